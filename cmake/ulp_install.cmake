@@ -1,0 +1,9 @@
+include(CMakePackageConfigHelpers)
+configure_package_config_file(cmake/ulpscope-config.cmake.in ulpscope-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+write_basic_package_version_file(ulpscope-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)

@@ -1,0 +1,46 @@
+# One function per kind of target. Each carries what every target of its kind needs; nothing is set globally.
+
+# How this project is compiled; never exported. Contraction changes results, so it is off everywhere.
+add_library(ulp_compile INTERFACE)
+target_compile_features(ulp_compile INTERFACE cxx_std_20)
+target_compile_options(ulp_compile INTERFACE
+  -ffp-contract=off -fno-trapping-math
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow=local -Wnon-virtual-dtor -Wold-style-cast
+  # False positives on string concatenation (GCC bug 105651).
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
+  $<$<BOOL:${ULP_DEVELOPER}>:-Werror>)
+
+# ulp_library(NAME SOURCES ... HEADERS ... [LINK ...] [LINK_PRIVATE ...])
+# The library ulp::NAME of this folder: public headers below include/, installed and exported.
+function(ulp_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;LINK;LINK_PRIVATE")
+  add_library(ulp_${name} STATIC ${arg_SOURCES})
+  add_library(ulp::${name} ALIAS ulp_${name})
+  target_sources(ulp_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  target_compile_features(ulp_${name} PUBLIC cxx_std_20)
+  target_link_libraries(ulp_${name} PUBLIC ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:ulp_compile>)
+  set_target_properties(ulp_${name} PROPERTIES
+    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ON)
+  install(TARGETS ulp_${name} EXPORT ulpscope-targets
+    ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+# ulp_program(NAME SOURCES ... [LINK ...]): an installed executable.
+function(ulp_program name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_compile)
+  install(TARGETS ${name} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endfunction()
+
+# ulp_test(NAME SOURCES ... [LINK ...] [LABELS ...] [TIMEOUT seconds])
+# One Catch2 program, one ctest entry; it is told where the project, its tool and the shared data are.
+function(ulp_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINK;LABELS")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} ulp_test_support ulp_compile)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT "ULP_SOURCE_DIR=${PROJECT_SOURCE_DIR};ULP_PROGRAM=$<TARGET_FILE:ulp>"
+    SKIP_REGULAR_EXPRESSION "SKIPPED: ")
+endfunction()

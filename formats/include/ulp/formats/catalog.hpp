@@ -1,0 +1,68 @@
+// The named formats, one constexpr row each with its source, and the parser of format names.
+#ifndef ULP_FORMATS_CATALOG_HPP
+#define ULP_FORMATS_CATALOG_HPP
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/formats/codec.hpp>
+#include <ulp/formats/format.hpp>
+
+namespace ulp {
+
+// IEEE 754-2019, 3.6, table 3.5: binary16.
+inline constexpr format float16{.exponent_bits = 5, .fraction_bits = 10, .bias = 15};
+
+// The upper half of binary32 (Intel, BFLOAT16 Hardware Numerics Definition, 338302-001).
+inline constexpr format bfloat16{.exponent_bits = 8, .fraction_bits = 7, .bias = 127};
+
+// Cerebras CB16. ASSUMPTION: IEEE-style, bias 31, top exponent reserved for infinity and NaN, gradual underflow.
+// Stated by Cerebras: 6 exponent and 9 explicit fraction bits, "denormals are far less frequent" (so there are some):
+//   https://docs.cerebras.net/en/1.6.1/general/cs-1-data-formats.html
+// Not stated: bias and special codes. Evidence: the loss scaler's default and largest scale is 2^15 = 2^emax for float16
+// and 2^31 for cbfloat16 (cerebras_pytorch 2.10.0, cerebras/pytorch/amp/grad_scaler.py), hence emax 31: bias 31 with the
+// top exponent reserved. The scaler looks for infinity and NaN in cbfloat16 gradients, hence overflow does not saturate.
+// Every value is representable in float32 ("without loss of precision or range", amp/_amp_state.py).
+// Exponent bias may be programmable in hardware (patent US 11,062,202); no document gives another value.
+// The same assumption with its consequences: docs/numerics.md.
+inline constexpr format cbfloat16{.exponent_bits = 6, .fraction_bits = 9, .bias = 31};
+
+// NVIDIA TF32 as a format of its own, in 19 bits: the exponent of binary32, the fraction of binary16
+// (NVIDIA A100 Tensor Core GPU Architecture whitepaper, V1.0).
+inline constexpr format tf32{.exponent_bits = 8, .fraction_bits = 10, .bias = 127};
+
+// OCP 8-bit Floating Point Specification (OFP8) 1.0, 5.1: no infinity, one NaN code of each sign, largest value 448.
+inline constexpr format float8_e4m3fn{
+    .exponent_bits = 4, .fraction_bits = 3, .bias = 7, .top = specials::nan_all_ones};
+
+// OFP8 1.0, 5.2: IEEE-style.
+inline constexpr format float8_e5m2{.exponent_bits = 5, .fraction_bits = 2, .bias = 15};
+
+struct catalog_entry {
+  std::string_view name;
+  std::span<const std::string_view> aliases;
+  ulp::format format;
+  std::string_view source;  // the document that defines it
+  std::string_view note;    // what a reader must know, empty where nothing
+};
+
+// The named formats, in the order in which they are listed to people.
+[[nodiscard]] std::span<const catalog_entry> catalog() noexcept;
+
+// The catalogue's row of a name or alias, nullptr where there is none.
+[[nodiscard]] const catalog_entry* find_entry(std::string_view name) noexcept;
+
+// The format of a catalogue name or alias, or of `e<E>m<M>`: IEEE-style with bias 2^(E-1)-1, E in 2..11, M in 1..52.
+// nullopt for anything else. A catalogue alias wins over the pattern; "e4m3" is the pattern (it has infinities and ends
+// at 240), "e4m3fn" is OCP's.
+[[nodiscard]] std::optional<format> find_format(std::string_view name) noexcept;
+
+// Names a user may have meant by an unknown one, nearest first; may be empty. Allocates.
+[[nodiscard]] std::vector<std::string> similar_format_names(std::string_view name);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,111 @@
+// How a real number becomes a number of a format: direction, overflow delivery, flushing, tininess, random bits.
+//
+// What was lost by cutting a significand is separated from which way to go, so that every operation rounds by the one
+// function rounds_up. constexpr, no exceptions, no allocation (the text functions at the end excepted).
+#ifndef ULP_FORMATS_ROUNDING_HPP
+#define ULP_FORMATS_ROUNDING_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace ulp {
+
+// IEEE 754-2019, 4.3, and the two that hardware and error analysis add.
+enum class direction : std::uint8_t {
+  nearest_even,
+  nearest_away,  // ties away from zero (roundTiesToAway)
+  toward_zero,
+  toward_positive,
+  toward_negative,
+  to_odd,      // inexact results take the neighbour with an odd last bit (von Neumann rounding, "jamming")
+  stochastic,  // up in magnitude with a probability that grows with the discarded part
+};
+
+// How stochastic rounding uses N random bits R, 0 <= R < 2^N; v in [0,1) is the discarded part in units in the last
+// place of the result (of the subnormal grid where the result is subnormal). The magnitude is rounded up when
+//   a: floor(v 2^N) + R >= 2^N,   b: floor(v 2^(N+1)) + (2R + 1) >= 2^(N+1),   c: nearest_even(v 2^N) + R >= 2^N
+// Source: IEEE P3109 interim report 4.0, 4.7.4 (StochasticA, StochasticB, StochasticC). a is what adders that add
+// random bits to the discarded ones do (NVIDIA PTX cvt.rs; Cerebras, patent US 11,449,574).
+enum class stochastic_definition : std::uint8_t { a, b, c };
+
+// What is delivered for a result beyond the largest finite number.
+enum class overflow_delivery : std::uint8_t {
+  // 7.4: infinity, or the largest finite number in directions that point back to zero; to_odd and toward_zero always
+  // deliver the largest finite number. A format without infinity delivers NaN where infinity is due.
+  ieee,
+  // The largest finite number, in every direction, for infinite operands too (OCP OFP8 1.0, "saturating mode").
+  saturate,
+};
+
+// Flush to zero (sign kept) of results that are, or would be, subnormal.
+enum class flush : std::uint8_t {
+  never,
+  before_rounding,  // |exact| < 2^emin
+  after_rounding,   // rounded to the format's precision with unbounded exponent, below 2^emin
+  result,           // the delivered result is subnormal
+};
+
+// When a nonzero result counts as tiny for the underflow flag (7.5).
+enum class tininess : std::uint8_t { after_rounding, before_rounding };
+
+struct rounding {
+  ulp::direction direction = direction::nearest_even;
+  ulp::overflow_delivery overflow = overflow_delivery::ieee;
+  ulp::flush flush = flush::never;
+  bool daz = false;  // subnormal operands, in the operand's own format, are read as zeros of their sign
+  ulp::tininess tininess = tininess::after_rounding;
+  stochastic_definition definition = stochastic_definition::a;
+  int random_bits = 32;  // N, 1..32; used by direction::stochastic only
+
+  friend constexpr bool operator==(const rounding&, const rounding&) = default;
+};
+
+// The part of a magnitude below the last kept bit, in units of that bit.
+struct discarded {
+  bool half = false;           // the first discarded bit
+  bool rest = false;           // any bit after it
+  std::uint64_t leading = 0;   // the first 33 discarded bits: floor(v 2^33)
+  bool beyond_leading = false;  // any bit after those 33
+
+  [[nodiscard]] constexpr bool any() const noexcept { return half || rest; }
+};
+
+// Whether the magnitude is rounded up to the next kept value. `odd` is the last kept bit, `random` holds
+// mode.random_bits bits and is read by direction::stochastic only.
+[[nodiscard]] constexpr bool rounds_up(const discarded& lost, bool odd, bool negative, const rounding& mode,
+                                       std::uint32_t random) noexcept {
+  if (!lost.any()) return false;
+  switch (mode.direction) {
+    case direction::nearest_even: return lost.half && (lost.rest || odd);
+    case direction::nearest_away: return lost.half;
+    case direction::toward_zero: return false;
+    case direction::toward_positive: return !negative;
+    case direction::toward_negative: return negative;
+    case direction::to_odd: return !odd;
+    case direction::stochastic: break;
+  }
+  const int n = mode.random_bits;
+  const std::uint64_t one = std::uint64_t{1} << n;
+  const std::uint64_t top = lost.leading >> (33 - n);  // floor(v 2^N)
+  if (mode.definition == stochastic_definition::a) return top + random >= one;
+  const std::uint64_t top_and_next = lost.leading >> (32 - n);  // floor(v 2^(N+1))
+  if (mode.definition == stochastic_definition::b) return top_and_next + 2 * std::uint64_t{random} + 1 >= 2 * one;
+  const bool next = (top_and_next & 1) != 0;
+  const bool below = lost.beyond_leading || (lost.leading & ((std::uint64_t{1} << (32 - n)) - 1)) != 0;
+  const std::uint64_t nearest = top + ((next && (below || (top & 1) != 0)) ? 1 : 0);
+  return nearest + random >= one;
+}
+
+// Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
+// toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro), or stochastic (sr) with its options,
+// "stochastic:A,bits=8". Only direction, definition and random_bits are set. nullopt where the text names none.
+[[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
+
+// The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".
+[[nodiscard]] std::string to_string(const rounding& mode);
+
+}  // namespace ulp
+
+#endif

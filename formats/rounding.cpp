@@ -1,0 +1,75 @@
+#include <ulp/formats/rounding.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace ulp {
+namespace {
+
+struct direction_name {
+  std::string_view name;
+  std::string_view alias;
+  ulp::direction direction;
+};
+
+constexpr std::array names{
+    direction_name{"nearest-even", "rne", direction::nearest_even},
+    direction_name{"nearest-away", "rna", direction::nearest_away},
+    direction_name{"toward-zero", "rz", direction::toward_zero},
+    direction_name{"toward-positive", "ru", direction::toward_positive},
+    direction_name{"toward-negative", "rd", direction::toward_negative},
+    direction_name{"to-odd", "ro", direction::to_odd},
+    direction_name{"stochastic", "sr", direction::stochastic},
+};
+
+std::optional<stochastic_definition> parse_definition(std::string_view text) {
+  if (text == "A" || text == "a") return stochastic_definition::a;
+  if (text == "B" || text == "b") return stochastic_definition::b;
+  if (text == "C" || text == "c") return stochastic_definition::c;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<rounding> parse_rounding(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  const std::string_view head = text.substr(0, colon);
+  const auto* const row = std::find_if(
+      names.begin(), names.end(), [&](const direction_name& n) { return n.name == head || n.alias == head; });
+  if (row == names.end()) return std::nullopt;
+  rounding mode;
+  mode.direction = row->direction;
+  if (colon == std::string_view::npos) return mode;
+  if (mode.direction != direction::stochastic) return std::nullopt;
+  std::string_view options = text.substr(colon + 1);
+  while (true) {
+    const std::size_t comma = options.find(',');
+    const std::string_view option = options.substr(0, comma);
+    if (option.starts_with("bits=")) {
+      const char* const end = option.data() + option.size();
+      const auto [stop, error] = std::from_chars(option.data() + 5, end, mode.random_bits);
+      if (error != std::errc{} || stop != end || mode.random_bits < 1 || mode.random_bits > 32) return std::nullopt;
+    } else if (const auto definition = parse_definition(option)) {
+      mode.definition = *definition;
+    } else {
+      return std::nullopt;
+    }
+    if (comma == std::string_view::npos) return mode;
+    options.remove_prefix(comma + 1);
+  }
+}
+
+std::string to_string(const rounding& mode) {
+  const auto* const row = std::find_if(names.begin(), names.end(),
+                                       [&](const direction_name& n) { return n.direction == mode.direction; });
+  std::string text{row->name};
+  if (mode.direction == direction::stochastic) {
+    text += ":";
+    text += "ABC"[static_cast<int>(mode.definition)];
+    text += ",bits=" + std::to_string(mode.random_bits);
+  }
+  return text;
+}
+
+}  // namespace ulp
