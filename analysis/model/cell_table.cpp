@@ -1,0 +1,358 @@
+#include <ulp/model/cell_table.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include <ulp/formats/codec.hpp>
+
+namespace ulp {
+namespace {
+
+constexpr int first_octave = -1074;
+constexpr int octaves = 1023 - first_octave + 1;
+constexpr std::uint64_t thirteen_sixteenths = std::uint64_t{13} << 60;
+
+// f = 1 - 2^-c in units of 2^-64.
+constexpr std::uint64_t edge(int c) noexcept { return c == 0 ? 0 : ~std::uint64_t{0} << (64 - c); }
+
+// The lower ends of the slots in ascending order; a point slot is followed by the open interval above it.
+struct slot_bound {
+  std::uint64_t low;
+  bool point;
+};
+constexpr std::array<slot_bound, slots_per_octave> make_slots() noexcept {
+  std::array<slot_bound, slots_per_octave> slots{};
+  std::size_t n = 0;
+  for (int c = 0; c <= 10; ++c) {
+    slots[n++] = {edge(c), true};
+    slots[n++] = {edge(c), false};
+    if (c == 2) {
+      slots[n++] = {thirteen_sixteenths, true};
+      slots[n++] = {thirteen_sixteenths, false};
+    }
+  }
+  slots[n++] = {edge(11), false};
+  slots[n++] = {edge(12), false};
+  return slots;
+}
+constexpr auto slot_bounds = make_slots();
+static_assert(slot_bounds.back().low == edge(12));
+constexpr std::uint8_t first_half_open = 24;  // from here on a slot holds its lower end
+
+// The table's slot of the cell (c leading ones, c <= 10): on its lower edge, or above.
+constexpr std::uint8_t edge_slot(int c) noexcept { return static_cast<std::uint8_t>(2 * c + (c > 2 ? 2 : 0)); }
+
+// value * 2^exponent, rounded to nearest even.
+double to_double_scaled(const uint128& value, int exponent) noexcept {
+  const auto high = static_cast<std::uint64_t>(value >> 64);
+  const auto low = static_cast<std::uint64_t>(value);
+  if (high == 0 && low == 0) return 0;
+  const int shift = high != 0 ? std::countl_zero(high) : 64 + std::countl_zero(low);
+  const uint128 normal = value << shift;
+  unpacked x{.kind = number_class::finite};
+  x.significand = static_cast<std::uint64_t>(normal >> 64);
+  x.sticky = static_cast<std::uint64_t>(normal) != 0;
+  x.exponent = 127 - shift + exponent;
+  return std::bit_cast<double>(encode(binary64, x).code);
+}
+
+template <typename Float>
+struct float_layout;
+template <>
+struct float_layout<float> {
+  using bits = std::uint32_t;
+  static constexpr format type = binary32;
+};
+template <>
+struct float_layout<double> {
+  using bits = std::uint64_t;
+  static constexpr format type = binary64;
+};
+
+}  // namespace
+
+magnitude magnitude_of(double x) noexcept {
+  const unpacked u = decode(x);
+  return {.exponent = u.exponent, .fraction = u.significand << 1};
+}
+
+std::uint8_t slot_of(std::uint64_t fraction) noexcept {
+  const int c = std::min(std::countl_one(fraction), 12);
+  if (c > 10) return static_cast<std::uint8_t>(first_half_open + c - 11);
+  const bool above = fraction != edge(c);
+  const auto slot = static_cast<std::uint8_t>(edge_slot(c) + (above ? 1 : 0));
+  if (c != 2 || fraction < thirteen_sixteenths) return slot;
+  return static_cast<std::uint8_t>(fraction == thirteen_sixteenths ? slot + 1 : slot + 2);
+}
+
+cell_range range_of(const cell& c) noexcept {
+  const magnitude next_octave{.exponent = c.exponent + 1, .fraction = 0};
+  if (c.slot == whole_octave) return {.low = {c.exponent, 0}, .low_closed = true, .high = next_octave};
+  const slot_bound& bound = slot_bounds[c.slot];
+  const magnitude low{.exponent = c.exponent, .fraction = bound.low};
+  if (bound.point) return {.low = low, .low_closed = true, .high = low};
+  const bool last = c.slot + 1 == slots_per_octave;
+  return {.low = low,
+          .low_closed = c.slot >= first_half_open,
+          .high = last ? next_octave : magnitude{c.exponent, slot_bounds[c.slot + 1U].low}};
+}
+
+namespace {
+
+// Merges two ascending lists; `same` adds the second to the first where their keys are equal.
+template <typename T, typename Key, typename Add>
+std::vector<T> merge_sorted(const std::vector<T>& a, const std::vector<T>& b, Key key, Add add) {
+  std::vector<T> all;
+  all.reserve(a.size() + b.size());
+  auto i = a.begin();
+  auto j = b.begin();
+  while (i != a.end() || j != b.end()) {
+    if (j == b.end() || (i != a.end() && key(*i) < key(*j))) {
+      all.push_back(*i++);
+    } else if (i == a.end() || key(*j) < key(*i)) {
+      all.push_back(*j++);
+    } else {
+      all.push_back(*i++);
+      add(all.back(), *j++);
+    }
+  }
+  return all;
+}
+
+double smaller_nonzero(const cell_table& a, const cell_table& b) {
+  if (a.cells.empty()) return b.min_abs;
+  if (b.cells.empty()) return a.min_abs;
+  if (std::isnan(a.min_abs) || std::isnan(b.min_abs)) return not_known;
+  return std::min(a.min_abs, b.min_abs);
+}
+
+// Sum over the cells of count * 2^(power * k) * mean, the mean over significands spread evenly through the cell.
+template <typename Mean>
+double estimated_sum(const cell_table& table, int power, Mean mean) {
+  const auto significand = [](const magnitude& m, int octave) {
+    return m.exponent > octave ? 2.0 : 1.0 + std::ldexp(static_cast<double>(m.fraction >> 11), -53);
+  };
+  double sum = 0;
+  for (const cell& c : table.cells) {
+    const cell_range range = range_of(c);
+    const double value = mean(significand(range.low, c.exponent), significand(range.high, c.exponent));
+    sum += static_cast<double>(c.count) * std::ldexp(value, power * c.exponent);
+  }
+  return sum;
+}
+
+// Sum over the octaves of the exact sums, each rounded once, in ascending order.
+double exact_sum(const cell_table& table, uint128 octave_sums::*sum, int power) {
+  std::vector<double> terms;
+  for (const octave_sums& s : table.sums) terms.push_back(to_double_scaled(s.*sum, power * (s.exponent - 23)));
+  std::sort(terms.begin(), terms.end());
+  return std::accumulate(terms.begin(), terms.end(), 0.0);
+}
+
+template <typename Mean>
+value_sum sum_of(const cell_table& table, uint128 octave_sums::*exact, double reported, int power, Mean mean) {
+  if (table.cells.empty()) return {};
+  if (table.has_sums)
+    return {exact_sum(table, exact, power),
+            table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
+  if (!std::isnan(reported)) return {reported, sum_quality::reported};
+  return {estimated_sum(table, power, mean), sum_quality::estimated};
+}
+
+}  // namespace
+
+void cell_table::merge(const cell_table& other) {
+  const bool sums_stay = (has_sums || cells.empty()) && (other.has_sums || other.cells.empty());
+  const auto reported = [&](double cell_table::*sum) {
+    const double mine = cells.empty() ? 0 : this->*sum;
+    const double theirs = other.cells.empty() ? 0 : other.*sum;
+    return mine + theirs;  // NaN where either is unknown
+  };
+  const double abs_sum = reported(&cell_table::reported_abs_sum);
+  const double square_sum = reported(&cell_table::reported_square_sum);
+  const bool both_empty = cells.empty() && other.cells.empty();
+  reported_abs_sum = both_empty ? not_known : abs_sum;
+  reported_square_sum = both_empty ? not_known : square_sum;
+
+  min_abs = smaller_nonzero(*this, other);
+  max_abs = std::max(max_abs, other.max_abs);
+  numel += other.numel;
+  zeros += other.zeros;
+  positive_infinities += other.positive_infinities;
+  negative_infinities += other.negative_infinities;
+  unsigned_infinities += other.unsigned_infinities;
+  nans += other.nans;
+  cells = merge_sorted(
+      cells, other.cells, [](const cell& c) { return c.key(); }, [](cell& to, const cell& c) { to.count += c.count; });
+  has_sums = sums_stay;
+  if (has_sums) {
+    cut_significands += other.cut_significands;
+    sums = merge_sorted(
+        sums, other.sums, [](const octave_sums& s) { return std::pair{s.sign, s.exponent}; },
+        [](octave_sums& to, const octave_sums& s) {
+          to.significands += s.significands;
+          to.squares += s.squares;
+        });
+  } else {
+    cut_significands = 0;
+    sums.clear();
+  }
+}
+
+bool operator==(const cell_table& a, const cell_table& b) {
+  const auto values = [](const cell_table& t) {
+    return std::tie(t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans,
+                    t.max_abs, t.cells, t.has_sums, t.sums, t.cut_significands);
+  };
+  const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+  return values(a) == values(b) && same(a.min_abs, b.min_abs) && same(a.reported_abs_sum, b.reported_abs_sum) &&
+         same(a.reported_square_sum, b.reported_square_sum);
+}
+
+value_sum magnitudes_sum(const cell_table& table) {
+  return sum_of(table, &octave_sums::significands, table.reported_abs_sum, 1,
+                [](double low, double high) { return (low + high) / 2; });
+}
+
+value_sum squares_sum(const cell_table& table) {
+  return sum_of(table, &octave_sums::squares, table.reported_square_sum, 2,
+                [](double low, double high) { return (low * low + low * high + high * high) / 3; });
+}
+
+struct cell_counter::dense {
+  struct octave {
+    std::array<std::uint64_t, slots_per_octave> counts{};
+    uint128 significands = 0;
+    uint128 squares = 0;
+  };
+  bool with_sums;
+  std::vector<octave> table{2 * octaves};  // positive, then negative
+  int low = octaves;                       // touched octaves
+  int high = -1;
+  cell_table totals;                   // everything but cells and sums
+  std::uint64_t max_bits = 0;          // of the largest magnitude, as a double
+  std::uint64_t min_bits = ~std::uint64_t{0};
+
+  template <typename Float>
+  void add(std::span<const Float> values);
+};
+
+template <typename Float>
+void cell_counter::dense::add(std::span<const Float> values) {
+  using bits = typename float_layout<Float>::bits;
+  constexpr format type = float_layout<Float>::type;
+  constexpr int fraction_bits = type.fraction_bits;
+  constexpr bits magnitude_mask = static_cast<bits>(type.magnitude_mask());
+  constexpr bits infinity = static_cast<bits>(type.infinity_code());
+  bits largest = 0;
+  bits smallest = infinity;
+  totals.numel += values.size();
+  for (const Float value : values) {
+    const auto code = std::bit_cast<bits>(value);
+    const bits a = code & magnitude_mask;
+    const bool negative = a != code;
+    if (a == 0) {
+      ++totals.zeros;
+      continue;
+    }
+    if (a >= infinity) {
+      if (a > infinity)
+        ++totals.nans;
+      else
+        ++(negative ? totals.negative_infinities : totals.positive_infinities);
+      continue;
+    }
+    largest = std::max(largest, a);
+    smallest = std::min(smallest, a);
+    int exponent = static_cast<int>(a >> fraction_bits) - type.bias;
+    std::uint64_t significand = a & static_cast<bits>(type.fraction_mask());
+    if (exponent == -type.bias) {
+      // Subnormal: shift the leading one to the implicit place.
+      const int shift = std::countl_zero(significand) - (63 - fraction_bits);
+      significand <<= shift;
+      exponent = type.emin() - shift;
+    } else {
+      significand |= std::uint64_t{1} << fraction_bits;
+    }
+    const int index = exponent - first_octave;
+    low = std::min(low, index);
+    high = std::max(high, index);
+    octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
+    ++o.counts[slot_of(significand << (64 - fraction_bits))];
+    if (with_sums) {
+      std::uint64_t kept = significand;
+      if constexpr (fraction_bits > 23) {
+        kept >>= fraction_bits - 23;
+        totals.cut_significands += (significand & ((std::uint64_t{1} << (fraction_bits - 23)) - 1)) != 0;
+      }
+      o.significands += kept;
+      o.squares += kept * kept;
+    }
+  }
+  if (largest != 0) {
+    const auto as_double = [=](bits b) {
+      return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
+    };
+    max_bits = std::max(max_bits, as_double(largest));
+    min_bits = std::min(min_bits, as_double(smallest));
+  }
+}
+
+cell_counter::cell_counter(bool with_sums) : dense_(new dense{.with_sums = with_sums, .totals = {}}) {}
+cell_counter::~cell_counter() = default;
+cell_counter::cell_counter(cell_counter&&) noexcept = default;
+cell_counter& cell_counter::operator=(cell_counter&&) noexcept = default;
+
+void cell_counter::add(std::span<const float> values) { dense_->add(values); }
+void cell_counter::add(std::span<const double> values) { dense_->add(values); }
+
+cell_table cell_counter::take() {
+  dense& d = *dense_;
+  cell_table result = std::move(d.totals);
+  result.has_sums = d.with_sums;
+  if (d.high >= 0) {
+    result.max_abs = std::bit_cast<double>(d.max_bits);
+    result.min_abs = std::bit_cast<double>(d.min_bits);
+  }
+  for (const cell_sign sign : {cell_sign::positive, cell_sign::negative}) {
+    for (int index = d.low; index <= d.high; ++index) {
+      dense::octave& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? octaves : 0))];
+      const auto exponent = static_cast<std::int16_t>(index + first_octave);
+      bool any = false;
+      for (std::uint8_t slot = 0; slot < slots_per_octave; ++slot) {
+        if (o.counts[slot] == 0) continue;
+        any = true;
+        result.cells.push_back({.sign = sign, .slot = slot, .exponent = exponent, .count = o.counts[slot]});
+      }
+      if (any && d.with_sums)
+        result.sums.push_back(
+            {.sign = sign, .exponent = exponent, .significands = o.significands, .squares = o.squares});
+      o = {};
+    }
+  }
+  d.totals = {};
+  d.low = octaves;
+  d.high = -1;
+  d.max_bits = 0;
+  d.min_bits = ~std::uint64_t{0};
+  return result;
+}
+
+cell_table count_cells(std::span<const float> values) {
+  cell_counter counter;
+  counter.add(values);
+  return counter.take();
+}
+
+cell_table count_cells(std::span<const double> values) {
+  cell_counter counter;
+  counter.add(values);
+  return counter.take();
+}
+
+}  // namespace ulp

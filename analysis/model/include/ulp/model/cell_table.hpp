@@ -1,0 +1,146 @@
+// The histogram of one tensor at one step, fine enough that outcome counts in 16-bit formats are exact.
+//
+// A finite nonzero value x = (-1)^s * 2^k * (1 + f), normalised first, falls into octave k and, inside it, into one of
+// 26 slots in the order of magnitude: the points f = 1 - 2^-c for c = 0..10 and 13/16, and the open intervals between
+// them; above f = 1 - 2^-10 the half-open intervals [1 - 2^-11, 1 - 2^-12) and [1 - 2^-12, 1). Every threshold of every
+// IEEE-style format with up to 10 fraction bits, in every deterministic rounding and at every power-of-two scale, is
+// the edge of a slot, with the edge's own values told apart; 13/16 is the overflow edge of float8_e4m3fn. The argument
+// and its checks: docs/numerics.md.
+//
+// Sources that know octaves only (histogram CSV) use the slot `whole_octave`; where they do not tell signs apart, the
+// sign `unknown`. Counts and sums are integers: merging is exact, associative and commutative.
+#ifndef ULP_MODEL_CELL_TABLE_HPP
+#define ULP_MODEL_CELL_TABLE_HPP
+
+#include <compare>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace ulp {
+
+__extension__ using uint128 = unsigned __int128;
+
+// 2^exponent * (1 + fraction / 2^64), exactly; ordered by value.
+struct magnitude {
+  int exponent = 0;
+  std::uint64_t fraction = 0;
+  friend constexpr auto operator<=>(const magnitude&, const magnitude&) = default;
+};
+
+// |x| of a finite nonzero x.
+[[nodiscard]] magnitude magnitude_of(double x) noexcept;
+
+enum class cell_sign : std::uint8_t { positive, negative, unknown };
+
+inline constexpr int slots_per_octave = 26;
+inline constexpr std::uint8_t whole_octave = 31;
+
+// The slot of a normalised fraction f = fraction / 2^64.
+[[nodiscard]] std::uint8_t slot_of(std::uint64_t fraction) noexcept;
+
+struct cell {
+  cell_sign sign = cell_sign::positive;
+  std::uint8_t slot = 0;       // 0..25, or whole_octave
+  std::int16_t exponent = 0;   // k, -1074..1023
+  std::uint64_t count = 0;
+
+  // By sign, exponent, slot: the order of cell_table::cells.
+  [[nodiscard]] constexpr int key() const noexcept {
+    return (static_cast<int>(sign) * 4096 + exponent + 2048) * 32 + slot;
+  }
+  friend constexpr bool operator==(const cell&, const cell&) = default;
+};
+
+// The magnitudes that a cell may hold: from `low` (itself included when `low_closed`) up to `high`, excluded; a point
+// when low_closed and high == low.
+struct cell_range {
+  magnitude low;
+  bool low_closed = true;
+  magnitude high;
+};
+[[nodiscard]] cell_range range_of(const cell& c) noexcept;
+
+// Exact sums over the values of one sign and octave k: of their 24-bit significands, in units of 2^(k-23), and of the
+// significands' squares, in units of 4^(k-23). Values with more than 24 significant bits are cut toward zero.
+struct octave_sums {
+  cell_sign sign = cell_sign::positive;
+  std::int16_t exponent = 0;
+  uint128 significands = 0;
+  uint128 squares = 0;
+  friend constexpr bool operator==(const octave_sums&, const octave_sums&) = default;
+};
+
+inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
+struct cell_table {
+  std::uint64_t numel = 0;  // all values, of every class
+  std::uint64_t zeros = 0;
+  std::uint64_t positive_infinities = 0;
+  std::uint64_t negative_infinities = 0;
+  std::uint64_t unsigned_infinities = 0;  // of sources that do not tell the sign
+  std::uint64_t nans = 0;
+  double max_abs = 0;  // largest finite magnitude, 0 where there is no nonzero finite value
+  double min_abs = 0;  // smallest nonzero one; `not_known` where the source does not tell
+
+  std::vector<cell> cells;  // ascending by key, counts above zero
+
+  bool has_sums = false;
+  std::vector<octave_sums> sums;           // one for each (sign, exponent) present in cells, in their order
+  std::uint64_t cut_significands = 0;      // values whose significand was cut for the sums
+  double reported_abs_sum = not_known;       // sum |x| as the source printed it, where there are no exact sums
+  double reported_square_sum = not_known;    // sum x^2 likewise
+
+  [[nodiscard]] std::uint64_t infinities() const noexcept {
+    return positive_infinities + negative_infinities + unsigned_infinities;
+  }
+  [[nodiscard]] std::uint64_t nonfinite() const noexcept { return infinities() + nans; }
+  [[nodiscard]] std::uint64_t nonzero_finite() const noexcept { return numel - zeros - nonfinite(); }
+
+  // Adds the values of `other`. Sums stay only where both sides have them or one side has no finite values.
+  void merge(const cell_table& other);
+
+  // Two sums or extremes that are not known are equal.
+  friend bool operator==(const cell_table& a, const cell_table& b);
+};
+
+// Sum of |x| or of x^2 over the finite values: from the exact sums where the table has them (each octave's rounded once,
+// added in ascending order; `exact` unless significands were cut), else as the source reported it, else estimated from
+// the cells as if values were spread evenly through each. 0 for a table without nonzero finite values.
+enum class sum_quality : std::uint8_t { exact, reported, estimated };
+struct value_sum {
+  double value = 0;
+  sum_quality quality = sum_quality::exact;
+};
+[[nodiscard]] value_sum magnitudes_sum(const cell_table& table);
+[[nodiscard]] value_sum squares_sum(const cell_table& table);
+
+// Counts values into a cell table; one object is reused for many tensors. Integer operations on the bits of the
+// recorded type; independent of the processor's state. Allocates its dense table once.
+class cell_counter {
+ public:
+  // Without sums, `take` leaves has_sums false.
+  explicit cell_counter(bool with_sums = true);
+  ~cell_counter();
+  cell_counter(cell_counter&&) noexcept;
+  cell_counter& operator=(cell_counter&&) noexcept;
+
+  void add(std::span<const float> values);
+  void add(std::span<const double> values);
+
+  // The table of everything added since the last take; the counter is empty afterwards.
+  [[nodiscard]] cell_table take();
+
+ private:
+  struct dense;
+  std::unique_ptr<dense> dense_;
+};
+
+[[nodiscard]] cell_table count_cells(std::span<const float> values);
+[[nodiscard]] cell_table count_cells(std::span<const double> values);
+
+}  // namespace ulp
+
+#endif

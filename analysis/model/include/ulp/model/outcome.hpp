@@ -1,0 +1,73 @@
+// What rounding to a format does to the values of a cell table, as counts.
+//
+// The scaled value is the exact product of the value and a positive multiplier. For each sign three thresholds on its
+// magnitude decide (nonzero, at least normal, overflow); they follow from the numbers of the format next to each edge
+// and from the rounding direction. With a cell table, a power-of-two multiplier, a format with up to 10 fraction bits
+// (float8_e4m3fn included) and any deterministic rounding every count is exact; elsewhere a cell that a threshold cuts
+// makes a range. Under stochastic rounding the range covers all draws.
+#ifndef ULP_MODEL_OUTCOME_HPP
+#define ULP_MODEL_OUTCOME_HPP
+
+#include <cstdint>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+// A count known to lie in [low, high].
+struct count_range {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+  [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
+  constexpr count_range& operator+=(const count_range& other) noexcept {
+    low += other.low;
+    high += other.high;
+    return *this;
+  }
+  friend constexpr bool operator==(const count_range&, const count_range&) = default;
+};
+
+struct outcome_counts {
+  std::uint64_t numel = 0;
+  std::uint64_t zero = 0;       // zero before rounding
+  std::uint64_t nonfinite = 0;  // infinite or NaN before rounding
+  count_range underflow;        // nonzero, rounded (or flushed) to zero
+  count_range subnormal;        // nonzero result below the smallest normal number
+  count_range normal;           // finite result of at least that
+  count_range overflow;         // result with unbounded exponent exceeds the largest finite number
+  count_range infinite;         // of those: delivered as infinity or NaN
+
+  outcome_counts& operator+=(const outcome_counts& other) noexcept;
+  friend bool operator==(const outcome_counts&, const outcome_counts&) = default;
+};
+
+// The magnitudes |y| >= at, or > at where not closed.
+struct threshold {
+  magnitude at;
+  bool closed = true;
+};
+
+// For values of one sign: where results become nonzero, normal, overflow. Ascending.
+struct outcome_thresholds {
+  threshold nonzero;
+  threshold normal;
+  threshold overflow;
+};
+
+// Precondition: mode.direction is not stochastic.
+[[nodiscard]] outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept;
+
+// Whether an overflowing result of that sign is delivered as infinity or NaN.
+[[nodiscard]] bool overflow_is_infinite(const rounding& mode, bool negative) noexcept;
+
+// Counts for multiplier * x over all x of the table. multiplier > 0, finite, exact product. `recorded` matters with
+// mode.daz only: values subnormal in that type are read as zero and count as underflow.
+[[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode,
+                                         double multiplier, dtype recorded = dtype::unknown) noexcept;
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,58 @@
+// A recorded run under another scaler and format: open loop, step by step.
+//
+// In each step the scaled gradient is the recorded value times scale_used / factor (times scale_used where the factor
+// is not known); found_inf is what the scaler would have seen: an element of the checked tensors that is infinite or
+// NaN as recorded, or is delivered as one by rounding to the format. With step logs it is the log's found_inf, or
+// !(double(scale) * double(maxabs) < the format's overflow threshold). What the scaler would have changed in training
+// is not simulated: see trajectory_summary::first_divergence.
+#ifndef ULP_MODEL_REPLAY_HPP
+#define ULP_MODEL_REPLAY_HPP
+
+#include <vector>
+
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/model/trajectory.hpp>
+
+namespace ulp {
+
+// How the checked tensors were chosen; decided at the first step that has tensors.
+enum class check_rule : std::uint8_t {
+  undecided,
+  expression,         // scenario::checked
+  counted,            // what the scenario's tensor expression selects
+  low_weight_grads,   // weight gradients of role low
+  all_weight_grads,   // roles are not known: all weight gradients
+  everything,         // no weight gradients: all tensors
+};
+
+class replayer {
+ public:
+  explicit replayer(scenario what) : scenario_(std::move(what)) {}
+
+  // The next step of the run: of ascending keys, of the steps that the scenario counts, accumulated gradients only
+  // (microbatch -1). After a row with an error the replay is over.
+  [[nodiscard]] trajectory_row advance(const step& now, const std::vector<tensor_info>& tensors);
+
+  [[nodiscard]] check_rule rule() const noexcept { return rule_; }
+  [[nodiscard]] std::size_t checked_tensors() const noexcept { return checked_count_; }
+  [[nodiscard]] const ulp::scaler& scaler() const noexcept { return scenario_.scaler; }
+
+ private:
+  void classify(const std::vector<tensor_info>& tensors);
+
+  scenario scenario_;
+  check_rule rule_ = check_rule::undecided;
+  bool norm_of_weight_grads_ = false;
+  std::size_t checked_count_ = 0;
+  struct membership {
+    bool counted = false;
+    bool checked = false;
+    bool in_norm = false;
+  };
+  std::vector<membership> members_;  // of each tensor
+};
+
+}  // namespace ulp
+
+#endif

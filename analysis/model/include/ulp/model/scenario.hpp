@@ -1,0 +1,56 @@
+// All that determines a replay.
+#ifndef ULP_MODEL_SCENARIO_HPP
+#define ULP_MODEL_SCENARIO_HPP
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <regex>
+#include <utility>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/clipping.hpp>
+#include <ulp/model/scaler.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+// Tensors and steps out of a run. Empty lists and an absent expression select everything.
+struct selection {
+  std::optional<std::regex> tensor;  // searched anywhere in the name
+  std::vector<tensor_kind> kinds;
+  std::vector<tensor_role> roles;
+  std::int64_t first_step = std::numeric_limits<std::int64_t>::min();
+  std::int64_t end_step = std::numeric_limits<std::int64_t>::max();  // excluded
+  std::int64_t every = 1;                                            // steps divisible by it
+
+  [[nodiscard]] bool takes(const tensor_info& t) const {
+    const auto among = [](const auto& list, auto value) {
+      return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
+    };
+    return among(kinds, t.kind) && among(roles, t.role) && (!tensor || std::regex_search(t.name, *tensor));
+  }
+  [[nodiscard]] bool takes(std::int64_t step) const noexcept {
+    return step >= first_step && step < end_step && step % every == 0;
+  }
+};
+
+struct scenario {
+  explicit scenario(ulp::scaler with) : scaler(std::move(with)) {}
+
+  ulp::scaler scaler;    // in its start state
+  ulp::format format;    // of the scaled gradients
+  ulp::rounding rounding;
+  std::uint64_t seed = 0;                    // of the draws under stochastic rounding
+  std::optional<norm_clipping> clip_norm;    // on unscaled gradients, after the overflow check
+  std::optional<value_clipping> clip_value;  // likewise; at most one of the two
+  selection counted;                         // the tensors whose outcomes are counted, and the steps
+  std::optional<std::regex> checked;         // the tensors whose overflow the scaler sees; see check_rule
+};
+
+}  // namespace ulp
+
+#endif

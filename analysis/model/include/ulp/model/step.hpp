@@ -1,0 +1,77 @@
+// One step of a run as data: which tensors there are, and what was recorded of each. No files here.
+#ifndef ULP_MODEL_STEP_HPP
+#define ULP_MODEL_STEP_HPP
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/model/cell_table.hpp>
+
+namespace ulp {
+
+// What a tensor is.
+enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, weight, update, activation };
+// How the run's mixed-precision rules keep a tensor: in the 16-bit format, or in float32.
+enum class tensor_role : std::uint8_t { unknown, low, float32 };
+// The type that values were recorded in.
+enum class dtype : std::uint8_t { unknown, float64, float32, float16, bfloat16 };
+
+[[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
+[[nodiscard]] std::string_view to_string(tensor_role role) noexcept;
+[[nodiscard]] std::string_view to_string(dtype type) noexcept;
+// By the names that to_string gives; parse_kind reads "wgrad" and "agrad" too. nullopt for anything else.
+[[nodiscard]] std::optional<tensor_kind> parse_kind(std::string_view text) noexcept;
+[[nodiscard]] std::optional<tensor_role> parse_role(std::string_view text) noexcept;
+[[nodiscard]] std::optional<dtype> parse_dtype(std::string_view text) noexcept;
+
+struct tensor_info {
+  std::string name;  // the source's own, unmodified
+  tensor_kind kind = tensor_kind::unknown;
+  tensor_role role = tensor_role::unknown;
+  std::string through;               // the format that values had been rounded to before recording; empty: none known
+  std::vector<std::uint64_t> shape;  // empty where unknown or a scalar
+  std::uint64_t numel = 0;           // in total, over all shards; 0 where unknown
+  friend bool operator==(const tensor_info&, const tensor_info&) = default;
+};
+
+// microbatch -1 is the accumulated gradient; an attempt above 0 repeats an update.
+struct step_key {
+  std::int64_t step = 0;
+  std::int32_t attempt = 0;
+  std::int32_t microbatch = -1;
+  friend auto operator<=>(const step_key&, const step_key&) = default;
+};
+
+// What the training loop logged; NaN or nullopt where it did not.
+struct step_scalars {
+  double loss = not_known;
+  double grad_norm = not_known;
+  double learning_rate = not_known;
+  double loss_scale = not_known;
+  std::optional<bool> found_inf;
+  std::optional<bool> applied;
+};
+
+struct tensor_row {
+  std::uint32_t tensor = 0;  // index into the source's tensors
+  dtype type = dtype::unknown;
+  double factor = not_known;  // recorded value = factor * true gradient; NaN where unknown
+  cell_table table;
+};
+
+struct step {
+  step_key key;
+  step_scalars scalars;
+  // Step logs without tensors: the largest |unscaled gradient| of the step, NaN included; nullopt elsewhere.
+  std::optional<double> max_abs;
+  std::vector<tensor_row> tensors;
+  std::vector<std::uint32_t> ranks{0};  // whose data the row holds, ascending
+};
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,55 @@
+// What a replay yields: one row a step, and what the rows amount to.
+#ifndef ULP_MODEL_TRAJECTORY_HPP
+#define ULP_MODEL_TRAJECTORY_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <ulp/model/outcome.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+struct trajectory_row {
+  step_key key;
+  bool found_inf = false;
+  bool found_inf_certain = true;  // false where a range or a random draw decided
+  double scale_used = 0;
+  double scale_next = 0;
+  bool skipped = false;
+  bool has_counts = false;       // step logs have none
+  outcome_counts counts;         // over the counted tensors, at scale_used
+  double norm = not_known;       // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
+  bool norm_exact = true;        // from exact sums, or as the source reported it
+  double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
+  bool clipped = false;
+  bool as_recorded = false;      // a factor was not known: the scale multiplied the values as recorded
+  std::optional<bool> recorded_applied;  // what the recorded run did, where known
+  std::string error;             // the scaler raised; the trajectory ends here
+};
+
+struct trajectory_summary {
+  std::uint64_t steps = 0;
+  std::uint64_t skipped = 0;
+  std::uint64_t clipped = 0;
+  std::uint64_t uncertain = 0;  // steps whose found_inf is not certain
+  double first_scale = not_known;
+  double last_scale = not_known;  // the scale after the last step
+  double least_scale = not_known;  // used in any step
+  double greatest_scale = not_known;
+  outcome_counts counts;
+  bool has_counts = false;
+  bool as_recorded = false;
+  std::optional<std::int64_t> first_skip;
+  // The first step that the replay skips and the recorded run applied, or the other way round: open loop from here on.
+  std::optional<std::int64_t> first_divergence;
+  bool recorded_outcome_known = false;  // else the recorded run is taken to have applied every step
+  std::string error;
+
+  void add(const trajectory_row& row);
+};
+
+}  // namespace ulp
+
+#endif

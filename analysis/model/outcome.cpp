@@ -1,0 +1,228 @@
+#include <ulp/model/outcome.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+
+namespace ulp {
+namespace {
+
+// Two numbers next to each other in the format extended by unbounded exponents, and the point halfway.
+struct adjacent {
+  magnitude low;
+  magnitude middle;
+  magnitude high;
+  bool high_is_odd = false;  // the last bit of the upper one's significand
+};
+
+// Above 2^exponent * (1 + fraction / 2^bits) with spacing 2^(exponent - bits).
+adjacent above(int exponent, std::uint64_t fraction, int bits) noexcept {
+  const std::uint64_t low = fraction << (64 - bits);
+  const bool carries = fraction + 1 == std::uint64_t{1} << bits;
+  return {.low = {exponent, low},
+          .middle = {exponent, low | std::uint64_t{1} << (63 - bits)},
+          .high = carries ? magnitude{exponent + 1, 0} : magnitude{exponent, low + (std::uint64_t{1} << (64 - bits))},
+          .high_is_odd = (fraction & 1) == 0};
+}
+
+// Below 2^exponent with spacing 2^(exponent - bits), bits >= 1.
+adjacent below_power(int exponent, int bits) noexcept {
+  if (bits == 1) return {{exponent - 1, 0}, {exponent - 1, std::uint64_t{1} << 63}, {exponent, 0}, false};
+  return above(exponent - 1, (std::uint64_t{1} << (bits - 1)) - 1, bits - 1);
+}
+
+constexpr magnitude below_everything{.exponent = std::numeric_limits<int>::min() / 2, .fraction = 0};
+
+// Zero and the smallest subnormal 2^exponent.
+adjacent above_zero(int exponent) noexcept { return {below_everything, {exponent - 1, 0}, {exponent, 0}, true}; }
+
+// The magnitudes that round to pair.high or above.
+threshold rounds_to_high(const adjacent& pair, direction way, bool negative) noexcept {
+  switch (way) {
+    case direction::nearest_even: return {pair.middle, !pair.high_is_odd};
+    case direction::nearest_away: return {pair.middle, true};
+    case direction::to_odd: return pair.high_is_odd ? threshold{pair.low, false} : threshold{pair.high, true};
+    case direction::toward_positive: return negative ? threshold{pair.high, true} : threshold{pair.low, false};
+    case direction::toward_negative: return negative ? threshold{pair.low, false} : threshold{pair.high, true};
+    case direction::toward_zero:
+    case direction::stochastic: break;
+  }
+  return {pair.high, true};
+}
+
+// The threshold on |x| for multiplier * |x|: divided exactly, to the 64 fraction bits beyond which no double differs.
+threshold divided(const threshold& t, const unpacked& multiplier) noexcept {
+  const uint128 numerator = (uint128{1} << 64) | t.at.fraction;
+  const std::uint64_t denominator = multiplier.significand >> 11;  // 53 bits
+  uint128 quotient = numerator / denominator;                      // at least 2^11
+  uint128 remainder = (numerator % denominator) << 64;
+  quotient = (quotient << 64) | (remainder / denominator);
+  bool exact = remainder % denominator == 0;
+  // quotient = (1 + f_t) / (1 + f_m) * 2^76; one or none of the top two bits is lost to normalisation.
+  const int top = 63 - std::countl_zero(static_cast<std::uint64_t>(quotient >> 64)) + 64;
+  const int drop = top - 64;
+  exact = exact && (quotient & ((uint128{1} << drop) - 1)) == 0;
+  return {.at = {.exponent = t.at.exponent - multiplier.exponent + top - 76,
+                 .fraction = static_cast<std::uint64_t>(quotient >> drop)},
+          .closed = exact && t.closed};
+}
+
+outcome_thresholds divided(const outcome_thresholds& t, const unpacked& multiplier) noexcept {
+  return {divided(t.nonzero, multiplier), divided(t.normal, multiplier), divided(t.overflow, multiplier)};
+}
+
+enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
+
+// Magnitudes from low to high, both possibly not included.
+struct span_of_magnitudes {
+  magnitude low;
+  bool low_closed;
+  magnitude high;
+  bool high_closed;
+};
+
+outcome outcome_of_lowest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
+  const auto reached = [&](const threshold& edge) {
+    return edge.at < s.low || (edge.at == s.low && (edge.closed || !s.low_closed));
+  };
+  return reached(t.overflow) ? overflow : reached(t.normal) ? normal : reached(t.nonzero) ? subnormal : underflow;
+}
+
+outcome outcome_of_highest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
+  const auto reached = [&](const threshold& edge) {
+    return edge.at < s.high || (edge.at == s.high && edge.closed && s.high_closed);
+  };
+  return reached(t.overflow) ? overflow : reached(t.normal) ? normal : reached(t.nonzero) ? subnormal : underflow;
+}
+
+// The outcomes that values of one sign may have, and whether their overflow is infinite.
+struct sign_rule {
+  outcome_thresholds least;  // gives the smallest result that may be delivered
+  outcome_thresholds most;   // the largest; differs from `least` under stochastic rounding only
+  bool infinite;
+};
+
+sign_rule rule_of(const format& to, const rounding& mode, bool negative, const unpacked& multiplier) noexcept {
+  rounding low = mode;
+  rounding high = mode;
+  if (mode.direction == direction::stochastic) {
+    low.direction = direction::toward_zero;
+    high.direction = negative ? direction::toward_negative : direction::toward_positive;
+  }
+  return {divided(thresholds_of(to, low, negative), multiplier), divided(thresholds_of(to, high, negative), multiplier),
+          overflow_is_infinite(mode, negative)};
+}
+
+void add(outcome_counts& counts, std::uint64_t n, outcome least, outcome most, bool always_infinite,
+         bool ever_infinite) noexcept {
+  const std::array<count_range*, 4> of{&counts.underflow, &counts.subnormal, &counts.normal, &counts.overflow};
+  for (int o = least; o <= most; ++o) of[static_cast<std::size_t>(o)]->high += n;
+  if (least == most) of[least]->low += n;
+  if (most == overflow && ever_infinite) counts.infinite.high += n;
+  if (least == overflow && always_infinite) counts.infinite.low += n;
+}
+
+}  // namespace
+
+outcome_counts& outcome_counts::operator+=(const outcome_counts& other) noexcept {
+  numel += other.numel;
+  zero += other.zero;
+  nonfinite += other.nonfinite;
+  underflow += other.underflow;
+  subnormal += other.subnormal;
+  normal += other.normal;
+  overflow += other.overflow;
+  infinite += other.infinite;
+  return *this;
+}
+
+outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept {
+  const auto at = [&](const adjacent& pair) { return rounds_to_high(pair, mode.direction, negative); };
+  outcome_thresholds t;
+  t.nonzero = at(above_zero(to.min_subnormal_exponent()));
+  t.normal = at(below_power(to.emin(), to.fraction_bits));
+  t.overflow = at(above(to.emax(), to.max_finite_code() & to.fraction_mask(), to.fraction_bits));
+  switch (mode.flush) {
+    case flush::never: break;
+    case flush::before_rounding: t.normal = {{to.emin(), 0}, true}; break;
+    case flush::after_rounding: t.normal = at(below_power(to.emin(), to.fraction_bits + 1)); break;
+    case flush::result: break;
+  }
+  if (mode.flush != flush::never) t.nonzero = t.normal;
+  return t;
+}
+
+bool overflow_is_infinite(const rounding& mode, bool negative) noexcept {
+  if (mode.overflow == overflow_delivery::saturate) return false;
+  switch (mode.direction) {
+    case direction::nearest_even:
+    case direction::nearest_away:
+    case direction::stochastic: return true;
+    case direction::toward_positive: return !negative;
+    case direction::toward_negative: return negative;
+    case direction::toward_zero:
+    case direction::to_odd: break;
+  }
+  return false;
+}
+
+outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, double multiplier,
+                           dtype recorded) noexcept {
+  const unpacked m = decode(multiplier);
+  const std::array<sign_rule, 2> rules{rule_of(to, mode, false, m), rule_of(to, mode, true, m)};
+  const int daz_below = !mode.daz                    ? std::numeric_limits<int>::min()
+                        : recorded == dtype::float64 ? binary64.emin()
+                        : recorded == dtype::float16 ? float16.emin()
+                                                     : binary32.emin();  // bfloat16 likewise
+  const bool known_min = table.min_abs > 0;
+  const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+  const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
+
+  outcome_counts counts;
+  counts.numel = table.numel;
+  counts.zero = table.zeros;
+  counts.nonfinite = table.nonfinite();
+  const auto add_span = [&](const cell& c, std::uint64_t n, const span_of_magnitudes& s) {
+    if (n == 0) return;
+    const sign_rule& first = rules[c.sign == cell_sign::negative ? 1 : 0];
+    outcome least = outcome_of_lowest(s, first.least);
+    outcome most = outcome_of_highest(s, first.most);
+    bool always = first.infinite;
+    bool ever = first.infinite;
+    if (c.sign == cell_sign::unknown) {
+      least = std::min(least, outcome_of_lowest(s, rules[1].least));
+      most = std::max(most, outcome_of_highest(s, rules[1].most));
+      always = always && rules[1].infinite;
+      ever = ever || rules[1].infinite;
+    }
+    add(counts, n, least, most, always, ever);
+  };
+
+  std::uint64_t in_no_cell = table.nonzero_finite();  // of a payload that its reader did not know
+  for (const cell& c : table.cells) {
+    in_no_cell -= c.count;
+    if (c.exponent < daz_below) {
+      add(counts, c.count, underflow, underflow, false, false);
+      continue;
+    }
+    const cell_range range = range_of(c);
+    span_of_magnitudes s{range.low, range.low_closed, range.high, range.low == range.high};
+    // The extremes of the whole table narrow what a cell may hold.
+    if (largest < s.high) s = {s.low, s.low_closed, largest, true};
+    if (known_min && s.low < smallest) s = {smallest, true, s.high, s.high_closed};
+    if (c.slot == whole_octave && c.exponent == largest.exponent && c.sign == cell_sign::unknown) {
+      add_span(c, 1, {largest, true, largest, true});
+      add_span(c, c.count - 1, s);
+    } else {
+      add_span(c, c.count, s);
+    }
+  }
+  add(counts, in_no_cell, underflow, overflow, false, true);
+  return counts;
+}
+
+}  // namespace ulp

@@ -1,0 +1,208 @@
+#include <ulp/model/replay.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include <ulp/formats/codec.hpp>
+#include <ulp/formats/random_bits.hpp>
+
+namespace ulp {
+namespace {
+
+// The threshold as a double, rounded up where it does not fit.
+double to_double_up(const magnitude& m) {
+  unpacked x{.kind = number_class::finite};
+  x.exponent = m.exponent;
+  x.significand = (std::uint64_t{1} << 63) | (m.fraction >> 1);
+  x.sticky = (m.fraction & 1) != 0;
+  return std::bit_cast<double>(encode(binary64, x, {.direction = direction::toward_positive}).code);
+}
+
+struct overflow_answer {
+  bool found = false;
+  bool certain = true;
+
+  // Any of both: certain once one was certainly found.
+  overflow_answer& operator|=(const overflow_answer& other) {
+    certain = (found && certain) || (other.found && other.certain) || (certain && other.certain);
+    found = found || other.found;
+    return *this;
+  }
+};
+
+// Whether the largest |scaled gradient| is delivered as infinity or NaN, its sign not known.
+overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t step) {
+  if (!std::isfinite(scaled_max)) return {true, true};
+  const bool positive = overflow_is_infinite(s.rounding, false);
+  const bool negative = overflow_is_infinite(s.rounding, true);
+  if (!positive && !negative) return {false, true};
+  if (s.rounding.direction == direction::stochastic) {
+    const std::uint32_t bits = random_bits(s.seed, stream_of("found_inf", step), 0, s.rounding.random_bits);
+    const double largest = to_double(s.format, s.format.max_finite_code());
+    const double beyond = std::ldexp(1.0, s.format.emax() + 1);
+    const encoded result = encode(s.format, scaled_max, s.rounding, bits);
+    return {any(result.flags, status::overflow), scaled_max <= largest || scaled_max >= beyond};
+  }
+  const threshold t = thresholds_of(s.format, s.rounding, !positive).overflow;
+  const double at = to_double_up(t.at);
+  const bool found = t.closed ? !(scaled_max < at) : !(scaled_max <= at);
+  return {found, !found || positive == negative};
+}
+
+bool overflow_depends_on_sign(const rounding& mode) {
+  return overflow_is_infinite(mode, false) != overflow_is_infinite(mode, true);
+}
+
+outcome_counts counts_at(const cell_table& table, const scenario& s, double multiplier, dtype type) {
+  if (multiplier > 0 && std::isfinite(multiplier)) return outcomes_of(table, s.format, s.rounding, multiplier, type);
+  // A collapsed scale: 0 loses every value, infinity overflows every value.
+  outcome_counts counts;
+  counts.numel = table.numel;
+  counts.zero = table.zeros;
+  counts.nonfinite = table.nonfinite();
+  const std::uint64_t n = table.nonzero_finite();
+  if (multiplier == 0) {
+    counts.underflow = {n, n};
+  } else {
+    counts.overflow = {n, n};
+    counts.infinite = {n, n};
+  }
+  return counts;
+}
+
+}  // namespace
+
+void replayer::classify(const std::vector<tensor_info>& tensors) {
+  if (rule_ == check_rule::undecided && !tensors.empty()) {
+    const auto any_tensor = [&](auto&& test) { return std::any_of(tensors.begin(), tensors.end(), test); };
+    const auto is_weight_grad = [](const tensor_info& t) { return t.kind == tensor_kind::weight_grad; };
+    const bool weight_grads = any_tensor(is_weight_grad);
+    const bool low = any_tensor(
+        [&](const tensor_info& t) { return is_weight_grad(t) && t.role == tensor_role::low; });
+    rule_ = scenario_.checked          ? check_rule::expression
+            : scenario_.counted.tensor ? check_rule::counted
+            : low                      ? check_rule::low_weight_grads
+            : weight_grads             ? check_rule::all_weight_grads
+                                       : check_rule::everything;
+    norm_of_weight_grads_ =
+        any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && scenario_.counted.takes(t); });
+  }
+  for (std::size_t i = members_.size(); i < tensors.size(); ++i) {
+    const tensor_info& t = tensors[i];
+    const bool weight_grad = t.kind == tensor_kind::weight_grad;
+    membership m;
+    m.counted = scenario_.counted.takes(t);
+    switch (rule_) {
+      case check_rule::undecided: break;
+      case check_rule::expression: m.checked = std::regex_search(t.name, *scenario_.checked); break;
+      case check_rule::counted: m.checked = m.counted; break;
+      case check_rule::low_weight_grads: m.checked = weight_grad && t.role == tensor_role::low; break;
+      case check_rule::all_weight_grads: m.checked = weight_grad; break;
+      case check_rule::everything: m.checked = true; break;
+    }
+    m.in_norm = m.counted && (weight_grad || !norm_of_weight_grads_);
+    checked_count_ += m.checked ? 1 : 0;
+    members_.push_back(m);
+  }
+}
+
+trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors) {
+  classify(tensors);
+  trajectory_row row;
+  row.key = now.key;
+  row.scale_used = scenario_.scaler.scale();
+  row.recorded_applied = now.scalars.applied;
+  if (!row.recorded_applied && now.scalars.found_inf) row.recorded_applied = !*now.scalars.found_inf;
+
+  overflow_answer overflow;
+  if (now.tensors.empty()) {
+    if (now.max_abs)
+      overflow |= overflows(row.scale_used * *now.max_abs, scenario_, now.key.step);
+    else
+      overflow |= {now.scalars.found_inf.value_or(false), true};
+  }
+
+  double squares = 0;
+  bool norm_known = false;
+  for (const tensor_row& t : now.tensors) {
+    const membership& m = members_[t.tensor];
+    if (!m.counted && !m.checked) continue;
+    const bool factor_known = !std::isnan(t.factor);
+    const double multiplier = factor_known ? row.scale_used / t.factor : row.scale_used;
+    row.as_recorded = row.as_recorded || !factor_known;
+
+    const bool sign_matters = overflow_depends_on_sign(scenario_.rounding);
+    outcome_counts counts;
+    if (m.counted || (m.checked && sign_matters)) counts = counts_at(t.table, scenario_, multiplier, t.type);
+    if (m.counted) {
+      row.counts += counts;
+      row.has_counts = true;
+    }
+    if (m.checked) {
+      if (t.table.nonfinite() > 0)
+        overflow |= {true, true};
+      else if (sign_matters)
+        overflow |= {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
+      else if (t.table.max_abs > 0)
+        overflow |= overflows(multiplier * t.table.max_abs, scenario_, now.key.step);
+    }
+    if (m.in_norm) {
+      norm_known = true;
+      const double unit = factor_known ? t.factor : 1;
+      if (t.table.nans > 0) {
+        squares = not_known;
+      } else if (t.table.infinities() > 0) {
+        squares += std::numeric_limits<double>::infinity();
+      } else {
+        const value_sum sum = squares_sum(t.table);
+        squares += sum.value / unit / unit;
+        row.norm_exact = row.norm_exact && sum.quality != sum_quality::estimated;
+      }
+    }
+  }
+  if (norm_known) {
+    row.norm = std::sqrt(squares);
+    if (scenario_.clip_norm) {
+      row.clip_coefficient = scenario_.clip_norm->coefficient(row.norm);
+      row.clipped = scenario_.clip_norm->triggers(row.norm);
+    }
+  }
+  if (scenario_.clip_value) {
+    for (const tensor_row& t : now.tensors) {
+      const double unit = std::isnan(t.factor) ? 1 : t.factor;
+      if (members_[t.tensor].in_norm && scenario_.clip_value->triggers(t.table.max_abs / unit)) row.clipped = true;
+    }
+  }
+
+  row.found_inf = overflow.found;
+  row.found_inf_certain = overflow.certain;
+  scaler_verdict verdict =
+      scenario_.scaler.update({.found_inf = row.found_inf, .unscaled_norm = row.found_inf ? not_known : row.norm});
+  row.skipped = verdict.skipped;
+  row.error = std::move(verdict.error);
+  row.scale_next = scenario_.scaler.scale();
+  return row;
+}
+
+void trajectory_summary::add(const trajectory_row& row) {
+  const auto least = [](double a, double b) { return std::isnan(a) ? b : std::min(a, b); };
+  const auto greatest = [](double a, double b) { return std::isnan(a) ? b : std::max(a, b); };
+  if (steps == 0) first_scale = row.scale_used;
+  ++steps;
+  skipped += row.skipped ? 1 : 0;
+  clipped += row.clipped ? 1 : 0;
+  uncertain += row.found_inf_certain ? 0 : 1;
+  last_scale = row.scale_next;
+  least_scale = least(least_scale, row.scale_used);
+  greatest_scale = greatest(greatest_scale, row.scale_used);
+  counts += row.counts;
+  has_counts = has_counts || row.has_counts;
+  as_recorded = as_recorded || row.as_recorded;
+  if (row.skipped && !first_skip) first_skip = row.key.step;
+  recorded_outcome_known = recorded_outcome_known || row.recorded_applied.has_value();
+  if (row.skipped == row.recorded_applied.value_or(true) && !first_divergence) first_divergence = row.key.step;
+  if (!row.error.empty()) error = row.error;
+}
+
+}  // namespace ulp

@@ -1,0 +1,115 @@
+// cerebras.pytorch.amp.GradScaler with loss_scale="dynamic": cerebras_pytorch 2.10.0 (dj707chen/cerebras-pytorch-src
+// @0d187403) cerebras/pytorch/amp/grad_scaler.py, used by Cerebras/modelzoo @f1fd1e09 trainer/callbacks/precision.py.
+// Reproduced: float32 arithmetic throughout; defaults by fp16_type; falsy arguments mean the default; strict
+// comparisons, so growth comes on good step steps_per_increase + 1; every step since the last rescale counts toward
+// growth, overflowed ones that were tolerated too; the finite test is on the sum of squares of the unscaled gradients.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "policy.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct cerebras_dls {
+  std::string fp16_type = "float16";
+  std::optional<double> init_scale;
+  std::optional<double> steps_per_increase;
+  std::optional<double> min_loss_scale;
+  std::optional<double> max_loss_scale;
+  double overflow_tolerance = 0;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    v("fp16_type", fp16_type, "float16 or cbfloat16: chooses the defaults of init_scale and max_loss_scale only");
+    v("init_scale", init_scale, "scale of the first step; none: 2^15 for float16, 2^31 for cbfloat16");
+    v("steps_per_increase", steps_per_increase, "steps after which the scale doubles; none: 2000");
+    v("min_loss_scale", min_loss_scale, "floor of the scale; none: 2^-14, the least that is allowed");
+    v("max_loss_scale", max_loss_scale, "ceiling of the scale; none: 2^15 for float16, 2^31 for cbfloat16");
+    v("overflow_tolerance", overflow_tolerance, "share of overflowed steps since the last change that is tolerated");
+  }
+
+  struct state {
+    float loss_scale = 0;
+    std::int64_t steps_since_rescale = 0;
+    std::int64_t overflows_since_rescale = 0;
+    std::int64_t num_skipped_steps = 0;
+    template <typename Visitor>
+    void fields(Visitor&& v) {
+      v("loss_scale", loss_scale);
+      v("steps_since_rescale", steps_since_rescale);
+      v("overflows_since_rescale", overflows_since_rescale);
+      v("num_skipped_steps", num_skipped_steps);
+    }
+  };
+
+  [[nodiscard]] static double or_default(const std::optional<double>& given, double otherwise) {
+    return given && *given != 0 ? *given : otherwise;
+  }
+  [[nodiscard]] double top() const { return fp16_type == "cbfloat16" ? 0x1p31 : 0x1p15; }
+  [[nodiscard]] float maximum() const { return static_cast<float>(or_default(max_loss_scale, top())); }
+  [[nodiscard]] float minimum() const { return static_cast<float>(or_default(min_loss_scale, 0x1p-14)); }
+
+  [[nodiscard]] std::string refused() const {
+    if (fp16_type != "float16" && fp16_type != "cbfloat16" && fp16_type != "bfloat16")
+      return "fp16_type is one of float16, bfloat16, cbfloat16, not '" + fp16_type + "'";
+    if (or_default(min_loss_scale, 0x1p-14) < 0x1p-14)
+      return "min_loss_scale is too small: the least that is allowed is 2^-14 = 6.103515625e-05";
+    if (overflow_tolerance < 0) return "overflow_tolerance must not be negative";
+    return {};
+  }
+  [[nodiscard]] state start() const {
+    return {.loss_scale = static_cast<float>(std::min(or_default(max_loss_scale, top()),
+                                                      or_default(init_scale, top())))};
+  }
+  [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.loss_scale); }
+
+  [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
+    // norm < inf in float32: the sum of squares must not leave float32.
+    const bool sum_overflows = input.unscaled_norm * input.unscaled_norm >
+                               static_cast<double>(std::numeric_limits<float>::max());
+    const bool finite = !input.found_inf && !sum_overflows;
+    if (!finite) ++s.num_skipped_steps;
+    ++s.steps_since_rescale;
+    if (!finite) ++s.overflows_since_rescale;
+    const float ratio = static_cast<float>(s.overflows_since_rescale) / static_cast<float>(s.steps_since_rescale);
+    const auto rescale = [&](float factor) {
+      s.loss_scale *= factor;
+      s.steps_since_rescale = 0;
+      s.overflows_since_rescale = 0;
+    };
+    if (static_cast<float>(overflow_tolerance) < ratio) rescale(0.5F);
+    if (or_default(steps_per_increase, 2000) < static_cast<double>(s.steps_since_rescale)) rescale(2);
+    s.loss_scale = std::min(s.loss_scale, maximum());
+    s.loss_scale = std::max(s.loss_scale, minimum());
+    return {s, {.skipped = !finite, .error = {}}};
+  }
+};
+
+constexpr std::array<std::string_view, 1> aliases{"cerebras"};
+
+}  // namespace
+
+registration cerebras_dls_row() {
+  return {{.name = "cerebras_dls",
+           .aliases = aliases,
+           .family = "C",
+           .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
+           .tests = "the float32 sum of squares of the unscaled gradients is not finite",
+           .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
+                    "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
+                    "steps_per_increase < steps: scale *= 2, both counters = 0\n"
+                    "then scale is clamped to max_loss_scale and to min_loss_scale",
+           .quirks = "grows on good step steps_per_increase + 1, and again after as many (2001 by default)\n"
+                     "finite gradients with a norm above 1.8e19 count as overflow\n"
+                     "with a tolerance, tolerated overflows still count toward growth\n"
+                     "0 for a parameter means its default",
+           .source = "cerebras_pytorch 2.10.0 cerebras/pytorch/amp/grad_scaler.py "
+                     "(dj707chen/cerebras-pytorch-src @0d187403)",
+           .parameters = parameters_of(cerebras_dls{})},
+          &make<cerebras_dls>};
+}
+
+}  // namespace ulp::scalers

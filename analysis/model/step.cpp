@@ -1,0 +1,58 @@
+#include <ulp/model/step.hpp>
+
+#include <array>
+
+namespace ulp {
+namespace {
+
+template <typename Enum>
+struct named {
+  Enum value;
+  std::string_view name;
+};
+
+constexpr std::array kinds{
+    named<tensor_kind>{tensor_kind::unknown, "unknown"},
+    named<tensor_kind>{tensor_kind::weight_grad, "weight_grad"},
+    named<tensor_kind>{tensor_kind::activation_grad, "activation_grad"},
+    named<tensor_kind>{tensor_kind::weight, "weight"},
+    named<tensor_kind>{tensor_kind::update, "update"},
+    named<tensor_kind>{tensor_kind::activation, "activation"},
+    named<tensor_kind>{tensor_kind::weight_grad, "wgrad"},
+    named<tensor_kind>{tensor_kind::activation_grad, "agrad"},
+};
+constexpr std::array roles{
+    named<tensor_role>{tensor_role::unknown, "unknown"},
+    named<tensor_role>{tensor_role::low, "low"},
+    named<tensor_role>{tensor_role::float32, "float32"},
+};
+constexpr std::array dtypes{
+    named<dtype>{dtype::unknown, "unknown"}, named<dtype>{dtype::float64, "float64"},
+    named<dtype>{dtype::float32, "float32"}, named<dtype>{dtype::float16, "float16"},
+    named<dtype>{dtype::bfloat16, "bfloat16"},
+};
+
+template <typename Table, typename Enum>
+std::string_view name_in(const Table& table, Enum value) noexcept {
+  for (const auto& row : table)
+    if (row.value == value) return row.name;
+  return "unknown";
+}
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> value_in(const std::array<named<Enum>, N>& table, std::string_view text) noexcept {
+  for (const auto& row : table)
+    if (row.name == text) return row.value;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view to_string(tensor_kind kind) noexcept { return name_in(kinds, kind); }
+std::string_view to_string(tensor_role role) noexcept { return name_in(roles, role); }
+std::string_view to_string(dtype type) noexcept { return name_in(dtypes, type); }
+std::optional<tensor_kind> parse_kind(std::string_view text) noexcept { return value_in(kinds, text); }
+std::optional<tensor_role> parse_role(std::string_view text) noexcept { return value_in(roles, text); }
+std::optional<dtype> parse_dtype(std::string_view text) noexcept { return value_in(dtypes, text); }
+
+}  // namespace ulp
