@@ -1,0 +1,68 @@
+// The recording: one SQLite file with the cell tables of a run. The layout is in docs/recording-format.md.
+#ifndef ULP_IO_RECORDING_HPP
+#define ULP_IO_RECORDING_HPP
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ulp/io/error.hpp>
+#include <ulp/io/source.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+// Writes steps in place, each in a transaction of its own: after a kill the file is a valid recording that lacks at
+// most the step in flight. Throws input_error. Not thread-safe.
+class recording_writer {
+ public:
+  enum class mode : std::uint8_t { create, append };
+
+  // create: the file must not exist, or be empty. append: it must be a recording; `header` is not used.
+  recording_writer(const std::string& path, mode how, const run_header& header = {});
+  // Closes; what was written stays.
+  ~recording_writer();
+  recording_writer(const recording_writer&) = delete;
+  recording_writer& operator=(const recording_writer&) = delete;
+
+  // `tensors` is the source's list: indices of earlier calls keep their meaning. A key that is already in the file, or a
+  // tensor whose kind or shape differs from the file's, is an error, and nothing of the step is written.
+  void write(const step& row, const std::vector<tensor_info>& tensors);
+
+  // Leaves a single file without journal beside it. Called by the destructor, which swallows its errors.
+  void close();
+
+  // Closes and removes the file, if this writer made it; a file that was appended to keeps its whole steps.
+  void discard() noexcept;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// The tables of one step merged over the tensors of equal kind, role and factor.
+struct step_total {
+  step_key key;
+  tensor_kind kind = tensor_kind::unknown;
+  tensor_role role = tensor_role::unknown;
+  std::uint64_t tensors = 0;
+  double factor = not_known;
+  cell_table table;
+};
+
+// Opens a recording for reading, also while it is being written. A database that is not a recording, has views or
+// triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
+[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path);
+
+// All totals, in the order of their keys.
+[[nodiscard]] std::vector<step_total> read_totals(const std::string& path);
+
+// 128 bits (XXH3) over the tables, in hexadecimal: equal for equal contents, whatever the order of tensors and the file
+// they came through. Covers step keys, tensor names, kinds, roles, types, factors and tables; not run id, ranks, scalars.
+// Reads the source to its end.
+[[nodiscard]] std::string digest_of(source& from);
+
+}  // namespace ulp
+
+#endif

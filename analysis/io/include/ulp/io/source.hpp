@@ -1,0 +1,70 @@
+// One interface over everything that holds gradients: dumps, histograms, step logs, recordings.
+#ifndef ULP_IO_SOURCE_HPP
+#define ULP_IO_SOURCE_HPP
+
+#include <cstdint>
+#include <memory>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+// Where the rows of a recording come from; see docs/recording-format.md.
+struct run_header {
+  std::string run_id;
+  std::uint32_t rank = 0;
+  std::uint32_t world = 1;
+  std::string reduction = "reduced";  // "local" gradients of one rank, or "reduced" over all of them
+  std::string layout = "replica";     // a "replica" holds whole tensors, a "shard" parts of them
+};
+
+// Reads steps one after the other, in ascending order of their keys. Throws input_error; a step that was returned is
+// whole. Not thread-safe.
+class source {
+ public:
+  source() = default;
+  source(const source&) = delete;
+  source& operator=(const source&) = delete;
+  virtual ~source() = default;
+
+  // What kind of input it is, for people: "safetensors dump", "recording".
+  [[nodiscard]] virtual std::string description() const = 0;
+
+  // The tensors seen so far; indices never change, the list may grow with each step.
+  [[nodiscard]] virtual const std::vector<tensor_info>& tensors() const = 0;
+
+  // The next step; false at the end.
+  [[nodiscard]] virtual bool next(step& into) = 0;
+
+  // Steps in total where known in advance, else 0.
+  [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
+
+  [[nodiscard]] virtual run_header header() const { return {}; }
+};
+
+// What the user says about inputs that do not say it themselves. The first matching regular expression counts; they are
+// searched anywhere in the name.
+struct source_options {
+  // Searched in the file's name, then in the whole path; the last match counts, and in it the first group.
+  std::regex steps_from{R"((?:step|iter)[_=-]?(\d+))"};
+  std::vector<std::pair<std::regex, tensor_kind>> kinds;
+  std::vector<std::pair<std::regex, tensor_role>> roles;
+  double factor = not_known;           // of every tensor
+  bool factor_is_loss_scale = false;   // of every tensor: the step's loss scale, where one is known
+  std::string scalars;                 // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
+  bool with_sums = true;
+};
+
+// Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
+// there is none; any other kind must be the only input. What a file is, is read from its content; "-" is standard
+// input, for CSV. Headers are checked here, so that bad input fails before anything is written.
+[[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
+                                                  const source_options& options = {});
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,47 @@
+// Cell tables as bytes: the fixed summary record and the variable payload of docs/recording-format.md.
+#ifndef ULP_IO_PAYLOAD_HPP
+#define ULP_IO_PAYLOAD_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp::io {
+
+// Bytes that are not what the format says; the caller knows the file and the place.
+class payload_error : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+enum class encoding : std::uint8_t { cells = 1, codes = 2, octaves = 3, buckets = 4, joint = 5 };
+
+inline constexpr std::size_t summary_size = 104;
+
+// Appends the summary record of a row: everything of its table but cells and sums.
+void append_summary(std::string& to, const tensor_row& row);
+// The row of one record, its table without cells. `record` has summary_size bytes.
+[[nodiscard]] tensor_row parse_summary(std::string_view record);
+
+// Appends encoding, length and bytes of the table's cells and sums.
+void append_payload(std::string& to, const cell_table& table);
+// Takes one payload off the front of `from` into `table`, whose summary is already there, and checks one against the
+// other. An encoding that this program does not know is skipped: false, and the table keeps its summary only.
+bool take_payload(std::string_view& from, cell_table& table);
+
+// The size as 8 bytes and a zlib stream.
+[[nodiscard]] std::string compress(std::string_view bytes);
+// `limit` bounds what is allocated.
+[[nodiscard]] std::string decompress(std::string_view bytes, std::size_t limit);
+
+// No payload of one tensor is longer.
+inline constexpr std::size_t payload_limit = std::size_t{1} << 22;
+
+}  // namespace ulp::io
+
+#endif

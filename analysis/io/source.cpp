@@ -1,0 +1,150 @@
+#include <ulp/io/source.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
+
+#include "readers/content.hpp"
+#include "readers/reader.hpp"
+#include "readers/text.hpp"
+
+namespace ulp {
+namespace {
+
+// The text of the step's number: the first group of the last match, or all of it where there are no groups.
+std::optional<std::string> last_match(const std::string& text, const std::regex& pattern) {
+  std::optional<std::string> found;
+  for (auto match = std::sregex_iterator(text.begin(), text.end(), pattern); match != std::sregex_iterator(); ++match) {
+    const auto group = std::find_if(match->begin() + (match->size() > 1 ? 1 : 0), match->end(),
+                                    [](const std::ssub_match& part) { return part.matched; });
+    if (group != match->end()) found = group->str();
+  }
+  return found;
+}
+
+// The file's own name says more than its folders.
+std::optional<std::int64_t> step_in(const std::string& path, const std::regex& pattern) {
+  auto text = last_match(std::filesystem::path(path).filename().string(), pattern);
+  if (!text) text = last_match(path, pattern);
+  if (!text) return std::nullopt;
+  std::int64_t step = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, step);
+  if (error != std::errc() || stop != end || step < 0)
+    throw input_error(path, "", "--steps-from finds " + io::in_quotes(*text) + " in its path, which is no step number");
+  return step;
+}
+
+std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& files, const std::regex& pattern) {
+  std::map<std::int64_t, std::vector<io::dump_file>> by_step;
+  std::vector<const io::dump_file*> without;
+  for (const io::dump_file& file : files) {
+    if (const auto step = step_in(file.path, pattern))
+      by_step[*step].push_back(file);
+    else
+      without.push_back(&file);
+  }
+  if (!without.empty() && !by_step.empty())
+    throw input_error(without.front()->path, "",
+                      "has no step number in its path, where other inputs have one; say by --steps-from REGEX where it "
+                      "stands");
+  for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
+
+  std::vector<io::dump_step> steps;
+  for (auto& [number, group] : by_step) steps.push_back({number, std::move(group)});
+  return steps;
+}
+
+std::optional<io::dump_file> as_dump(const std::string& path, io::content what) {
+  switch (what) {
+    case io::content::safetensors: return io::dump_file{path, io::open_safetensors};
+    case io::content::npz: return io::dump_file{path, io::open_npz};
+    case io::content::npy: return io::dump_file{path, io::open_npy};
+    case io::content::recording:
+    case io::content::csv: break;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(io::content what) {
+  switch (what) {
+    case io::content::safetensors: return "safetensors";
+    case io::content::npz: return "npz";
+    case io::content::npy: return "npy";
+    case io::content::recording: return "recording";
+    case io::content::csv: return "CSV";
+  }
+  return "";
+}
+
+void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar_table& scalars,
+                       const source_options& options) {
+  const auto is_logged = [&](const io::dump_step& step) {
+    return std::ranges::binary_search(scalars, step.number, {}, &io::scalar_table::value_type::first);
+  };
+  if (!scalars.empty() && std::ranges::none_of(steps, is_logged))
+    throw input_error(options.scalars, "column 'step'",
+                      "none of its steps is one of the input's, which begin at step " +
+                          std::to_string(steps.front().number));
+}
+
+std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
+                                   const io::scalar_table& scalars) {
+  std::vector<io::dump_file> files;
+  std::optional<io::content> common;
+  bool mixed = false;
+  for (const std::string& path : inputs) {
+    const io::content what = io::content_of(path);
+    const auto file = as_dump(path, what);
+    if (!file)
+      throw input_error(path, "", "is a " + std::string(name_of(what)) + "; only dumps can be given several at once");
+    mixed = mixed || common.value_or(what) != what;
+    common = what;
+    files.push_back(*file);
+  }
+  std::vector<io::dump_step> steps = in_order_of_steps(files, options.steps_from);
+  check_common_step(steps, scalars, options);
+  const std::string description = (mixed ? "mixed" : std::string(name_of(*common))) + " dump";
+  return io::open_dumps(std::move(steps), description, options.with_sums);
+}
+
+std::unique_ptr<source> open_csv(const std::string& path) {
+  io::csv_reader rows(path);
+  if (io::is_histogram_csv(rows)) return io::open_histogram_csv(std::move(rows));
+  if (io::is_step_log(rows)) return io::open_step_log(std::move(rows));
+  throw input_error(path, "line 1",
+                    "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
+                    "counts) nor a step log (step and found_inf or maxabs)");
+}
+
+std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
+                                        const io::scalar_table& scalars) {
+  if (inputs.size() == 1) {
+    const io::content what = io::content_of(inputs.front());
+    if (what == io::content::recording) return open_recording(inputs.front());
+    if (what == io::content::csv) return open_csv(inputs.front());
+  }
+  return open_dumps(inputs, options, scalars);
+}
+
+}  // namespace
+
+std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, const source_options& options) {
+  if (inputs.empty()) throw input_error("input", "", "none is given");
+  if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
+    throw input_error("-", "", "standard input cannot be both the input and the scalars");
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars);
+  auto opened = open_unlabelled(inputs, options, scalars);
+  const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+                            std::isnan(options.factor) && !options.factor_is_loss_scale;
+  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars));
+}
+
+}  // namespace ulp

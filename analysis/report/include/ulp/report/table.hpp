@@ -1,0 +1,48 @@
+// Tables for people (text) and for machines (CSV, JSON), from one description.
+#ifndef ULP_REPORT_TABLE_HPP
+#define ULP_REPORT_TABLE_HPP
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ulp/model/outcome.hpp>
+
+namespace ulp {
+
+// Nothing, a flag, an integer, a real (NaN is nothing), text, or a count that may be a range.
+using table_value = std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range>;
+
+struct table_column {
+  std::string key;    // in CSV and JSON; a column without key is left out there
+  std::string title;  // for people; a column without title is left out of the text
+  bool number = false;  // text in this column is aligned to the right, as numbers are
+};
+
+struct table {
+  std::vector<table_column> columns;
+  std::vector<std::vector<table_value>> rows;  // each as long as columns
+};
+
+// Aligned columns with a header line: text to the left, numbers to the right; ranges as "[low, high]"; counts with
+// thousands separators; ends with a newline.
+[[nodiscard]] std::string to_text(const table& t);
+
+// RFC 4180 with "\n" line ends and a header of keys. A column that holds any range becomes two, KEY_low and KEY_high;
+// flags are 0 and 1, nothing is an empty field, reals are shortest round-trip decimals.
+[[nodiscard]] std::string to_csv(const table& t);
+
+// An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null.
+[[nodiscard]] std::string to_json(const table& t);
+
+// Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".
+[[nodiscard]] std::string shortest(double x);
+// "2^16" where x is a power of two with |exponent| > 3, else shortest(x).
+[[nodiscard]] std::string as_power(double x);
+// 1234567 as "1,234,567".
+[[nodiscard]] std::string grouped(std::uint64_t n);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,164 @@
+#include <ulp/report/table.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace ulp {
+namespace {
+
+template <typename... Ts>
+struct overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <typename... Ts>
+overloaded(Ts...) -> overloaded<Ts...>;
+
+bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
+
+std::string text_of(const table_value& value) {
+  return std::visit(
+      overloaded{
+          [](std::monostate) { return std::string{"-"}; },
+          [](bool b) { return std::string{b ? "yes" : "no"}; },
+          [](std::int64_t n) {
+            return n < 0 ? "-" + grouped(static_cast<std::uint64_t>(-n)) : grouped(static_cast<std::uint64_t>(n));
+          },
+          [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
+          [](const std::string& s) { return s; },
+          [](const count_range& c) {
+            return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
+          }},
+      value);
+}
+
+std::string quoted(const std::string& s) {
+  if (s.find_first_of(",\"\n\r") == std::string::npos) return s;
+  std::string result = "\"";
+  for (const char c : s) result += c == '"' ? "\"\"" : std::string(1, c);
+  return result + "\"";
+}
+
+std::string csv_of(const table_value& value) {
+  return std::visit(overloaded{[](std::monostate) { return std::string{}; },
+                               [](bool b) { return std::string{b ? "1" : "0"}; },
+                               [](std::int64_t n) { return std::to_string(n); },
+                               [](double x) { return std::isnan(x) ? std::string{} : shortest(x); },
+                               [](const std::string& s) { return quoted(s); },
+                               [](const count_range& c) { return std::to_string(c.low); }},
+                    value);
+}
+
+nlohmann::ordered_json json_of(const table_value& value) {
+  using json = nlohmann::ordered_json;
+  return std::visit(overloaded{[](std::monostate) { return json{}; },
+                               [](bool b) { return json(b); },
+                               [](std::int64_t n) { return json(n); },
+                               [](double x) { return std::isfinite(x) ? json(x) : json{}; },
+                               [](const std::string& s) { return json(s); },
+                               [](const count_range& c) {
+                                 return c.exact() ? json(c.low) : json::array({c.low, c.high});
+                               }},
+                    value);
+}
+
+}  // namespace
+
+std::string to_text(const table& t) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < t.columns.size(); ++i)
+    if (!t.columns[i].title.empty()) shown.push_back(i);
+  std::vector<std::vector<std::string>> cells;
+  std::vector<std::size_t> widths;
+  std::vector<bool> right;
+  for (const std::size_t i : shown) {
+    widths.push_back(t.columns[i].title.size());
+    right.push_back(t.columns[i].number ||
+                    (std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[i]); }) &&
+                     std::none_of(t.rows.begin(), t.rows.end(),
+                                  [&](const auto& row) { return std::holds_alternative<std::string>(row[i]); })));
+  }
+  for (const auto& row : t.rows) {
+    std::vector<std::string> line;
+    for (std::size_t j = 0; j < shown.size(); ++j) {
+      line.push_back(text_of(row[shown[j]]));
+      widths[j] = std::max(widths[j], line.back().size());
+    }
+    cells.push_back(std::move(line));
+  }
+  std::string out;
+  const auto write = [&](auto&& cell_at) {
+    std::string line;
+    for (std::size_t j = 0; j < shown.size(); ++j) {
+      if (j > 0) line += "  ";
+      line += right[j] ? fmt::format("{:>{}}", cell_at(j), widths[j]) : fmt::format("{:<{}}", cell_at(j), widths[j]);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += line + "\n";
+  };
+  write([&](std::size_t j) { return t.columns[shown[j]].title; });
+  for (const auto& line : cells) write([&](std::size_t j) { return line[j]; });
+  return out;
+}
+
+std::string to_csv(const table& t) {
+  std::vector<std::size_t> written;
+  std::vector<bool> ranges(t.columns.size());
+  std::string out;
+  for (std::size_t i = 0; i < t.columns.size(); ++i) {
+    const std::string& key = t.columns[i].key;
+    if (key.empty()) continue;
+    ranges[i] = std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) {
+      const count_range* const c = std::get_if<count_range>(&row[i]);
+      return c != nullptr && !c->exact();
+    });
+    out += (written.empty() ? "" : ",") + (ranges[i] ? key + "_low," + key + "_high" : key);
+    written.push_back(i);
+  }
+  out += "\n";
+  for (const auto& row : t.rows) {
+    for (const std::size_t i : written) {
+      if (i != written.front()) out += ",";
+      out += csv_of(row[i]);
+      if (!ranges[i]) continue;
+      const count_range* const c = std::get_if<count_range>(&row[i]);
+      out += "," + (c == nullptr ? csv_of(row[i]) : std::to_string(c->high));
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+std::string to_json(const table& t) {
+  std::string out = "[";
+  for (const auto& row : t.rows) {
+    nlohmann::ordered_json object = nlohmann::ordered_json::object();
+    for (std::size_t i = 0; i < row.size(); ++i)
+      if (!t.columns[i].key.empty()) object[t.columns[i].key] = json_of(row[i]);
+    out += (out.size() > 1 ? ",\n " : "\n ") +
+           object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  }
+  return out + "\n]\n";
+}
+
+std::string shortest(double x) { return fmt::format("{}", x); }
+
+std::string as_power(double x) {
+  int exponent = 0;
+  if (std::isfinite(x) && x > 0 && std::frexp(x, &exponent) == 0.5 && std::abs(exponent - 1) > 3)
+    return "2^" + std::to_string(exponent - 1);
+  return shortest(x);
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string digits = std::to_string(n);
+  for (std::size_t i = digits.size(); i > 3;) {
+    i -= 3;
+    digits.insert(i, 1, ',');
+  }
+  return digits;
+}
+
+}  // namespace ulp

@@ -1,0 +1,136 @@
+// ulp info: what is in an input.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+#include <memory>
+#include <ulp/io/recording.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  bool digest = false;
+  output_options output;
+};
+
+// What is said of one tensor over all steps.
+struct tensor_account {
+  std::uint64_t steps = 0;
+  std::uint64_t numel = 0;
+  std::uint64_t zeros = 0;
+  std::uint64_t nonfinite = 0;
+  double max_abs = 0;
+  double min_abs = not_known;
+};
+
+struct account {
+  std::vector<tensor_account> tensors;
+  std::uint64_t steps = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::uint64_t factor_known = 0;
+  std::uint64_t rows = 0;
+  bool has_scale = false;
+  bool has_found_inf = false;
+  std::uint64_t overflowed = 0;
+};
+
+account read(source& from, const selection& selected) {
+  account a;
+  progress shown("steps", from.step_count());
+  step now;
+  while (from.next(now)) {
+    shown.advance();
+    if (!selected.takes(now.key.step)) continue;
+    if (a.steps == 0) a.first = now.key.step;
+    a.last = now.key.step;
+    ++a.steps;
+    a.has_scale = a.has_scale || !std::isnan(now.scalars.loss_scale);
+    a.has_found_inf = a.has_found_inf || now.scalars.found_inf.has_value();
+    a.overflowed += now.scalars.found_inf.value_or(false) ? 1 : 0;
+    a.tensors.resize(from.tensors().size());
+    for (const tensor_row& row : now.tensors) {
+      if (!selected.takes(from.tensors()[row.tensor])) continue;
+      ++a.rows;
+      a.factor_known += std::isnan(row.factor) ? 0 : 1;
+      tensor_account& t = a.tensors[row.tensor];
+      ++t.steps;
+      t.numel += row.table.numel;
+      t.zeros += row.table.zeros;
+      t.nonfinite += row.table.nonfinite();
+      t.max_abs = std::fmax(t.max_abs, row.table.max_abs);
+      if (row.table.min_abs > 0) t.min_abs = std::fmin(t.min_abs, row.table.min_abs);
+    }
+  }
+  return a;
+}
+
+table tensor_table(const source& from, const account& a) {
+  table t;
+  t.columns = {{"tensor", "tensor"},       {"kind", "kind"},           {"role", "role"},
+               {"shape", "shape"},         {"steps", "steps"},         {"numel", "elements"},
+               {"zeros", "zeros"},         {"nonfinite", "non-finite"}, {"max_abs", "largest"},
+               {"min_abs", "least nonzero"}};
+  for (std::size_t i = 0; i < a.tensors.size(); ++i) {
+    const tensor_account& x = a.tensors[i];
+    if (x.steps == 0) continue;
+    const tensor_info& info = from.tensors()[i];
+    std::string shape;
+    for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
+    const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
+    t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)}, shape,
+                      integer(x.steps), integer(x.numel), integer(x.zeros), integer(x.nonfinite), x.max_abs,
+                      x.min_abs});
+  }
+  return t;
+}
+
+int run(const options& o) {
+  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+  if (o.digest) {
+    fmt::print("{}\n", digest_of(*from));
+    return done;
+  }
+  const account a = read(*from, o.run.selected());
+  const table t = tensor_table(*from, a);
+  std::FILE* const out = people(o.output);
+  const auto line = [&](std::string_view what, const std::string& value) { fmt::print(out, "{:<12} {}\n", what, value); };
+  line("input", fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "",
+                            from->description()));
+  const run_header header = from->header();
+  if (!header.run_id.empty())
+    line("run", fmt::format("{}, rank {} of {}, {} gradients, {}", header.run_id, header.rank, header.world,
+                            header.reduction, header.layout));
+  line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
+  line("tensors", fmt::format("{}, {} rows", t.rows.size(), grouped(a.rows)));
+  line("factor", a.rows == 0                  ? "-"
+                 : a.factor_known == a.rows   ? "known"
+                 : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
+                                       : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
+  line("loss scale", a.has_scale ? "logged" : "not logged");
+  line("overflows", a.has_found_inf ? fmt::format("{} steps", grouped(a.overflowed)) : "not logged");
+  if (!o.output.machine_stdout()) fmt::print("\n");
+  write_table(t, o.output);
+  return done;
+}
+
+}  // namespace
+
+void add_info(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("info", "what is in a recording or another input");
+  add_run(command, o->run);
+  command.add_flag("--digest", o->digest, "print only a digest of the tables: equal for equal contents");
+  add_output(command, o->output);
+  command.footer("Example:\n  ulp info examples/digits.ulp");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,209 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/text.hpp>
+
+#include "command.hpp"
+
+namespace ulp::cli {
+namespace {
+
+template <typename Enum, typename Parse>
+Enum named(const std::string& text, const std::string& option, const char* names, Parse parse) {
+  if (const auto value = parse(text)) return *value;
+  throw usage_error(fmt::format("{}: unknown '{}': one of {}", option, text, names));
+}
+
+constexpr const char* kind_names = "weight_grad, activation_grad, weight, update, activation, unknown";
+constexpr const char* role_names = "low, float32, unknown";
+
+tensor_kind kind_named(const std::string& text, const std::string& option) {
+  return named<tensor_kind>(text, option, kind_names, parse_kind);
+}
+tensor_role role_named(const std::string& text, const std::string& option) {
+  return named<tensor_role>(text, option, role_names, parse_role);
+}
+
+bool is_rule(const std::string& text) { return text.find('=') != std::string::npos; }
+
+// REGEX=VALUE; the expression may contain '=' itself.
+std::pair<std::regex, std::string> rule_of(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.rfind('=');
+  if (equals == std::string::npos || equals == 0)
+    throw usage_error(fmt::format("{}: '{}' is not of the form REGEX=NAME", option, text));
+  return {regex_of(text.substr(0, equals), option), text.substr(equals + 1)};
+}
+
+std::int64_t step_number(std::string_view text, const std::string& whole) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size())
+    throw usage_error(fmt::format("--steps: '{}' is not of the form A:B (steps A to B-1; either may be left out)", whole));
+  return value;
+}
+
+}  // namespace
+
+format format_named(const std::string& name) {
+  if (const auto found = find_format(name)) return *found;
+  std::string hint;
+  for (const std::string& near : similar_format_names(name)) hint += (hint.empty() ? "; near: " : ", ") + near;
+  throw usage_error(fmt::format("unknown format '{}'{}; `ulp formats` lists them, others are e<2..11>m<1..52>", name, hint));
+}
+
+double positive_number(const std::string& text, const std::string& option) {
+  const auto x = parse_number(text);
+  const double value = x ? std::bit_cast<double>(encode(binary64, *x).code) : 0;
+  if (!(value > 0) || !std::isfinite(value))
+    throw usage_error(fmt::format("{}: '{}' is not a positive number (like 1024, 0.5 or 2^15)", option, text));
+  return value;
+}
+
+std::regex regex_of(const std::string& text, const std::string& option) {
+  try {
+    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
+  } catch (const std::regex_error& problem) {
+    throw usage_error(fmt::format("{}: '{}' is not a regular expression: {}", option, text, problem.what()));
+  }
+}
+
+rounding rounding_options::value() const {
+  const auto parsed = parse_rounding(direction);
+  if (!parsed)
+    throw usage_error(fmt::format("--rounding: unknown '{}': one of nearest-even, nearest-away, toward-zero, "
+                                  "toward-positive, toward-negative, to-odd, stochastic[:A|B|C][,bits=1..32]",
+                                  direction));
+  rounding mode = *parsed;
+  mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
+  mode.daz = daz;
+  mode.flush = flush == "before"   ? flush::before_rounding
+               : flush == "after"  ? flush::after_rounding
+               : flush == "result" ? flush::result
+                                   : flush::never;
+  mode.tininess = tininess == "before" ? tininess::before_rounding : tininess::after_rounding;
+  return mode;
+}
+
+void add_rounding(CLI::App& command, rounding_options& options) {
+  const std::string group = "Rounding";
+  command
+      .add_option("--rounding", options.direction,
+                  "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
+                  "ro), or stochastic[:A|B|C][,bits=N] (sr)")
+      ->type_name("R")
+      ->capture_default_str()
+      ->group(group);
+  command.add_flag("--saturate", options.saturate, "deliver the largest finite number on overflow")->group(group);
+  command.add_option("--ftz", options.flush, "flush subnormal results to zero")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"before", "after", "result"}))
+      ->group(group);
+  command.add_flag("--daz", options.daz, "read subnormal operands as zero")->group(group);
+  command.add_option("--tininess", options.tininess, "when the underflow flag takes a result for tiny")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"before", "after"}))
+      ->capture_default_str()
+      ->group(group);
+  command.add_option("--seed", options.seed, "of the random bits of stochastic rounding")
+      ->type_name("N")
+      ->capture_default_str()
+      ->group(group);
+}
+
+selection run_options::selected() const {
+  selection s;
+  if (!tensor.empty()) s.tensor = regex_of(tensor, "--tensor");
+  for (const std::string& k : kinds)
+    if (!is_rule(k)) s.kinds.push_back(kind_named(k, "--kind"));
+  for (const std::string& r : roles)
+    if (!is_rule(r)) s.roles.push_back(role_named(r, "--role"));
+  if (!steps.empty()) {
+    const std::size_t colon = steps.find(':');
+    const std::string_view whole = steps;
+    if (colon == std::string::npos) {
+      s.first_step = step_number(whole, steps);
+      s.end_step = s.first_step + 1;
+    } else {
+      if (colon > 0) s.first_step = step_number(whole.substr(0, colon), steps);
+      if (colon + 1 < whole.size()) s.end_step = step_number(whole.substr(colon + 1), steps);
+    }
+  }
+  s.every = every;
+  return s;
+}
+
+source_options run_options::how_to_read() const {
+  source_options options;
+  if (!steps_from.empty()) options.steps_from = regex_of(steps_from, "--steps-from");
+  options.scalars = scalars;
+  if (factor == "scale")
+    options.factor_is_loss_scale = true;
+  else if (!factor.empty())
+    options.factor = positive_number(factor, "--factor");
+  for (const std::string& text : kinds) {
+    if (!is_rule(text)) continue;
+    auto [expression, name] = rule_of(text, "--kind");
+    options.kinds.emplace_back(std::move(expression), kind_named(name, "--kind"));
+  }
+  for (const std::string& text : roles) {
+    if (!is_rule(text)) continue;
+    auto [expression, name] = rule_of(text, "--role");
+    options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
+  }
+  return options;
+}
+
+void add_run(CLI::App& command, run_options& options) {
+  command
+      .add_option("INPUT", options.inputs,
+                  "a recording; gradient dumps (.npy .npz .safetensors), one a step; a histogram CSV; a step log CSV; - "
+                  "for CSV on standard input")
+      ->required();
+
+  const std::string selection_group = "Selection";
+  command.add_option("--tensor", options.tensor, "tensors whose name contains a match of this expression")
+      ->type_name("REGEX")
+      ->group(selection_group);
+  command
+      .add_option("--kind", options.kinds,
+                  fmt::format("tensors of these kinds ({}); REGEX=KIND says what tensors are instead", kind_names))
+      ->type_name("KIND")
+      ->group(selection_group);
+  command
+      .add_option("--role", options.roles,
+                  fmt::format("tensors of these roles ({}); REGEX=ROLE says how tensors are kept instead", role_names))
+      ->type_name("ROLE")
+      ->group(selection_group);
+  command.add_option("--steps", options.steps, "steps A to B-1, either may be left out; A alone is one step")
+      ->type_name("A:B")
+      ->group(selection_group);
+  command.add_option("--every", options.every, "steps divisible by N")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->group(selection_group);
+
+  const std::string input_group = "What inputs do not say themselves";
+  command
+      .add_option("--steps-from", options.steps_from,
+                  "the step of a dump: the first group of this expression in its path (default: step<digits>, "
+                  "iter_<digits>; where no path has one, the order of the inputs)")
+      ->type_name("REGEX")
+      ->group(input_group);
+  command
+      .add_option("--scalars", options.scalars,
+                  "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied")
+      ->type_name("FILE.csv")
+      ->group(input_group);
+  command
+      .add_option("--factor", options.factor,
+                  "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars")
+      ->type_name("X")
+      ->group(input_group);
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,203 @@
+// ulp outcomes: how many values underflow, become subnormal or overflow.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <ulp/io/source.hpp>
+#include <ulp/model/outcome.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::vector<std::string> formats;
+  std::vector<std::string> scales{"1"};
+  std::vector<std::string> by{"tensor"};
+  bool as_recorded = false;
+  rounding_options rounding;
+  output_options output;
+};
+
+struct question {
+  std::string format_name;
+  ulp::format format;
+  double scale;
+};
+
+// What rows are kept apart by; an absent part is summed over.
+struct group {
+  std::optional<std::uint32_t> tensor;
+  std::optional<tensor_kind> kind;
+  std::optional<std::int64_t> step;
+  friend auto operator<=>(const group&, const group&) = default;
+};
+
+struct group_counts {
+  std::vector<outcome_counts> of;  // of each question
+  std::set<std::int64_t> steps;
+  tensor_kind kind = tensor_kind::unknown;
+  bool mixed_kinds = false;
+};
+
+// How the scale met the values.
+struct units {
+  bool recorded = false;      // some factor was not known, or --as-recorded
+  bool true_gradient = false;
+};
+
+std::string text_of(const units& u) {
+  if (u.recorded && u.true_gradient) return "the true gradient where its factor is known, else the values as recorded";
+  return u.recorded ? "the values as recorded" : "the true gradient";
+}
+
+std::vector<question> questions_of(const options& o) {
+  std::vector<question> all;
+  for (const std::string& name : o.formats)
+    for (const std::string& scale : o.scales)
+      all.push_back({name, format_named(name), positive_number(scale, "--scale")});
+  return all;
+}
+
+group group_of(const options& o, const tensor_row& row, const tensor_info& info, const step_key& key) {
+  const auto by = [&](const char* what) { return std::find(o.by.begin(), o.by.end(), what) != o.by.end(); };
+  group g;
+  if (by("tensor")) g.tensor = row.tensor;
+  if (by("kind")) g.kind = info.kind;
+  if (by("step")) g.step = key.step;
+  return g;
+}
+
+table table_of(const options& o, const std::vector<question>& questions, const std::map<group, group_counts>& groups,
+               const std::vector<tensor_info>& tensors, const units& u) {
+  const bool many_formats = o.formats.size() > 1;
+  const bool many_scales = o.scales.size() > 1;
+  const auto title_by = [&](const char* what) {
+    return std::find(o.by.begin(), o.by.end(), what) != o.by.end() ? what : "";
+  };
+  table t;
+  t.columns = {{"tensor", title_by("tensor")},
+               {"kind", title_by("kind")},
+               {"step", title_by("step")},
+               {"format", many_formats ? "format" : ""},
+               {"rounding", ""},
+               {"scale", ""},
+               {"", many_scales ? "scale" : "", true},
+               {"scale_of", ""},
+               {"numel", "elements"},
+               {"zero", "zero"},
+               {"nonfinite", "non-finite"},
+               {"underflow", "underflow"},
+               {"", "% of nonzero", true},
+               {"subnormal", "subnormal"},
+               {"overflow", "overflow"}};
+  const auto exactly = [](std::uint64_t n) { return count_range{n, n}; };
+  for (const auto& [key, counts] : groups) {
+    for (std::size_t q = 0; q < questions.size(); ++q) {
+      const outcome_counts& c = counts.of[q];
+      const std::uint64_t nonzero = c.numel - c.zero - c.nonfinite;
+      const auto percent = [&](std::uint64_t n) { return fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(nonzero)); };
+      table_value share;
+      if (nonzero > 0)
+        share = c.underflow.exact() ? percent(c.underflow.low)
+                                    : "[" + percent(c.underflow.low) + ", " + percent(c.underflow.high) + "]";
+      t.rows.push_back({key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
+                        questions[q].format_name, o.rounding.direction, questions[q].scale,
+                        as_power(questions[q].scale),
+                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
+                        exactly(c.numel), exactly(c.zero), exactly(c.nonfinite), c.underflow, share, c.subnormal,
+                        c.overflow});
+    }
+  }
+  return t;
+}
+
+int run(const options& o) {
+  const std::vector<question> questions = questions_of(o);
+  const rounding mode = o.rounding.value();
+  const selection selected = o.run.selected();
+  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+
+  std::map<group, group_counts> groups;
+  units u;
+  bool any_step = false;
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (!selected.takes(now.key.step)) continue;
+      any_step = true;
+      for (const tensor_row& row : now.tensors) {
+        const tensor_info& info = from->tensors()[row.tensor];
+        if (!selected.takes(info)) continue;
+        const bool known = !o.as_recorded && !std::isnan(row.factor);
+        (known ? u.true_gradient : u.recorded) = true;
+        group_counts& sums = groups[group_of(o, row, info, now.key)];
+        sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
+        sums.kind = info.kind;
+        sums.steps.insert(now.key.step);
+        sums.of.resize(questions.size());
+        for (std::size_t q = 0; q < questions.size(); ++q)
+          sums.of[q] += outcomes_of(row.table, questions[q].format, mode,
+                                    known ? questions[q].scale / row.factor : questions[q].scale, row.type);
+      }
+    }
+  }
+  if (groups.empty())
+    throw usage_error(!any_step ? "no step is selected"
+                                : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
+
+  const table t = table_of(o, questions, groups, from->tensors(), u);
+  if (!o.output.machine_stdout()) {
+    std::string names;
+    for (const std::string& name : o.formats) names += (names.empty() ? "" : ", ") + name;
+    fmt::print("{}, {}, loss scale {} on {}\n", names, to_string(mode),
+               o.scales.size() > 1 ? "as listed" : as_power(questions.front().scale), text_of(u));
+    fmt::print("underflow: nonzero rounded to zero; [low, high] where the input does not decide\n\n");
+  }
+  write_table(t, o.output);
+  return done;
+}
+
+}  // namespace
+
+void add_outcomes(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command =
+      *program.add_subcommand("outcomes", "how many values underflow, become subnormal or overflow in a format");
+  add_run(command, o->run);
+  command.add_option("--format", o->formats, "formats, see `ulp formats`")
+      ->type_name("F,...")
+      ->delimiter(',')
+      ->required();
+  command.add_option("--scale", o->scales, "loss scales on the true gradient")
+      ->type_name("S,...")
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      .add_option("--by", o->by, "keep apart tensor, kind, step, or several of them; the rest is summed over")
+      ->type_name("WHAT,...")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"tensor", "kind", "step"}))
+      ->capture_default_str();
+  command.add_flag("--as-recorded", o->as_recorded, "let the scale multiply the values as recorded, whatever their factor");
+  add_rounding(command, o->rounding);
+  add_output(command, o->output);
+  command.footer("Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,50 @@
+#include "output.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <ulp/io/error.hpp>
+
+namespace ulp::cli {
+void add_output(CLI::App& command, output_options& options) {
+  command.add_option("--csv", options.csv, "write CSV to this file; - for standard output")->type_name("FILE");
+  command.add_flag("--json", options.json, "print JSON");
+}
+
+std::FILE* people(const output_options& options) { return options.machine_stdout() ? stderr : stdout; }
+
+void write_table(const table& t, const output_options& options, bool text) {
+  if (options.json) fmt::print("{}", to_json(t));
+  if (options.csv == "-") {
+    fmt::print("{}", to_csv(t));
+  } else if (!options.csv.empty()) {
+    write_whole_file(options.csv, to_csv(t));
+  }
+  if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
+}
+
+void write_whole_file(const std::string& path, std::string_view content) {
+  // Not a plain file (a pipe, /dev/stdout): there is nothing to rename.
+  const std::string temporary = path + ".part" + std::to_string(getpid());
+  const bool special = [&] {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  }();
+  const std::string& target = special ? path : temporary;
+  std::ofstream out(target, std::ios::binary);
+  out << content;
+  out.close();
+  if (!out || (!special && std::rename(temporary.c_str(), path.c_str()) != 0)) {
+    const std::string reason = std::strerror(errno);
+    if (!special) std::remove(temporary.c_str());
+    throw input_error(path, "", "cannot be written: " + reason);
+  }
+}
+
+void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", message); }
+
+}  // namespace ulp::cli

@@ -1,0 +1,37 @@
+// Where results go: a table for people on stdout, CSV to a file or stdout, JSON to stdout. Messages go to stderr.
+#ifndef ULP_CLI_OUTPUT_HPP
+#define ULP_CLI_OUTPUT_HPP
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <ulp/report/table.hpp>
+
+namespace ulp::cli {
+
+struct output_options {
+  bool json = false;
+  std::string csv;  // a file, "-" for stdout, empty for none
+
+  // Whether stdout belongs to a machine: then nothing else is printed there.
+  [[nodiscard]] bool machine_stdout() const { return json || csv == "-"; }
+};
+
+void add_output(CLI::App& command, output_options& options);
+
+// Where text for people goes: stdout, or stderr where stdout belongs to a machine.
+[[nodiscard]] std::FILE* people(const output_options& options);
+
+// Writes `t` as the options ask; as text when no form for machines goes to stdout and `text` is set.
+void write_table(const table& t, const output_options& options, bool text = true);
+
+// Whole or absent: written beside and renamed. Throws input_error.
+void write_whole_file(const std::string& path, std::string_view content);
+
+// A line on stderr: "ulp: note: ...".
+void note(const std::string& message);
+
+}  // namespace ulp::cli
+
+#endif

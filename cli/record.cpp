@@ -1,0 +1,86 @@
+// ulp record: dumps, histograms and logs into one recording.
+#include <fmt/format.h>
+
+#include <memory>
+#include <random>
+#include <ulp/io/recording.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::string output;
+  bool append = false;
+  bool no_sums = false;
+};
+
+// Tells runs apart; not a secret.
+std::string new_run_id() {
+  std::random_device entropy;
+  return fmt::format("{:08x}{:08x}", entropy(), entropy());
+}
+
+int run(const options& o) {
+  source_options how = o.run.how_to_read();
+  how.with_sums = !o.no_sums;
+  const selection selected = o.run.selected();
+  const std::unique_ptr<source> from = open_source(o.run.inputs, how);  // before anything is written
+  run_header header = from->header();
+  if (header.run_id.empty()) header.run_id = new_run_id();
+
+  recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, header);
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  try {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (!selected.takes(now.key.step)) continue;
+      std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
+      writer.write(now, from->tensors());
+      if (steps == 0) first = now.key.step;
+      last = now.key.step;
+      ++steps;
+      rows += now.tensors.size();
+    }
+    if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
+  } catch (const interrupted_error&) {
+    fmt::print(stderr, "ulp: {}: holds the {} steps recorded before the interruption\n", o.output, steps);
+    throw;
+  } catch (...) {
+    writer.discard();
+    throw;
+  }
+  writer.close();
+  fmt::print("{}: {} step{} ({}), {} tensor rows, from {}\n", o.output, grouped(steps), steps == 1 ? "" : "s",
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), grouped(rows),
+             from->description());
+  return done;
+}
+
+}  // namespace
+
+void add_record(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("record", "gradient dumps, histograms or logs into one recording");
+  add_run(command, o->run);
+  command.add_option("-o,--output", o->output, "the recording to write")->type_name("RUN.ulp")->required();
+  command.add_flag("--append", o->append, "add steps to an existing recording");
+  command.add_flag("--no-sums", o->no_sums, "leave out the exact sums: smaller, norms become estimates");
+  command.footer(
+      "Example:\n"
+      "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
+      "The step of a dump is read from its path; the line printed at the end says which steps were found.");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,235 @@
+// ulp replay: a recorded run under another scaler and format.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <ulp/formats/text.hpp>
+#include <ulp/io/source.hpp>
+#include <ulp/model/replay.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::string scaler;
+  std::vector<std::string> parameters;
+  std::vector<std::string> start;
+  std::string format_name;
+  std::string check;
+  std::string clip_norm;
+  std::string clip_value;
+  rounding_options rounding;
+  output_options output;
+};
+
+std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw usage_error(fmt::format("{}: '{}' is not of the form key=value", option, text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
+scaler scaler_of(const options& o) {
+  const scaler_entry& entry = scaler_named(o.scaler);
+  std::vector<std::pair<std::string, parameter_value>> parameters;
+  for (const std::string& text : o.parameters) {
+    const auto [key, value] = key_and_value(text, "--set");
+    parameters.emplace_back(key, parse_parameter(value));
+  }
+  try {
+    scaler made = make_scaler(entry, parameters);
+    for (const std::string& text : o.start) {
+      const auto [key, value] = key_and_value(text, "--start");
+      const parameter_value parsed = parse_parameter(value);
+      const double* const number = std::get_if<double>(&parsed);
+      if (number == nullptr) throw usage_error(fmt::format("--start: '{}' is not a number", value));
+      made.set_state(key, *number);
+    }
+    return made;
+  } catch (const parameter_error& problem) {
+    throw usage_error(fmt::format("{}: {}", entry.name, problem.what()));
+  }
+}
+
+scenario scenario_of(const options& o) {
+  scenario s{scaler_of(o)};
+  s.format = format_named(o.format_name);
+  s.rounding = o.rounding.value();
+  s.seed = o.rounding.seed;
+  if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
+  if (!o.clip_value.empty()) s.clip_value = value_clipping{positive_number(o.clip_value, "--clip-value")};
+  s.counted = o.run.selected();
+  if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
+  return s;
+}
+
+table trajectory_table() {
+  table t;
+  t.columns = {{"step", "step"},
+               {"found_inf", "found_inf"},
+               {"scale_used", ""},
+               {"scale_next", ""},
+               {"skipped", "skipped"},
+               {"", "scale", true},
+               {"found_inf_certain", ""},
+               {"numel", ""},
+               {"zero", ""},
+               {"nonfinite", ""},
+               {"underflow", "underflow"},
+               {"subnormal", "subnormal"},
+               {"overflow", "overflow"},
+               {"norm", "norm"},
+               {"norm_exact", ""},
+               {"clip_coefficient", ""},
+               {"clipped", "clipped"}};
+  return t;
+}
+
+void add_row(table& t, const trajectory_row& r) {
+  const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
+  const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
+  t.rows.push_back({r.key.step, r.found_inf, r.scale_used, r.scale_next, r.skipped, as_power(r.scale_used),
+                    r.found_inf_certain, count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite),
+                    range(r.counts.underflow), range(r.counts.subnormal), range(r.counts.overflow), r.norm,
+                    r.norm_exact, r.clip_coefficient, r.clipped});
+}
+
+std::string rule_text(const replayer& r) {
+  switch (r.rule()) {
+    case check_rule::undecided: return "what the log says";
+    case check_rule::expression: return fmt::format("{} tensors, by --check", r.checked_tensors());
+    case check_rule::counted: return fmt::format("{} tensors, by --tensor", r.checked_tensors());
+    case check_rule::low_weight_grads: return fmt::format("{} weight gradients of role low", r.checked_tensors());
+    case check_rule::all_weight_grads: return fmt::format("all {} weight gradients", r.checked_tensors());
+    case check_rule::everything: return fmt::format("all {} tensors", r.checked_tensors());
+  }
+  return "";
+}
+
+std::string share(const count_range& c, std::uint64_t of) {
+  const auto percent = [&](std::uint64_t n) { return of == 0 ? 0.0 : 100 * static_cast<double>(n) / static_cast<double>(of); };
+  if (c.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), percent(c.low));
+  return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), percent(c.low),
+                     percent(c.high));
+}
+
+// The few steps a person looks at: where the scale changed or a step was skipped.
+table changes_of(const table& all, const std::vector<bool>& changed) {
+  constexpr std::size_t most = 40;
+  table t;
+  t.columns = all.columns;
+  for (std::size_t i = 0; i < all.rows.size() && t.rows.size() < most; ++i)
+    if (changed[i]) t.rows.push_back(all.rows[i]);
+  return t;
+}
+
+void print_summary(const options& o, const scenario& s, const replayer& r, const trajectory_summary& sum) {
+  const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<12} {}\n", what, value); };
+  std::string parameters;
+  for (const auto& p : s.scaler.parameters()) parameters += " " + p.name + "=" + to_string(p.value);
+  line("scaler", std::string{s.scaler.entry().name} + parameters);
+  line("format", fmt::format("{}, {}", o.format_name, to_string(s.rounding)));
+  line("checked", rule_text(r));
+  line("steps", fmt::format("{}, of which {} skipped{}", grouped(sum.steps), grouped(sum.skipped),
+                            sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""));
+  line("scale", fmt::format("{} at the start, {} after the last step; used from {} to {}", as_power(sum.first_scale),
+                            as_power(sum.last_scale), as_power(sum.least_scale), as_power(sum.greatest_scale)));
+  if (sum.has_counts) {
+    line("counted", fmt::format("{} elements of the selected tensors", grouped(sum.counts.numel)));
+    const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
+    line("underflow", share(sum.counts.underflow, nonzero));
+    line("overflow", share(sum.counts.overflow, nonzero));
+    line("scale of", sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)"
+                                     : "the true gradient");
+  }
+  if (s.clip_norm || s.clip_value)
+    line("clipping", fmt::format("{} of {} steps", grouped(sum.clipped), grouped(sum.steps)));
+  if (sum.uncertain > 0)
+    line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
+  line("open loop", sum.first_divergence
+                        ? fmt::format("from step {} on: there the replay and the recorded run{} part, and later "
+                                      "gradients would have been others",
+                                      *sum.first_divergence,
+                                      sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
+                        : "the replay skips what the recorded run skipped: it holds throughout");
+}
+
+int run(const options& o) {
+  const scenario s = scenario_of(o);
+  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+  replayer r(s);
+  trajectory_summary sum;
+  table all = trajectory_table();
+  std::vector<bool> changed;
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+      const trajectory_row row = r.advance(now, from->tensors());
+      sum.add(row);
+      add_row(all, row);
+      changed.push_back(row.skipped || row.scale_next != row.scale_used || !row.error.empty());
+      if (!row.error.empty()) break;
+    }
+  }
+  if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
+  if (r.rule() != check_rule::undecided && r.checked_tensors() == 0)
+    throw usage_error("no tensor is checked for overflow: --check or --tensor match none of the run's names");
+  if (r.rule() == check_rule::all_weight_grads)
+    note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
+         "float32; say which with --check or --role REGEX=low");
+  if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
+
+  write_table(all, o.output, false);
+  if (o.output.machine_stdout()) return done;
+  print_summary(o, s, r, sum);
+  const table shown = changes_of(all, changed);
+  if (!shown.rows.empty()) {
+    fmt::print("\nSteps at which the scale changed or the step was skipped{}\n",
+               shown.rows.size() == 40 ? " (the first 40; all with --csv FILE)" : "");
+    fmt::print("{}", to_text(shown));
+  }
+  return done;
+}
+
+}  // namespace
+
+void add_replay(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
+  add_run(command, o->run);
+  command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME")->required();
+  command.add_option("--set", o->parameters, "a parameter of the policy, under the framework's name")
+      ->type_name("key=value");
+  command.add_option("--start", o->start, "a part of its state before the first step: scale and counters")
+      ->type_name("key=value");
+  command.add_option("--format", o->format_name, "the format whose overflow the scaler sees, see `ulp formats`")
+      ->type_name("F")
+      ->required();
+  command
+      .add_option("--check", o->check,
+                  "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
+                  "role low, else all weight gradients, else all)")
+      ->type_name("REGEX");
+  auto* const norm = command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")
+                         ->type_name("X");
+  command.add_option("--clip-value", o->clip_value, "clip each unscaled gradient to [-X, X]")
+      ->type_name("X")
+      ->excludes(norm);
+  add_rounding(command, o->rounding);
+  add_output(command, o->output);
+  command.footer(
+      "Example:\n"
+      "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,101 @@
+// ulp scalers: the loss-scale policies.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <ulp/model/scaler.hpp>
+
+#include "command.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::string name;
+  output_options output;
+};
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string{name};
+  return text;
+}
+
+std::string defaults_of(const scaler_entry& entry) {
+  std::string text;
+  for (const auto& p : entry.parameters) text += (text.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
+  return text;
+}
+
+table overview() {
+  table t;
+  t.columns = {{"scaler", "scaler"}, {"aliases", "aliases"},   {"class", "class"},
+               {"tests", ""},        {"defaults", "defaults"}, {"source", ""}};
+  for (const scaler_entry& e : scaler_catalog())
+    t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.tests},
+                      defaults_of(e), std::string{e.source}});
+  return t;
+}
+
+void print_lines(std::string_view title, std::string_view lines) {
+  if (lines.empty()) return;
+  fmt::print("\n{}\n", title);
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    fmt::print("  {}\n", lines.substr(0, end));
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+}
+
+void print_card(const scaler_entry& entry) {
+  fmt::print("{}: {}\n", entry.name, entry.summary);
+  if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
+  fmt::print("\nParameters\n");
+  for (const auto& p : entry.parameters)
+    fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
+  print_lines("What it tests", entry.tests);
+  print_lines("Rules", entry.rules);
+  print_lines("Quirks", entry.quirks);
+  print_lines("Source", entry.source);
+}
+
+table parameters_of(const scaler_entry& entry) {
+  table t;
+  t.columns = {{"scaler", ""}, {"parameter", ""}, {"default", ""}, {"meaning", ""}};
+  for (const auto& p : entry.parameters)
+    t.rows.push_back({std::string{entry.name}, p.name, to_string(p.value), p.meaning});
+  return t;
+}
+
+int run(const options& o) {
+  if (o.name.empty()) {
+    write_table(overview(), o.output);
+    if (!o.output.machine_stdout()) fmt::print("\nulp scalers NAME tells parameters, rules and quirks.\n");
+    return done;
+  }
+  const scaler_entry& entry = scaler_named(o.name);
+  write_table(parameters_of(entry), o.output, false);
+  if (!o.output.machine_stdout()) print_card(entry);
+  return done;
+}
+
+}  // namespace
+
+const scaler_entry& scaler_named(const std::string& name) {
+  if (const scaler_entry* const entry = find_scaler(name)) return *entry;
+  std::string names;
+  for (const scaler_entry& e : scaler_catalog()) names += (names.empty() ? "" : ", ") + std::string{e.name};
+  throw usage_error(fmt::format("unknown scaler '{}': one of {} (see ulp scalers)", name, names));
+}
+
+void add_scalers(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("scalers", "the loss-scale policies: parameters, rules, quirks, source");
+  command.add_option("NAME", o->name, "one policy to describe");
+  add_output(command, o->output);
+  command.footer("Example:\n  ulp scalers pytorch_gradscaler");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli
