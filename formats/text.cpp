@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <boost/multiprecision/cpp_int.hpp>
-#include <cctype>
 #include <charconv>
 
 namespace ulp {
@@ -17,7 +16,7 @@ constexpr int decimal_exponent_limit = 6000;  // 10^6000 > 2^19900
 std::string lower(std::string_view text) {
   std::string result{text};
   std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return result;
 }
 
@@ -29,7 +28,7 @@ unpacked from_ratio(bool negative, const cpp_int& numerator, const cpp_int& deno
   cpp_int quotient;
   cpp_int remainder;
   divide_qr(cpp_int{numerator << shift}, denominator, quotient, remainder);
-  const int top = static_cast<int>(msb(quotient));
+  const auto top = static_cast<int>(msb(quotient));
   const int below = top - 63;
   x.significand = static_cast<std::uint64_t>(quotient >> below);
   x.sticky = !remainder.is_zero() || lsb(quotient) < static_cast<unsigned>(below);
@@ -38,7 +37,7 @@ unpacked from_ratio(bool negative, const cpp_int& numerator, const cpp_int& deno
 }
 
 bool parse_integer(std::string_view text, long& value) {
-  if (text.starts_with('+')) text.remove_prefix(1);
+  if (text.starts_with('+') && !text.substr(1).starts_with('-')) text.remove_prefix(1);
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range && stop == end) {
@@ -83,7 +82,7 @@ std::optional<unpacked> parse_number(std::string_view text) {
   for (; i < word.size(); ++i) {
     if (word[i] == '.' && !after_point) {
       after_point = true;
-    } else if (std::isdigit(static_cast<unsigned char>(word[i])) != 0) {
+    } else if (word[i] >= '0' && word[i] <= '9') {
       any_digit = true;
       if (!digits.empty() || word[i] != '0') digits += word[i];
       if (after_point) ++point;
@@ -154,7 +153,7 @@ std::string shortest_decimal(const format& in, std::uint64_t code) {
   const auto written = [&](const std::string& d, long m) {
     const std::string sign = negative ? "-" : "";
     const auto n = static_cast<long>(d.size());
-    if (m > 16 || m < -4) return sign + d[0] + (n > 1 ? "." + d.substr(1) : "") + "e" + std::to_string(m - 1);
+    if (m > 16 || m < -3) return sign + d[0] + (n > 1 ? "." + d.substr(1) : "") + "e" + std::to_string(m - 1);
     if (m <= 0) return sign + "0." + std::string(static_cast<std::size_t>(-m), '0') + d;
     if (n <= m) return sign + d + std::string(static_cast<std::size_t>(m - n), '0');
     return sign + d.substr(0, static_cast<std::size_t>(m)) + "." + d.substr(static_cast<std::size_t>(m));

@@ -23,7 +23,8 @@ enum class number_class : std::uint8_t { zero, finite, infinity, nan };
 
 // An exact value. finite: (-1)^negative * 2^exponent * significand / 2^63 with the top bit of significand set, so that
 // 2^exponent <= |value| < 2^(exponent+1); `sticky` tells that the value is larger in magnitude than that by less than
-// one unit of the significand's last bit. nan: `significand` holds the payload, its first bit below the quiet bit at
+// one unit of the significand's last bit: enough for one correct rounding to any format, under stochastic rounding while
+// precision() + random_bits <= 64. nan: `significand` holds the payload, its first bit below the quiet bit at
 // bit 63; `signaling` as it says.
 struct unpacked {
   number_class kind = number_class::zero;

@@ -14,7 +14,7 @@ namespace ulp {
 
 // The value of a decimal ("-1.5e-7"), of a power of two ("2^-24") or of inf, infinity, nan with an optional sign, in
 // either case. `significand` and `sticky` hold the exact value well enough for one correct rounding to any format, in
-// any direction. Numbers beyond 2^+-20000 keep that exponent: every format rounds them as it would the true ones.
+// any direction; under stochastic rounding while precision and random bits are 64 together. Numbers beyond 2^+-20000 keep that exponent: every format rounds them as it would the true ones.
 // nullopt where the text is not such a number, or has trailing characters.
 [[nodiscard]] std::optional<unpacked> parse_number(std::string_view text);
 

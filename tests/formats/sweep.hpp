@@ -1,0 +1,78 @@
+// Sweeps of millions of comparisons that end in one assertion.
+#ifndef ULP_TESTS_FORMATS_SWEEP_HPP
+#define ULP_TESTS_FORMATS_SWEEP_HPP
+
+#include <array>
+#include <cstdint>
+#include <sstream>
+#include <string>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+#include <ulp/formats/rounding.hpp>
+
+namespace ulp::test {
+
+struct named_format {
+  const char* name;
+  ulp::format format;
+};
+
+inline constexpr std::array small_formats{
+    named_format{"float16", float16},   named_format{"bfloat16", bfloat16},
+    named_format{"cbfloat16", cbfloat16}, named_format{"float8_e4m3fn", float8_e4m3fn},
+    named_format{"float8_e5m2", float8_e5m2}};
+
+inline constexpr std::array deterministic{direction::nearest_even,    direction::nearest_away,
+                                          direction::toward_zero,     direction::toward_positive,
+                                          direction::toward_negative, direction::to_odd};
+
+// Counts comparisons and disagreements and keeps the first: CHECK(sweep.failures() == "") is the assertion.
+class sweep {
+ public:
+  // `describe` is called for the first disagreement only and returns its text.
+  template <class Describe>
+  void expect(bool agrees, Describe&& describe) {
+    ++compared_;
+    if (agrees) return;
+    if (disagreed_++ == 0) first_ = describe();
+  }
+
+  [[nodiscard]] std::uint64_t compared() const { return compared_; }
+
+  [[nodiscard]] std::string failures() const {
+    if (disagreed_ == 0) return compared_ == 0 ? "nothing was compared" : "";
+    return std::to_string(disagreed_) + " of " + std::to_string(compared_) + ", first: " + first_;
+  }
+
+ private:
+  std::uint64_t compared_ = 0;
+  std::uint64_t disagreed_ = 0;
+  std::string first_;
+};
+
+inline bool same(const encoded& a, const encoded& b) { return a.code == b.code && a.flags == b.flags; }
+
+inline std::string describe(const format& f) {
+  std::ostringstream out;
+  out << 'e' << f.exponent_bits << 'm' << f.fraction_bits << (f.top == specials::nan_all_ones ? "fn" : "");
+  return out.str();
+}
+
+inline std::string describe(const encoded& e) {
+  std::ostringstream out;
+  out << "0x" << std::hex << e.code << " flags " << static_cast<unsigned>(e.flags);
+  return out.str();
+}
+
+inline std::string describe(const rounding& m) {
+  std::ostringstream out;
+  out << to_string(m) << (m.overflow == overflow_delivery::saturate ? " saturate" : "") << " flush "
+      << static_cast<int>(m.flush) << (m.daz ? " daz" : "")
+      << (m.tininess == tininess::before_rounding ? " tiny-before" : "");
+  return out.str();
+}
+
+}  // namespace ulp::test
+
+#endif
