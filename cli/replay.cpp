@@ -183,12 +183,12 @@ int run(const options& o) {
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
   if (r.rule() != check_rule::undecided && r.checked_tensors() == 0)
     throw usage_error("no tensor is checked for overflow: --check or --tensor match none of the run's names");
-  if (r.rule() == check_rule::all_weight_grads)
-    note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
-         "float32; say which with --check or --role REGEX=low");
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   write_table(all, o.output, false);
+  if (r.rule() == check_rule::all_weight_grads)
+    note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
+         "float32; say which with --check or --role REGEX=low");
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, sum);
   const table shown = changes_of(all, changed);

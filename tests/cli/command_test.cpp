@@ -1,0 +1,108 @@
+// Pins what holds for every subcommand: help with an example that works, one line for each error, exit codes, machine
+// output alone on stdout.
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+const char* const commands[] = {"formats", "inspect", "record", "info", "outcomes", "scalers", "replay"};
+
+bool one_line(const std::string& text) {
+  return text.starts_with("ulp: ") && std::count(text.begin(), text.end(), '\n') == 1 && text.back() == '\n';
+}
+
+}  // namespace
+
+TEST_CASE("the examples of --help work as typed") {
+  for (const std::string command : commands) {
+    CAPTURE(command);
+    const auto help = run_ulp(command + " --help");
+    CHECK(help.exit_code == 0);
+    const std::size_t at = help.out.find("Example");
+    REQUIRE(at != std::string::npos);
+    std::stringstream lines(help.out.substr(at));
+    std::size_t examples = 0;
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  ulp ")) continue;
+      ++examples;
+      const temporary_dir dir;
+      if (const std::size_t tmp = line.find("/tmp/"); tmp != std::string::npos)
+        line.replace(tmp, 4, dir.path().string());
+      const auto run = run_shell(line);
+      CAPTURE(line, run.err);
+      CHECK(run.exit_code == 0);
+      CHECK_FALSE(run.out.empty());
+    }
+    CHECK(examples > 0);
+  }
+}
+
+TEST_CASE("wrong usage is one line and exit code 2") {
+  for (const std::string arguments :
+       {"", "bogus", "--bogus", "inspect", "inspect 1", "inspect 1 --format", "inspect one --format fp16",
+        "inspect 0x10000 --format fp16", "inspect 0xZ --format fp16", "inspect 1 --format flaot16",
+        "inspect 1 --format fp16 --rounding up", "inspect 1 --format fp16 --rounding sr:bits=33",
+        "inspect 1 --format fp16 --ftz sometimes", "formats nosuch", "scalers nosuch", "replay", "outcomes",
+        "outcomes nosuch.npy --format fp16", "outcomes examples/digits.ulp --format fp16 --scale 0",
+        "outcomes examples/digits.ulp --format fp16 --scale many", "outcomes examples/digits.ulp --format fp16 --by day",
+        "outcomes examples/digits.ulp --format fp16 --tensor '('", "outcomes examples/digits.ulp --format fp16 --steps x",
+        "outcomes examples/digits.ulp --format fp16 --steps 5000:", "outcomes examples/digits.ulp --format fp16 --kind k",
+        "outcomes examples/digits.ulp --format fp16 --tensor nosuch",
+        "outcomes examples/digits.ulp tests/data/digits.step00100.safetensors --format fp16",
+        "replay examples/digits.ulp --scaler nosuch --format fp16",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --set growth=2",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --set growth_interval",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --set growth_factor=0.5",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --start tracker=1",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --clip-norm -1",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --check nosuch",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --clip-norm 1 --clip-value 1",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --csv /nonexistent/t.csv",
+        "info README.md", "info /", "info examples", "record tests/data/digits.step00100.safetensors"}) {
+    CAPTURE(arguments);
+    const auto run = run_ulp(arguments);
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    CHECK(one_line(run.err.substr(run.err.rfind("ulp: ", run.err.size() - 2))));
+    CHECK(run.err.find("note") == std::string::npos);
+  }
+}
+
+TEST_CASE("unknown names list the near ones") {
+  CHECK(run_ulp("inspect 1 --format flaot16").err ==
+        "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are e<2..11>m<1..52>\n");
+  CHECK(run_ulp("scalers torhc").err.find("one of pytorch_gradscaler, ") != std::string::npos);
+}
+
+TEST_CASE("with --json and --csv - nothing else is on stdout") {
+  for (const std::string arguments :
+       {"formats", "scalers", "scalers pytorch", "info examples/digits.ulp",
+        "outcomes examples/digits.ulp --format fp16 --by kind", "replay examples/digits.ulp --scaler torch --format fp16"}) {
+    CAPTURE(arguments);
+    const auto json = run_ulp(arguments + " --json");
+    CHECK(json.exit_code == 0);
+    CHECK(nlohmann::json::parse(json.out).is_array());
+    const auto csv = run_ulp(arguments + " --csv -");
+    CHECK(csv.exit_code == 0);
+    const std::string header = csv.out.substr(0, csv.out.find('\n'));
+    CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') >= 2);
+    CHECK(header.find(' ') == std::string::npos);
+  }
+}
+
+TEST_CASE("a full output device is an error") {
+  const auto run = run_shell("ulp formats >/dev/full");
+  CHECK(run.exit_code == 2);
+  CHECK(run.err == "ulp: standard output: cannot be written\n");
+}
+
+TEST_CASE("the version is told") { CHECK(run_ulp("--version").out.starts_with("ulp 0.")); }

@@ -1,0 +1,75 @@
+// Pins the outcome table: its keys, that dump and recording agree, what the scale multiplies, and selections.
+#include "support/catch.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string dump = "tests/data/digits.step00100.safetensors";
+
+json rows(const std::string& arguments) {
+  const auto run = run_ulp("outcomes " + arguments + " --json");
+  CAPTURE(arguments, run.err);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.out);
+}
+
+}  // namespace
+
+TEST_CASE("rows have the documented keys, formats as typed") {
+  const json all = rows(dump + " --format fp16,e5m2 --scale 1,2^15 --rounding rz");
+  CHECK(all.size() == 13 * 2 * 2);
+  for (const char* const key : {"tensor", "step", "format", "rounding", "scale", "numel", "zero", "nonfinite",
+                                "underflow", "subnormal", "overflow"})
+    CHECK(all.at(0).contains(key));
+  CHECK(all.at(0).at("step") == 100);
+  CHECK(all.at(0).at("format") == "fp16");
+  CHECK(all.at(0).at("rounding") == "rz");
+  CHECK(all.at(1).at("scale") == 32768);
+}
+
+TEST_CASE("the recording of a dump gives the dump's counts and digest") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  REQUIRE(run_ulp("record " + dump + " -o " + run).exit_code == 0);
+  const std::string question = " --format float16,cbfloat16 --scale 1,2^8 --rounding to-odd";
+  CHECK(rows(dump + question) == rows(run + question));
+  CHECK(run_ulp("info --digest " + dump).out == run_ulp("info --digest " + run).out);
+}
+
+TEST_CASE("the scale is the loss scale on the true gradient where the factor is known") {
+  const json plain = rows(dump + " --format fp16 --scale 256 --by kind");
+  CHECK(plain.at(0).at("scale_of") == "recorded");
+  const json with_factor = rows(dump + " --factor 1024 --format fp16 --scale 2^18 --by kind");
+  CHECK(with_factor.at(0).at("scale_of") == "true_gradient");
+  CHECK(with_factor.at(0).at("underflow") == plain.at(0).at("underflow"));
+  const json as_recorded = rows(dump + " --factor 1024 --as-recorded --format fp16 --scale 256 --by kind");
+  CHECK(as_recorded.at(0).at("underflow") == plain.at(0).at("underflow"));
+}
+
+TEST_CASE("ranges are pairs, and sums over groups are consistent") {
+  const json by_kind = rows("examples/digits.ulp --format fp16 --by kind");
+  CHECK(by_kind.size() == 2);
+  CHECK(by_kind.at(0).at("underflow").is_array());
+  CHECK(by_kind.at(0).at("step").is_null());
+  const json by_tensor = rows("examples/digits.ulp --format fp16 --kind weight_grad");
+  std::int64_t low = 0;
+  for (const json& row : by_tensor) low += row.at("underflow").is_array() ? row.at("underflow").at(0).get<std::int64_t>() : row.at("underflow").get<std::int64_t>();
+  CHECK(low == by_kind.at(0).at("underflow").at(0));
+}
+
+TEST_CASE("selections") {
+  CHECK(rows("examples/digits.ulp --format fp16 --steps 10:20 --by step").size() == 10);
+  CHECK(rows("examples/digits.ulp --format fp16 --steps 10 --by step").size() == 1);
+  CHECK(rows("examples/digits.ulp --format fp16 --steps :100 --every 10 --by step").size() == 10);
+  CHECK(rows("examples/digits.ulp --format fp16 --tensor '^fc' --by tensor").size() == 6);
+  CHECK(rows("examples/digits.ulp --format fp16 --role '^fc=low' --role low --by tensor").size() == 6);
+  CHECK(rows("examples/digits.ulp --format fp16 --steps 10:12 --by tensor,step --tensor fc1").size() == 6);
+}

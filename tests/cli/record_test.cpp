@@ -1,0 +1,69 @@
+// Pins promise 7 on the command line: rejected input leaves no file, existing files are not overwritten, appending.
+#include "support/catch.hpp"
+
+#include <filesystem>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+const std::string dump = "tests/data/digits.step00100.safetensors";
+
+std::size_t files_in(const temporary_dir& dir) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(dir.path()), {}));
+}
+
+}  // namespace
+
+TEST_CASE("what was recorded is said, with its steps") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  const auto result = run_ulp("record " + dump + " -o " + run);
+  CHECK(result.exit_code == 0);
+  CHECK(result.out == run + ": 1 step (step 100), 13 tensor rows, from safetensors dump\n");
+  CHECK(files_in(dir) == 1);
+  const auto again = run_ulp("record " + dump + " -o " + run);
+  CHECK(again.exit_code == 2);
+  CHECK(again.err == "ulp: " + run + ": already exists: give another name, remove it, or add to it with --append\n");
+  CHECK(run_ulp("record " + dump + " --append -o " + run).err == "ulp: " + run + ": step 100: is in the recording already\n");
+  CHECK(run_ulp("record examples/digits.ulp --append --steps 101 -o " + run).exit_code == 0);
+  CHECK(run_ulp("info " + run).out.find("2: 100 to 101") != std::string::npos);
+}
+
+TEST_CASE("bad input names file, place and reason, and leaves nothing behind") {
+  const temporary_dir dir;
+  const std::string out = " -o " + (dir / "r.ulp").string();
+  const std::string good = read_file(source_dir() / dump);
+  write_file(dir / "cut.safetensors", good.substr(0, good.size() - 1));
+  std::string lying = good;
+  lying[0] = static_cast<char>(lying[0] + 1);
+  write_file(dir / "lying.safetensors", lying);
+  write_file(dir / "log.csv", "step,found_inf\n0,0\n1,maybe\n");
+  write_file(dir / "late.csv", "step,maxabs\n0,0.5\n1,1\n2,x\n");
+  for (const std::string name : {"cut.safetensors", "lying.safetensors", "log.csv", "late.csv"}) {
+    const auto run = run_ulp("record " + (dir / name).string() + out);
+    CAPTURE(name, run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.starts_with("ulp: " + (dir / name).string() + ": "));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    CHECK(files_in(dir) == 4);
+  }
+  // The second of two inputs is bad: nothing of the first is kept.
+  CHECK(run_ulp("record " + dump + " " + (dir / "cut.safetensors").string() + out).exit_code == 2);
+  CHECK(run_ulp("record " + dump + " --steps 5" + out).exit_code == 2);
+  CHECK(run_ulp("record " + dump + " --scalars " + (dir / "log.csv").string() + out).exit_code == 2);
+  CHECK(files_in(dir) == 4);
+}
+
+TEST_CASE("a CSV that is rejected half way leaves no trajectory") {
+  const temporary_dir dir;
+  write_file(dir / "late.csv", "step,maxabs\n0,0.5\n1,1\n2,x\n");
+  const auto run = run_ulp("replay " + (dir / "late.csv").string() + " --scaler torch --format fp16 --csv " +
+                           (dir / "t.csv").string());
+  CHECK(run.exit_code == 2);
+  CHECK(run.err.find("line 4") != std::string::npos);
+  CHECK(files_in(dir) == 1);
+}

@@ -1,0 +1,59 @@
+// Pins the trajectory on the command line: its CSV, golden traces through it, standard input, start states.
+#include "support/catch.hpp"
+
+#include "model/golden.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+std::vector<std::vector<std::string>> csv_rows(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  std::stringstream in(text);
+  for (std::string line; std::getline(in, line);) rows.push_back(fields_of(line));
+  return rows;
+}
+
+}  // namespace
+
+TEST_CASE("trajectories of the three scalers are the golden ones") {
+  struct run {
+    std::string arguments;
+    std::string trace;
+  };
+  for (const auto& [arguments, trace_name] :
+       {run{"pytorch", "pytorch_gradscaler/loop_walk__default"}, run{"tf_keras", "tf_keras_dynamic/loop_walk__default"},
+        run{"cerebras --set fp16_type=cbfloat16", "cerebras_dls/loop_walk__cbfloat16_default"}}) {
+    CAPTURE(arguments);
+    const auto result = run_ulp("replay tests/data/golden/inputs/loop_walk.csv --format float16 --csv - --scaler " + arguments);
+    REQUIRE(result.exit_code == 0);
+    const auto rows = csv_rows(result.out);
+    REQUIRE(rows.size() == 10001);
+    CHECK(result.out.starts_with("step,found_inf,scale_used,scale_next,skipped"));
+    const auto trace = read_events(source_dir() / "tests/data/golden" / (trace_name + ".events"));
+    std::vector<std::pair<std::size_t, double>> changes;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+      if (rows[i].at(2) != rows[i].at(3)) changes.emplace_back(i - 1, number_of(rows[i].at(3)));
+    CHECK(changes == trace.changes);
+  }
+}
+
+TEST_CASE("a log on standard input, and a state to start from") {
+  const auto run = run_ulp("replay - --scaler pytorch --start scale=4 --start _growth_tracker=1999 --format fp16 --csv -",
+                           "step,found_inf\n5,0\n6,1\n");
+  REQUIRE(run.exit_code == 0);
+  const auto rows = csv_rows(run.out);
+  CHECK(rows.at(1) == std::vector<std::string>(rows.at(1)));
+  CHECK((rows.at(1).at(0) == "5" && rows.at(1).at(2) == "4" && rows.at(1).at(3) == "8"));
+  CHECK((rows.at(2).at(1) == "1" && rows.at(2).at(3) == "4" && rows.at(2).at(4) == "1"));
+}
+
+TEST_CASE("a person is told the open loop, what was checked, and how often clipping applied") {
+  const auto run = run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("open loop    from step 480 on") != std::string::npos);
+  CHECK(run.out.find("checked      all 13 weight gradients") != std::string::npos);
+  CHECK(run.out.find("clipping     58 of 800 steps") != std::string::npos);
+  CHECK(run.err.find("note: roles are not known") != std::string::npos);
+}

@@ -1,0 +1,25 @@
+// Pins the frameworks' clipping coefficient and when it applies.
+#include "support/catch.hpp"
+
+#include <ulp/model/clipping.hpp>
+
+#include <cmath>
+#include <limits>
+
+using namespace ulp;
+
+TEST_CASE("norm clipping multiplies by max / (norm + 1e-6) where that is below one") {
+  const norm_clipping clip{.max_norm = 1};
+  CHECK(clip.coefficient(3) == 1 / (3 + 1e-6));
+  CHECK(clip.triggers(1));  // 1 / (1 + 1e-6) < 1
+  CHECK(clip.triggers(1 - 0.5e-6));
+  CHECK_FALSE(clip.triggers(1 - 1.5e-6));
+  CHECK(clip.coefficient(std::numeric_limits<double>::infinity()) == 0);
+  CHECK(std::isnan(clip.coefficient(std::nan(""))));
+  CHECK_FALSE(clip.triggers(std::nan("")));
+}
+
+TEST_CASE("value clipping applies above its bound only") {
+  CHECK_FALSE(value_clipping{.max_value = 1}.triggers(1));
+  CHECK(value_clipping{.max_value = 1}.triggers(std::nextafter(1, 2)));
+}

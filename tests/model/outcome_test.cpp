@@ -1,0 +1,175 @@
+// Pins outcome counts to rounding every value: exact where they must be, ranges that contain the truth elsewhere.
+#include "support/catch.hpp"
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/neighbours.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/outcome.hpp>
+
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "support/raw.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+// Values on, just below and just above every threshold that any rounding has in the format, scaled back by 2^-j; and
+// some spread over all exponents.
+std::vector<double> awkward_values(const format& f, int j) {
+  std::vector<double> values;
+  const auto around = [&](double x) {
+    for (const double y : {std::nextafter(x, 0.0), x, std::nextafter(x, INFINITY)}) {
+      values.push_back(std::ldexp(y, -j));
+      values.push_back(-std::ldexp(y, -j));
+    }
+  };
+  const format finer{f.exponent_bits, f.fraction_bits + 2, f.bias, specials::ieee};
+  for (const std::uint64_t near : {std::uint64_t{0}, finer.min_normal_code()})
+    for (std::uint64_t code = near > 12 ? near - 12 : 1; code < near + 12; ++code) around(to_double(finer, code));
+  const double max = to_double(f, f.max_finite_code());
+  const double unit = std::ldexp(1.0, f.emax() - f.fraction_bits);
+  for (int quarter = -6; quarter <= 6; ++quarter) around(max + quarter * unit / 4);
+  std::mt19937_64 random(42);
+  std::uniform_real_distribution<double> exponent(f.min_subnormal_exponent() - 4, f.emax() + 4);
+  for (int i = 0; i < 400; ++i) values.push_back(std::ldexp(std::exp2(exponent(random)), -j) * (i % 2 == 0 ? 1 : -1));
+  values.push_back(0);
+  values.push_back(INFINITY);
+  values.push_back(std::nan(""));
+  return values;
+}
+
+std::vector<rounding> all_modes() {
+  std::vector<rounding> modes;
+  for (const direction d : deterministic_directions)
+    for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
+      for (const overflow_delivery o : {overflow_delivery::ieee, overflow_delivery::saturate})
+        modes.push_back({.direction = d, .overflow = o, .flush = f});
+  return modes;
+}
+
+}  // namespace
+
+TEST_CASE("counts are exact for formats up to 10 fraction bits, in every rounding, at powers of two") {
+  std::size_t wrong = 0;
+  std::size_t inexact = 0;
+  for (const char* const name :
+       {"float16", "bfloat16", "cbfloat16", "tf32", "float8_e4m3fn", "float8_e5m2", "e3m8", "e2m1", "e4m3", "e8m10"}) {
+    const format f = *find_format(name);
+    for (const int j : {0, -13, 8, 15}) {
+      const std::vector<double> values = awkward_values(f, j);
+      const cell_table table = count_cells(std::span{values});
+      for (const rounding& mode : all_modes()) {
+        const outcome_counts ours = outcomes_of(table, f, mode, std::ldexp(1.0, j));
+        const outcome_counts truth = count_raw(values, f, mode, std::ldexp(1.0, j));
+        inexact += ours.underflow.exact() && ours.subnormal.exact() && ours.overflow.exact() ? 0 : 1;
+        if (!(ours == truth)) {
+          if (wrong++ == 0) FAIL_CHECK(name << " 2^" << j << " " << to_string(mode));
+        }
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(inexact == 0);
+}
+
+TEST_CASE("ranges contain the truth for finer formats, other scales and octaves") {
+  std::size_t wrong = 0;
+  const auto octaves_of = [](cell_table t) {
+    // What a histogram CSV tells of the same values.
+    cell_table coarse;
+    for (const cell& c : t.cells) {
+      cell_table one;
+      one.cells = {{.sign = cell_sign::unknown, .slot = whole_octave, .exponent = c.exponent, .count = c.count}};
+      coarse.merge(one);
+    }
+    t.cells = coarse.cells;
+    t.min_abs = not_known;
+    t.unsigned_infinities = t.infinities();
+    t.positive_infinities = t.negative_infinities = 0;
+    return t;
+  };
+  std::size_t ranges = 0;
+  for (const char* const name : {"float16", "cbfloat16", "float8_e4m3fn", "e8m23", "e6m16"}) {
+    const format f = *find_format(name);
+    const std::vector<double> values = awkward_values(f, 0);
+    const cell_table table = count_cells(std::span{values});
+    const cell_table octaves = octaves_of(table);
+    for (const double scale : {1.0, 3.0, 1.0 / 3, 1000.1, 12345.0, 0.9999999, 1.0000001}) {
+      for (const rounding& mode : all_modes()) {
+        const outcome_counts truth = count_raw(values, f, mode, scale);
+        const outcome_counts fine = outcomes_of(table, f, mode, scale);
+        const outcome_counts coarse = outcomes_of(octaves, f, mode, scale);
+        wrong += contains(fine, truth) ? 0 : 1;
+        wrong += contains(coarse, truth) && contains(coarse, fine) ? 0 : 1;
+        ranges += coarse.underflow.exact() ? 0 : 1;
+      }
+    }
+  }
+  CHECK(wrong == 0);
+  CHECK(ranges > 0);
+}
+
+TEST_CASE("random draws of stochastic rounding lie in the range") {
+  const rounding mode{.direction = direction::stochastic, .random_bits = 8};
+  const std::vector<double> values = awkward_values(float16, 0);
+  const outcome_counts range = outcomes_of(count_cells(std::span{values}), float16, mode, 1);
+  for (const std::uint32_t random : {0U, 100U, 255U}) {
+    std::uint64_t zeros = 0;
+    std::uint64_t overflows = 0;
+    for (const double x : values) {
+      const unpacked u = decode(x);
+      if (u.kind != number_class::finite) continue;
+      const encoded e = encode(float16, u, mode, random);
+      zeros += (e.code & float16.magnitude_mask()) == 0 ? 1 : 0;
+      overflows += any(e.flags, status::overflow) ? 1 : 0;
+    }
+    CHECK((range.underflow.low <= zeros && zeros <= range.underflow.high));
+    CHECK((range.overflow.low <= overflows && overflows <= range.overflow.high));
+  }
+}
+
+TEST_CASE("published thresholds") {
+  const auto underflows = [](double x, const char* name, double scale = 1) {
+    return outcomes_of(count_cells(std::span{&x, 1}), *find_format(name), {}, scale).underflow.low;
+  };
+  const auto overflows = [](double x, const char* name) {
+    return outcomes_of(count_cells(std::span{&x, 1}), *find_format(name), {}, 1).overflow.low;
+  };
+  CHECK(underflows(0x1p-25, "float16") == 1);
+  CHECK(underflows(0x1.000002p-25, "float16") == 0);
+  CHECK(underflows(0x1p-40, "cbfloat16") == 1);
+  CHECK(underflows(0x1p-134, "bfloat16") == 1);
+  CHECK(underflows(0x1p-40, "float16", 0x1p15) == 1);  // float16 at 2^15 loses what cbfloat16 loses at 1
+  CHECK(overflows(65519.99, "float16") == 0);
+  CHECK(overflows(65520, "float16") == 1);
+  CHECK(overflows(4292870144.0, "cbfloat16") == 1);
+  CHECK(overflows(464, "float8_e4m3fn") == 0);
+  CHECK(overflows(464.001, "float8_e4m3fn") == 1);
+  // Exact product: in float32 arithmetic 2^-13 times this would round to zero before bfloat16 sees it.
+  CHECK(underflows(static_cast<double>(std::bit_cast<float>(0x03000080U)), "bfloat16", 0x1p-13) == 0);
+  // Never through a narrower type: this double rounds to 2^-24, its float32 value to zero.
+  CHECK(underflows(std::bit_cast<double>(std::uint64_t{0x3E60000000001000}), "float16") == 0);
+}
+
+TEST_CASE("DAZ reads subnormals of the recorded type as zero") {
+  const std::vector<double> values{0x1p-127, 0x1p-126};
+  const cell_table t = count_cells(std::span{values});
+  const rounding daz{.daz = true};
+  CHECK(outcomes_of(t, binary32, daz, 1, dtype::float32).underflow.low == 1);
+  CHECK(outcomes_of(t, binary32, daz, 1, dtype::float64).underflow.low == 0);
+}
+
+TEST_CASE("values of a payload that was not understood may be anything") {
+  cell_table t;
+  t.numel = 10;
+  t.zeros = 3;
+  t.max_abs = 1;
+  const outcome_counts c = outcomes_of(t, float16, {}, 1);
+  CHECK(c.underflow == count_range{0, 7});
+  CHECK(c.overflow == count_range{0, 7});
+}

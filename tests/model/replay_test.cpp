@@ -1,0 +1,208 @@
+// Pins the replay's rules on small made-up runs: what is checked, scaled by what, normed, clipped, compared with what
+// was recorded.
+#include "support/catch.hpp"
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/model/replay.hpp>
+
+#include <cmath>
+#include <limits>
+
+using namespace ulp;
+
+namespace {
+
+tensor_row row_of(std::uint32_t tensor, std::vector<float> values, double factor = not_known) {
+  tensor_row row;
+  row.tensor = tensor;
+  row.type = dtype::float32;
+  row.factor = factor;
+  row.table = count_cells(std::span<const float>{values});
+  return row;
+}
+
+step step_of(std::int64_t number, std::vector<tensor_row> rows) {
+  step s;
+  s.key.step = number;
+  s.tensors = std::move(rows);
+  return s;
+}
+
+step log_line(std::int64_t number, double max_abs) {
+  step s;
+  s.key.step = number;
+  s.max_abs = max_abs;
+  return s;
+}
+
+scenario float16_under(const char* scaler, std::vector<std::pair<std::string, parameter_value>> set = {}) {
+  scenario s{make_scaler(*find_scaler(scaler), set)};
+  s.format = float16;
+  return s;
+}
+
+const std::vector<tensor_info> two{{.name = "a.weight", .kind = tensor_kind::weight_grad},
+                                   {.name = "act", .kind = tensor_kind::activation_grad}};
+
+}  // namespace
+
+TEST_CASE("a step log overflows from the format's threshold on") {
+  replayer r(float16_under("static"));
+  CHECK_FALSE(r.advance(log_line(0, std::nextafter(65520.0, 0)), {}).found_inf);
+  CHECK(r.advance(log_line(1, 65520), {}).found_inf);
+  CHECK(r.advance(log_line(2, std::nan("")), {}).found_inf);
+  CHECK(r.advance(log_line(3, INFINITY), {}).found_inf);
+  CHECK_FALSE(r.advance(log_line(4, 0), {}).found_inf);
+  scenario fn = float16_under("static");
+  fn.format = float8_e4m3fn;
+  replayer open_threshold(fn);
+  CHECK_FALSE(open_threshold.advance(log_line(0, 464), {}).found_inf);
+  CHECK(open_threshold.advance(log_line(1, std::nextafter(464, 465)), {}).found_inf);
+}
+
+TEST_CASE("roundings that never deliver infinity find none") {
+  for (const direction d : {direction::toward_zero, direction::to_odd}) {
+    scenario s = float16_under("static");
+    s.rounding.direction = d;
+    CHECK_FALSE(replayer(s).advance(log_line(0, 1e9), {}).found_inf);
+  }
+  scenario saturating = float16_under("static");
+  saturating.rounding.overflow = overflow_delivery::saturate;
+  CHECK_FALSE(replayer(saturating).advance(log_line(0, 1e9), {}).found_inf);
+  CHECK(replayer(saturating).advance(log_line(0, INFINITY), {}).found_inf);
+}
+
+TEST_CASE("directed roundings look at the sign where it is known") {
+  scenario s = float16_under("static");
+  s.rounding.direction = direction::toward_positive;
+  CHECK(replayer(s).advance(step_of(0, {row_of(0, {65505})}), two).found_inf);
+  CHECK_FALSE(replayer(s).advance(step_of(0, {row_of(0, {-1e6F})}), two).found_inf);
+  const trajectory_row unknown_sign = replayer(s).advance(log_line(0, 65505), {});
+  CHECK(unknown_sign.found_inf);
+  CHECK_FALSE(unknown_sign.found_inf_certain);
+}
+
+TEST_CASE("stochastic overflow is certain outside the last step and drawn within it") {
+  scenario s = float16_under("static");
+  s.rounding.direction = direction::stochastic;
+  CHECK_FALSE(replayer(s).advance(log_line(0, 65504), {}).found_inf);
+  CHECK(replayer(s).advance(log_line(0, 65536), {}).found_inf);
+  replayer r(s);
+  int found = 0;
+  for (int i = 0; i < 4000; ++i) {
+    const trajectory_row row = r.advance(log_line(i, 65504 + 8), {});  // a quarter of the way
+    CHECK_FALSE(row.found_inf_certain);
+    found += row.found_inf ? 1 : 0;
+  }
+  CHECK(std::abs(found - 1000) < 5 * std::sqrt(4000 * 0.25 * 0.75));
+}
+
+TEST_CASE("the scale is that of the true gradient where the factor is known") {
+  scenario s = float16_under("static", {{"loss_scale", 1024.0}});
+  // Recorded at factor 1024: 2^16 is the true gradient 64, scaled by 1024 it overflows; 2^15 does not.
+  CHECK(replayer(s).advance(step_of(0, {row_of(0, {0x1p16F}, 1024)}), two).found_inf);
+  CHECK_FALSE(replayer(s).advance(step_of(0, {row_of(0, {0x1p15F}, 1024)}), two).found_inf);
+  const trajectory_row unknown_factor = replayer(s).advance(step_of(0, {row_of(0, {0x1p6F})}), two);
+  CHECK(unknown_factor.found_inf);
+  CHECK(unknown_factor.as_recorded);
+}
+
+TEST_CASE("which tensors the scaler sees") {
+  std::vector<tensor_info> tensors = two;
+  const step overflow_in_activation = step_of(0, {row_of(0, {1}), row_of(1, {1e6F})});
+  SECTION("all weight gradients where roles are not known") {
+    replayer r(float16_under("static"));
+    CHECK_FALSE(r.advance(overflow_in_activation, tensors).found_inf);
+    CHECK(r.rule() == check_rule::all_weight_grads);
+    CHECK(r.checked_tensors() == 1);
+  }
+  SECTION("those of role low where roles are known") {
+    tensors.push_back({.name = "norm.weight", .kind = tensor_kind::weight_grad, .role = tensor_role::float32});
+    tensors[0].role = tensor_role::low;
+    replayer r(float16_under("static"));
+    CHECK_FALSE(r.advance(step_of(0, {row_of(0, {1}), row_of(2, {1e6F})}), tensors).found_inf);
+    CHECK(r.rule() == check_rule::low_weight_grads);
+    CHECK(r.advance(step_of(1, {row_of(0, {1e6F})}), tensors).found_inf);
+  }
+  SECTION("by --check") {
+    scenario s = float16_under("static");
+    s.checked = std::regex("^act");
+    CHECK(replayer(s).advance(overflow_in_activation, tensors).found_inf);
+  }
+  SECTION("what --tensor selects") {
+    scenario s = float16_under("static");
+    s.counted.tensor = std::regex("act");
+    replayer r(s);
+    const trajectory_row row = r.advance(overflow_in_activation, tensors);
+    CHECK(row.found_inf);
+    CHECK(row.counts.numel == 1);
+    CHECK(r.rule() == check_rule::counted);
+  }
+  SECTION("everything without weight gradients") {
+    tensors[0].kind = tensor_kind::unknown;
+    replayer r(float16_under("static"));
+    CHECK(r.advance(overflow_in_activation, tensors).found_inf);
+    CHECK(r.rule() == check_rule::everything);
+  }
+}
+
+TEST_CASE("what was recorded as infinite or NaN is found at any scale") {
+  scenario s = float16_under("static", {{"loss_scale", 0x1p-20}});
+  CHECK(replayer(s).advance(step_of(0, {row_of(0, {INFINITY})}), two).found_inf);
+  CHECK(replayer(s).advance(step_of(0, {row_of(0, {std::nanf("")})}), two).found_inf);
+}
+
+TEST_CASE("the norm is that of the unscaled weight gradients, and decides clipping") {
+  scenario s = float16_under("static");
+  s.clip_norm = norm_clipping{.max_norm = 2.5};
+  replayer r(s);
+  const trajectory_row row = r.advance(step_of(0, {row_of(0, {30, 40}, 10), row_of(1, {1e6F}, 10)}), two);
+  CHECK(row.norm == 5);
+  CHECK(row.norm_exact);
+  CHECK(row.clip_coefficient == 2.5 / (5 + 1e-6));
+  CHECK(row.clipped);
+  CHECK_FALSE(r.advance(step_of(1, {row_of(0, {12, 16}, 10)}), two).clip_coefficient < 1);
+  CHECK(std::isnan(r.advance(step_of(2, {row_of(0, {std::nanf("")})}), two).norm));
+  CHECK(r.advance(step_of(3, {row_of(0, {-INFINITY})}), two).norm == INFINITY);
+}
+
+TEST_CASE("value clipping looks at the unscaled maximum") {
+  scenario s = float16_under("static");
+  s.clip_value = value_clipping{.max_value = 4};
+  replayer r(s);
+  CHECK_FALSE(r.advance(step_of(0, {row_of(0, {-40}, 10)}), two).clipped);
+  CHECK(r.advance(step_of(1, {row_of(0, {-41}, 10)}), two).clipped);
+}
+
+TEST_CASE("a collapsed scale loses everything, an infinite one overflows everything") {
+  scenario zero = float16_under("pytorch");
+  zero.scaler.set_state("scale", 0);
+  const trajectory_row row = replayer(zero).advance(step_of(0, {row_of(0, {1, 0})}), two);
+  CHECK_FALSE(row.found_inf);
+  CHECK(row.counts.underflow == count_range{1, 1});
+  scenario infinite = float16_under("pytorch");
+  infinite.scaler.set_state("scale", INFINITY);
+  CHECK(replayer(infinite).advance(step_of(0, {row_of(0, {1, 0})}), two).counts.overflow == count_range{1, 1});
+}
+
+TEST_CASE("the summary marks the first step that parts from the recorded run") {
+  trajectory_summary sum;
+  replayer r(float16_under("static"));
+  const auto with_record = [](step s, bool applied) {
+    s.scalars.applied = applied;
+    return s;
+  };
+  sum.add(r.advance(with_record(log_line(3, 1e9), false), {}));
+  CHECK_FALSE(sum.first_divergence);
+  sum.add(r.advance(with_record(log_line(4, 1), true), {}));
+  CHECK_FALSE(sum.first_divergence);
+  sum.add(r.advance(with_record(log_line(5, 1), false), {}));
+  CHECK(sum.first_divergence == 5);
+  CHECK(sum.first_skip == 3);
+  CHECK(sum.skipped == 1);
+  CHECK(sum.steps == 3);
+  trajectory_summary without;
+  without.add(r.advance(log_line(0, 1e9), {}));
+  CHECK(without.first_divergence == 0);  // a run that says nothing is taken to have applied every step
+  CHECK_FALSE(without.recorded_outcome_known);
+}

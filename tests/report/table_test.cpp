@@ -1,0 +1,57 @@
+// Pins how tables read: aligned text, RFC 4180 CSV with ranges as two columns, JSON with ranges as pairs.
+#include "support/catch.hpp"
+
+#include <ulp/report/table.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+using namespace ulp;
+
+namespace {
+
+table example() {
+  table t;
+  t.columns = {{"name", "name"}, {"n", "count"}, {"x", "value"}, {"", "shown"}, {"hidden", ""}};
+  t.rows.push_back({std::string{"a,\"b\""}, count_range{1234567, 1234567}, 0.1, std::string{"s"}, true});
+  t.rows.push_back({std::monostate{}, count_range{1, 20000}, std::nan(""), std::string{"t"}, std::int64_t{-5}});
+  return t;
+}
+
+}  // namespace
+
+TEST_CASE("text aligns numbers to the right and leaves out columns without title") {
+  CHECK(to_text(example()) ==
+        "name         count  value  shown\n"
+        "a,\"b\"    1,234,567    0.1  s\n"
+        "-      [1, 20,000]      -  t\n");
+}
+
+TEST_CASE("CSV quotes, splits ranges and leaves out columns without key") {
+  CHECK(to_csv(example()) ==
+        "name,n_low,n_high,x,hidden\n"
+        "\"a,\"\"b\"\"\",1234567,1234567,0.1,1\n"
+        ",1,20000,,-5\n");
+}
+
+TEST_CASE("JSON has integers, pairs and null") {
+  CHECK(to_json(example()) ==
+        "[\n"
+        " {\"name\":\"a,\\\"b\\\"\",\"n\":1234567,\"x\":0.1,\"hidden\":true},\n"
+        " {\"name\":null,\"n\":[1,20000],\"x\":null,\"hidden\":-5}\n"
+        "]\n");
+  CHECK(to_json({}) == "[\n]\n");
+}
+
+TEST_CASE("numbers as text") {
+  CHECK(shortest(65536) == "65536");
+  CHECK(shortest(0x1p-14) == "6.103515625e-05");
+  CHECK(shortest(std::numeric_limits<double>::infinity()) == "inf");
+  CHECK(as_power(0x1p-14) == "2^-14");
+  CHECK(as_power(4) == "4");
+  CHECK(as_power(1000) == "1000");
+  CHECK(as_power(0) == "0");
+  CHECK(grouped(1000) == "1,000");
+  CHECK(grouped(999) == "999");
+}

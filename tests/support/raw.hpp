@@ -1,0 +1,106 @@
+// Raw values of a safetensors file, read without the project's readers; and outcomes by rounding each value.
+#ifndef ULP_TESTS_SUPPORT_RAW_HPP
+#define ULP_TESTS_SUPPORT_RAW_HPP
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+#include <ulp/model/outcome.hpp>
+
+#include "support/files.hpp"
+
+namespace ulp::test {
+
+inline std::map<std::string, std::vector<double>> read_raw(const std::filesystem::path& path) {
+  const std::string bytes = read_file(path);
+  std::uint64_t header_size = 0;
+  std::memcpy(&header_size, bytes.data(), 8);
+  const auto header = nlohmann::json::parse(bytes.substr(8, header_size));
+  const std::map<std::string, format> types{{"F64", binary64}, {"F32", binary32}, {"F16", float16}, {"BF16", bfloat16}};
+  std::map<std::string, std::vector<double>> tensors;
+  for (const auto& [name, info] : header.items()) {
+    if (name == "__metadata__") continue;
+    const format& type = types.at(info.at("dtype"));
+    const std::size_t width = static_cast<std::size_t>(type.width()) / 8;
+    const std::size_t begin = 8 + header_size + info.at("data_offsets").at(0).get<std::size_t>();
+    const std::size_t end = 8 + header_size + info.at("data_offsets").at(1).get<std::size_t>();
+    std::vector<double>& values = tensors[name];
+    for (std::size_t at = begin; at < end; at += width) {
+      std::uint64_t code = 0;
+      std::memcpy(&code, bytes.data() + at, width);
+      values.push_back(to_double(type, code));
+    }
+  }
+  return tensors;
+}
+
+// multiplier * x exactly enough for one rounding.
+inline unpacked product(double x, double multiplier) {
+  const unpacked a = decode(x);
+  const unpacked b = decode(multiplier);
+  if (a.kind != number_class::finite) return a;
+  const uint128 p = uint128{a.significand} * b.significand;  // in [2^126, 2^128)
+  const bool carry = (p >> 127) != 0;
+  const uint128 normal = carry ? p : p << 1;
+  unpacked y = a;
+  y.significand = static_cast<std::uint64_t>(normal >> 64);
+  y.sticky = static_cast<std::uint64_t>(normal) != 0;
+  y.exponent = a.exponent + b.exponent + (carry ? 1 : 0);
+  return y;
+}
+
+// One value's contribution, by the reference rounding.
+inline void count_value(outcome_counts& counts, double x, const format& to, const rounding& mode, double multiplier) {
+  const auto one = [](count_range& c) { c += {1, 1}; };
+  ++counts.numel;
+  const unpacked y = product(x, multiplier);
+  if (y.kind == number_class::zero) {
+    ++counts.zero;
+  } else if (y.kind != number_class::finite) {
+    ++counts.nonfinite;
+  } else {
+    const encoded result = encode(to, y, mode);
+    const std::uint64_t magnitude = result.code & to.magnitude_mask();
+    if (any(result.flags, status::overflow)) {
+      one(counts.overflow);
+      if (magnitude > to.max_finite_code()) one(counts.infinite);
+    } else {
+      one(magnitude == 0                      ? counts.underflow
+          : magnitude < to.min_normal_code() ? counts.subnormal
+                                             : counts.normal);
+    }
+  }
+}
+
+inline outcome_counts count_raw(std::span<const double> values, const format& to, const rounding& mode,
+                                double multiplier) {
+  outcome_counts counts;
+  for (const double x : values) count_value(counts, x, to, mode, multiplier);
+  return counts;
+}
+
+[[nodiscard]] inline bool contains(const count_range& range, const count_range& exact) {
+  return range.low <= exact.low && exact.high <= range.high;
+}
+[[nodiscard]] inline bool contains(const outcome_counts& ranges, const outcome_counts& exact) {
+  return ranges.numel == exact.numel && ranges.zero == exact.zero && ranges.nonfinite == exact.nonfinite &&
+         contains(ranges.underflow, exact.underflow) && contains(ranges.subnormal, exact.subnormal) &&
+         contains(ranges.normal, exact.normal) && contains(ranges.overflow, exact.overflow) &&
+         contains(ranges.infinite, exact.infinite);
+}
+
+constexpr direction deterministic_directions[] = {direction::nearest_even,    direction::nearest_away,
+                                                  direction::toward_zero,     direction::toward_positive,
+                                                  direction::toward_negative, direction::to_odd};
+
+}  // namespace ulp::test
+
+#endif
