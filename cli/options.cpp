@@ -173,11 +173,13 @@ void add_run(CLI::App& command, run_options& options) {
       .add_option("--kind", options.kinds,
                   fmt::format("tensors of these kinds ({}); REGEX=KIND says what tensors are instead", kind_names))
       ->type_name("KIND")
+      ->allow_extra_args(false)
       ->group(selection_group);
   command
       .add_option("--role", options.roles,
                   fmt::format("tensors of these roles ({}); REGEX=ROLE says how tensors are kept instead", role_names))
       ->type_name("ROLE")
+      ->allow_extra_args(false)
       ->group(selection_group);
   command.add_option("--steps", options.steps, "steps A to B-1, either may be left out; A alone is one step")
       ->type_name("A:B")

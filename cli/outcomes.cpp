@@ -181,15 +181,18 @@ void add_outcomes(CLI::App& program, action& chosen) {
   add_run(command, o->run);
   command.add_option("--format", o->formats, "formats, see `ulp formats`")
       ->type_name("F,...")
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->required();
   command.add_option("--scale", o->scales, "loss scales on the true gradient")
       ->type_name("S,...")
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->capture_default_str();
   command
       .add_option("--by", o->by, "keep apart tensor, kind, step, or several of them; the rest is summed over")
       ->type_name("WHAT,...")
+      ->allow_extra_args(false)
       ->delimiter(',')
       ->check(CLI::IsMember({"tensor", "kind", "step"}))
       ->capture_default_str();

@@ -208,9 +208,11 @@ void add_replay(CLI::App& program, action& chosen) {
   add_run(command, o->run);
   command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME")->required();
   command.add_option("--set", o->parameters, "a parameter of the policy, under the framework's name")
-      ->type_name("key=value");
+      ->type_name("key=value")
+      ->allow_extra_args(false);
   command.add_option("--start", o->start, "a part of its state before the first step: scale and counters")
-      ->type_name("key=value");
+      ->type_name("key=value")
+      ->allow_extra_args(false);
   command.add_option("--format", o->format_name, "the format whose overflow the scaler sees, see `ulp formats`")
       ->type_name("F")
       ->required();

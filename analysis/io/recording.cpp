@@ -80,6 +80,9 @@ void check_identity(database& db) {
   };
   if (number("PRAGMA application_id") != application_id)
     throw input_error(db.path(), "header", "is an SQLite database but no ulpscope recording");
+  std::error_code ignored;
+  if (std::filesystem::file_size(db.path(), ignored) % static_cast<std::uint64_t>(number("PRAGMA page_size")) != 0)
+    throw input_error(db.path(), "end of file", "does not end with a whole page: the file was cut short");
   const std::int64_t version = number("PRAGMA user_version");
   if (version < 1 || version > format_version)
     throw input_error(db.path(), "header",

@@ -89,9 +89,9 @@ void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar
     return std::ranges::binary_search(scalars, step.number, {}, &io::scalar_table::value_type::first);
   };
   if (!scalars.empty() && std::ranges::none_of(steps, is_logged))
-    throw input_error(options.scalars, "column 'step'",
-                      "none of its steps is one of the input's, which begin at step " +
-                          std::to_string(steps.front().number));
+    throw input_error(
+        options.scalars, "column 'step'",
+        "none of its steps is one of the input's, which begin at step " + std::to_string(steps.front().number));
 }
 
 std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,

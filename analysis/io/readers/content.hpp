@@ -1,0 +1,17 @@
+// What a file is, read from its first bytes.
+#ifndef ULP_IO_READERS_CONTENT_HPP
+#define ULP_IO_READERS_CONTENT_HPP
+
+#include <string>
+
+namespace ulp::io {
+
+enum class content { safetensors, npz, npy, recording, csv };
+
+// Throws input_error for a file that is none of these, and says what it is where that is known. The name's extension
+// decides only where the bytes do not, so that a damaged file gets the error of its own reader.
+[[nodiscard]] content content_of(const std::string& path);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,108 @@
+#include <algorithm>
+#include <unordered_map>
+
+#include <ulp/io/error.hpp>
+
+#include "reader.hpp"
+#include "text.hpp"
+
+namespace ulp::io {
+namespace {
+
+std::string shape_text(const std::vector<std::uint64_t>& shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
+  return text + ")";
+}
+
+class dump_source final : public source {
+ public:
+  dump_source(std::vector<dump_step> steps, std::string description, bool with_sums)
+      : steps_(std::move(steps)), description_(std::move(description)), counter_(with_sums) {
+    for (const dump_step& step : steps_) {
+      for (const dump_file& file : step.files) {
+        const auto reader = file.open(file.path);
+        for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
+        if (reader->tensors().empty()) refuse_empty(file, *reader);
+      }
+    }
+  }
+
+  [[nodiscard]] std::string description() const override { return description_; }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
+  [[nodiscard]] std::uint64_t step_count() const override { return steps_.size(); }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (next_ == steps_.size()) return false;
+    const dump_step& current = steps_[next_++];
+    into = {};
+    into.key.step = current.number;
+    for (const dump_file& file : current.files) read(file, into);
+    return true;
+  }
+
+ private:
+  struct seen {
+    std::uint32_t index = 0;
+    std::int64_t step = 0;              // the last one
+    const std::string* file = nullptr;  // of that step
+  };
+
+  [[noreturn]] static void fail(const dump_file& file, const std::string& name, const std::string& reason) {
+    throw input_error(file.path, "tensor " + in_quotes(name), reason);
+  }
+
+  [[noreturn]] static void refuse_empty(const dump_file& file, const dump_reader& reader) {
+    const std::string ignored = reader.ignored().empty() ? "" : "; not read: " + joined(reader.ignored());
+    throw input_error(file.path, "", "holds no tensor of float64, float32, float16 or bfloat16" + ignored);
+  }
+
+  void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
+    const auto index = static_cast<std::uint32_t>(tensors_.size());
+    const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file.path});
+    if (added) {
+      check_name(file.path, "", tensor.name);
+      tensor_info& info = tensors_.emplace_back();
+      info.name = tensor.name;
+      info.kind = kind_of_name(tensor.name);
+      info.shape = tensor.shape;
+      info.numel = tensor.numel;
+      return;
+    }
+    seen& last = found->second;
+    if (last.step == step.number)
+      fail(file, tensor.name,
+           "is also in " + *last.file + " of step " + std::to_string(step.number) +
+               "; the shards of several ranks are not merged yet: give one file per step and tensor");
+    const std::vector<std::uint64_t>& shape = tensors_[last.index].shape;
+    if (shape != tensor.shape)
+      fail(file, tensor.name,
+           "has the shape " + shape_text(tensor.shape) + ", but " + shape_text(shape) + " in " + *last.file);
+    last = {last.index, step.number, &file.path};
+  }
+
+  void read(const dump_file& file, step& into) {
+    const auto reader = file.open(file.path);
+    for (std::size_t i = 0; i < reader->tensors().size(); ++i) {
+      const dump_reader::tensor& tensor = reader->tensors()[i];
+      const auto found = indices_.find(tensor.name);
+      if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
+      into.tensors.push_back({.tensor = found->second.index, .type = tensor.type, .table = reader->count(i, counter_)});
+    }
+  }
+
+  std::vector<dump_step> steps_;
+  std::string description_;
+  cell_counter counter_;
+  std::size_t next_ = 0;
+  std::vector<tensor_info> tensors_;
+  std::unordered_map<std::string, seen> indices_;
+};
+
+}  // namespace
+
+std::unique_ptr<source> open_dumps(std::vector<dump_step> steps, const std::string& description, bool with_sums) {
+  return std::make_unique<dump_source>(std::move(steps), description, with_sums);
+}
+
+}  // namespace ulp::io

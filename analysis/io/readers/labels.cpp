@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <cmath>
+
+#include <ulp/io/error.hpp>
+
+#include "reader.hpp"
+
+namespace ulp::io {
+namespace {
+
+template <typename Label>
+void apply(const std::vector<std::pair<std::regex, Label>>& rules, const std::string& name, Label& label) {
+  const auto rule = std::ranges::find_if(rules, [&](const auto& r) { return std::regex_search(name, r.first); });
+  if (rule != rules.end()) label = rule->second;
+}
+
+void fill(double& value, double logged) {
+  if (!std::isnan(logged)) value = logged;
+}
+void fill(std::optional<bool>& value, std::optional<bool> logged) {
+  if (logged) value = logged;
+}
+
+// What the table knows replaces what the source said.
+void fill(step_scalars& scalars, const step_scalars& logged) {
+  fill(scalars.loss, logged.loss);
+  fill(scalars.grad_norm, logged.grad_norm);
+  fill(scalars.learning_rate, logged.learning_rate);
+  fill(scalars.loss_scale, logged.loss_scale);
+  fill(scalars.found_inf, logged.found_inf);
+  fill(scalars.applied, logged.applied);
+}
+
+class labelled_source final : public source {
+ public:
+  labelled_source(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars)
+      : inner_(std::move(inner)), options_(options), scalars_(std::move(scalars)) {
+    label_new_tensors();
+  }
+
+  [[nodiscard]] std::string description() const override { return inner_->description(); }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
+  [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
+  [[nodiscard]] run_header header() const override { return inner_->header(); }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (!inner_->next(into)) {
+      if (!scalars_.empty() && !any_logged_)
+        throw input_error(options_.scalars, "column 'step'", "none of its steps is one of the input's");
+      return false;
+    }
+    label_new_tensors();
+    add_scalars(into);
+    for (tensor_row& row : into.tensors)
+      if (std::isnan(row.factor)) row.factor = factor_of(into);
+    return true;
+  }
+
+ private:
+  // Tensors are new, or known better than before: a source may learn that a tensor's size varies.
+  void label_new_tensors() {
+    const std::vector<tensor_info>& seen = inner_->tensors();
+    for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].numel = seen[i].numel;
+    for (std::size_t i = tensors_.size(); i < seen.size(); ++i) {
+      tensor_info& info = tensors_.emplace_back(seen[i]);
+      apply(options_.kinds, info.name, info.kind);
+      apply(options_.roles, info.name, info.role);
+    }
+  }
+
+  void add_scalars(step& into) {
+    const auto found = std::ranges::lower_bound(scalars_, into.key.step, {}, &scalar_table::value_type::first);
+    if (found == scalars_.end() || found->first != into.key.step) return;
+    fill(into.scalars, found->second);
+    any_logged_ = true;
+  }
+
+  [[nodiscard]] double factor_of(const step& of) const {
+    const double scale = of.scalars.loss_scale;
+    if (options_.factor_is_loss_scale && scale > 0 && std::isfinite(scale)) return scale;
+    return options_.factor;
+  }
+
+  std::unique_ptr<source> inner_;
+  source_options options_;
+  scalar_table scalars_;
+  bool any_logged_ = false;
+  std::vector<tensor_info> tensors_;
+};
+
+}  // namespace
+
+std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,
+                                    scalar_table scalars) {
+  return std::make_unique<labelled_source>(std::move(inner), options, std::move(scalars));
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,31 @@
+// The header of a .npy array, alone or as a member of a .npz.
+#ifndef ULP_IO_READERS_NPY_HPP
+#define ULP_IO_READERS_NPY_HPP
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cursor.hpp"
+#include "values.hpp"
+
+namespace ulp::io {
+
+struct npy_header {
+  std::string descr;              // the array's type as numpy writes it; empty for a structured one
+  std::optional<element> values;  // nullopt where the array holds no floating-point numbers that are read
+  bool object = false;            // pickled Python objects
+  std::vector<std::uint64_t> shape;
+  std::uint64_t numel = 0;  // of arrays that are read
+};
+
+// Reads versions 1 to 3 from the start of an array; afterwards `in` stands at the values, and of an array that is read
+// holds exactly those. Errors name `file` and `place`.
+[[nodiscard]] npy_header read_npy_header(byte_stream& in, const std::string& file, const std::string& place);
+
+// Why an array is not read, for people.
+[[nodiscard]] std::string why_ignored(const npy_header& header);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,73 @@
+#include <ulp/io/error.hpp>
+
+#include "npy.hpp"
+#include "reader.hpp"
+#include "text.hpp"
+#include "zip.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::string_view suffix = ".npy";
+
+bool is_pytorch(const zip_archive& archive) {
+  for (const zip_member& member : archive.members())
+    if (member.name == "data.pkl" || member.name.ends_with("/data.pkl")) return true;
+  return false;
+}
+
+class npz_reader final : public dump_reader {
+ public:
+  explicit npz_reader(const std::string& path) : archive_(path) {
+    if (is_pytorch(archive_))
+      throw input_error(path, "",
+                        "is a PyTorch file (.pt), which is not read yet; save the tensors by "
+                        "safetensors.torch.save_file");
+    for (const zip_member& member : archive_.members()) add(member);
+  }
+
+  [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
+  [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+
+  [[nodiscard]] cell_table count(std::size_t index, cell_counter& counter) override {
+    const auto in = archive_.open(*arrays_.at(index));
+    const npy_header header = header_of(*in, *arrays_[index]);
+    if (!header.values) fail(*arrays_[index], "changed while it was read");
+    return count_values(*in, *header.values, header.numel, counter);
+  }
+
+ private:
+  [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
+    throw input_error(archive_.path(), "member " + in_quotes(member.name), reason);
+  }
+  [[nodiscard]] npy_header header_of(byte_stream& in, const zip_member& member) const {
+    return read_npy_header(in, archive_.path(), "member " + in_quotes(member.name));
+  }
+
+  void add(const zip_member& member) {
+    if (!member.name.ends_with(suffix)) {
+      ignored_.push_back(in_quotes(member.name) + " (not a .npy)");
+      return;
+    }
+    const std::string name = member.name.substr(0, member.name.size() - suffix.size());
+    const auto in = archive_.open(member);
+    const npy_header header = header_of(*in, member);
+    if (!header.values) {
+      ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
+      return;
+    }
+    tensors_.push_back({.name = name, .type = header.values->type, .shape = header.shape, .numel = header.numel});
+    arrays_.push_back(&member);
+  }
+
+  zip_archive archive_;
+  std::vector<tensor> tensors_;
+  std::vector<const zip_member*> arrays_;  // of tensors_
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace
+
+std::unique_ptr<dump_reader> open_npz(const std::string& path) { return std::make_unique<npz_reader>(path); }
+
+}  // namespace ulp::io

@@ -1,0 +1,78 @@
+// What every reader of one file format gives; open_source puts them together.
+#ifndef ULP_IO_READERS_READER_HPP
+#define ULP_IO_READERS_READER_HPP
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ulp/io/source.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/step.hpp>
+
+#include "csv.hpp"
+
+namespace ulp::io {
+
+// The tensors of one file of raw values, one step.
+class dump_reader {
+ public:
+  dump_reader() = default;
+  dump_reader(const dump_reader&) = delete;
+  dump_reader& operator=(const dump_reader&) = delete;
+  virtual ~dump_reader() = default;
+
+  struct tensor {
+    std::string name;
+    dtype type = dtype::unknown;
+    std::vector<std::uint64_t> shape;
+    std::uint64_t numel = 0;
+  };
+  // Known from the headers, before any value is read. Tensors of types that are not read (integers, booleans, 8-bit
+  // floats) are left out here and named, with the reason, in `ignored`.
+  [[nodiscard]] virtual const std::vector<tensor>& tensors() const = 0;
+  [[nodiscard]] virtual const std::vector<std::string>& ignored() const = 0;
+
+  // Counts all values of tensors()[index], in chunks: memory does not grow with the tensor. Throws input_error.
+  [[nodiscard]] virtual cell_table count(std::size_t index, cell_counter& counter) = 0;
+};
+
+// Each checks the whole header and throws input_error when the file is not what it should be.
+[[nodiscard]] std::unique_ptr<dump_reader> open_npy(const std::string& path);
+[[nodiscard]] std::unique_ptr<dump_reader> open_npz(const std::string& path);
+[[nodiscard]] std::unique_ptr<dump_reader> open_safetensors(const std::string& path);
+
+// One file of a run, opened anew whenever its turn comes.
+struct dump_file {
+  std::string path;
+  std::unique_ptr<dump_reader> (*open)(const std::string& path) = nullptr;
+};
+// The files of one step: together its tensors.
+struct dump_step {
+  std::int64_t number = 0;
+  std::vector<dump_file> files;
+};
+// Steps in ascending order of their numbers. Every header is checked here.
+[[nodiscard]] std::unique_ptr<source> open_dumps(std::vector<dump_step> steps, const std::string& description,
+                                                 bool with_sums);
+
+// By their columns. Kinds are those of the kind column and the prefixes of names; options are applied by with_labels.
+[[nodiscard]] bool is_histogram_csv(const csv_reader& rows);
+[[nodiscard]] bool is_step_log(const csv_reader& rows);
+[[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows);
+[[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows);
+
+// What was logged, ascending by step.
+using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
+// From a CSV with a `step` column and any of loss, grad_norm, lr, scale, found_inf, applied.
+[[nodiscard]] scalar_table read_scalars(const std::string& path);
+
+// The source as the user's options describe it: kinds and roles by name, factor, scalars of the steps.
+[[nodiscard]] std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,
+                                                  scalar_table scalars);
+
+}  // namespace ulp::io
+
+#endif

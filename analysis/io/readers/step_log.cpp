@@ -1,0 +1,61 @@
+// One line per step: `step`, and `found_inf` or `maxabs`. Further columns are ignored; --scalars reads them.
+#include <cmath>
+
+#include <ulp/io/error.hpp>
+
+#include "reader.hpp"
+
+namespace ulp::io {
+namespace {
+
+class step_log final : public source {
+ public:
+  explicit step_log(csv_reader rows)
+      : rows_(std::move(rows)),
+        step_(rows_.require("step")),
+        found_inf_(rows_.find("found_inf")),
+        max_abs_(rows_.find("maxabs")),
+        pending_(rows_.next()) {
+    if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
+  }
+
+  [[nodiscard]] std::string description() const override { return "step log"; }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (!pending_) return false;
+    into = {};
+    into.key.step = rows_.step(step_, previous_);
+    if (found_inf_ && !rows_.is_blank(*found_inf_)) into.scalars.found_inf = rows_.flag(*found_inf_);
+    if (max_abs_) into.max_abs = read_max_abs();
+    if (!max_abs_ && !into.scalars.found_inf) rows_.fail(*found_inf_, "the field is empty");
+    previous_ = into.key.step;
+    pending_ = rows_.next();
+    return true;
+  }
+
+ private:
+  [[nodiscard]] double read_max_abs() const {
+    const double value = rows_.number(*max_abs_);
+    if (value < 0) rows_.fail(*max_abs_, "a largest magnitude cannot be below zero");
+    return value;
+  }
+
+  csv_reader rows_;
+  csv_reader::column step_;
+  std::optional<csv_reader::column> found_inf_;
+  std::optional<csv_reader::column> max_abs_;
+  bool pending_;  // whether rows_ stands at a row that was not returned
+  std::optional<std::int64_t> previous_;
+  std::vector<tensor_info> none_;
+};
+
+}  // namespace
+
+bool is_step_log(const csv_reader& rows) {
+  return rows.find("step") && (rows.find("found_inf") || rows.find("maxabs"));
+}
+
+std::unique_ptr<source> open_step_log(csv_reader rows) { return std::make_unique<step_log>(std::move(rows)); }
+
+}  // namespace ulp::io

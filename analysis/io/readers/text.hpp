@@ -1,0 +1,28 @@
+// Text of strangers: how it is printed in errors, and what names of tensors may be.
+#ifndef ULP_IO_READERS_TEXT_HPP
+#define ULP_IO_READERS_TEXT_HPP
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/model/step.hpp>
+
+namespace ulp::io {
+
+// 'text' in quotes on one line: control characters as \x0A, long texts cut.
+[[nodiscard]] std::string in_quotes(std::string_view text);
+
+// "a, b, c and 12 more".
+[[nodiscard]] std::string joined(const std::vector<std::string>& items);
+
+// Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 without control
+// characters and at most 1024 bytes long (std::regex recurses over its subject).
+void check_name(const std::string& file, const std::string& place, std::string_view name);
+
+// By a leading "wgrad/" or "agrad/"; "__" stands for "/" in npz members.
+[[nodiscard]] tensor_kind kind_of_name(std::string_view name) noexcept;
+
+}  // namespace ulp::io
+
+#endif

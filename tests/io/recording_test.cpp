@@ -1,0 +1,307 @@
+// Pins the recording: what goes in comes out; a kill, damage or a stranger's database does no harm.
+#include "support/catch.hpp"
+
+#include <sqlite3.h>
+#include <ulp/io/recording.hpp>
+
+#include <cmath>
+#include <csignal>
+#include <limits>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support/files.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+const std::vector<tensor_info> tensors{
+    {.name = "b.weight", .kind = tensor_kind::weight_grad, .role = tensor_role::low, .shape = {2, 2}, .numel = 4},
+    {.name = "a/act", .kind = tensor_kind::activation_grad, .through = "float16"},
+    {.name = "octaves", .kind = tensor_kind::weight_grad}};
+
+tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values, double factor = not_known) {
+  tensor_row row;
+  row.tensor = tensor;
+  row.type = dtype::float32;
+  row.factor = factor;
+  row.table = count_cells(std::span{values});
+  return row;
+}
+
+// What a histogram CSV gives.
+tensor_row octaves_row() {
+  tensor_row row;
+  row.tensor = 2;
+  cell_table& t = row.table;
+  t.numel = 10;
+  t.zeros = 2;
+  t.unsigned_infinities = 1;
+  t.nans = 1;
+  t.max_abs = 1.75;
+  t.min_abs = not_known;
+  t.reported_abs_sum = 5.5;
+  t.reported_square_sum = 6.25;
+  t.cells = {{cell_sign::unknown, whole_octave, -3, 4}, {cell_sign::unknown, whole_octave, 0, 2}};
+  return row;
+}
+
+step step_of(std::int64_t number) {
+  step s;
+  s.key = {number, 0, -1};
+  s.scalars = {.loss = 2.5, .grad_norm = 0.1, .learning_rate = 1e-3, .loss_scale = 65536};
+  s.scalars.found_inf = false;
+  s.tensors = {row_of(0, {1.0F, -0.5F, 0x1p-149F, 0.0F}, 65536.0),
+               row_of(1, {std::nanf(""), INFINITY, -INFINITY, 3.0F}), octaves_row()};
+  return s;
+}
+
+std::string written(const temporary_dir& dir, const std::vector<std::int64_t>& steps) {
+  const std::string path = (dir / "run.ulp").string();
+  run_header header;
+  header.run_id = "r1";
+  header.world = 4;
+  recording_writer writer(path, recording_writer::mode::create, header);
+  for (const auto n : steps) writer.write(step_of(n), tensors);
+  return path;
+}
+
+std::string error_of(const std::string& path) {
+  try {
+    const auto from = open_recording(path);
+    step now;
+    while (from->next(now)) {
+    }
+  } catch (const input_error& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+void alter(const std::string& path, const std::string& sql) {
+  sqlite3* db = nullptr;
+  sqlite3_open(path.c_str(), &db);
+  CHECK(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(db);
+}
+
+}  // namespace
+
+TEST_CASE("what is written is read back") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {7, 3});
+  const auto from = open_recording(path);
+  CHECK(from->header().run_id == "r1");
+  CHECK(from->header().world == 4);
+  CHECK(from->tensors() == tensors);
+  CHECK(from->step_count() == 2);
+  step now;
+  for (const std::int64_t number : {3, 7}) {
+    REQUIRE(from->next(now));
+    const step original = step_of(number);
+    CHECK(now.key == original.key);
+    CHECK(now.scalars.loss == 2.5);
+    CHECK(now.scalars.grad_norm == 0.1);
+    CHECK(now.scalars.learning_rate == 1e-3);
+    CHECK(now.scalars.loss_scale == 65536);
+    CHECK(now.scalars.found_inf == false);
+    CHECK_FALSE(now.scalars.applied.has_value());
+    CHECK_FALSE(now.max_abs.has_value());
+    REQUIRE(now.tensors.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(now.tensors[i].tensor == i);
+      CHECK(now.tensors[i].type == original.tensors[i].type);
+      CHECK(now.tensors[i].table == original.tensors[i].table);
+    }
+    CHECK(now.tensors[0].factor == 65536);
+    CHECK(std::isnan(now.tensors[1].factor));
+  }
+  CHECK_FALSE(from->next(now));
+  CHECK_FALSE(from->next(now));
+}
+
+TEST_CASE("a step log's maximum is kept, NaN too") {
+  const temporary_dir dir;
+  const std::string path = (dir / "log.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    step s;
+    for (const double x : {0.5, std::nan(""), double{INFINITY}}) {
+      s.max_abs = x;
+      writer.write(s, {});
+      ++s.key.step;
+    }
+  }
+  const auto from = open_recording(path);
+  step now;
+  REQUIRE(from->next(now));
+  CHECK(now.max_abs == 0.5);
+  REQUIRE(from->next(now));
+  CHECK((now.max_abs && std::isnan(*now.max_abs)));
+  REQUIRE(from->next(now));
+  CHECK(now.max_abs == INFINITY);
+}
+
+TEST_CASE("totals are the tables merged by kind, role and factor") {
+  const temporary_dir dir;
+  const auto totals = read_totals(written(dir, {1, 2}));
+  REQUIRE(totals.size() == 6);
+  const step original = step_of(1);
+  CHECK(totals[0].key.step == 1);
+  CHECK(totals[0].kind == tensor_kind::weight_grad);
+  CHECK(totals[0].role == tensor_role::unknown);
+  CHECK(totals[0].table == original.tensors[2].table);
+  CHECK(totals[1].factor == 65536);
+  CHECK(totals[1].role == tensor_role::low);
+  CHECK(totals[1].table == original.tensors[0].table);
+  CHECK(totals[2].kind == tensor_kind::activation_grad);
+  CHECK(totals[5].key.step == 2);
+}
+
+TEST_CASE("the digest does not depend on order, and depends on content") {
+  const temporary_dir a;
+  const temporary_dir b;
+  const temporary_dir c;
+  const std::string path_a = written(a, {1, 2});
+  const std::string path_b = (b / "run.ulp").string();
+  {
+    recording_writer writer(path_b, recording_writer::mode::create);
+    const std::vector<tensor_info> reversed{tensors[2], tensors[1], tensors[0]};
+    for (const std::int64_t n : {2, 1}) {
+      step s = step_of(n);
+      for (tensor_row& row : s.tensors) row.tensor = 2 - row.tensor;
+      writer.write(s, reversed);
+    }
+  }
+  const auto digest = [](const std::string& path) { return digest_of(*open_recording(path)); };
+  CHECK(digest(path_a).size() == 32);
+  CHECK(digest(path_a) == digest(path_b));
+  CHECK(digest(path_a) != digest(written(c, {1, 3})));
+}
+
+TEST_CASE("appending adds steps; a step that is there already, or a changed tensor, is refused whole") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1});
+  const auto append = [&](const step& s, const std::vector<tensor_info>& with) -> std::string {
+    try {
+      recording_writer writer(path, recording_writer::mode::append);
+      writer.write(s, with);
+    } catch (const input_error& problem) {
+      return problem.what();
+    }
+    return "";
+  };
+  CHECK(append(step_of(2), tensors).empty());
+  CHECK(append(step_of(2), tensors) == path + ": step 2: is in the recording already");
+  auto changed = tensors;
+  changed[0].shape = {4};
+  CHECK(append(step_of(3), changed) == path + ": tensor 'b.weight': has another kind or shape in the recording");
+  CHECK(open_recording(path)->step_count() == 2);
+}
+
+TEST_CASE("an existing file is not overwritten, and a discarded one is removed") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1});
+  CHECK_THROWS_AS(recording_writer(path, recording_writer::mode::create), input_error);
+  CHECK(open_recording(path)->step_count() == 1);
+  const std::string other = (dir / "other.ulp").string();
+  {
+    recording_writer writer(other, recording_writer::mode::create);
+    writer.write(step_of(1), tensors);
+    writer.discard();
+  }
+  CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
+  CHECK_THROWS_AS(recording_writer((dir / "none/run.ulp").string(), recording_writer::mode::create), input_error);
+  CHECK_THROWS_AS(recording_writer(other, recording_writer::mode::append), input_error);
+}
+
+TEST_CASE("a killed writer leaves every step it committed") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0;; ++n) {
+      writer.write(step_of(n), tensors);
+      if (write(ready[1], "x", 1) != 1) _exit(1);
+    }
+  }
+  char byte = 0;
+  for (int i = 0; i < 20; ++i) REQUIRE(read(ready[0], &byte, 1) == 1);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  close(ready[0]);
+  close(ready[1]);
+  const auto from = open_recording(path);
+  step now;
+  std::int64_t n = 0;
+  while (from->next(now)) CHECK(now.key.step == n++);
+  CHECK(n >= 20);
+}
+
+TEST_CASE("strangers' databases and newer formats are refused") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1});
+  SECTION("not ours") {
+    alter(path, "PRAGMA application_id=1");
+    CHECK(error_of(path) == path + ": header: is an SQLite database but no ulpscope recording");
+  }
+  SECTION("newer") {
+    alter(path, "PRAGMA user_version=2");
+    CHECK(error_of(path) ==
+          path + ": header: has recording format 2; this program reads up to 1: use a newer ulpscope");
+  }
+  SECTION("a view") {
+    alter(path, "CREATE VIEW v AS SELECT 1");
+    CHECK(error_of(path) == path + ": schema: holds a view 'v'; a recording has tables and indexes only");
+  }
+  SECTION("a trigger") {
+    alter(path, "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM step; END");
+    CHECK(error_of(path) == path + ": schema: holds a trigger 't'; a recording has tables and indexes only");
+  }
+}
+
+TEST_CASE("damaged rows are named") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1, 2});
+  const std::string at = path + ": step 2: ";
+  const auto damaged = [&](const std::string& sql) {
+    alter(path, sql + " WHERE step=2");
+    return error_of(path);
+  };
+  CHECK(damaged("UPDATE step SET ranks='0,x'") == at + "a list that is none");
+  CHECK(damaged("UPDATE step SET ranks='0', cells=zeroblob(3)") == at + "is cut short");
+  CHECK(damaged("UPDATE step SET cells=x'ffffffffffffff7f00'") == at + "declares an impossible size");
+  CHECK(damaged("UPDATE step SET cells=x'100000000000000000'") == at + "is damaged");
+  CHECK(damaged("UPDATE step SET cells=(SELECT cells FROM step WHERE step=1), summary=substr(summary, 2)") ==
+        at + "its summary has a broken length");
+  CHECK(damaged("UPDATE step SET summary=(SELECT substr(summary, 1, 104) || substr(summary, 1, 208) FROM step "
+                "WHERE step=1)") == at + "a tensor that is none, or twice");
+  // numel of the first tensor one more than its counts.
+  CHECK(damaged("UPDATE step SET summary=(SELECT substr(summary, 1, 8) || x'05' || substr(summary, 10) FROM step "
+                "WHERE step=1)") == at + "counts do not add up to the number of elements");
+}
+
+TEST_CASE("every single byte of a payload may be wrong without harm") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1});
+  const std::string good = read_file(path);
+  const std::string copy = (dir / "copy.ulp").string();
+  std::size_t refused = 0;
+  for (std::size_t i = 0; i < good.size(); i += 37) {
+    std::string bad = good;
+    bad[i] = static_cast<char>(bad[i] ^ 0x55);
+    write_file(copy, bad);
+    refused += error_of(copy).empty() ? 0 : 1;
+  }
+  CHECK(refused > 0);
+  for (const std::size_t size : {std::size_t{0}, std::size_t{50}, good.size() / 2, good.size() - 1}) {
+    write_file(copy, good.substr(0, size));
+    CHECK_FALSE(error_of(copy).empty());
+  }
+}
