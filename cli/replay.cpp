@@ -3,7 +3,7 @@
 
 #include <cmath>
 #include <memory>
-#include <ulp/formats/text.hpp>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
 
@@ -160,6 +160,15 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                         : "the replay skips what the recorded run skipped: it holds throughout");
 }
 
+// A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
+void note_other_type(const options& o, const scenario& s) {
+  for (const scaler_parameter& p : s.scaler.parameters()) {
+    if (p.name != "fp16_type" || find_format(to_string(p.value)) == s.format) continue;
+    note(fmt::format("{} has the defaults of fp16_type={}, the replay is in {}; see --set fp16_type=",
+                     s.scaler.entry().name, to_string(p.value), o.format_name));
+  }
+}
+
 int run(const options& o) {
   const scenario s = scenario_of(o);
   const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
@@ -186,6 +195,7 @@ int run(const options& o) {
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   write_table(all, o.output, false);
+  note_other_type(o, s);
   if (r.rule() == check_rule::all_weight_grads)
     note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
          "float32; say which with --check or --role REGEX=low");

@@ -6,6 +6,8 @@ target_compile_features(ulp_compile INTERFACE cxx_std_20)
 target_compile_options(ulp_compile INTERFACE
   -ffp-contract=off -fno-trapping-math
   -Wall -Wextra -Wpedantic -Wconversion -Wshadow=local -Wnon-virtual-dtor -Wold-style-cast
+  # Designated initializers leave the rest at its default on purpose.
+  -Wno-missing-field-initializers
   # False positives on string concatenation (GCC bug 105651).
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>
   $<$<BOOL:${ULP_DEVELOPER}>:-Werror>)

@@ -12,14 +12,14 @@ using namespace ulp::test;
 
 namespace {
 
-const std::string good = "step,found_inf,loss\n0,0,1.5\n1,1,nan\n";
+const std::string good = "step,found_inf,maxabs\n0,0,1.5\n1,1,nan\n";
 
 void check_good(const contents& read) {
   REQUIRE(read.steps.size() == 2);
   CHECK(read.steps[0].scalars.found_inf == false);
-  CHECK(read.steps[0].scalars.loss == 1.5);
+  CHECK(read.steps[0].max_abs == 1.5);
   CHECK(read.steps[1].scalars.found_inf == true);
-  CHECK(std::isnan(read.steps[1].scalars.loss));
+  CHECK(std::isnan(read.steps[1].max_abs.value()));
 }
 
 }  // namespace
@@ -30,9 +30,9 @@ TEST_CASE("CSV: plain, gzip, line ends, blanks, quotes, a byte order mark") {
   check_good(place.open("a.csv", gzip(good)));
   check_good(place.open("a.csv", gzip(good.substr(0, 25)) + gzip(good.substr(25))));
   check_good(place.open("a.csv", good.substr(0, good.size() - 1)));
-  check_good(place.open("a.csv", "\xEF\xBB\xBFstep,found_inf,loss\r\n0,0,1.5\r\n\r\n1,1,nan\r\n\n"));
-  check_good(place.open("a.csv", "step, found_inf , loss\n 0, 0,1.5\n1 ,1 , NaN \n"));
-  check_good(place.open("a.csv", "\"step\",\"found_inf\",\"lo\"\"ss\",loss\n0,0,\"a, b\",\"1.5\"\n1,1,,nan\n"));
+  check_good(place.open("a.csv", "\xEF\xBB\xBFstep,found_inf,maxabs\r\n0,0,1.5\r\n\r\n1,1,nan\r\n\n"));
+  check_good(place.open("a.csv", "step, found_inf , maxabs\n 0, 0,1.5\n1 ,1 , NaN \n"));
+  check_good(place.open("a.csv", "\"step\",\"found_inf\",\"lo\"\"ss\",maxabs\n0,0,\"a, b\",\"1.5\"\n1,1,,nan\n"));
   check_good(place.open("no extension", good));
 }
 

@@ -1,0 +1,160 @@
+# cmake -D ROOT=<project> -P include_arrows.cmake
+# Reads the include lines below the rooms of the project and fails on an arrow that the design does not allow, on a
+# second spelling of a public header, and on a public header that its CMakeLists.txt does not list.
+cmake_minimum_required(VERSION 3.25)
+
+# Folder of each room; its public headers are include/ulp/<room>/.
+set(rooms formats model io report cli gui)
+set(folder_formats formats)
+set(folder_model analysis/model)
+set(folder_io analysis/io)
+set(folder_report analysis/report)
+set(folder_cli cli)
+set(folder_gui gui)
+
+# What an include line in angle brackets belongs to; the first match counts. <ulp/ROOM/...> belongs to ROOM.
+set(owners
+  "^boost/multiprecision/:boost"
+  "^fmt/:fmt"
+  "^(oneapi/)?tbb/:tbb"
+  "^nlohmann/:nlohmann"
+  "^sqlite3\\.h$:sqlite"
+  "^zlib\\.h$:zlib"
+  "^xxhash\\.h$:xxhash"
+  "^yaml-cpp/:yaml"
+  "^google/protobuf/:protobuf"
+  "^CLI/:cli11"
+  "^mpi\\.h$:mpi"
+  "^(QtCharts/.*|Q.*(Chart|Series|Axis).*)$:qtcharts"
+  "^Q[A-Za-z/0-9]*$:qt"
+  "^(immintrin|xmmintrin|emmintrin|cpuid|arm_neon)\\.h$:processor"
+  "^(unistd|fcntl|sys/[a-z]+)\\.h$:posix"
+  "^[a-z_]+$:std")
+
+# allow(PLACE OWNER...): files whose place matches may include what belongs to OWNER. A place is room:public:file or
+# room:private:file. A room may include itself.
+set(rules "")
+macro(allow place)
+  list(APPEND rules "${place}")
+  set(allowed_${place} ${ARGN})
+endmacro()
+allow("^formats:" std formats)
+allow("^formats:private:text\\.cpp$" boost fmt)
+allow("^formats:public:number_fmt\\.hpp$" fmt)
+allow("^formats:private:convert" tbb processor)
+allow("^model:" std model formats)
+allow("^model:private:" tbb)
+allow("^io:" std io model formats)
+allow("^io:private:" nlohmann sqlite zlib xxhash yaml protobuf posix)
+allow("^report:" std report io model formats)
+allow("^report:private:" fmt nlohmann)
+allow("^cli:" std cli report io model formats cli11 fmt posix)
+allow("^cli:private:record_mpi\\.cpp$" mpi)
+allow("^gui:" std gui report io model formats qt)
+allow("^gui:private:charts/" qtcharts)
+
+function(allowed_at place result)
+  set(all "")
+  foreach(rule IN LISTS rules)
+    if(place MATCHES "${rule}")
+      list(APPEND all ${allowed_${rule}})
+    endif()
+  endforeach()
+  set(${result} ${all} PARENT_SCOPE)
+endfunction()
+
+function(owner_of included result)
+  set(owner unknown)
+  if(included MATCHES "^ulp/([a-z]+)/[a-z0-9_]+\\.hpp$")
+    set(owner ${CMAKE_MATCH_1})
+  else()
+    foreach(row IN LISTS owners)
+      string(REGEX MATCH "^(.*):([a-z0-9]+)$" row "${row}")
+      set(pattern "${CMAKE_MATCH_1}")
+      set(name ${CMAKE_MATCH_2})
+      if(included MATCHES "${pattern}")
+        set(owner ${name})
+        break()
+      endif()
+    endforeach()
+  endif()
+  set(${result} ${owner} PARENT_SCOPE)
+endfunction()
+
+set(errors "")
+set(files_read 0)
+set(lines_read 0)
+macro(complain file what)
+  string(APPEND errors "  ${file}: ${what}\n")
+endmacro()
+
+foreach(room IN LISTS rooms)
+  set(folder ${ROOT}/${folder_${room}})
+  file(GLOB_RECURSE files RELATIVE ${folder} ${folder}/*.hpp ${folder}/*.cpp ${folder}/*.h ${folder}/*.ipp)
+  if(EXISTS ${folder}/CMakeLists.txt)
+    file(READ ${folder}/CMakeLists.txt listed)
+    string(REGEX REPLACE "[ \t\r\n()\"]+" ";" listed "${listed}")
+  endif()
+
+  foreach(file IN LISTS files)
+    set(shown ${folder_${room}}/${file})
+    math(EXPR files_read "${files_read} + 1")
+    set(place ${room}:private:${file})
+    set(public FALSE)
+    if(file MATCHES "^include/")
+      set(public TRUE)
+      if(NOT file MATCHES "^include/ulp/${room}/([a-z0-9_]+\\.hpp)$")
+        complain(${shown} "a public header lies in include/ulp/${room}/")
+      endif()
+      string(REGEX REPLACE "^include/ulp/${room}/" "${room}:public:" place ${file})
+      if(NOT file IN_LIST listed)
+        complain(${shown} "is not in HEADERS of ${folder_${room}}/CMakeLists.txt")
+      endif()
+    endif()
+    allowed_at(${place} allowed)
+
+    # Only what stands in <> or "" is taken from a line: lists in CMake break on brackets and semicolons.
+    file(READ ${folder}/${file} text)
+    string(REGEX MATCHALL "\n[ \t]*#[ \t]*include[ \t]*[<\"][^]>\"\n;[]*[>\"]" lines "\n${text}")
+    string(REGEX MATCHALL "\n[ \t]*#[ \t]*include[^a-z]" directives "\n${text}")
+    list(LENGTH lines understood)
+    list(LENGTH directives found)
+    if(NOT understood EQUAL found)
+      complain(${shown} "has an include line that names no file")
+    endif()
+    math(EXPR lines_read "${lines_read} + ${found}")
+
+    foreach(line IN LISTS lines)
+      string(REGEX MATCH "([<\"])(.*)[>\"]$" spelled "${line}")
+      set(bracket "${CMAKE_MATCH_1}")
+      set(included "${CMAKE_MATCH_2}")
+      if(bracket STREQUAL "\"")
+        if(public OR included MATCHES "(^|/)(\\.\\.|ulp)/")
+          complain(${shown} "includes ${spelled}: a public header is spelled <ulp/ROOM/NAME.hpp>")
+          continue()
+        endif()
+        cmake_path(GET file PARENT_PATH here)
+        if(NOT EXISTS ${folder}/${here}/${included} AND NOT EXISTS ${folder}/${included})
+          complain(${shown} "includes ${spelled}: not a private header of ${folder_${room}}/")
+        endif()
+        continue()
+      endif()
+      owner_of("${included}" owner)
+      if(owner STREQUAL "unknown")
+        complain(${shown} "includes ${spelled}: belongs to no library that the project knows")
+      elseif(NOT owner IN_LIST allowed)
+        complain(${shown} "includes ${spelled}: ${room} may not include ${owner} here")
+      elseif(owner IN_LIST rooms AND NOT EXISTS ${ROOT}/${folder_${owner}}/include/${included})
+        complain(${shown} "includes ${spelled}: there is no such public header")
+      endif()
+    endforeach()
+  endforeach()
+endforeach()
+
+if(lines_read EQUAL 0)
+  complain(${ROOT} "no include line found")
+endif()
+if(errors)
+  message(FATAL_ERROR "These include lines are against the design:\n${errors}")
+endif()
+message(STATUS "${lines_read} include lines of ${files_read} files follow the arrows")
