@@ -1,0 +1,222 @@
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include <ulp/io/recording.hpp>
+
+#include "payload.hpp"
+#include "schema.hpp"
+#include "sqlite.hpp"
+
+namespace ulp {
+namespace {
+
+using io::database;
+using io::statement;
+
+constexpr const char* schema = R"sql(
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE tensor(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
+    shape TEXT NOT NULL, numel INTEGER NOT NULL);
+  CREATE TABLE step(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
+    loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
+    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
+  CREATE TABLE total(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
+    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+  CREATE INDEX total_key ON total(step, attempt, microbatch);
+)sql";
+
+// The tables of a step merged by (kind, role, factor), in that order; unknown factors first.
+std::vector<step_total> totals_of(const step& row, const std::vector<tensor_info>& tensors) {
+  std::map<std::tuple<tensor_kind, tensor_role, bool, double>, step_total> groups;
+  for (const tensor_row& t : row.tensors) {
+    const tensor_info& info = tensors[t.tensor];
+    const bool known = !std::isnan(t.factor);
+    step_total& total = groups[{info.kind, info.role, known, known ? t.factor : 0}];
+    total.kind = info.kind;
+    total.role = info.role;
+    total.factor = t.factor;
+    ++total.tensors;
+    if (total.tensors == 1)
+      total.table = t.table;
+    else
+      total.table.merge(t.table);
+  }
+  std::vector<step_total> all;
+  for (auto& [key, total] : groups) {
+    total.key = row.key;
+    all.push_back(std::move(total));
+  }
+  return all;
+}
+
+}  // namespace
+
+struct recording_writer::state {
+  std::string path;
+  bool created = false;
+  std::unique_ptr<database> db;
+  std::unique_ptr<statement> insert_tensor;
+  std::unique_ptr<statement> insert_step;
+  std::unique_ptr<statement> insert_total;
+  std::vector<tensor_info> tensors;             // in the file
+  std::map<std::string, std::uint32_t> by_name;  // their ids
+  std::vector<std::uint32_t> ids;               // id in the file of each tensor of the source
+
+  void learn(const std::vector<tensor_info>& from);
+  void insert(const step& row, const std::vector<tensor_info>& from);
+};
+
+recording_writer::recording_writer(const std::string& path, mode how, const run_header& header)
+    : state_(std::make_unique<state>()) {
+  state& s = *state_;
+  s.path = path;
+  std::error_code ignored;
+  const bool empty = !std::filesystem::exists(path, ignored) || std::filesystem::file_size(path, ignored) == 0;
+  if (how == mode::create && !empty)
+    throw input_error(path, "", "already exists: give another name, remove it, or add to it with --append");
+  if (how == mode::append && empty) throw input_error(path, "", "does not exist or is empty: nothing to append to");
+  s.created = how == mode::create;
+  try {
+    s.db = std::make_unique<database>(path, SQLITE_OPEN_READWRITE | (s.created ? SQLITE_OPEN_CREATE : 0));
+    database& db = *s.db;
+    if (!s.created) io::check_identity(db);
+    if (s.created) {
+      db.run("PRAGMA page_size=8192");
+      db.run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
+      db.run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
+    }
+    // Where a write-ahead log is not possible SQLite keeps its rollback journal: slower, as safe.
+    db.run("PRAGMA journal_mode=WAL");
+    db.run("PRAGMA synchronous=NORMAL");
+    if (s.created) {
+      db.run("BEGIN IMMEDIATE");
+      db.run(schema);
+      statement insert(db, "INSERT INTO meta VALUES(?, ?)");
+      for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
+               {"run_id", header.run_id},
+               {"rank", std::to_string(header.rank)},
+               {"world", std::to_string(header.world)},
+               {"reduction", header.reduction},
+               {"layout", header.layout}})
+        insert.bind(std::string_view{key}, std::string_view{value}).row();
+      db.run("COMMIT");
+    } else {
+      s.tensors = io::read_tensors(db);
+      for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
+    }
+    s.insert_tensor = std::make_unique<statement>(db, "INSERT INTO tensor VALUES(?,?,?,?,?,?,?)");
+    s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?)");
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+recording_writer::~recording_writer() {
+  try {
+    close();
+  } catch (const input_error&) {  // the file is a valid recording all the same
+  }
+}
+
+void recording_writer::state::learn(const std::vector<tensor_info>& from) {
+  for (std::size_t i = ids.size(); i < from.size(); ++i) {
+    const tensor_info& t = from[i];
+    const auto known = by_name.find(t.name);
+    if (known != by_name.end()) {
+      const tensor_info& old = tensors[known->second];
+      if (old.kind != t.kind || old.shape != t.shape)
+        throw input_error(path, "tensor '" + t.name + "'", "has another kind or shape in the recording");
+      ids.push_back(known->second);
+      continue;
+    }
+    const auto id = static_cast<std::uint32_t>(tensors.size());
+    insert_tensor
+        ->bind(std::int64_t{id}, std::string_view{t.name}, to_string(t.kind), to_string(t.role),
+               std::string_view{t.through}, std::string_view{io::join(t.shape)}, static_cast<std::int64_t>(t.numel))
+        .row();
+    tensors.push_back(t);
+    by_name[t.name] = id;
+    ids.push_back(id);
+  }
+}
+
+void recording_writer::state::insert(const step& row, const std::vector<tensor_info>& from) {
+  std::string summary;
+  std::string payload;
+  for (tensor_row t : row.tensors) {
+    t.tensor = ids[t.tensor];
+    io::append_summary(summary, t);
+    io::append_payload(payload, t.table);
+  }
+  const step_scalars& x = row.scalars;
+  insert_step
+      ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
+             std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
+             x.applied, row.max_abs, statement::blob{summary},
+             statement::blob{io::compress(payload)})
+      .row();
+  for (const step_total& total : totals_of(row, from)) {
+    std::string total_summary;
+    std::string total_payload;
+    tensor_row as_row;
+    as_row.factor = total.factor;
+    as_row.table = total.table;
+    io::append_summary(total_summary, as_row);
+    io::append_payload(total_payload, total.table);
+    insert_total
+        ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch}, to_string(total.kind),
+               to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{total_summary},
+               statement::blob{io::compress(total_payload)})
+        .row();
+  }
+}
+
+void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) {
+  state& s = *state_;
+  const std::size_t in_file = s.tensors.size();
+  const std::size_t mapped = s.ids.size();
+  s.db->run("BEGIN IMMEDIATE");
+  try {
+    s.learn(tensors);
+    s.insert(row, tensors);
+    s.db->run("COMMIT");
+  } catch (const std::exception&) {
+    const bool duplicate = sqlite3_extended_errcode(s.db->get()) == SQLITE_CONSTRAINT_PRIMARYKEY;
+    sqlite3_exec(s.db->get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    for (; s.tensors.size() > in_file; s.tensors.pop_back()) s.by_name.erase(s.tensors.back().name);
+    s.ids.resize(mapped);
+    if (duplicate) throw input_error(s.path, io::describe(row.key), "is in the recording already");
+    throw;
+  }
+}
+
+void recording_writer::close() {
+  if (!state_ || !state_->db) return;
+  state& s = *state_;
+  s.insert_tensor.reset();
+  s.insert_step.reset();
+  s.insert_total.reset();
+  const std::unique_ptr<database> db = std::move(s.db);
+  db->run("PRAGMA wal_checkpoint(TRUNCATE)");
+  db->run("PRAGMA journal_mode=DELETE");
+}
+
+void recording_writer::discard() noexcept {
+  if (!state_) return;
+  try {
+    close();
+  } catch (...) {  // removed below, or left as it is
+  }
+  if (state_->created)
+    for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) std::remove((state_->path + suffix).c_str());
+}
+
+}  // namespace ulp
