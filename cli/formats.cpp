@@ -77,7 +77,8 @@ void print_card(const std::string& name, const format& f) {
   const int digits = (f.width() + 3) / 4;
   line("infinity", f.has_infinity() ? fmt::format("0x{:0{}X}", f.infinity_code(), digits) : "none");
   line("NaN", f.has_infinity() ? fmt::format("above that; quiet 0x{:0{}X}", f.nan_code(), digits)
-                               : fmt::format("0x{:0{}X} only", f.nan_code(), digits));
+                               : fmt::format("0x{:0{}X} and 0x{:0{}X} only", f.nan_code(), digits,
+                                             f.nan_code() | f.sign_mask(), digits));
   line("underflows to 0", fmt::format("|x| <= 2^{} (nearest-even)", f.min_subnormal_exponent() - 1));
   if (entry != nullptr) {
     line("source", std::string{entry->source});

@@ -25,6 +25,7 @@ struct tensor_account {
   std::uint64_t steps = 0;
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
+  dtype type = dtype::unknown;
   std::uint64_t nonfinite = 0;
   double max_abs = 0;
   double min_abs = not_known;
@@ -48,7 +49,7 @@ account read(source& from, const selection& selected) {
   step now;
   while (from.next(now)) {
     shown.advance();
-    if (!selected.takes(now.key.step)) continue;
+    if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
     if (a.steps == 0) a.first = now.key.step;
     a.last = now.key.step;
     ++a.steps;
@@ -64,6 +65,7 @@ account read(source& from, const selection& selected) {
       ++t.steps;
       t.numel += row.table.numel;
       t.zeros += row.table.zeros;
+      t.type = row.type;
       t.nonfinite += row.table.nonfinite();
       t.max_abs = std::fmax(t.max_abs, row.table.max_abs);
       if (row.table.min_abs > 0) t.min_abs = std::fmin(t.min_abs, row.table.min_abs);
@@ -75,6 +77,7 @@ account read(source& from, const selection& selected) {
 table tensor_table(const source& from, const account& a) {
   table t;
   t.columns = {{"tensor", "tensor"},       {"kind", "kind"},           {"role", "role"},
+               {"type", "type"},
                {"shape", "shape"},         {"steps", "steps"},         {"numel", "elements"},
                {"zeros", "zeros"},         {"nonfinite", "non-finite"}, {"max_abs", "largest"},
                {"min_abs", "least nonzero"}};
@@ -85,7 +88,8 @@ table tensor_table(const source& from, const account& a) {
     std::string shape;
     for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
     const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
-    t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)}, shape,
+    t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)},
+                      std::string{to_string(x.type)}, shape,
                       integer(x.steps), integer(x.numel), integer(x.zeros), integer(x.nonfinite), x.max_abs,
                       x.min_abs});
   }
@@ -93,15 +97,20 @@ table tensor_table(const source& from, const account& a) {
 }
 
 int run(const options& o) {
-  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+  const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
+    if (o.run.selects() || o.output.machine_stdout())
+      throw usage_error("--digest is of the whole input and is printed as it is: leave out selections, --csv and --json");
     fmt::print("{}\n", digest_of(*from));
     return done;
   }
   const account a = read(*from, o.run.selected());
   const table t = tensor_table(*from, a);
-  std::FILE* const out = people(o.output);
-  const auto line = [&](std::string_view what, const std::string& value) { fmt::print(out, "{:<12} {}\n", what, value); };
+  if (o.output.machine_stdout()) {
+    write_table(t, o.output);
+    return done;
+  }
+  const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<12} {}\n", what, value); };
   line("input", fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "",
                             from->description()));
   const run_header header = from->header();
@@ -116,7 +125,7 @@ int run(const options& o) {
                                        : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", a.has_scale ? "logged" : "not logged");
   line("overflows", a.has_found_inf ? fmt::format("{} steps", grouped(a.overflowed)) : "not logged");
-  if (!o.output.machine_stdout()) fmt::print("\n");
+  fmt::print("\n");
   write_table(t, o.output);
   return done;
 }

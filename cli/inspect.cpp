@@ -66,7 +66,8 @@ std::string names_of(status flags) {
 
 // result - given in units in the last place of the result's binade; NaN where one of them is not finite.
 double error_in_ulp(const format& f, const unpacked& given, const unpacked& result) {
-  if (given.kind != number_class::finite) return not_known;
+  // Far beyond the range the error says nothing.
+  if (given.kind != number_class::finite || given.exponent > f.emax() + 1) return not_known;
   if (result.kind != number_class::finite && result.kind != number_class::zero) return not_known;
   const int unit = ulp_exponent(f, result.kind == number_class::finite ? result : given);
   const auto in_units = [&](const unpacked& x) {

@@ -11,16 +11,24 @@
 namespace ulp::cli {
 namespace {
 
-std::atomic<bool> interrupted{false};
+std::atomic<bool> was_interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free);
 
-void remember_interrupt(int) { interrupted = true; }
+void remember_interrupt(int) { was_interrupted = true; }
+
+// Reads in progress are broken off (no SA_RESTART), and the next Ctrl-C finds the default.
+void catch_interrupt() {
+  struct sigaction action {};
+  action.sa_handler = remember_interrupt;
+  action.sa_flags = SA_RESETHAND;
+  sigaction(SIGINT, &action, nullptr);
+}
 
 }  // namespace
 
 progress::progress(std::string unit, std::uint64_t total)
     : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
-  std::signal(SIGINT, remember_interrupt);
+  catch_interrupt();
 }
 
 progress::~progress() {
@@ -28,8 +36,10 @@ progress::~progress() {
   std::signal(SIGINT, SIG_DFL);
 }
 
+bool progress::interrupted() noexcept { return was_interrupted; }
+
 void progress::advance() {
-  if (interrupted) throw interrupted_error{};
+  if (was_interrupted) throw interrupted_error{};
   ++finished_;
   const auto now = clock::now();
   if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;

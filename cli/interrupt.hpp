@@ -13,7 +13,7 @@ class interrupted_error : public std::exception {};
 
 // Counts units of work. Shows a line with rate and time left on stderr where that is a terminal, at most ten times a
 // second. From its construction on Ctrl-C makes the next `advance` throw interrupted_error instead of killing the
-// program, so that what was begun can be ended cleanly.
+// program, so that what was begun can be ended cleanly; a second Ctrl-C kills.
 class progress {
  public:
   // total 0: not known.
@@ -22,6 +22,9 @@ class progress {
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
   void advance();
+
+  // Whether Ctrl-C was pressed: an error that follows may be a read that it broke off.
+  [[nodiscard]] static bool interrupted() noexcept;
 
  private:
   using clock = std::chrono::steady_clock;

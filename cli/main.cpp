@@ -49,6 +49,10 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "ulp: interrupted\n");
     return 128 + SIGINT;
   } catch (const std::exception& problem) {
+    if (ulp::cli::progress::interrupted()) {
+      fmt::print(stderr, "ulp: interrupted\n");
+      return 128 + SIGINT;
+    }
     fmt::print(stderr, "ulp: {}\n", problem.what());
   }
   return ulp::cli::bad_input;

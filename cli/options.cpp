@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/text.hpp>
 
 #include "command.hpp"
+#include "output.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -127,12 +130,13 @@ selection run_options::selected() const {
     const std::string_view whole = steps;
     if (colon == std::string::npos) {
       s.first_step = step_number(whole, steps);
-      s.end_step = s.first_step + 1;
+      s.end_step = s.first_step < s.end_step ? s.first_step + 1 : s.end_step;
     } else {
       if (colon > 0) s.first_step = step_number(whole.substr(0, colon), steps);
       if (colon + 1 < whole.size()) s.end_step = step_number(whole.substr(colon + 1), steps);
     }
   }
+  if (every < 1) throw usage_error(fmt::format("--every: {} is not a positive number of steps", every));
   s.every = every;
   return s;
 }
@@ -156,6 +160,19 @@ source_options run_options::how_to_read() const {
     options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
   }
   return options;
+}
+
+bool run_options::selects() const {
+  const auto any_name = [](const auto& list) { return std::any_of(list.begin(), list.end(), std::not_fn(is_rule)); };
+  return !tensor.empty() || !steps.empty() || every != 1 || any_name(kinds) || any_name(roles);
+}
+
+std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
+  source_options how = options.how_to_read();
+  how.with_sums = with_sums;
+  auto from = open_source(options.inputs, how);
+  for (const std::string& line : from->notes()) note(line);
+  return from;
 }
 
 void add_run(CLI::App& command, run_options& options) {
@@ -186,7 +203,6 @@ void add_run(CLI::App& command, run_options& options) {
       ->group(selection_group);
   command.add_option("--every", options.every, "steps divisible by N")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
       ->group(selection_group);
 
   const std::string input_group = "What inputs do not say themselves";

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <memory>
 #include <regex>
 #include <string>
 #include <vector>
@@ -50,8 +51,12 @@ struct run_options {
 
   [[nodiscard]] selection selected() const;
   [[nodiscard]] source_options how_to_read() const;
+  [[nodiscard]] bool selects() const;  // less than everything
 };
 void add_run(CLI::App& command, run_options& options);
+
+// Opens the inputs and tells what a user should know about them.
+[[nodiscard]] std::unique_ptr<source> open_run(const run_options& options, bool with_sums = true);
 
 }  // namespace ulp::cli
 

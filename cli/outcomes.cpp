@@ -128,7 +128,7 @@ int run(const options& o) {
   const std::vector<question> questions = questions_of(o);
   const rounding mode = o.rounding.value();
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+  const std::unique_ptr<source> from = open_run(o.run);
 
   std::map<group, group_counts> groups;
   units u;
@@ -138,7 +138,7 @@ int run(const options& o) {
     step now;
     while (from->next(now)) {
       shown.advance();
-      if (!selected.takes(now.key.step)) continue;
+      if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
       any_step = true;
       for (const tensor_row& row : now.tensors) {
         const tensor_info& info = from->tensors()[row.tensor];
@@ -152,7 +152,7 @@ int run(const options& o) {
         sums.of.resize(questions.size());
         for (std::size_t q = 0; q < questions.size(); ++q)
           sums.of[q] += outcomes_of(row.table, questions[q].format, mode,
-                                    known ? questions[q].scale / row.factor : questions[q].scale, row.type);
+                                    {.scale = questions[q].scale, .factor = known ? row.factor : 1}, row.type);
       }
     }
   }

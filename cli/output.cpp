@@ -9,15 +9,16 @@
 #include <fstream>
 #include <ulp/io/error.hpp>
 
+#include "command.hpp"
+
 namespace ulp::cli {
 void add_output(CLI::App& command, output_options& options) {
   command.add_option("--csv", options.csv, "write CSV to this file; - for standard output")->type_name("FILE");
   command.add_flag("--json", options.json, "print JSON");
 }
 
-std::FILE* people(const output_options& options) { return options.machine_stdout() ? stderr : stdout; }
-
 void write_table(const table& t, const output_options& options, bool text) {
+  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
   if (options.json) fmt::print("{}", to_json(t));
   if (options.csv == "-") {
     fmt::print("{}", to_csv(t));

@@ -3,7 +3,6 @@
 #define ULP_CLI_OUTPUT_HPP
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
@@ -19,9 +18,6 @@ struct output_options {
 };
 
 void add_output(CLI::App& command, output_options& options);
-
-// Where text for people goes: stdout, or stderr where stdout belongs to a machine.
-[[nodiscard]] std::FILE* people(const output_options& options);
 
 // Writes `t` as the options ask; as text when no form for machines goes to stdout and `text` is set.
 void write_table(const table& t, const output_options& options, bool text = true);

@@ -27,10 +27,8 @@ std::string new_run_id() {
 }
 
 int run(const options& o) {
-  source_options how = o.run.how_to_read();
-  how.with_sums = !o.no_sums;
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_source(o.run.inputs, how);  // before anything is written
+  const std::unique_ptr<source> from = open_run(o.run, !o.no_sums);  // before anything is written
   run_header header = from->header();
   if (header.run_id.empty()) header.run_id = new_run_id();
 
@@ -53,10 +51,12 @@ int run(const options& o) {
       rows += now.tensors.size();
     }
     if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
-  } catch (const interrupted_error&) {
-    fmt::print(stderr, "ulp: {}: holds the {} steps recorded before the interruption\n", o.output, steps);
-    throw;
+    if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
   } catch (...) {
+    if (progress::interrupted()) {
+      fmt::print(stderr, "ulp: {}: holds the {} steps recorded before the interruption\n", o.output, steps);
+      throw;
+    }
     writer.discard();
     throw;
   }

@@ -51,6 +51,8 @@ scaler scaler_of(const options& o) {
       if (number == nullptr) throw usage_error(fmt::format("--start: '{}' is not a number", value));
       made.set_state(key, *number);
     }
+    if (!(made.scale() > 0) || !std::isfinite(made.scale()))
+      throw usage_error(fmt::format("{}: a replay cannot start from the scale {}", entry.name, shortest(made.scale())));
     return made;
   } catch (const parameter_error& problem) {
     throw usage_error(fmt::format("{}: {}", entry.name, problem.what()));
@@ -72,11 +74,12 @@ scenario scenario_of(const options& o) {
 table trajectory_table() {
   table t;
   t.columns = {{"step", "step"},
-               {"found_inf", "found_inf"},
+               {"found_inf", ""},
                {"scale_used", ""},
                {"scale_next", ""},
                {"skipped", "skipped"},
                {"", "scale", true},
+               {"", "found_inf"},
                {"found_inf_certain", ""},
                {"numel", ""},
                {"zero", ""},
@@ -84,20 +87,25 @@ table trajectory_table() {
                {"underflow", "underflow"},
                {"subnormal", "subnormal"},
                {"overflow", "overflow"},
-               {"norm", "norm"},
+               {"norm", ""},
+               {"", "norm", true},
                {"norm_exact", ""},
                {"clip_coefficient", ""},
                {"clipped", "clipped"}};
   return t;
 }
 
+// What is not exact is said to be so.
+std::string marked(const std::string& text, bool exact) { return exact ? text : "~" + text; }
+
 void add_row(table& t, const trajectory_row& r) {
   const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
   const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
   t.rows.push_back({r.key.step, r.found_inf, r.scale_used, r.scale_next, r.skipped, as_power(r.scale_used),
-                    r.found_inf_certain, count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite),
+                    marked(r.found_inf ? "yes" : "no", r.found_inf_certain), r.found_inf_certain, count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite),
                     range(r.counts.underflow), range(r.counts.subnormal), range(r.counts.overflow), r.norm,
-                    r.norm_exact, r.clip_coefficient, r.clipped});
+                    std::isnan(r.norm) ? "-" : marked(fmt::format("{:.6g}", r.norm), r.norm_exact),
+                    std::isnan(r.norm) ? table_value{} : table_value{r.norm_exact}, r.clip_coefficient, r.clipped});
 }
 
 std::string rule_text(const replayer& r) {
@@ -157,7 +165,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                                       "gradients would have been others",
                                       *sum.first_divergence,
                                       sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
-                        : "the replay skips what the recorded run skipped: it holds throughout");
+                        : fmt::format("the replay skips what the recorded run{} skipped: it holds throughout",
+                                      sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
 }
 
 // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
@@ -171,7 +180,7 @@ void note_other_type(const options& o, const scenario& s) {
 
 int run(const options& o) {
   const scenario s = scenario_of(o);
-  const std::unique_ptr<source> from = open_source(o.run.inputs, o.run.how_to_read());
+  const std::unique_ptr<source> from = open_run(o.run);
   replayer r(s);
   trajectory_summary sum;
   table all = trajectory_table();
@@ -190,12 +199,15 @@ int run(const options& o) {
     }
   }
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
-  if (r.rule() != check_rule::undecided && r.checked_tensors() == 0)
-    throw usage_error("no tensor is checked for overflow: --check or --tensor match none of the run's names");
+  if (r.rule() != check_rule::undecided && r.checked_rows() == 0)
+    throw usage_error("no overflow can be seen: no recorded tensor is among those that are checked (see --check)");
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   write_table(all, o.output, false);
   note_other_type(o, s);
+  if (r.rule_is_late())
+    note("tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
+         "--check, or record the input first");
   if (r.rule() == check_rule::all_weight_grads)
     note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
          "float32; say which with --check or --role REGEX=low");

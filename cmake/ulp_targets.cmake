@@ -5,7 +5,8 @@ add_library(ulp_compile INTERFACE)
 target_compile_features(ulp_compile INTERFACE cxx_std_20)
 target_compile_options(ulp_compile INTERFACE
   -ffp-contract=off -fno-trapping-math
-  -Wall -Wextra -Wpedantic -Wconversion -Wshadow=local -Wnon-virtual-dtor -Wold-style-cast
+  -Wall -Wextra -Wpedantic -Wconversion -Wnon-virtual-dtor -Wold-style-cast
+  $<IF:$<CXX_COMPILER_ID:GNU>,-Wshadow=local,-Wshadow>
   # Designated initializers leave the rest at its default on purpose.
   -Wno-missing-field-initializers
   # False positives on string concatenation (GCC bug 105651).

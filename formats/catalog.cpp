@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <numeric>
 
 namespace ulp {
@@ -79,17 +80,16 @@ std::optional<format> find_format(std::string_view name) noexcept {
 }
 
 std::vector<std::string> similar_format_names(std::string_view name) {
-  std::vector<std::pair<std::size_t, std::string_view>> near;
+  std::multimap<std::size_t, std::string_view> near;  // by distance; equal ones in the catalogue's order
   const std::size_t limit = std::max<std::size_t>(2, name.size() / 3);
   const auto consider = [&](std::string_view candidate) {
     const std::size_t distance = edit_distance(name, candidate);
-    if (distance <= limit) near.emplace_back(distance, candidate);
+    if (distance <= limit) near.emplace(distance, candidate);
   };
   for (const catalog_entry& row : rows) {
     consider(row.name);
     for (const std::string_view alias : row.aliases) consider(alias);
   }
-  std::stable_sort(near.begin(), near.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> names;
   for (const auto& [distance, candidate] : near)
     if (names.size() < 3) names.emplace_back(candidate);

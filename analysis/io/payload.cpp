@@ -50,7 +50,8 @@ uint128 take_varint(std::string_view& from, int bits) {
 std::uint64_t take_u64(std::string_view& from) { return static_cast<std::uint64_t>(take_varint(from, 64)); }
 
 constexpr std::uint8_t flag_exact_sums = 1;
-constexpr std::uint8_t flag_reported_sums = 2;
+constexpr std::uint8_t flag_reported_abs_sum = 2;
+constexpr std::uint8_t flag_reported_square_sum = 4;
 
 bool octaves_only(const cell_table& table) {
   for (const cell& c : table.cells)
@@ -74,31 +75,45 @@ cell cell_of(std::uint64_t key, encoding how) {
 }
 
 void check(const cell_table& t) {
+  if (t.numel > max_numel) throw payload_error("has more elements than a table may");
   std::uint64_t values = 0;
   int top = -1075;
+  int bottom = 1024;
   for (const cell& c : t.cells) {
     if (c.count > t.numel - values) throw payload_error("counts exceed the number of elements");
     values += c.count;
     top = std::max(top, int{c.exponent});
+    bottom = std::min(bottom, int{c.exponent});
   }
   for (const std::uint64_t n : {t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans}) {
     if (n > t.numel - values) throw payload_error("counts exceed the number of elements");
     values += n;
   }
-  if (values != t.numel) throw payload_error("counts do not add up to the number of elements");
-  const bool has_max = t.max_abs > 0 && std::isfinite(t.max_abs);
-  if (t.cells.empty() ? t.max_abs != 0 : !has_max || magnitude_of(t.max_abs).exponent != top)
+  const bool in_no_cell = t.cells.empty() && values < t.numel;  // an encoding that was skipped
+  if (values != t.numel && !in_no_cell) throw payload_error("counts do not add up to the number of elements");
+  const auto is_magnitude = [](double x) { return x > 0 && std::isfinite(x); };
+  if (t.nonzero_finite() == 0) {
+    if (t.max_abs != 0 || t.min_abs != 0) throw payload_error("has extremes without values");
+    return;
+  }
+  if (!is_magnitude(t.max_abs) || (!in_no_cell && magnitude_of(t.max_abs).exponent != top))
     throw payload_error("the largest magnitude does not fit the counts");
+  if (std::isnan(t.min_abs)) return;
+  if (!is_magnitude(t.min_abs) || t.min_abs > t.max_abs ||
+      (!in_no_cell && magnitude_of(t.min_abs).exponent != bottom))
+    throw payload_error("the smallest magnitude does not fit the counts");
 }
 
 }  // namespace
 
 void append_summary(std::string& to, const tensor_row& row) {
   const cell_table& t = row.table;
-  const bool reported = !t.has_sums && !std::isnan(t.reported_square_sum);
+  const auto reported = [&](double sum, std::uint8_t flag) { return t.has_sums || std::isnan(sum) ? 0U : flag; };
   std::uint64_t head = row.tensor;
   head |= static_cast<std::uint64_t>(row.type) << 32;
-  head |= static_cast<std::uint64_t>((t.has_sums ? flag_exact_sums : 0) | (reported ? flag_reported_sums : 0)) << 40;
+  const unsigned flags = (t.has_sums ? flag_exact_sums : 0U) | reported(t.reported_abs_sum, flag_reported_abs_sum) |
+                         reported(t.reported_square_sum, flag_reported_square_sum);
+  head |= static_cast<std::uint64_t>(flags) << 40;
   append_u64(to, head);
   for (const std::uint64_t n :
        {t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans})
@@ -129,11 +144,12 @@ tensor_row parse_summary(std::string_view record) {
   t.max_abs = f64_at(record, 56);
   t.min_abs = f64_at(record, 64);
   row.factor = f64_at(record, 72);
+  if (!std::isnan(row.factor) && (!(row.factor > 0) || !std::isfinite(row.factor)))
+    throw payload_error("a factor that is not positive and finite");
   t.has_sums = (flags & flag_exact_sums) != 0;
-  if ((flags & flag_reported_sums) != 0) {
-    t.reported_abs_sum = f64_at(record, 80);
-    t.reported_square_sum = f64_at(record, 88);
-  }
+  // Rounded from the exact sums they stand in for them where the payload turns out to be unknown.
+  if ((flags & (flag_exact_sums | flag_reported_abs_sum)) != 0) t.reported_abs_sum = f64_at(record, 80);
+  if ((flags & (flag_exact_sums | flag_reported_square_sum)) != 0) t.reported_square_sum = f64_at(record, 88);
   t.cut_significands = u64_at(record, 96);
   return row;
 }
@@ -160,14 +176,18 @@ void append_payload(std::string& to, const cell_table& table) {
   to += bytes;
 }
 
-bool take_payload(std::string_view& from, cell_table& table) {
+void take_payload(std::string_view& from, cell_table& table) {
   const std::uint64_t how_value = take_u64(from);
   const std::uint64_t size = take_u64(from);
   if (size > from.size()) throw payload_error("is cut short");
   std::string_view bytes = from.substr(0, size);
   from.remove_prefix(size);
   const auto how = static_cast<encoding>(how_value);
-  if (how_value > 255 || (how != encoding::cells && how != encoding::octaves)) return false;
+  if (how_value > 255 || (how != encoding::cells && how != encoding::octaves)) {
+    table.has_sums = false;
+    check(table);
+    return;
+  }
 
   const std::uint64_t n = take_u64(bytes);
   if (n > bytes.size() / 2) throw payload_error("has fewer cells than it says");
@@ -182,7 +202,10 @@ bool take_payload(std::string_view& from, cell_table& table) {
     if (c.count == 0) throw payload_error("an empty cell");
     table.cells.push_back(c);
   }
-  if (how == encoding::cells && table.has_sums) {
+  if (how == encoding::octaves && table.has_sums) throw payload_error("has exact sums of octaves");
+  if (table.has_sums) {
+    table.reported_abs_sum = not_known;
+    table.reported_square_sum = not_known;
     for (const cell& c : table.cells) {
       if (!table.sums.empty() && table.sums.back().sign == c.sign && table.sums.back().exponent == c.exponent) continue;
       octave_sums s{.sign = c.sign, .exponent = c.exponent};
@@ -193,7 +216,6 @@ bool take_payload(std::string_view& from, cell_table& table) {
   }
   if (!bytes.empty()) throw payload_error("has bytes left over");
   check(table);
-  return true;
 }
 
 std::string compress(std::string_view bytes) {

@@ -31,16 +31,16 @@ void append_summary(std::string& to, const tensor_row& row);
 // Appends encoding, length and bytes of the table's cells and sums.
 void append_payload(std::string& to, const cell_table& table);
 // Takes one payload off the front of `from` into `table`, whose summary is already there, and checks one against the
-// other. An encoding that this program does not know is skipped: false, and the table keeps its summary only.
-bool take_payload(std::string_view& from, cell_table& table);
+// other. An encoding that this program does not know is skipped: the table keeps its summary only.
+void take_payload(std::string_view& from, cell_table& table);
 
 // The size as 8 bytes and a zlib stream.
 [[nodiscard]] std::string compress(std::string_view bytes);
 // `limit` bounds what is allocated.
 [[nodiscard]] std::string decompress(std::string_view bytes, std::size_t limit);
 
-// No payload of one tensor is longer.
-inline constexpr std::size_t payload_limit = std::size_t{1} << 22;
+// The payloads of one step are not longer.
+inline constexpr std::size_t payload_limit = std::size_t{1} << 28;
 
 }  // namespace ulp::io
 

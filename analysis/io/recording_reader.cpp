@@ -42,8 +42,8 @@ class recording final : public source {
     }
     const statement& s = *steps_;
     into = {};
-    into.key = {s.integer(0), static_cast<std::int32_t>(s.integer(1)), static_cast<std::int32_t>(s.integer(2))};
     try {
+      into.key = io::key_at(s);
       into.ranks = io::split<std::uint32_t>(s.bytes(3));
       into.scalars = {s.real(4), s.real(5), s.real(6), s.real(7), s.flag(8), s.flag(9)};
       into.max_abs = s.optional_real(10);
@@ -77,7 +77,7 @@ class recording final : public source {
     if (summary.size() % io::summary_size != 0) throw io::payload_error("its summary has a broken length");
     const std::size_t n = summary.size() / io::summary_size;
     if (n > tensors_.size()) throw io::payload_error("has more rows than there are tensors");
-    const std::string payload = io::decompress(cells, n * io::payload_limit);
+    const std::string payload = io::decompress(cells, io::payload_limit);
     std::string_view rest = payload;
     std::vector<bool> seen(tensors_.size());
     into.tensors.reserve(n);
@@ -111,8 +111,8 @@ std::vector<step_total> read_totals(const std::string& path) {
   std::vector<step_total> all;
   while (s.row()) {
     step_total total;
-    total.key = {s.integer(0), static_cast<std::int32_t>(s.integer(1)), static_cast<std::int32_t>(s.integer(2))};
     try {
+      total.key = io::key_at(s);
       const auto kind = parse_kind(s.bytes(3));
       const auto role = parse_role(s.bytes(4));
       if (!kind || !role || s.bytes(6).size() != io::summary_size) throw io::payload_error("a damaged total");

@@ -60,15 +60,16 @@ std::vector<step_total> totals_of(const step& row, const std::vector<tensor_info
 struct recording_writer::state {
   std::string path;
   bool created = false;
+  bool was_there = false;  // as an empty file
   std::unique_ptr<database> db;
   std::unique_ptr<statement> insert_tensor;
+  std::unique_ptr<statement> update_numel;
   std::unique_ptr<statement> insert_step;
   std::unique_ptr<statement> insert_total;
   std::vector<tensor_info> tensors;             // in the file
   std::map<std::string, std::uint32_t> by_name;  // their ids
-  std::vector<std::uint32_t> ids;               // id in the file of each tensor of the source
 
-  void learn(const std::vector<tensor_info>& from);
+  std::uint32_t id_of(const tensor_info& t);
   void insert(const step& row, const std::vector<tensor_info>& from);
 };
 
@@ -82,6 +83,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     throw input_error(path, "", "already exists: give another name, remove it, or add to it with --append");
   if (how == mode::append && empty) throw input_error(path, "", "does not exist or is empty: nothing to append to");
   s.created = how == mode::create;
+  s.was_there = s.created && std::filesystem::exists(path, ignored);
   try {
     s.db = std::make_unique<database>(path, SQLITE_OPEN_READWRITE | (s.created ? SQLITE_OPEN_CREATE : 0));
     database& db = *s.db;
@@ -111,6 +113,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
       for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
     }
     s.insert_tensor = std::make_unique<statement>(db, "INSERT INTO tensor VALUES(?,?,?,?,?,?,?)");
+    s.update_numel = std::make_unique<statement>(db, "UPDATE tensor SET numel=0 WHERE id=?");
     s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
     s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?)");
   } catch (...) {
@@ -126,17 +129,10 @@ recording_writer::~recording_writer() {
   }
 }
 
-void recording_writer::state::learn(const std::vector<tensor_info>& from) {
-  for (std::size_t i = ids.size(); i < from.size(); ++i) {
-    const tensor_info& t = from[i];
-    const auto known = by_name.find(t.name);
-    if (known != by_name.end()) {
-      const tensor_info& old = tensors[known->second];
-      if (old.kind != t.kind || old.shape != t.shape)
-        throw input_error(path, "tensor '" + t.name + "'", "has another kind or shape in the recording");
-      ids.push_back(known->second);
-      continue;
-    }
+// The id in the file; a tensor that is new there is added.
+std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
+  const auto known = by_name.find(t.name);
+  if (known == by_name.end()) {
     const auto id = static_cast<std::uint32_t>(tensors.size());
     insert_tensor
         ->bind(std::int64_t{id}, std::string_view{t.name}, to_string(t.kind), to_string(t.role),
@@ -144,18 +140,28 @@ void recording_writer::state::learn(const std::vector<tensor_info>& from) {
         .row();
     tensors.push_back(t);
     by_name[t.name] = id;
-    ids.push_back(id);
+    return id;
   }
+  tensor_info& old = tensors[known->second];
+  if (old.kind != t.kind || old.role != t.role || old.through != t.through || old.shape != t.shape)
+    throw input_error(path, "tensor '" + t.name + "'", "has another kind, role or shape in the recording");
+  if (old.numel != t.numel && old.numel != 0) {  // its size varies
+    old.numel = 0;
+    update_numel->bind(std::int64_t{known->second}).row();
+  }
+  return known->second;
 }
 
 void recording_writer::state::insert(const step& row, const std::vector<tensor_info>& from) {
   std::string summary;
   std::string payload;
   for (tensor_row t : row.tensors) {
-    t.tensor = ids[t.tensor];
+    t.tensor = id_of(from[t.tensor]);
     io::append_summary(summary, t);
     io::append_payload(payload, t.table);
   }
+  if (payload.size() > io::payload_limit)
+    throw input_error(path, io::describe(row.key), "its tables are larger than a recording holds in one step");
   const step_scalars& x = row.scalars;
   insert_step
       ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
@@ -182,17 +188,14 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
 void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) {
   state& s = *state_;
   const std::size_t in_file = s.tensors.size();
-  const std::size_t mapped = s.ids.size();
   s.db->run("BEGIN IMMEDIATE");
   try {
-    s.learn(tensors);
     s.insert(row, tensors);
     s.db->run("COMMIT");
   } catch (const std::exception&) {
     const bool duplicate = sqlite3_extended_errcode(s.db->get()) == SQLITE_CONSTRAINT_PRIMARYKEY;
     sqlite3_exec(s.db->get(), "ROLLBACK", nullptr, nullptr, nullptr);
     for (; s.tensors.size() > in_file; s.tensors.pop_back()) s.by_name.erase(s.tensors.back().name);
-    s.ids.resize(mapped);
     if (duplicate) throw input_error(s.path, io::describe(row.key), "is in the recording already");
     throw;
   }
@@ -202,6 +205,7 @@ void recording_writer::close() {
   if (!state_ || !state_->db) return;
   state& s = *state_;
   s.insert_tensor.reset();
+  s.update_numel.reset();
   s.insert_step.reset();
   s.insert_total.reset();
   const std::unique_ptr<database> db = std::move(s.db);
@@ -215,8 +219,11 @@ void recording_writer::discard() noexcept {
     close();
   } catch (...) {  // removed below, or left as it is
   }
-  if (state_->created)
-    for (const char* const suffix : {"", "-wal", "-shm", "-journal"}) std::remove((state_->path + suffix).c_str());
+  if (!state_->created) return;
+  std::error_code ignored;
+  if (state_->was_there) std::filesystem::resize_file(state_->path, 0, ignored);
+  for (const char* const suffix : {"", "-wal", "-shm", "-journal"})
+    if (*suffix != '\0' || !state_->was_there) std::remove((state_->path + suffix).c_str());
 }
 
 }  // namespace ulp

@@ -1,6 +1,9 @@
 #include "schema.hpp"
 
 #include <filesystem>
+#include <limits>
+
+#include "readers/text.hpp"
 
 namespace ulp::io {
 
@@ -11,7 +14,16 @@ std::string describe(const step_key& key) {
   return text;
 }
 
+step_key key_at(const statement& row) {
+  const auto narrow = [](std::int64_t n) {
+    if (n < -1 || n > std::numeric_limits<std::int32_t>::max()) throw payload_error("an impossible key");
+    return static_cast<std::int32_t>(n);
+  };
+  return {row.integer(0), narrow(row.integer(1)), narrow(row.integer(2))};
+}
+
 void check_identity(database& db) {
+  sqlite3_limit(db.get(), SQLITE_LIMIT_LENGTH, static_cast<int>(payload_limit));
   for (const char* const pragma : {"PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA mmap_size=0"})
     db.run(pragma);
   sqlite3_db_config(db.get(), SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
@@ -42,6 +54,7 @@ std::vector<tensor_info> read_tensors(const database& db) {
   while (s.row()) {
     tensor_info t;
     t.name = s.bytes(1);
+    check_name(db.path(), "table of tensors", t.name);
     const auto kind = parse_kind(s.bytes(2));
     const auto role = parse_role(s.bytes(3));
     if (s.integer(0) != static_cast<std::int64_t>(tensors.size()) || !kind || !role)

@@ -44,6 +44,9 @@ std::vector<Number> split(std::string_view text) {
 // "step 7 attempt 1", for errors and digests.
 [[nodiscard]] std::string describe(const step_key& key);
 
+// The key in the first three columns of a row.
+[[nodiscard]] step_key key_at(const statement& row);
+
 // Refuses what is no recording of ours before any of its content is used.
 void check_identity(database& db);
 

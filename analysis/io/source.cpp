@@ -116,7 +116,16 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
 
 std::unique_ptr<source> open_csv(const std::string& path) {
   io::csv_reader rows(path);
-  if (io::is_histogram_csv(rows)) return io::open_histogram_csv(std::move(rows));
+  if (io::is_histogram_csv(rows)) {
+    auto once = io::open_histogram_csv(std::move(rows));
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return once;
+    // A file is read twice: mistakes show before anything is written, and all tensors are known from the first step on.
+    step skipped;
+    while (once->next(skipped)) {
+    }
+    return io::open_histogram_csv(io::csv_reader(path), once->tensors());
+  }
   if (io::is_step_log(rows)) return io::open_step_log(std::move(rows));
   throw input_error(path, "line 1",
                     "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "

@@ -18,8 +18,11 @@ namespace ulp::io {
 class database {
  public:
   database(const std::string& path, int flags) : path_(path) {
+    if (path.empty() || path == "-") throw input_error("'" + path + "'", "", "is no name of a recording");
+    // SQLite takes names like ":memory:" for something else; none of those begins with a slash or "./".
+    const std::string literal = path.front() == '/' ? path : "./" + path;
     sqlite3* handle = nullptr;
-    const int result = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
+    const int result = sqlite3_open_v2(literal.c_str(), &handle, flags, nullptr);
     handle_.reset(handle);
     if (result != SQLITE_OK) fail("cannot open");
     sqlite3_extended_result_codes(handle, 1);

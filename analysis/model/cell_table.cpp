@@ -125,8 +125,8 @@ std::vector<T> merge_sorted(const std::vector<T>& a, const std::vector<T>& b, Ke
 }
 
 double smaller_nonzero(const cell_table& a, const cell_table& b) {
-  if (a.cells.empty()) return b.min_abs;
-  if (b.cells.empty()) return a.min_abs;
+  if (a.nonzero_finite() == 0) return b.min_abs;
+  if (b.nonzero_finite() == 0) return a.min_abs;
   if (std::isnan(a.min_abs) || std::isnan(b.min_abs)) return not_known;
   return std::min(a.min_abs, b.min_abs);
 }
@@ -156,28 +156,27 @@ double exact_sum(const cell_table& table, uint128 octave_sums::*sum, int power) 
 
 template <typename Mean>
 value_sum sum_of(const cell_table& table, uint128 octave_sums::*exact, double reported, int power, Mean mean) {
-  if (table.cells.empty()) return {};
+  if (table.nonzero_finite() == 0) return {};
   if (table.has_sums)
     return {exact_sum(table, exact, power),
             table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
   if (!std::isnan(reported)) return {reported, sum_quality::reported};
+  if (table.cells.empty()) return {not_known, sum_quality::estimated};
   return {estimated_sum(table, power, mean), sum_quality::estimated};
 }
 
 }  // namespace
 
 void cell_table::merge(const cell_table& other) {
-  const bool sums_stay = (has_sums || cells.empty()) && (other.has_sums || other.cells.empty());
+  const bool empty = nonzero_finite() == 0;
+  const bool other_empty = other.nonzero_finite() == 0;
+  const bool sums_stay = (has_sums || other.has_sums) && (has_sums || empty) && (other.has_sums || other_empty);
   const auto reported = [&](double cell_table::*sum) {
-    const double mine = cells.empty() ? 0 : this->*sum;
-    const double theirs = other.cells.empty() ? 0 : other.*sum;
-    return mine + theirs;  // NaN where either is unknown
+    if (empty) return other.*sum;
+    return other_empty ? this->*sum : this->*sum + other.*sum;  // NaN where either is not known
   };
-  const double abs_sum = reported(&cell_table::reported_abs_sum);
-  const double square_sum = reported(&cell_table::reported_square_sum);
-  const bool both_empty = cells.empty() && other.cells.empty();
-  reported_abs_sum = both_empty ? not_known : abs_sum;
-  reported_square_sum = both_empty ? not_known : square_sum;
+  reported_abs_sum = reported(&cell_table::reported_abs_sum);
+  reported_square_sum = reported(&cell_table::reported_square_sum);
 
   min_abs = smaller_nonzero(*this, other);
   max_abs = std::max(max_abs, other.max_abs);

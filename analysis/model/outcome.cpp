@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 #include <ulp/formats/catalog.hpp>
@@ -54,25 +55,27 @@ threshold rounds_to_high(const adjacent& pair, direction way, bool negative) noe
   return {pair.high, true};
 }
 
-// The threshold on |x| for multiplier * |x|: divided exactly, to the 64 fraction bits beyond which no double differs.
-threshold divided(const threshold& t, const unpacked& multiplier) noexcept {
-  const uint128 numerator = (uint128{1} << 64) | t.at.fraction;
-  const std::uint64_t denominator = multiplier.significand >> 11;  // 53 bits
-  uint128 quotient = numerator / denominator;                      // at least 2^11
-  uint128 remainder = (numerator % denominator) << 64;
-  quotient = (quotient << 64) | (remainder / denominator);
-  bool exact = remainder % denominator == 0;
-  // quotient = (1 + f_t) / (1 + f_m) * 2^76; one or none of the top two bits is lost to normalisation.
-  const int top = 63 - std::countl_zero(static_cast<std::uint64_t>(quotient >> 64)) + 64;
+// The threshold on |x| for |x| * scale / factor: divided exactly, to the 64 fraction bits beyond which no double differs.
+threshold divided(const threshold& t, const multiplier& by) noexcept {
+  const unpacked scale = decode(by.scale);
+  const unpacked factor = decode(by.factor);
+  const std::uint64_t denominator = scale.significand >> 11;                                    // 53 bits
+  const uint128 numerator = ((uint128{1} << 64) | t.at.fraction) * (factor.significand >> 11);  // 117 or 118 bits
+  // 63 to 66 bits, and eight more to have at least 65.
+  const uint128 whole = numerator / denominator;
+  const uint128 rest = (numerator % denominator) << 8;
+  const uint128 quotient = (whole << 8) | (rest / denominator);
+  const auto high = static_cast<std::uint64_t>(quotient >> 64);  // not 0
+  const int top = 127 - std::countl_zero(high);
   const int drop = top - 64;
-  exact = exact && (quotient & ((uint128{1} << drop) - 1)) == 0;
-  return {.at = {.exponent = t.at.exponent - multiplier.exponent + top - 76,
+  const bool exact = rest % denominator == 0 && (quotient & ((uint128{1} << drop) - 1)) == 0;
+  return {.at = {.exponent = t.at.exponent + factor.exponent - scale.exponent + top - 72,
                  .fraction = static_cast<std::uint64_t>(quotient >> drop)},
           .closed = exact && t.closed};
 }
 
-outcome_thresholds divided(const outcome_thresholds& t, const unpacked& multiplier) noexcept {
-  return {divided(t.nonzero, multiplier), divided(t.normal, multiplier), divided(t.overflow, multiplier)};
+outcome_thresholds divided(const outcome_thresholds& t, const multiplier& by) noexcept {
+  return {divided(t.nonzero, by), divided(t.normal, by), divided(t.overflow, by)};
 }
 
 enum outcome : std::uint8_t { underflow, subnormal, normal, overflow };
@@ -106,14 +109,14 @@ struct sign_rule {
   bool infinite;
 };
 
-sign_rule rule_of(const format& to, const rounding& mode, bool negative, const unpacked& multiplier) noexcept {
+sign_rule rule_of(const format& to, const rounding& mode, bool negative, const multiplier& by) noexcept {
   rounding low = mode;
   rounding high = mode;
   if (mode.direction == direction::stochastic) {
     low.direction = direction::toward_zero;
     high.direction = negative ? direction::toward_negative : direction::toward_positive;
   }
-  return {divided(thresholds_of(to, low, negative), multiplier), divided(thresholds_of(to, high, negative), multiplier),
+  return {divided(thresholds_of(to, low, negative), by), divided(thresholds_of(to, high, negative), by),
           overflow_is_infinite(mode, negative)};
 }
 
@@ -170,10 +173,25 @@ bool overflow_is_infinite(const rounding& mode, bool negative) noexcept {
   return false;
 }
 
-outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, double multiplier,
+bool reaches(const threshold& t, multiplier by, double x) noexcept {
+  const threshold on_x = divided(t, by);
+  const magnitude m = magnitude_of(x);
+  return on_x.at < m || (on_x.closed && on_x.at == m);
+}
+
+outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                            dtype recorded) noexcept {
-  const unpacked m = decode(multiplier);
-  const std::array<sign_rule, 2> rules{rule_of(to, mode, false, m), rule_of(to, mode, true, m)};
+  outcome_counts counts;
+  counts.numel = table.numel;
+  counts.zero = table.zeros;
+  counts.nonfinite = table.nonfinite();
+  std::uint64_t in_no_cell = table.nonzero_finite();  // of a payload that its reader did not know
+  if (!(by.scale > 0) || !std::isfinite(by.scale)) {
+    const outcome all = by.scale == 0 ? underflow : overflow;
+    add(counts, in_no_cell, all, all, true, true);
+    return counts;
+  }
+  const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
   const int daz_below = !mode.daz                    ? std::numeric_limits<int>::min()
                         : recorded == dtype::float64 ? binary64.emin()
                         : recorded == dtype::float16 ? float16.emin()
@@ -182,10 +200,10 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
 
-  outcome_counts counts;
-  counts.numel = table.numel;
-  counts.zero = table.zeros;
-  counts.nonfinite = table.nonfinite();
+  // The largest value is known to lie in a cell when no other shares its octave.
+  const auto in_top = std::count_if(table.cells.begin(), table.cells.end(),
+                                    [&](const cell& c) { return c.exponent == largest.exponent; });
+
   const auto add_span = [&](const cell& c, std::uint64_t n, const span_of_magnitudes& s) {
     if (n == 0) return;
     const sign_rule& first = rules[c.sign == cell_sign::negative ? 1 : 0];
@@ -202,7 +220,6 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     add(counts, n, least, most, always, ever);
   };
 
-  std::uint64_t in_no_cell = table.nonzero_finite();  // of a payload that its reader did not know
   for (const cell& c : table.cells) {
     in_no_cell -= c.count;
     if (c.exponent < daz_below) {
@@ -214,7 +231,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     // The extremes of the whole table narrow what a cell may hold.
     if (largest < s.high) s = {s.low, s.low_closed, largest, true};
     if (known_min && s.low < smallest) s = {smallest, true, s.high, s.high_closed};
-    if (c.slot == whole_octave && c.exponent == largest.exponent && c.sign == cell_sign::unknown) {
+    if (c.slot == whole_octave && c.exponent == largest.exponent && in_top == 1) {
       add_span(c, 1, {largest, true, largest, true});
       add_span(c, c.count - 1, s);
     } else {

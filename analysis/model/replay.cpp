@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
@@ -54,21 +55,18 @@ bool overflow_depends_on_sign(const rounding& mode) {
   return overflow_is_infinite(mode, false) != overflow_is_infinite(mode, true);
 }
 
-outcome_counts counts_at(const cell_table& table, const scenario& s, double multiplier, dtype type) {
-  if (multiplier > 0 && std::isfinite(multiplier)) return outcomes_of(table, s.format, s.rounding, multiplier, type);
-  // A collapsed scale: 0 loses every value, infinity overflows every value.
-  outcome_counts counts;
-  counts.numel = table.numel;
-  counts.zero = table.zeros;
-  counts.nonfinite = table.nonfinite();
-  const std::uint64_t n = table.nonzero_finite();
-  if (multiplier == 0) {
-    counts.underflow = {n, n};
-  } else {
-    counts.overflow = {n, n};
-    counts.infinite = {n, n};
-  }
-  return counts;
+// The same for a tensor, exactly.
+overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_counts& counts, const scenario& s,
+                          std::int64_t step) {
+  if (t.table.nonfinite() > 0 || (!std::isfinite(by.scale) && t.table.numel > 0)) return {true, true};
+  if (by.scale == 0 || !(t.table.max_abs > 0)) return {false, true};
+  if (overflow_depends_on_sign(s.rounding))
+    return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
+  if (s.rounding.direction == direction::stochastic)
+    return overflows(by.scale / by.factor * t.table.max_abs, s, step);
+  return {overflow_is_infinite(s.rounding, false) &&
+              reaches(thresholds_of(s.format, s.rounding, false).overflow, by, t.table.max_abs),
+          true};
 }
 
 }  // namespace
@@ -88,6 +86,7 @@ void replayer::classify(const std::vector<tensor_info>& tensors) {
     norm_of_weight_grads_ =
         any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && scenario_.counted.takes(t); });
   }
+  const bool late = !members_.empty();
   for (std::size_t i = members_.size(); i < tensors.size(); ++i) {
     const tensor_info& t = tensors[i];
     const bool weight_grad = t.kind == tensor_kind::weight_grad;
@@ -101,6 +100,10 @@ void replayer::classify(const std::vector<tensor_info>& tensors) {
       case check_rule::all_weight_grads: m.checked = weight_grad; break;
       case check_rule::everything: m.checked = true; break;
     }
+    // A rule or a norm that this tensor would have changed, had it been there in the first step.
+    rule_is_late_ = rule_is_late_ || (late && weight_grad &&
+                                      (rule_ == check_rule::everything || !norm_of_weight_grads_ ||
+                                       (rule_ == check_rule::all_weight_grads && t.role == tensor_role::low)));
     m.in_norm = m.counted && (weight_grad || !norm_of_weight_grads_);
     checked_count_ += m.checked ? 1 : 0;
     members_.push_back(m);
@@ -129,23 +132,19 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     const membership& m = members_[t.tensor];
     if (!m.counted && !m.checked) continue;
     const bool factor_known = !std::isnan(t.factor);
-    const double multiplier = factor_known ? row.scale_used / t.factor : row.scale_used;
+    const multiplier by{.scale = row.scale_used, .factor = factor_known ? t.factor : 1};
     row.as_recorded = row.as_recorded || !factor_known;
 
-    const bool sign_matters = overflow_depends_on_sign(scenario_.rounding);
     outcome_counts counts;
-    if (m.counted || (m.checked && sign_matters)) counts = counts_at(t.table, scenario_, multiplier, t.type);
+    if (m.counted || overflow_depends_on_sign(scenario_.rounding))
+      counts = outcomes_of(t.table, scenario_.format, scenario_.rounding, by, t.type);
     if (m.counted) {
       row.counts += counts;
       row.has_counts = true;
     }
     if (m.checked) {
-      if (t.table.nonfinite() > 0)
-        overflow |= {true, true};
-      else if (sign_matters)
-        overflow |= {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
-      else if (t.table.max_abs > 0)
-        overflow |= overflows(multiplier * t.table.max_abs, scenario_, now.key.step);
+      ++checked_rows_;
+      overflow |= overflows(t, by, counts, scenario_, now.key.step);
     }
     if (m.in_norm) {
       norm_known = true;
@@ -177,8 +176,11 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
 
   row.found_inf = overflow.found;
   row.found_inf_certain = overflow.certain;
-  scaler_verdict verdict =
-      scenario_.scaler.update({.found_inf = row.found_inf, .unscaled_norm = row.found_inf ? not_known : row.norm});
+  // A norm that is NaN fails every "is finite" as an infinite one does.
+  const bool norm_is_nan = norm_known && std::isnan(row.norm);
+  scaler_verdict verdict = scenario_.scaler.update(
+      {.found_inf = row.found_inf,
+       .unscaled_norm = norm_is_nan ? std::numeric_limits<double>::infinity() : row.norm});
   row.skipped = verdict.skipped;
   row.error = std::move(verdict.error);
   row.scale_next = scenario_.scaler.scale();

@@ -53,6 +53,5 @@ std::string_view to_string(tensor_role role) noexcept { return name_in(roles, ro
 std::string_view to_string(dtype type) noexcept { return name_in(dtypes, type); }
 std::optional<tensor_kind> parse_kind(std::string_view text) noexcept { return value_in(kinds, text); }
 std::optional<tensor_role> parse_role(std::string_view text) noexcept { return value_in(roles, text); }
-std::optional<dtype> parse_dtype(std::string_view text) noexcept { return value_in(dtypes, text); }
 
 }  // namespace ulp

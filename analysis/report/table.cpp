@@ -23,9 +23,7 @@ std::string text_of(const table_value& value) {
       overloaded{
           [](std::monostate) { return std::string{"-"}; },
           [](bool b) { return std::string{b ? "yes" : "no"}; },
-          [](std::int64_t n) {
-            return n < 0 ? "-" + grouped(static_cast<std::uint64_t>(-n)) : grouped(static_cast<std::uint64_t>(n));
-          },
+          [](std::int64_t n) { return std::to_string(n); },
           [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
           [](const std::string& s) { return s; },
           [](const count_range& c) {

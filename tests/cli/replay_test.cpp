@@ -49,9 +49,27 @@ TEST_CASE("a log on standard input, and a state to start from") {
   CHECK((rows.at(2).at(1) == "1" && rows.at(2).at(3) == "4" && rows.at(2).at(4) == "1"));
 }
 
+TEST_CASE("what was left out of a recording is not taken for checked") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  REQUIRE(run_ulp("record examples/digits.ulp --kind activation_grad --steps 0:3 -o " + run).exit_code == 0);
+  const auto replay = run_ulp("replay " + run + " --scaler pytorch --format fp16");
+  CHECK(replay.out.find("checked      all 5 tensors") != std::string::npos);
+  CHECK(run_ulp("replay " + run + " --scaler pytorch --format fp16 --check conv1.weight").exit_code == 2);
+}
+
+TEST_CASE("estimates are marked") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  REQUIRE(run_ulp("record tests/data/digits.step00100.safetensors --no-sums -o " + run).exit_code == 0);
+  const std::string replay = run_ulp("replay " + run + " --scaler pytorch --set growth_interval=1 --format fp16").out;
+  CHECK(replay.find("  ~0.4") != std::string::npos);
+}
+
 TEST_CASE("a person is told the open loop, what was checked, and how often clipping applied") {
   const auto run = run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
   CHECK(run.exit_code == 0);
+  CHECK(run.out.find("(taken to have applied every step)") != std::string::npos);
   CHECK(run.out.find("open loop    from step 480 on") != std::string::npos);
   CHECK(run.out.find("checked      all 13 weight gradients") != std::string::npos);
   CHECK(run.out.find("clipping     58 of 800 steps") != std::string::npos);

@@ -197,7 +197,7 @@ TEST_CASE("appending adds steps; a step that is there already, or a changed tens
   CHECK(append(step_of(2), tensors) == path + ": step 2: is in the recording already");
   auto changed = tensors;
   changed[0].shape = {4};
-  CHECK(append(step_of(3), changed) == path + ": tensor 'b.weight': has another kind or shape in the recording");
+  CHECK(append(step_of(3), changed) == path + ": tensor 'b.weight': has another kind, role or shape in the recording");
   CHECK(open_recording(path)->step_count() == 2);
 }
 
@@ -285,6 +285,88 @@ TEST_CASE("damaged rows are named") {
   // numel of the first tensor one more than its counts.
   CHECK(damaged("UPDATE step SET summary=(SELECT substr(summary, 1, 8) || x'05' || substr(summary, 10) FROM step "
                 "WHERE step=1)") == at + "counts do not add up to the number of elements");
+}
+
+TEST_CASE("impossible factors, extremes, keys and names are refused") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1, 2});
+  const auto with_bytes = [&](int offset, const std::string& hex) {
+    alter(path, "UPDATE step SET summary=(SELECT substr(summary, 1, " + std::to_string(offset) + ") || x'" + hex +
+                    "' || substr(summary, " + std::to_string(offset + 9) + ") FROM step WHERE step=1) WHERE step=2");
+    return error_of(path);
+  };
+  const std::string at = path + ": step 2: ";
+  CHECK(with_bytes(72, "0000000000000000") == at + "a factor that is not positive and finite");
+  CHECK(with_bytes(72, "000000000000f0bf") == at + "a factor that is not positive and finite");
+  CHECK(with_bytes(72, "000000000000f07f") == at + "a factor that is not positive and finite");
+  CHECK(with_bytes(56, "0000000000000040") == at + "the largest magnitude does not fit the counts");
+  CHECK(with_bytes(64, "000000000000f07f") == at + "the smallest magnitude does not fit the counts");
+  CHECK(with_bytes(8, "0000000000000001") == at + "has more elements than a table may");
+  alter(path, "DELETE FROM step WHERE step=2; UPDATE step SET attempt=4294967296");
+  CHECK(error_of(path) == path + ": step 0: an impossible key");
+  alter(path, "UPDATE tensor SET name=hex(zeroblob(1000)) WHERE id=0");
+  CHECK(error_of(path).find("table of tensors") != std::string::npos);
+}
+
+TEST_CASE("a payload of an unknown encoding leaves the summary") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1});
+  // Three payloads of encoding 9 without bytes.
+  alter(path, "UPDATE step SET cells=x'0600000000000000789ce364e00442000072001c'");
+  const auto from = open_recording(path);
+  step now;
+  REQUIRE(from->next(now));
+  const cell_table& t = now.tensors.at(0).table;
+  CHECK(t.cells.empty());
+  CHECK(t.numel == 4);
+  CHECK(t.max_abs == 1);
+  CHECK(squares_sum(t).value == 1.25);
+  CHECK(squares_sum(t).quality == sum_quality::reported);
+}
+
+TEST_CASE("only tensors that occur come into the file; a size that varies is not known") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    auto list = tensors;
+    step s = step_of(1);
+    s.tensors.erase(s.tensors.begin() + 1, s.tensors.end());
+    writer.write(s, list);
+    list[0].numel = 8;
+    ++s.key.step;
+    writer.write(s, list);
+  }
+  const auto from = open_recording(path);
+  REQUIRE(from->tensors().size() == 1);
+  CHECK(from->tensors()[0].name == "b.weight");
+  CHECK(from->tensors()[0].numel == 0);
+}
+
+TEST_CASE("names that SQLite takes for something else are files") {
+  const temporary_dir dir;
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(dir.path());
+  {
+    recording_writer writer(":memory:", recording_writer::mode::create);
+    writer.write(step_of(1), tensors);
+  }
+  CHECK(std::filesystem::exists(dir / ":memory:"));
+  CHECK_THROWS_AS(recording_writer("", recording_writer::mode::create), input_error);
+  CHECK_THROWS_AS(recording_writer("-", recording_writer::mode::create), input_error);
+  std::filesystem::current_path(before);
+}
+
+TEST_CASE("a discarded recording leaves the empty file that was there") {
+  const temporary_dir dir;
+  write_file(dir / "run.ulp", "");
+  {
+    recording_writer writer((dir / "run.ulp").string(), recording_writer::mode::create);
+    writer.write(step_of(1), tensors);
+    writer.discard();
+  }
+  CHECK(std::filesystem::file_size(dir / "run.ulp") == 0);
+  CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
 }
 
 TEST_CASE("every single byte of a payload may be wrong without harm") {

@@ -199,7 +199,8 @@ TEST_CASE("source: the factor is the user's, or the step's loss scale") {
   const playground place;
   place.write("step1.npz", one_tensor("t", 1));
   place.write("step2.npz", one_tensor("t", 1));
-  place.write("s.csv", "step,scale\n1,1024\n");
+  place.write("s.csv", "step,scale\n1,1024\n2,2048\n");
+  place.write("short.csv", "step,scale\n1,1024\n");
   const names inputs{"step1.npz", "step2.npz"};
   source_options options;
   CHECK(std::isnan(place.open(inputs, options).steps[0].tensors[0].factor));
@@ -210,7 +211,9 @@ TEST_CASE("source: the factor is the user's, or the step's loss scale") {
   options.scalars = "s.csv";
   const contents read = place.open(inputs, options);
   CHECK(read.steps[0].tensors[0].factor == 1024);
-  CHECK(std::isnan(read.steps[1].tensors[0].factor));
+  CHECK(read.steps[1].tensors[0].factor == 2048);
+  options.scalars = "short.csv";
+  CHECK(place.error(inputs, options) == "short.csv: step 2: has no loss scale, which --factor scale asks for");
 }
 
 TEST_CASE("source: sums are left out on request") {

@@ -64,7 +64,7 @@ TEST_CASE("every dump: raw values, dump and recording agree in six roundings") {
             const outcome_counts truth = count_raw(values, *find_format(f), mode, scale);
             ++compared;
             for (const auto* const rows : {&from_dump, &from_recording})
-              if (!(outcomes_of(rows->at(name).table, *find_format(f), mode, scale) == truth)) ++wrong;
+              if (!(outcomes_of(rows->at(name).table, *find_format(f), mode, {scale}) == truth)) ++wrong;
           }
         }
       }
@@ -99,7 +99,7 @@ TEST_CASE("ranges from whole-run histograms contain the true counts") {
         for (const auto& [key, counts] : truth) {
           const auto& [kind, f, j] = key;
           if (parse_kind(kind) == from->tensors()[row.tensor].kind)
-            ours[key] += outcomes_of(row.table, *find_format(f), {}, std::ldexp(1.0, j));
+            ours[key] += outcomes_of(row.table, *find_format(f), {}, {std::ldexp(1.0, j)});
         }
     for (const auto& [key, counts] : truth) {
       CAPTURE(run, std::get<0>(key), std::get<1>(key), std::get<2>(key));

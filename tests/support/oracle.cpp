@@ -79,7 +79,8 @@ bool stochastic_up(const neighbours& n, const rounding& mode, std::uint32_t rand
 cpp_int rounded(const neighbours& n, bool negative, const rounding& mode, std::uint32_t random) {
   if (n.remainder == 0) return n.below;
   const bool odd = bit_test(n.below, 0);
-  const int nearer = cpp_int{2 * n.remainder}.compare(n.divisor);  // negative: the one below, 0: a tie
+  const cpp_int twice = 2 * n.remainder;
+  const int nearer = twice.compare(n.divisor);  // negative: the one below, 0: a tie
   bool up = false;
   switch (mode.direction) {
     case direction::nearest_even: up = nearer > 0 || (nearer == 0 && odd); break;

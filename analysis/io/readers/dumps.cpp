@@ -24,12 +24,16 @@ class dump_source final : public source {
         const auto reader = file.open(file.path);
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
         if (reader->tensors().empty()) refuse_empty(file, *reader);
+        if (!reader->ignored().empty())
+          notes_.push_back(file.path + ": not read, neither float64, float32, float16 nor bfloat16: " +
+                           joined(reader->ignored()));
       }
     }
   }
 
   [[nodiscard]] std::string description() const override { return description_; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_.size(); }
 
   [[nodiscard]] bool next(step& into) override {
@@ -67,6 +71,7 @@ class dump_source final : public source {
       info.kind = kind_of_name(tensor.name);
       info.shape = tensor.shape;
       info.numel = tensor.numel;
+      if (tensor.type == dtype::float16 || tensor.type == dtype::bfloat16) info.through = to_string(tensor.type);
       return;
     }
     seen& last = found->second;
@@ -92,6 +97,7 @@ class dump_source final : public source {
   }
 
   std::vector<dump_step> steps_;
+  std::vector<std::string> notes_;
   std::string description_;
   cell_counter counter_;
   std::size_t next_ = 0;

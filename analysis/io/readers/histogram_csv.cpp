@@ -89,6 +89,7 @@ double read_max_abs(const csv_reader& rows, const histogram_columns& at, const c
 cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
   cell_table table;
   table.numel = rows.count(at.n);
+  if (table.numel > max_numel) rows.fail(at.n, "is more than the 2^40 elements that a table may have");
   table.zeros = rows.count(at.zero);
   table.nans = rows.count(at.nan);
   table.unsigned_infinities = rows.count(at.inf);
@@ -103,7 +104,13 @@ cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
 
 class histogram_csv final : public source {
  public:
-  explicit histogram_csv(csv_reader rows) : rows_(std::move(rows)), at_(rows_), pending_(rows_.next()) {
+  histogram_csv(csv_reader rows, std::vector<tensor_info> known)
+      : rows_(std::move(rows)),
+        at_(rows_),
+        pending_(rows_.next()),
+        tensors_(std::move(known)),
+        last_steps_(tensors_.size(), no_step) {
+    for (const tensor_info& t : tensors_) indices_.emplace(t.name, static_cast<std::uint32_t>(indices_.size()));
     if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
     step_ = rows_.step(at_.step, std::nullopt);
   }
@@ -169,6 +176,8 @@ class histogram_csv final : public source {
 
   csv_reader rows_;
   histogram_columns at_;
+  static constexpr std::int64_t no_step = -1;
+
   bool pending_;           // whether rows_ stands at a row that was not returned
   std::int64_t step_ = 0;  // of that row
   std::vector<tensor_info> tensors_;
@@ -182,6 +191,8 @@ bool is_histogram_csv(const csv_reader& rows) {
   return rows.find("step") && rows.find("tensor") && rows.find("counts");
 }
 
-std::unique_ptr<source> open_histogram_csv(csv_reader rows) { return std::make_unique<histogram_csv>(std::move(rows)); }
+std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known) {
+  return std::make_unique<histogram_csv>(std::move(rows), std::move(known));
+}
 
 }  // namespace ulp::io

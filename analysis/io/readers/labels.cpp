@@ -40,6 +40,7 @@ class labelled_source final : public source {
 
   [[nodiscard]] std::string description() const override { return inner_->description(); }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
 
@@ -51,8 +52,7 @@ class labelled_source final : public source {
     }
     label_new_tensors();
     add_scalars(into);
-    for (tensor_row& row : into.tensors)
-      if (std::isnan(row.factor)) row.factor = factor_of(into);
+    set_factor(into);
     return true;
   }
 
@@ -75,10 +75,16 @@ class labelled_source final : public source {
     any_logged_ = true;
   }
 
-  [[nodiscard]] double factor_of(const step& of) const {
-    const double scale = of.scalars.loss_scale;
-    if (options_.factor_is_loss_scale && scale > 0 && std::isfinite(scale)) return scale;
-    return options_.factor;
+  void set_factor(step& of) const {
+    double factor = options_.factor;
+    if (options_.factor_is_loss_scale && !of.tensors.empty()) {
+      factor = of.scalars.loss_scale;
+      if (!(factor > 0) || !std::isfinite(factor))
+        throw input_error(options_.scalars.empty() ? inner_->description() : options_.scalars,
+                          "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale asks for");
+    }
+    if (std::isnan(factor)) return;
+    for (tensor_row& row : of.tensors) row.factor = factor;
   }
 
   std::unique_ptr<source> inner_;

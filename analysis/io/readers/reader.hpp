@@ -61,7 +61,8 @@ struct dump_step {
 // By their columns. Kinds are those of the kind column and the prefixes of names; options are applied by with_labels.
 [[nodiscard]] bool is_histogram_csv(const csv_reader& rows);
 [[nodiscard]] bool is_step_log(const csv_reader& rows);
-[[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows);
+// `known`: the tensors of a first reading, so that all of them are there from the first step on; or none.
+[[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known = {});
 [[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows);
 
 // What was logged, ascending by step.

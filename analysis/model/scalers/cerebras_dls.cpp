@@ -23,11 +23,11 @@ struct cerebras_dls {
 
   template <typename Visitor>
   void fields(Visitor&& v) {
-    v("fp16_type", fp16_type, "float16 or cbfloat16: chooses the defaults of init_scale and max_loss_scale only");
-    v("init_scale", init_scale, "scale of the first step; none: 2^15 for float16, 2^31 for cbfloat16");
+    v("fp16_type", fp16_type, "float16, bfloat16 or cbfloat16: chooses the defaults of init_scale and max_loss_scale only");
+    v("init_scale", init_scale, "scale of the first step; none: 2^31 for cbfloat16, else 2^15");
     v("steps_per_increase", steps_per_increase, "steps after which the scale doubles; none: 2000");
     v("min_loss_scale", min_loss_scale, "floor of the scale; none: 2^-14, the least that is allowed");
-    v("max_loss_scale", max_loss_scale, "ceiling of the scale; none: 2^15 for float16, 2^31 for cbfloat16");
+    v("max_loss_scale", max_loss_scale, "ceiling of the scale; none: 2^31 for cbfloat16, else 2^15");
     v("overflow_tolerance", overflow_tolerance, "share of overflowed steps since the last change that is tolerated");
   }
 

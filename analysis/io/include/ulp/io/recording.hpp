@@ -26,14 +26,15 @@ class recording_writer {
   recording_writer(const recording_writer&) = delete;
   recording_writer& operator=(const recording_writer&) = delete;
 
-  // `tensors` is the source's list: indices of earlier calls keep their meaning. A key that is already in the file, or a
-  // tensor whose kind or shape differs from the file's, is an error, and nothing of the step is written.
+  // `tensors` is the source's list; those that occur in a row come into the file. A key that is already there, or a
+  // tensor whose kind, role or shape differs from the file's, is an error, and nothing of the step is written.
   void write(const step& row, const std::vector<tensor_info>& tensors);
 
   // Leaves a single file without journal beside it. Called by the destructor, which swallows its errors.
   void close();
 
-  // Closes and removes the file, if this writer made it; a file that was appended to keeps its whole steps.
+  // Closes and removes the file, if this writer made it, or empties it, if it was empty; a file that was appended to
+  // keeps its whole steps.
   void discard() noexcept;
 
  private:

@@ -40,6 +40,9 @@ class source {
   // The next step; false at the end.
   [[nodiscard]] virtual bool next(step& into) = 0;
 
+  // What a user should know about what was opened: tensors that are not read, one line each.
+  [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+
   // Steps in total where known in advance, else 0.
   [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
 
@@ -53,8 +56,8 @@ struct source_options {
   std::regex steps_from{R"((?:step|iter)[_=-]?(\d+))"};
   std::vector<std::pair<std::regex, tensor_kind>> kinds;
   std::vector<std::pair<std::regex, tensor_role>> roles;
-  double factor = not_known;           // of every tensor
-  bool factor_is_loss_scale = false;   // of every tensor: the step's loss scale, where one is known
+  double factor = not_known;         // of every tensor, whatever the input says
+  bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
   std::string scalars;                 // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
   bool with_sums = true;
 };

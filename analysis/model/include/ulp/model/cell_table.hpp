@@ -8,7 +8,8 @@
 // and its checks: docs/numerics.md.
 //
 // Sources that know octaves only (histogram CSV) use the slot `whole_octave`; where they do not tell signs apart, the
-// sign `unknown`. Counts and sums are integers: merging is exact, associative and commutative.
+// sign `unknown`. Counts and exact sums are integers: merging is exact, associative and commutative; sums as reported by
+// a source are doubles and are not. No table has more than max_numel values, so that sums over a million fit 64 bits.
 #ifndef ULP_MODEL_CELL_TABLE_HPP
 #define ULP_MODEL_CELL_TABLE_HPP
 
@@ -75,6 +76,8 @@ struct octave_sums {
 
 inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
+inline constexpr std::uint64_t max_numel = std::uint64_t{1} << 40;
+
 struct cell_table {
   std::uint64_t numel = 0;  // all values, of every class
   std::uint64_t zeros = 0;
@@ -108,7 +111,8 @@ struct cell_table {
 
 // Sum of |x| or of x^2 over the finite values: from the exact sums where the table has them (each octave's rounded once,
 // added in ascending order; `exact` unless significands were cut), else as the source reported it, else estimated from
-// the cells as if values were spread evenly through each. 0 for a table without nonzero finite values.
+// the cells as if values were spread evenly through each. 0 for a table without nonzero finite values, NaN where
+// values are in no cell and no sum is known.
 enum class sum_quality : std::uint8_t { exact, reported, estimated };
 struct value_sum {
   double value = 0;

@@ -1,8 +1,8 @@
 // What rounding to a format does to the values of a cell table, as counts.
 //
-// The scaled value is the exact product of the value and a positive multiplier. For each sign three thresholds on its
+// The scaled value is exactly x * scale / factor, for any doubles scale and factor. For each sign three thresholds on its
 // magnitude decide (nonzero, at least normal, overflow); they follow from the numbers of the format next to each edge
-// and from the rounding direction. With a cell table, a power-of-two multiplier, a format with up to 10 fraction bits
+// and from the rounding direction. With a cell table, a power-of-two scale / factor, a format with up to 10 fraction bits
 // (float8_e4m3fn included) and any deterministic rounding every count is exact; elsewhere a cell that a threshold cuts
 // makes a range. Under stochastic rounding the range covers all draws.
 #ifndef ULP_MODEL_OUTCOME_HPP
@@ -63,10 +63,20 @@ struct outcome_thresholds {
 // Whether an overflowing result of that sign is delivered as infinity or NaN.
 [[nodiscard]] bool overflow_is_infinite(const rounding& mode, bool negative) noexcept;
 
-// Counts for multiplier * x over all x of the table. multiplier > 0, finite, exact product. `recorded` matters with
-// mode.daz only: values subnormal in that type are read as zero and count as underflow.
-[[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode,
-                                         double multiplier, dtype recorded = dtype::unknown) noexcept;
+// What recorded values are multiplied by: scale / factor, not rounded. factor > 0 and finite; a scale of 0 loses every
+// value, an infinite one overflows every value.
+struct multiplier {
+  double scale = 1;
+  double factor = 1;
+};
+
+// Counts for by.scale / by.factor * x over all x of the table. `recorded` matters with mode.daz only: values subnormal in
+// that type are read as zero and count as underflow.
+[[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
+                                         dtype recorded = dtype::unknown) noexcept;
+
+// Whether x * by.scale / by.factor, x > 0 and by.scale > 0 finite, reaches the threshold.
+[[nodiscard]] bool reaches(const threshold& t, multiplier by, double x) noexcept;
 
 }  // namespace ulp
 

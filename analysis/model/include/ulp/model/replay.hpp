@@ -36,6 +36,10 @@ class replayer {
 
   [[nodiscard]] check_rule rule() const noexcept { return rule_; }
   [[nodiscard]] std::size_t checked_tensors() const noexcept { return checked_count_; }
+  // Rows of checked tensors so far; 0 means that no overflow could be seen.
+  [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
+  // A tensor came after the first step and would have changed rule() or what the norm is taken of.
+  [[nodiscard]] bool rule_is_late() const noexcept { return rule_is_late_; }
   [[nodiscard]] const ulp::scaler& scaler() const noexcept { return scenario_.scaler; }
 
  private:
@@ -45,6 +49,8 @@ class replayer {
   check_rule rule_ = check_rule::undecided;
   bool norm_of_weight_grads_ = false;
   std::size_t checked_count_ = 0;
+  std::uint64_t checked_rows_ = 0;
+  bool rule_is_late_ = false;
   struct membership {
     bool counted = false;
     bool checked = false;

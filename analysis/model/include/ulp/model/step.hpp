@@ -26,7 +26,6 @@ enum class dtype : std::uint8_t { unknown, float64, float32, float16, bfloat16 }
 // By the names that to_string gives; parse_kind reads "wgrad" and "agrad" too. nullopt for anything else.
 [[nodiscard]] std::optional<tensor_kind> parse_kind(std::string_view text) noexcept;
 [[nodiscard]] std::optional<tensor_role> parse_role(std::string_view text) noexcept;
-[[nodiscard]] std::optional<dtype> parse_dtype(std::string_view text) noexcept;
 
 struct tensor_info {
   std::string name;  // the source's own, unmodified

@@ -25,8 +25,8 @@ struct table {
   std::vector<std::vector<table_value>> rows;  // each as long as columns
 };
 
-// Aligned columns with a header line: text to the left, numbers to the right; ranges as "[low, high]"; counts with
-// thousands separators; ends with a newline.
+// Aligned columns with a header line: text to the left, numbers to the right; counts with thousands
+// separators, ranges as "[low, high]"; ends with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
 // RFC 4180 with "\n" line ends and a header of keys. A column that holds any range becomes two, KEY_low and KEY_high;
