@@ -37,6 +37,7 @@ int run(const options& o) {
   std::uint64_t rows = 0;
   std::int64_t first = 0;
   std::int64_t last = 0;
+  bool writing = false;
   try {
     progress shown("steps", from->step_count());
     step now;
@@ -44,7 +45,9 @@ int run(const options& o) {
       shown.advance();
       if (!selected.takes(now.key.step)) continue;
       std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
+      writing = true;
       writer.write(now, from->tensors());
+      writing = false;
       if (steps == 0) first = now.key.step;
       last = now.key.step;
       ++steps;
@@ -57,7 +60,8 @@ int run(const options& o) {
       fmt::print(stderr, "ulp: {}: holds the {} steps recorded before the interruption\n", o.output, steps);
       throw;
     }
-    writer.discard();
+    // Bad input leaves no file; a full disk leaves the steps that were written.
+    if (!writing || steps == 0) writer.discard();
     throw;
   }
   writer.close();
