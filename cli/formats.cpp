@@ -1,7 +1,6 @@
 // ulp formats: the catalogue.
 #include <fmt/format.h>
 
-#include <bit>
 #include <cmath>
 #include <memory>
 #include <ulp/formats/catalog.hpp>
@@ -43,10 +42,9 @@ table overview(const std::vector<std::pair<std::string, format>>& formats) {
                {"source", "source"}};
   for (const auto& [name, f] : formats) {
     const catalog_entry* const entry = find_entry(name);
-    t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::to_string(f.bias),
-                      brief(f, f.max_finite_code()), fmt::format("2^{}", f.emin()),
-                      fmt::format("2^{}", f.min_subnormal_exponent()), fmt::format("2^-{}", f.fraction_bits),
-                      std::string{f.has_infinity() ? "yes" : "no"},
+    t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::to_string(f.bias), brief(f, f.max_finite_code()),
+                      fmt::format("2^{}", f.emin()), fmt::format("2^{}", f.min_subnormal_exponent()),
+                      fmt::format("2^-{}", f.fraction_bits), std::string{f.has_infinity() ? "yes" : "no"},
                       entry != nullptr ? std::string{entry->source} : "IEEE-style by its name"});
   }
   return t;
@@ -66,8 +64,8 @@ void print_card(const std::string& name, const format& f) {
     fmt::print(" (also {})", aliases);
   }
   fmt::print("\n");
-  line("bits", fmt::format("{}: 1 sign, {} exponent, {} fraction; bias {}", f.width(), f.exponent_bits,
-                           f.fraction_bits, f.bias));
+  line("bits", fmt::format("{}: 1 sign, {} exponent, {} fraction; bias {}", f.width(), f.exponent_bits, f.fraction_bits,
+                           f.bias));
   number("largest", f.max_finite_code());
   number("least normal", f.min_normal_code());
   line("", fmt::format("= 2^{}", f.emin()));

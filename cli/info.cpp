@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <map>
 #include <memory>
 #include <ulp/io/recording.hpp>
 
@@ -76,10 +75,16 @@ account read(source& from, const selection& selected) {
 
 table tensor_table(const source& from, const account& a) {
   table t;
-  t.columns = {{"tensor", "tensor"},       {"kind", "kind"},           {"role", "role"},
+  t.columns = {{"tensor", "tensor"},
+               {"kind", "kind"},
+               {"role", "role"},
                {"type", "type"},
-               {"shape", "shape"},         {"steps", "steps"},         {"numel", "elements"},
-               {"zeros", "zeros"},         {"nonfinite", "non-finite"}, {"max_abs", "largest"},
+               {"shape", "shape"},
+               {"steps", "steps"},
+               {"numel", "elements"},
+               {"zeros", "zeros"},
+               {"nonfinite", "non-finite"},
+               {"max_abs", "largest"},
                {"min_abs", "least nonzero"}};
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
     const tensor_account& x = a.tensors[i];
@@ -89,9 +94,8 @@ table tensor_table(const source& from, const account& a) {
     for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
     const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
     t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)},
-                      std::string{to_string(x.type)}, shape,
-                      integer(x.steps), integer(x.numel), integer(x.zeros), integer(x.nonfinite), x.max_abs,
-                      x.min_abs});
+                      std::string{to_string(x.type)}, shape, integer(x.steps), integer(x.numel), integer(x.zeros),
+                      integer(x.nonfinite), x.max_abs, x.min_abs});
   }
   return t;
 }
@@ -100,7 +104,8 @@ int run(const options& o) {
   const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
     if (o.run.selects() || o.output.machine_stdout())
-      throw usage_error("--digest is of the whole input and is printed as it is: leave out selections, --csv and --json");
+      throw usage_error(
+          "--digest is of the whole input and is printed as it is: leave out selections, --csv and --json");
     fmt::print("{}\n", digest_of(*from));
     return done;
   }
@@ -111,18 +116,19 @@ int run(const options& o) {
     return done;
   }
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<12} {}\n", what, value); };
-  line("input", fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "",
-                            from->description()));
+  line("input",
+       fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "", from->description()));
   const run_header header = from->header();
   if (!header.run_id.empty())
     line("run", fmt::format("{}, rank {} of {}, {} gradients, {}", header.run_id, header.rank, header.world,
                             header.reduction, header.layout));
   line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
   line("tensors", fmt::format("{}, {} rows", t.rows.size(), grouped(a.rows)));
-  line("factor", a.rows == 0                  ? "-"
-                 : a.factor_known == a.rows   ? "known"
-                 : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
-                                       : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
+  line("factor", a.rows == 0                ? "-"
+                 : a.factor_known == a.rows ? "known"
+                 : a.factor_known == 0
+                     ? "not known: scales multiply the values as recorded (see --factor)"
+                     : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", a.has_scale ? "logged" : "not logged");
   line("overflows", a.has_found_inf ? fmt::format("{} steps", grouped(a.overflowed)) : "not logged");
   fmt::print("\n");

@@ -1,7 +1,6 @@
 // ulp inspect: one number of a format, drawn.
 #include <fmt/format.h>
 
-#include <bit>
 #include <charconv>
 #include <cmath>
 #include <memory>
@@ -99,7 +98,7 @@ void print_fields(const format& f, std::uint64_t code) {
   const std::string exponent_bits = binary(static_cast<std::uint64_t>(field), f.exponent_bits);
   const std::string fraction_bits = binary(fraction, f.fraction_bits);
   const std::string sign_meaning = (code & f.sign_mask()) != 0 ? "-" : "+";
-  const std::string exponent_meaning = !finite ? class_of(x)
+  const std::string exponent_meaning = !finite      ? class_of(x)
                                        : field == 0 ? fmt::format("2^{} (subnormal)", f.emin())
                                                     : fmt::format("2^({}-{}) = 2^{}", field, f.bias, field - f.bias);
   const std::string fraction_meaning =
@@ -121,8 +120,8 @@ int run(const options& o) {
   } else {
     const auto parsed = parse_number(o.value);
     if (!parsed)
-      throw usage_error(fmt::format("'{}' is neither a number (like -1.5e-7, 2^-24, inf, nan) nor a code like 0x3C01",
-                                    o.value));
+      throw usage_error(
+          fmt::format("'{}' is neither a number (like -1.5e-7, 2^-24, inf, nan) nor a code like 0x3C01", o.value));
     given = *parsed;
     const rounding mode = o.rounding.value();
     result = encode(f, given, mode, random_bits(o.rounding.seed, 0, 0, mode.random_bits));
@@ -134,12 +133,11 @@ int run(const options& o) {
 
   if (o.json) {
     table t;
-    t.columns = {{"format", ""}, {"code", ""},  {"value", ""},     {"exact", ""}, {"class", ""},
-                 {"below", ""},  {"above", ""}, {"ulp_log2", ""},  {"error_ulp", ""}, {"flags", ""}};
+    t.columns = {{"format", ""}, {"code", ""},  {"value", ""},    {"exact", ""},     {"class", ""},
+                 {"below", ""},  {"above", ""}, {"ulp_log2", ""}, {"error_ulp", ""}, {"flags", ""}};
     t.rows.push_back({o.format_name, hex(f, result.code), shortest_decimal(f, result.code), exact_decimal(x),
                       class_of(x), hex(f, next_down(f, result.code)), hex(f, next_up(f, result.code)),
-                      finite ? table_value{std::int64_t{unit}} : table_value{},
-                      error, names_of(result.flags)});
+                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, names_of(result.flags)});
     fmt::print("{}", to_json(t));
     return done;
   }

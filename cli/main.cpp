@@ -13,8 +13,9 @@ int run(int argc, char** argv) {
   CLI::App program{"What 16 bits do to your gradients, exactly.", "ulp"};
   program.require_subcommand(1);
   program.set_version_flag("--version", "ulp " ULP_VERSION);
-  program.footer("ulp COMMAND --help tells more, with an example.\n"
-                 "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage.");
+  program.footer(
+      "ulp COMMAND --help tells more, with an example.\n"
+      "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage.");
   program.get_formatter()->column_width(34);
   ulp::cli::action chosen;
   ulp::cli::add_formats(program, chosen);

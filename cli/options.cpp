@@ -46,7 +46,8 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    throw usage_error(fmt::format("--steps: '{}' is not of the form A:B (steps A to B-1; either may be left out)", whole));
+    throw usage_error(
+        fmt::format("--steps: '{}' is not of the form A:B (steps A to B-1; either may be left out)", whole));
   return value;
 }
 
@@ -56,7 +57,8 @@ format format_named(const std::string& name) {
   if (const auto found = find_format(name)) return *found;
   std::string hint;
   for (const std::string& near : similar_format_names(name)) hint += (hint.empty() ? "; near: " : ", ") + near;
-  throw usage_error(fmt::format("unknown format '{}'{}; `ulp formats` lists them, others are e<2..11>m<1..52>", name, hint));
+  throw usage_error(
+      fmt::format("unknown format '{}'{}; `ulp formats` lists them, others are e<2..11>m<1..52>", name, hint));
 }
 
 double positive_number(const std::string& text, const std::string& option) {
@@ -78,9 +80,10 @@ std::regex regex_of(const std::string& text, const std::string& option) {
 rounding rounding_options::value() const {
   const auto parsed = parse_rounding(direction);
   if (!parsed)
-    throw usage_error(fmt::format("--rounding: unknown '{}': one of nearest-even, nearest-away, toward-zero, "
-                                  "toward-positive, toward-negative, to-odd, stochastic[:A|B|C][,bits=1..32]",
-                                  direction));
+    throw usage_error(
+        fmt::format("--rounding: unknown '{}': one of nearest-even, nearest-away, toward-zero, "
+                    "toward-positive, toward-negative, to-odd, stochastic[:A|B|C][,bits=1..32]",
+                    direction));
   rounding mode = *parsed;
   mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
   mode.daz = daz;
@@ -177,9 +180,10 @@ std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
 
 void add_run(CLI::App& command, run_options& options) {
   command
-      .add_option("INPUT", options.inputs,
-                  "a recording; gradient dumps (.npy .npz .safetensors), one a step; a histogram CSV; a step log CSV; - "
-                  "for CSV on standard input")
+      .add_option(
+          "INPUT", options.inputs,
+          "a recording; gradient dumps (.npy .npz .safetensors), one a step; a histogram CSV; a step log CSV; - "
+          "for CSV on standard input")
       ->required();
 
   const std::string selection_group = "Selection";
@@ -201,9 +205,7 @@ void add_run(CLI::App& command, run_options& options) {
   command.add_option("--steps", options.steps, "steps A to B-1, either may be left out; A alone is one step")
       ->type_name("A:B")
       ->group(selection_group);
-  command.add_option("--every", options.every, "steps divisible by N")
-      ->type_name("N")
-      ->group(selection_group);
+  command.add_option("--every", options.every, "steps divisible by N")->type_name("N")->group(selection_group);
 
   const std::string input_group = "What inputs do not say themselves";
   command

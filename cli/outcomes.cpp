@@ -7,7 +7,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <tuple>
 #include <ulp/io/source.hpp>
 #include <ulp/model/outcome.hpp>
 
@@ -52,7 +51,7 @@ struct group_counts {
 
 // How the scale met the values.
 struct units {
-  bool recorded = false;      // some factor was not known, or --as-recorded
+  bool recorded = false;  // some factor was not known, or --as-recorded
   bool true_gradient = false;
 };
 
@@ -106,19 +105,20 @@ table table_of(const options& o, const std::vector<question>& questions, const s
     for (std::size_t q = 0; q < questions.size(); ++q) {
       const outcome_counts& c = counts.of[q];
       const std::uint64_t nonzero = c.numel - c.zero - c.nonfinite;
-      const auto percent = [&](std::uint64_t n) { return fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(nonzero)); };
+      const auto percent = [&](std::uint64_t n) {
+        return fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(nonzero));
+      };
       table_value share;
       if (nonzero > 0)
         share = c.underflow.exact() ? percent(c.underflow.low)
                                     : "[" + percent(c.underflow.low) + ", " + percent(c.underflow.high) + "]";
-      t.rows.push_back({key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
-                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
-                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
-                        questions[q].format_name, o.rounding.direction, questions[q].scale,
-                        as_power(questions[q].scale),
-                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
-                        exactly(c.numel), exactly(c.zero), exactly(c.nonfinite), c.underflow, share, c.subnormal,
-                        c.overflow});
+      t.rows.push_back(
+          {key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+           counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+           counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{}, questions[q].format_name,
+           o.rounding.direction, questions[q].scale, as_power(questions[q].scale),
+           std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"}, exactly(c.numel),
+           exactly(c.zero), exactly(c.nonfinite), c.underflow, share, c.subnormal, c.overflow});
     }
   }
   return t;
@@ -157,8 +157,9 @@ int run(const options& o) {
     }
   }
   if (groups.empty())
-    throw usage_error(!any_step ? "no step is selected"
-                                : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
+    throw usage_error(!any_step
+                          ? "no step is selected"
+                          : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
 
   const table t = table_of(o, questions, groups, from->tensors(), u);
   if (!o.output.machine_stdout()) {
@@ -189,14 +190,14 @@ void add_outcomes(CLI::App& program, action& chosen) {
       ->allow_extra_args(false)
       ->delimiter(',')
       ->capture_default_str();
-  command
-      .add_option("--by", o->by, "keep apart tensor, kind, step, or several of them; the rest is summed over")
+  command.add_option("--by", o->by, "keep apart tensor, kind, step, or several of them; the rest is summed over")
       ->type_name("WHAT,...")
       ->allow_extra_args(false)
       ->delimiter(',')
       ->check(CLI::IsMember({"tensor", "kind", "step"}))
       ->capture_default_str();
-  command.add_flag("--as-recorded", o->as_recorded, "let the scale multiply the values as recorded, whatever their factor");
+  command.add_flag("--as-recorded", o->as_recorded,
+                   "let the scale multiply the values as recorded, whatever their factor");
   add_rounding(command, o->rounding);
   add_output(command, o->output);
   command.footer("Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");

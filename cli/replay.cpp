@@ -102,8 +102,9 @@ void add_row(table& t, const trajectory_row& r) {
   const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
   const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
   t.rows.push_back({r.key.step, r.found_inf, r.scale_used, r.scale_next, r.skipped, as_power(r.scale_used),
-                    marked(r.found_inf ? "yes" : "no", r.found_inf_certain), r.found_inf_certain, count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite),
-                    range(r.counts.underflow), range(r.counts.subnormal), range(r.counts.overflow), r.norm,
+                    marked(r.found_inf ? "yes" : "no", r.found_inf_certain), r.found_inf_certain, count(r.counts.numel),
+                    count(r.counts.zero), count(r.counts.nonfinite), range(r.counts.underflow),
+                    range(r.counts.subnormal), range(r.counts.overflow), r.norm,
                     std::isnan(r.norm) ? "-" : marked(fmt::format("{:.6g}", r.norm), r.norm_exact),
                     std::isnan(r.norm) ? table_value{} : table_value{r.norm_exact}, r.clip_coefficient, r.clipped});
 }
@@ -121,7 +122,9 @@ std::string rule_text(const replayer& r) {
 }
 
 std::string share(const count_range& c, std::uint64_t of) {
-  const auto percent = [&](std::uint64_t n) { return of == 0 ? 0.0 : 100 * static_cast<double>(n) / static_cast<double>(of); };
+  const auto percent = [&](std::uint64_t n) {
+    return of == 0 ? 0.0 : 100 * static_cast<double>(n) / static_cast<double>(of);
+  };
   if (c.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), percent(c.low));
   return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), percent(c.low),
                      percent(c.high));
@@ -153,20 +156,20 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
     const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
     line("underflow", share(sum.counts.underflow, nonzero));
     line("overflow", share(sum.counts.overflow, nonzero));
-    line("scale of", sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)"
-                                     : "the true gradient");
+    line("scale of",
+         sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient");
   }
   if (s.clip_norm || s.clip_value)
     line("clipping", fmt::format("{} of {} steps", grouped(sum.clipped), grouped(sum.steps)));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
-  line("open loop", sum.first_divergence
-                        ? fmt::format("from step {} on: there the replay and the recorded run{} part, and later "
-                                      "gradients would have been others",
-                                      *sum.first_divergence,
-                                      sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
-                        : fmt::format("the replay skips what the recorded run{} skipped: it holds throughout",
-                                      sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
+  line("open loop",
+       sum.first_divergence
+           ? fmt::format("from step {} on: there the replay and the recorded run{} part, and later "
+                         "gradients would have been others",
+                         *sum.first_divergence, sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
+           : fmt::format("the replay skips what the recorded run{} skipped: it holds throughout",
+                         sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
 }
 
 // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
@@ -206,11 +209,13 @@ int run(const options& o) {
   write_table(all, o.output, false);
   note_other_type(o, s);
   if (r.rule_is_late())
-    note("tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
-         "--check, or record the input first");
+    note(
+        "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
+        "--check, or record the input first");
   if (r.rule() == check_rule::all_weight_grads)
-    note("roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
-         "float32; say which with --check or --role REGEX=low");
+    note(
+        "roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
+        "float32; say which with --check or --role REGEX=low");
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, sum);
   const table shown = changes_of(all, changed);
@@ -226,7 +231,8 @@ int run(const options& o) {
 
 void add_replay(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
+  CLI::App& command =
+      *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
   add_run(command, o->run);
   command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME")->required();
   command.add_option("--set", o->parameters, "a parameter of the policy, under the framework's name")
@@ -239,12 +245,13 @@ void add_replay(CLI::App& program, action& chosen) {
       ->type_name("F")
       ->required();
   command
-      .add_option("--check", o->check,
-                  "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
-                  "role low, else all weight gradients, else all)")
+      .add_option(
+          "--check", o->check,
+          "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
+          "role low, else all weight gradients, else all)")
       ->type_name("REGEX");
-  auto* const norm = command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")
-                         ->type_name("X");
+  auto* const norm =
+      command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")->type_name("X");
   command.add_option("--clip-value", o->clip_value, "clip each unscaled gradient to [-X, X]")
       ->type_name("X")
       ->excludes(norm);

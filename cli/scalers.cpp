@@ -52,8 +52,7 @@ void print_card(const scaler_entry& entry) {
   fmt::print("{}: {}\n", entry.name, entry.summary);
   if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
   fmt::print("\nParameters\n");
-  for (const auto& p : entry.parameters)
-    fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
+  for (const auto& p : entry.parameters) fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
   print_lines("What it tests", entry.tests);
   print_lines("Rules", entry.rules);
   print_lines("Quirks", entry.quirks);

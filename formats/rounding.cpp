@@ -35,8 +35,8 @@ std::optional<stochastic_definition> parse_definition(std::string_view text) {
 std::optional<rounding> parse_rounding(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view head = text.substr(0, colon);
-  const auto* const row = std::find_if(
-      names.begin(), names.end(), [&](const direction_name& n) { return n.name == head || n.alias == head; });
+  const auto* const row = std::find_if(names.begin(), names.end(),
+                                       [&](const direction_name& n) { return n.name == head || n.alias == head; });
   if (row == names.end()) return std::nullopt;
   rounding mode;
   mode.direction = row->direction;
@@ -61,8 +61,8 @@ std::optional<rounding> parse_rounding(std::string_view text) {
 }
 
 std::string to_string(const rounding& mode) {
-  const auto* const row = std::find_if(names.begin(), names.end(),
-                                       [&](const direction_name& n) { return n.direction == mode.direction; });
+  const auto* const row =
+      std::find_if(names.begin(), names.end(), [&](const direction_name& n) { return n.direction == mode.direction; });
   std::string text{row->name};
   if (mode.direction == direction::stochastic) {
     text += ":";

@@ -99,8 +99,7 @@ void check(const cell_table& t) {
   if (!is_magnitude(t.max_abs) || (!in_no_cell && magnitude_of(t.max_abs).exponent != top))
     throw payload_error("the largest magnitude does not fit the counts");
   if (std::isnan(t.min_abs)) return;
-  if (!is_magnitude(t.min_abs) || t.min_abs > t.max_abs ||
-      (!in_no_cell && magnitude_of(t.min_abs).exponent != bottom))
+  if (!is_magnitude(t.min_abs) || t.min_abs > t.max_abs || (!in_no_cell && magnitude_of(t.min_abs).exponent != bottom))
     throw payload_error("the smallest magnitude does not fit the counts");
 }
 

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <ulp/io/recording.hpp>
 
 #include "payload.hpp"

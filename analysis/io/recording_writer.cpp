@@ -66,7 +66,7 @@ struct recording_writer::state {
   std::unique_ptr<statement> update_numel;
   std::unique_ptr<statement> insert_step;
   std::unique_ptr<statement> insert_total;
-  std::vector<tensor_info> tensors;             // in the file
+  std::vector<tensor_info> tensors;              // in the file
   std::map<std::string, std::uint32_t> by_name;  // their ids
 
   std::uint32_t id_of(const tensor_info& t);
@@ -100,12 +100,12 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
       db.run("BEGIN IMMEDIATE");
       db.run(schema);
       statement insert(db, "INSERT INTO meta VALUES(?, ?)");
-      for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::string>>{
-               {"run_id", header.run_id},
-               {"rank", std::to_string(header.rank)},
-               {"world", std::to_string(header.world)},
-               {"reduction", header.reduction},
-               {"layout", header.layout}})
+      for (const auto& [key, value] :
+           std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},
+                                                                      {"rank", std::to_string(header.rank)},
+                                                                      {"world", std::to_string(header.world)},
+                                                                      {"reduction", header.reduction},
+                                                                      {"layout", header.layout}})
         insert.bind(std::string_view{key}, std::string_view{value}).row();
       db.run("COMMIT");
     } else {
@@ -166,8 +166,7 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   insert_step
       ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
              std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
-             x.applied, row.max_abs, statement::blob{summary},
-             statement::blob{io::compress(payload)})
+             x.applied, row.max_abs, statement::blob{summary}, statement::blob{io::compress(payload)})
       .row();
   for (const step_total& total : totals_of(row, from)) {
     std::string total_summary;

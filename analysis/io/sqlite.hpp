@@ -100,9 +100,7 @@ class statement {
   }
 
  private:
-  [[nodiscard]] bool is_null(int column) const {
-    return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL;
-  }
+  [[nodiscard]] bool is_null(int column) const { return sqlite3_column_type(handle_.get(), column) == SQLITE_NULL; }
   void check(int result) const {
     if (result != SQLITE_OK) db_->fail("");
   }

@@ -158,8 +158,7 @@ template <typename Mean>
 value_sum sum_of(const cell_table& table, uint128 octave_sums::*exact, double reported, int power, Mean mean) {
   if (table.nonzero_finite() == 0) return {};
   if (table.has_sums)
-    return {exact_sum(table, exact, power),
-            table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
+    return {exact_sum(table, exact, power), table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
   if (!std::isnan(reported)) return {reported, sum_quality::reported};
   if (table.cells.empty()) return {not_known, sum_quality::estimated};
   return {estimated_sum(table, power, mean), sum_quality::estimated};
@@ -192,7 +191,10 @@ void cell_table::merge(const cell_table& other) {
   if (has_sums) {
     cut_significands += other.cut_significands;
     sums = merge_sorted(
-        sums, other.sums, [](const octave_sums& s) { return std::pair{s.sign, s.exponent}; },
+        sums, other.sums,
+        [](const octave_sums& s) {
+          return std::pair{s.sign, s.exponent};
+        },
         [](octave_sums& to, const octave_sums& s) {
           to.significands += s.significands;
           to.squares += s.squares;
@@ -233,8 +235,8 @@ struct cell_counter::dense {
   std::vector<octave> table{2 * octaves};  // positive, then negative
   int low = octaves;                       // touched octaves
   int high = -1;
-  cell_table totals;                   // everything but cells and sums
-  std::uint64_t max_bits = 0;          // of the largest magnitude, as a double
+  cell_table totals;           // everything but cells and sums
+  std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
   std::uint64_t min_bits = ~std::uint64_t{0};
 
   template <typename Float>

@@ -62,8 +62,7 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
   if (by.scale == 0 || !(t.table.max_abs > 0)) return {false, true};
   if (overflow_depends_on_sign(s.rounding))
     return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
-  if (s.rounding.direction == direction::stochastic)
-    return overflows(by.scale / by.factor * t.table.max_abs, s, step);
+  if (s.rounding.direction == direction::stochastic) return overflows(by.scale / by.factor * t.table.max_abs, s, step);
   return {overflow_is_infinite(s.rounding, false) &&
               reaches(thresholds_of(s.format, s.rounding, false).overflow, by, t.table.max_abs),
           true};
@@ -76,8 +75,7 @@ void replayer::classify(const std::vector<tensor_info>& tensors) {
     const auto any_tensor = [&](auto&& test) { return std::any_of(tensors.begin(), tensors.end(), test); };
     const auto is_weight_grad = [](const tensor_info& t) { return t.kind == tensor_kind::weight_grad; };
     const bool weight_grads = any_tensor(is_weight_grad);
-    const bool low = any_tensor(
-        [&](const tensor_info& t) { return is_weight_grad(t) && t.role == tensor_role::low; });
+    const bool low = any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && t.role == tensor_role::low; });
     rule_ = scenario_.checked          ? check_rule::expression
             : scenario_.counted.tensor ? check_rule::counted
             : low                      ? check_rule::low_weight_grads
@@ -179,8 +177,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   // A norm that is NaN fails every "is finite" as an infinite one does.
   const bool norm_is_nan = norm_known && std::isnan(row.norm);
   scaler_verdict verdict = scenario_.scaler.update(
-      {.found_inf = row.found_inf,
-       .unscaled_norm = norm_is_nan ? std::numeric_limits<double>::infinity() : row.norm});
+      {.found_inf = row.found_inf, .unscaled_norm = norm_is_nan ? std::numeric_limits<double>::infinity() : row.norm});
   row.skipped = verdict.skipped;
   row.error = std::move(verdict.error);
   row.scale_next = scenario_.scaler.scale();

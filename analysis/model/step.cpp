@@ -27,8 +27,8 @@ constexpr std::array roles{
     named<tensor_role>{tensor_role::float32, "float32"},
 };
 constexpr std::array dtypes{
-    named<dtype>{dtype::unknown, "unknown"}, named<dtype>{dtype::float64, "float64"},
-    named<dtype>{dtype::float32, "float32"}, named<dtype>{dtype::float16, "float16"},
+    named<dtype>{dtype::unknown, "unknown"},   named<dtype>{dtype::float64, "float64"},
+    named<dtype>{dtype::float32, "float32"},   named<dtype>{dtype::float16, "float16"},
     named<dtype>{dtype::bfloat16, "bfloat16"},
 };
 

@@ -20,15 +20,13 @@ bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alte
 
 std::string text_of(const table_value& value) {
   return std::visit(
-      overloaded{
-          [](std::monostate) { return std::string{"-"}; },
-          [](bool b) { return std::string{b ? "yes" : "no"}; },
-          [](std::int64_t n) { return std::to_string(n); },
-          [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
-          [](const std::string& s) { return s; },
-          [](const count_range& c) {
-            return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
-          }},
+      overloaded{[](std::monostate) { return std::string{"-"}; }, [](bool b) { return std::string{b ? "yes" : "no"}; },
+                 [](std::int64_t n) { return std::to_string(n); },
+                 [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
+                 [](const std::string& s) { return s; },
+                 [](const count_range& c) {
+                   return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
+                 }},
       value);
 }
 
@@ -51,8 +49,7 @@ std::string csv_of(const table_value& value) {
 
 nlohmann::ordered_json json_of(const table_value& value) {
   using json = nlohmann::ordered_json;
-  return std::visit(overloaded{[](std::monostate) { return json{}; },
-                               [](bool b) { return json(b); },
+  return std::visit(overloaded{[](std::monostate) { return json{}; }, [](bool b) { return json(b); },
                                [](std::int64_t n) { return json(n); },
                                [](double x) { return std::isfinite(x) ? json(x) : json{}; },
                                [](const std::string& s) { return json(s); },

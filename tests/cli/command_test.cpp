@@ -47,14 +47,31 @@ TEST_CASE("the examples of --help work as typed") {
 
 TEST_CASE("wrong usage is one line and exit code 2") {
   for (const std::string arguments :
-       {"", "bogus", "--bogus", "inspect", "inspect 1", "inspect 1 --format", "inspect one --format fp16",
-        "inspect 0x10000 --format fp16", "inspect 0xZ --format fp16", "inspect 1 --format flaot16",
-        "inspect 1 --format fp16 --rounding up", "inspect 1 --format fp16 --rounding sr:bits=33",
-        "inspect 1 --format fp16 --ftz sometimes", "formats nosuch", "scalers nosuch", "replay", "outcomes",
-        "outcomes nosuch.npy --format fp16", "outcomes examples/digits.ulp --format fp16 --scale 0",
-        "outcomes examples/digits.ulp --format fp16 --scale many", "outcomes examples/digits.ulp --format fp16 --by day",
-        "outcomes examples/digits.ulp --format fp16 --tensor '('", "outcomes examples/digits.ulp --format fp16 --steps x",
-        "outcomes examples/digits.ulp --format fp16 --steps 5000:", "outcomes examples/digits.ulp --format fp16 --kind k",
+       {"",
+        "bogus",
+        "--bogus",
+        "inspect",
+        "inspect 1",
+        "inspect 1 --format",
+        "inspect one --format fp16",
+        "inspect 0x10000 --format fp16",
+        "inspect 0xZ --format fp16",
+        "inspect 1 --format flaot16",
+        "inspect 1 --format fp16 --rounding up",
+        "inspect 1 --format fp16 --rounding sr:bits=33",
+        "inspect 1 --format fp16 --ftz sometimes",
+        "formats nosuch",
+        "scalers nosuch",
+        "replay",
+        "outcomes",
+        "outcomes nosuch.npy --format fp16",
+        "outcomes examples/digits.ulp --format fp16 --scale 0",
+        "outcomes examples/digits.ulp --format fp16 --scale many",
+        "outcomes examples/digits.ulp --format fp16 --by day",
+        "outcomes examples/digits.ulp --format fp16 --tensor '('",
+        "outcomes examples/digits.ulp --format fp16 --steps x",
+        "outcomes examples/digits.ulp --format fp16 --steps 5000:",
+        "outcomes examples/digits.ulp --format fp16 --kind k",
         "outcomes examples/digits.ulp --format fp16 --tensor nosuch",
         "outcomes examples/digits.ulp tests/data/digits.step00100.safetensors --format fp16",
         "replay examples/digits.ulp --scaler nosuch --format fp16",
@@ -65,13 +82,17 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "replay examples/digits.ulp --scaler pytorch --format fp16 --set init_scale=-5",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --start scale=0",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --json --csv -",
-        "outcomes examples/digits.ulp --format fp16 --every 0", "info examples/digits.ulp --digest --steps 3",
+        "outcomes examples/digits.ulp --format fp16 --every 0",
+        "info examples/digits.ulp --digest --steps 3",
         "outcomes examples/digits.ulp --format fp16 --factor scale",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --clip-norm -1",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --check nosuch",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --clip-norm 1 --clip-value 1",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --csv /nonexistent/t.csv",
-        "info README.md", "info /", "info examples", "record tests/data/digits.step00100.safetensors"}) {
+        "info README.md",
+        "info /",
+        "info examples",
+        "record tests/data/digits.step00100.safetensors"}) {
     CAPTURE(arguments);
     const auto run = run_ulp(arguments);
     CAPTURE(run.err);
@@ -89,9 +110,9 @@ TEST_CASE("unknown names list the near ones") {
 }
 
 TEST_CASE("with --json and --csv - nothing else is on stdout") {
-  for (const std::string arguments :
-       {"formats", "scalers", "scalers pytorch", "info examples/digits.ulp",
-        "outcomes examples/digits.ulp --format fp16 --by kind", "replay examples/digits.ulp --scaler torch --format fp16"}) {
+  for (const std::string arguments : {"formats", "scalers", "scalers pytorch", "info examples/digits.ulp",
+                                      "outcomes examples/digits.ulp --format fp16 --by kind",
+                                      "replay examples/digits.ulp --scaler torch --format fp16"}) {
     CAPTURE(arguments);
     const auto json = run_ulp(arguments + " --json");
     CHECK(json.exit_code == 0);

@@ -61,7 +61,9 @@ TEST_CASE("ranges are pairs, and sums over groups are consistent") {
   CHECK(by_kind.at(0).at("step").is_null());
   const json by_tensor = rows("examples/digits.ulp --format fp16 --kind weight_grad");
   std::int64_t low = 0;
-  for (const json& row : by_tensor) low += row.at("underflow").is_array() ? row.at("underflow").at(0).get<std::int64_t>() : row.at("underflow").get<std::int64_t>();
+  for (const json& row : by_tensor)
+    low += row.at("underflow").is_array() ? row.at("underflow").at(0).get<std::int64_t>()
+                                          : row.at("underflow").get<std::int64_t>();
   CHECK(low == by_kind.at(0).at("underflow").at(0));
 }
 

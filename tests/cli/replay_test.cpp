@@ -26,7 +26,8 @@ TEST_CASE("trajectories of the three scalers are the golden ones") {
        {run{"pytorch", "pytorch_gradscaler/loop_walk__default"}, run{"tf_keras", "tf_keras_dynamic/loop_walk__default"},
         run{"cerebras --set fp16_type=cbfloat16", "cerebras_dls/loop_walk__cbfloat16_default"}}) {
     CAPTURE(arguments);
-    const auto result = run_ulp("replay tests/data/golden/inputs/loop_walk.csv --format float16 --csv - --scaler " + arguments);
+    const auto result =
+        run_ulp("replay tests/data/golden/inputs/loop_walk.csv --format float16 --csv - --scaler " + arguments);
     REQUIRE(result.exit_code == 0);
     const auto rows = csv_rows(result.out);
     REQUIRE(rows.size() == 10001);
@@ -40,8 +41,9 @@ TEST_CASE("trajectories of the three scalers are the golden ones") {
 }
 
 TEST_CASE("a log on standard input, and a state to start from") {
-  const auto run = run_ulp("replay - --scaler pytorch --start scale=4 --start _growth_tracker=1999 --format fp16 --csv -",
-                           "step,found_inf\n5,0\n6,1\n");
+  const auto run =
+      run_ulp("replay - --scaler pytorch --start scale=4 --start _growth_tracker=1999 --format fp16 --csv -",
+              "step,found_inf\n5,0\n6,1\n");
   REQUIRE(run.exit_code == 0);
   const auto rows = csv_rows(run.out);
   CHECK(rows.at(1) == std::vector<std::string>(rows.at(1)));
@@ -67,7 +69,8 @@ TEST_CASE("estimates are marked") {
 }
 
 TEST_CASE("a person is told the open loop, what was checked, and how often clipping applied") {
-  const auto run = run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
+  const auto run =
+      run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
   CHECK(run.exit_code == 0);
   CHECK(run.out.find("(taken to have applied every step)") != std::string::npos);
   CHECK(run.out.find("open loop    from step 480 on") != std::string::npos);

@@ -260,8 +260,7 @@ TEST_CASE("codes, midpoints and their neighbours round as by definition, stochas
       compare_codes_and_midpoints(s, to, stochastic_modes(d, {1, 3, 8, 13, 32}), stride);
     CHECK(s.failures() == "");
   };
-  for (const format& f : {float8_e4m3fn, float8_e5m2})
-    run(f, 1, {a, b, c});
+  for (const format& f : {float8_e4m3fn, float8_e5m2}) run(f, 1, {a, b, c});
   for (const format& f : {float16, bfloat16, cbfloat16}) run(f, 1, {a});
   run(tf32, 7, {a});
 }

@@ -98,10 +98,32 @@ TEST_CASE("stochastic rounding takes options") {
 }
 
 TEST_CASE("what is no rounding is rejected") {
-  for (const char* const text :
-       {"", "nearest", "RNE", "rne ", " rne", "up", "nearest_even", "rne:", "rne:A", "rz:bits=8", "sr:", "sr:D",
-        "sr:AB", "sr:A,", "sr:,A", "sr:A bits=8", "sr:bits", "sr:bits=", "sr:bits=0", "sr:bits=33", "sr:bits=-1",
-        "sr:bits=+8", "sr:bits=8x", "sr:bits=99999999999", "sr:bits=8;A", "stochastic,bits=8"}) {
+  for (const char* const text : {"",
+                                 "nearest",
+                                 "RNE",
+                                 "rne ",
+                                 " rne",
+                                 "up",
+                                 "nearest_even",
+                                 "rne:",
+                                 "rne:A",
+                                 "rz:bits=8",
+                                 "sr:",
+                                 "sr:D",
+                                 "sr:AB",
+                                 "sr:A,",
+                                 "sr:,A",
+                                 "sr:A bits=8",
+                                 "sr:bits",
+                                 "sr:bits=",
+                                 "sr:bits=0",
+                                 "sr:bits=33",
+                                 "sr:bits=-1",
+                                 "sr:bits=+8",
+                                 "sr:bits=8x",
+                                 "sr:bits=99999999999",
+                                 "sr:bits=8;A",
+                                 "stochastic,bits=8"}) {
     INFO(text);
     CHECK_FALSE(parse_rounding(text).has_value());
   }

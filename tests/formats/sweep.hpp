@@ -19,9 +19,8 @@ struct named_format {
 };
 
 inline constexpr std::array small_formats{
-    named_format{"float16", float16},   named_format{"bfloat16", bfloat16},
-    named_format{"cbfloat16", cbfloat16}, named_format{"float8_e4m3fn", float8_e4m3fn},
-    named_format{"float8_e5m2", float8_e5m2}};
+    named_format{"float16", float16}, named_format{"bfloat16", bfloat16}, named_format{"cbfloat16", cbfloat16},
+    named_format{"float8_e4m3fn", float8_e4m3fn}, named_format{"float8_e5m2", float8_e5m2}};
 
 inline constexpr std::array deterministic{direction::nearest_even,    direction::nearest_away,
                                           direction::toward_zero,     direction::toward_positive,

@@ -137,8 +137,8 @@ TEST_CASE("histogram CSV: a mistake in the last row shows before the first step 
 
 TEST_CASE("histogram CSV: tensors of later steps are known from the first on") {
   const playground place;
-  const std::string path =
-      place.write("a.csv", header + "0,t,agrad,1,0,0,0,1,1,1,0,1\n1,t,agrad,2,1,0,0,1,1,1,0,1\n1,u,wgrad,1,0,0,0,1,1,1,0,1\n");
+  const std::string path = place.write(
+      "a.csv", header + "0,t,agrad,1,0,0,0,1,1,1,0,1\n1,t,agrad,2,1,0,0,1,1,1,0,1\n1,u,wgrad,1,0,0,0,1,1,1,0,1\n");
   const auto from = open_source({path});
   CHECK(from->tensors().size() == 2);
   CHECK(from->tensors()[0].numel == 0);  // it varies

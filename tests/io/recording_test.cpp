@@ -4,11 +4,11 @@
 #include <sqlite3.h>
 #include <ulp/io/recording.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmath>
 #include <csignal>
 #include <limits>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "support/files.hpp"
 

@@ -42,7 +42,8 @@ std::vector<float> awkward_floats() {
   for (const int e : {-149, -148, -140, -127, -126, -125, -24, -1, 0, 1, 15, 127}) {
     for (int c = 0; c <= 13; ++c) {
       const double edge = 2 - std::ldexp(1.0, -c);
-      for (const double f : {edge, edge - 0x1p-23, edge + 0x1p-23, 1.8125, 1.8125 - 0x1p-23, 1.8125 + 0x1p-23, 1.999999}) {
+      for (const double f :
+           {edge, edge - 0x1p-23, edge + 0x1p-23, 1.8125, 1.8125 - 0x1p-23, 1.8125 + 0x1p-23, 1.999999}) {
         const double x = std::ldexp(f, e);
         if (f >= 2 || x > static_cast<double>(std::numeric_limits<float>::max())) continue;
         for (const float y : {static_cast<float>(x), -static_cast<float>(x)})

@@ -105,8 +105,7 @@ TEST_CASE("parameters that do not exist or cannot be are refused by name") {
   };
   CHECK(message("pytorch", {{"grow", 1.0}}) ==
         "no parameter 'grow'; it has init_scale, growth_factor, backoff_factor, growth_interval");
-  CHECK(message("pytorch", {{"growth_interval", 1.5}}) ==
-        "parameter 'growth_interval' takes an integer, not '1.5'");
+  CHECK(message("pytorch", {{"growth_interval", 1.5}}) == "parameter 'growth_interval' takes an integer, not '1.5'");
   CHECK(message("pytorch", {{"growth_factor", 1.0}}) == "growth_factor must be above 1");
   CHECK(message("pytorch", {{"init_scale", std::string{"big"}}}) == "parameter 'init_scale' takes a number, not 'big'");
   CHECK(message("cerebras", {{"min_loss_scale", 2e-14}}).find("2^-14") != std::string::npos);

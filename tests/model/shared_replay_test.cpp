@@ -61,8 +61,9 @@ TEST_CASE("norms are those that training logged, and clipping triggers as often"
     std::size_t clipped;
     bool scaled;
   };
-  for (const auto& [run, clipped, is_scaled] : {expectation{"cnn_digits", 58, false}, expectation{"chartf_good", 1488, false},
-                                                expectation{"lstm", 786, false}, expectation{"chartf_fp16hot", 25, true}}) {
+  for (const auto& [run, clipped, is_scaled] :
+       {expectation{"cnn_digits", 58, false}, expectation{"chartf_good", 1488, false}, expectation{"lstm", 786, false},
+        expectation{"chartf_fp16hot", 25, true}}) {
     CAPTURE(run);
     const auto dir = shared / "data" / run;
     source_options how;

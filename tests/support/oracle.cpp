@@ -59,8 +59,7 @@ neighbours on_grid(const magnitude& x, int step_exponent) {
 bool stochastic_up(const neighbours& n, const rounding& mode, std::uint32_t random) {
   const int bits = mode.random_bits;
   switch (mode.definition) {
-    case stochastic_definition::a:
-      return cpp_int{(n.remainder << bits) / n.divisor} + random >= power_of_two(bits);
+    case stochastic_definition::a: return cpp_int{(n.remainder << bits) / n.divisor} + random >= power_of_two(bits);
     case stochastic_definition::b:
       return cpp_int{(n.remainder << (bits + 1)) / n.divisor} + 2 * cpp_int{random} + 1 >= power_of_two(bits + 1);
     case stochastic_definition::c: {

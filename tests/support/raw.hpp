@@ -73,9 +73,7 @@ inline void count_value(outcome_counts& counts, double x, const format& to, cons
       one(counts.overflow);
       if (magnitude > to.max_finite_code()) one(counts.infinite);
     } else {
-      one(magnitude == 0                      ? counts.underflow
-          : magnitude < to.min_normal_code() ? counts.subnormal
-                                             : counts.normal);
+      one(magnitude == 0 ? counts.underflow : magnitude < to.min_normal_code() ? counts.subnormal : counts.normal);
     }
   }
 }

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
@@ -25,8 +24,8 @@ class dump_source final : public source {
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
         if (reader->tensors().empty()) refuse_empty(file, *reader);
         if (!reader->ignored().empty())
-          notes_.push_back(file.path + ": not read, neither float64, float32, float16 nor bfloat16: " +
-                           joined(reader->ignored()));
+          notes_.push_back(file.path +
+                           ": not read, neither float64, float32, float16 nor bfloat16: " + joined(reader->ignored()));
       }
     }
   }

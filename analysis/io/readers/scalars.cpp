@@ -1,7 +1,5 @@
 #include "scalars.hpp"
 
-#include <algorithm>
-
 #include <ulp/io/error.hpp>
 
 #include "reader.hpp"

@@ -1,5 +1,4 @@
 // One line per step: `step`, and `found_inf` or `maxabs`. Further columns are ignored; --scalars reads them.
-#include <cmath>
 
 #include <ulp/io/error.hpp>
 

@@ -3,7 +3,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <functional>
 #include <optional>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
@@ -51,8 +51,7 @@ const scaler_entry* find_scaler(std::string_view name) {
   return nullptr;
 }
 
-scaler make_scaler(const scaler_entry& entry,
-                   const std::vector<std::pair<std::string, parameter_value>>& parameters) {
+scaler make_scaler(const scaler_entry& entry, const std::vector<std::pair<std::string, parameter_value>>& parameters) {
   for (const auto& row : rows())
     if (row.entry.name == entry.name) return {entry, row.make(parameters)};
   throw parameter_error("no scaler '" + std::string{entry.name} + "'");

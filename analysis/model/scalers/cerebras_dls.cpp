@@ -5,7 +5,6 @@
 // growth, overflowed ones that were tolerated too; the finite test is on the sum of squares of the unscaled gradients.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include "policy.hpp"
@@ -23,7 +22,8 @@ struct cerebras_dls {
 
   template <typename Visitor>
   void fields(Visitor&& v) {
-    v("fp16_type", fp16_type, "float16, bfloat16 or cbfloat16: chooses the defaults of init_scale and max_loss_scale only");
+    v("fp16_type", fp16_type,
+      "float16, bfloat16 or cbfloat16: chooses the defaults of init_scale and max_loss_scale only");
     v("init_scale", init_scale, "scale of the first step; none: 2^31 for cbfloat16, else 2^15");
     v("steps_per_increase", steps_per_increase, "steps after which the scale doubles; none: 2000");
     v("min_loss_scale", min_loss_scale, "floor of the scale; none: 2^-14, the least that is allowed");
@@ -61,15 +61,15 @@ struct cerebras_dls {
     return {};
   }
   [[nodiscard]] state start() const {
-    return {.loss_scale = static_cast<float>(std::min(or_default(max_loss_scale, top()),
-                                                      or_default(init_scale, top())))};
+    return {.loss_scale =
+                static_cast<float>(std::min(or_default(max_loss_scale, top()), or_default(init_scale, top())))};
   }
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.loss_scale); }
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
     // norm < inf in float32: the sum of squares must not leave float32.
-    const bool sum_overflows = input.unscaled_norm * input.unscaled_norm >
-                               static_cast<double>(std::numeric_limits<float>::max());
+    const bool sum_overflows =
+        input.unscaled_norm * input.unscaled_norm > static_cast<double>(std::numeric_limits<float>::max());
     const bool finite = !input.found_inf && !sum_overflows;
     if (!finite) ++s.num_skipped_steps;
     ++s.steps_since_rescale;

@@ -35,8 +35,7 @@ inline constexpr format cbfloat16{.exponent_bits = 6, .fraction_bits = 9, .bias 
 inline constexpr format tf32{.exponent_bits = 8, .fraction_bits = 10, .bias = 127};
 
 // OCP 8-bit Floating Point Specification (OFP8) 1.0, 5.1: no infinity, one NaN code of each sign, largest value 448.
-inline constexpr format float8_e4m3fn{
-    .exponent_bits = 4, .fraction_bits = 3, .bias = 7, .top = specials::nan_all_ones};
+inline constexpr format float8_e4m3fn{.exponent_bits = 4, .fraction_bits = 3, .bias = 7, .top = specials::nan_all_ones};
 
 // OFP8 1.0, 5.2: IEEE-style.
 inline constexpr format float8_e5m2{.exponent_bits = 5, .fraction_bits = 2, .bias = 15};

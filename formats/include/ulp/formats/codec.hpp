@@ -128,8 +128,7 @@ constexpr cut_magnitude cut_at(const unpacked& x, int quantum) noexcept {
   cut.lost.half = gap == 0 && (below >> 63) != 0;
   cut.lost.rest = (gap == 0 ? (below << 1) != 0 : true) || x.sticky;
   cut.lost.leading = gap < 33 ? below >> (31 + gap) : 0;
-  cut.lost.beyond_leading =
-      x.sticky || (gap < 33 ? (below & ((std::uint64_t{1} << (31 + gap)) - 1)) != 0 : below != 0);
+  cut.lost.beyond_leading = x.sticky || (gap < 33 ? (below & ((std::uint64_t{1} << (31 + gap)) - 1)) != 0 : below != 0);
   return cut;
 }
 
@@ -166,9 +165,10 @@ constexpr encoded encode(const format& to, const unpacked& x, const rounding& mo
     const std::uint64_t biased = static_cast<std::uint64_t>(exponent + to.bias);
     if (exponent <= to.emax() && ((biased << to.fraction_bits) | fraction) <= to.max_finite_code())
       return {sign | (biased << to.fraction_bits) | fraction, unbounded.lost.any() ? status::inexact : status::none};
-    const bool delivers_finite = mode.overflow == overflow_delivery::saturate ||
-                                 mode.direction == direction::toward_zero || mode.direction == direction::to_odd ||
-                                 mode.direction == (x.negative ? direction::toward_positive : direction::toward_negative);
+    const bool delivers_finite =
+        mode.overflow == overflow_delivery::saturate || mode.direction == direction::toward_zero ||
+        mode.direction == direction::to_odd ||
+        mode.direction == (x.negative ? direction::toward_positive : direction::toward_negative);
     const std::uint64_t top = to.has_infinity() ? to.infinity_code() : to.nan_code();
     return {sign | (delivers_finite ? to.max_finite_code() : top), status::overflow | status::inexact};
   }
@@ -176,8 +176,7 @@ constexpr encoded encode(const format& to, const unpacked& x, const rounding& mo
   // 3. Below 2^emin the grid is that of the subnormals; a carry into the smallest normal number falls out of the code.
   const bool tiny_after = exponent < to.emin();
   const detail::cut_magnitude cut = detail::cut_at(x, to.min_subnormal_exponent());
-  const std::uint64_t code =
-      cut.kept + (rounds_up(cut.lost, (cut.kept & 1) != 0, x.negative, mode, random) ? 1 : 0);
+  const std::uint64_t code = cut.kept + (rounds_up(cut.lost, (cut.kept & 1) != 0, x.negative, mode, random) ? 1 : 0);
   const bool flushed = mode.flush == flush::before_rounding || (mode.flush == flush::after_rounding && tiny_after) ||
                        (mode.flush == flush::result && code < to.min_normal_code());
   if (flushed) return {sign, status::underflow | status::inexact};

@@ -70,9 +70,7 @@ struct format {
     return top == specials::ieee ? infinity_code() | quiet_bit() : magnitude_mask();
   }
   // The fraction bit that tells quiet from signaling NaNs (specials::ieee).
-  [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept {
-    return std::uint64_t{1} << (fraction_bits - 1);
-  }
+  [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept { return std::uint64_t{1} << (fraction_bits - 1); }
 };
 
 }  // namespace ulp

@@ -64,9 +64,9 @@ struct rounding {
 
 // The part of a magnitude below the last kept bit, in units of that bit.
 struct discarded {
-  bool half = false;           // the first discarded bit
-  bool rest = false;           // any bit after it
-  std::uint64_t leading = 0;   // the first 33 discarded bits: floor(v 2^33)
+  bool half = false;            // the first discarded bit
+  bool rest = false;            // any bit after it
+  std::uint64_t leading = 0;    // the first 33 discarded bits: floor(v 2^33)
   bool beyond_leading = false;  // any bit after those 33
 
   [[nodiscard]] constexpr bool any() const noexcept { return half || rest; }

@@ -44,8 +44,8 @@ inline constexpr std::uint8_t whole_octave = 31;
 
 struct cell {
   cell_sign sign = cell_sign::positive;
-  std::uint8_t slot = 0;       // 0..25, or whole_octave
-  std::int16_t exponent = 0;   // k, -1074..1023
+  std::uint8_t slot = 0;      // 0..25, or whole_octave
+  std::int16_t exponent = 0;  // k, -1074..1023
   std::uint64_t count = 0;
 
   // By sign, exponent, slot: the order of cell_table::cells.
@@ -93,8 +93,8 @@ struct cell_table {
   bool has_sums = false;
   std::vector<octave_sums> sums;           // one for each (sign, exponent) present in cells, in their order
   std::uint64_t cut_significands = 0;      // values whose significand was cut for the sums
-  double reported_abs_sum = not_known;       // sum |x| as the source printed it, where there are no exact sums
-  double reported_square_sum = not_known;    // sum x^2 likewise
+  double reported_abs_sum = not_known;     // sum |x| as the source printed it, where there are no exact sums
+  double reported_square_sum = not_known;  // sum x^2 likewise
 
   [[nodiscard]] std::uint64_t infinities() const noexcept {
     return positive_infinities + negative_infinities + unsigned_infinities;

@@ -19,11 +19,11 @@ namespace ulp {
 // How the checked tensors were chosen; decided at the first step that has tensors.
 enum class check_rule : std::uint8_t {
   undecided,
-  expression,         // scenario::checked
-  counted,            // what the scenario's tensor expression selects
-  low_weight_grads,   // weight gradients of role low
-  all_weight_grads,   // roles are not known: all weight gradients
-  everything,         // no weight gradients: all tensors
+  expression,        // scenario::checked
+  counted,           // what the scenario's tensor expression selects
+  low_weight_grads,  // weight gradients of role low
+  all_weight_grads,  // roles are not known: all weight gradients
+  everything,        // no weight gradients: all tensors
 };
 
 class replayer {

@@ -36,14 +36,14 @@ struct scaler_parameter {
 
 // What a policy sees of one step.
 struct scaler_input {
-  bool found_inf = false;        // an element of the scaled gradients is infinite or NaN
+  bool found_inf = false;            // an element of the scaled gradients is infinite or NaN
   double unscaled_norm = not_known;  // L2 norm of the unscaled gradients, where known
 };
 
 // What it does about it.
 struct scaler_verdict {
-  bool skipped = false;    // the optimizer step is not taken
-  std::string error;       // the framework raised this; the run ends here
+  bool skipped = false;  // the optimizer step is not taken
+  std::string error;     // the framework raised this; the run ends here
 };
 
 // One policy in the catalogue.

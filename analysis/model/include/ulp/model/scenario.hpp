@@ -41,8 +41,8 @@ struct selection {
 struct scenario {
   explicit scenario(ulp::scaler with) : scaler(std::move(with)) {}
 
-  ulp::scaler scaler;    // in its start state
-  ulp::format format;    // of the scaled gradients
+  ulp::scaler scaler;  // in its start state
+  ulp::format format;  // of the scaled gradients
   ulp::rounding rounding;
   std::uint64_t seed = 0;                    // of the draws under stochastic rounding
   std::optional<norm_clipping> clip_norm;    // on unscaled gradients, after the overflow check

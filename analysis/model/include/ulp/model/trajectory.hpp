@@ -18,15 +18,15 @@ struct trajectory_row {
   double scale_used = 0;
   double scale_next = 0;
   bool skipped = false;
-  bool has_counts = false;       // step logs have none
-  outcome_counts counts;         // over the counted tensors, at scale_used
-  double norm = not_known;       // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
-  bool norm_exact = true;        // from exact sums, or as the source reported it
+  bool has_counts = false;  // step logs have none
+  outcome_counts counts;    // over the counted tensors, at scale_used
+  double norm = not_known;  // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
+  bool norm_exact = true;   // from exact sums, or as the source reported it
   double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
   bool clipped = false;
-  bool as_recorded = false;      // a factor was not known: the scale multiplied the values as recorded
+  bool as_recorded = false;              // a factor was not known: the scale multiplied the values as recorded
   std::optional<bool> recorded_applied;  // what the recorded run did, where known
-  std::string error;             // the scaler raised; the trajectory ends here
+  std::string error;                     // the scaler raised; the trajectory ends here
 };
 
 struct trajectory_summary {
@@ -35,7 +35,7 @@ struct trajectory_summary {
   std::uint64_t clipped = 0;
   std::uint64_t uncertain = 0;  // steps whose found_inf is not certain
   double first_scale = not_known;
-  double last_scale = not_known;  // the scale after the last step
+  double last_scale = not_known;   // the scale after the last step
   double least_scale = not_known;  // used in any step
   double greatest_scale = not_known;
   outcome_counts counts;

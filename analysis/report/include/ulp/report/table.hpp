@@ -15,8 +15,8 @@ namespace ulp {
 using table_value = std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range>;
 
 struct table_column {
-  std::string key;    // in CSV and JSON; a column without key is left out there
-  std::string title;  // for people; a column without title is left out of the text
+  std::string key;      // in CSV and JSON; a column without key is left out there
+  std::string title;    // for people; a column without title is left out of the text
   bool number = false;  // text in this column is aligned to the right, as numbers are
 };
 
