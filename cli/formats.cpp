@@ -33,11 +33,11 @@ table overview(const std::vector<std::pair<std::string, format>>& formats) {
   t.columns = {{"format", "format"},
                {"bits", "bits"},
                {"layout", "layout"},
-               {"bias", "bias", true},
-               {"max", "largest", true},
-               {"min_normal", "least normal", true},
-               {"min_subnormal", "least subnormal", true},
-               {"epsilon", "epsilon", true},
+               {"bias", "bias", false, true},
+               {"max", "largest", false, true},
+               {"min_normal", "least normal", false, true},
+               {"min_subnormal", "least subnormal", false, true},
+               {"epsilon", "epsilon", false, true},
                {"infinity", "infinity"},
                {"source", "source"}};
   for (const auto& [name, f] : formats) {
@@ -78,6 +78,8 @@ void print_card(const std::string& name, const format& f) {
                                : fmt::format("0x{:0{}X} and 0x{:0{}X} only", f.nan_code(), digits,
                                              f.nan_code() | f.sign_mask(), digits));
   line("underflows to 0", fmt::format("|x| <= 2^{} (nearest-even)", f.min_subnormal_exponent() - 1));
+  if (entry == nullptr && find_entry(name + "fn") != nullptr)
+    line("note", fmt::format("IEEE-style by its name, with infinities; OCP's format is {}fn", name));
   if (entry != nullptr) {
     line("source", std::string{entry->source});
     if (!entry->note.empty()) line("note", std::string{entry->note});

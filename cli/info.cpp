@@ -25,7 +25,8 @@ struct tensor_account {
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   dtype type = dtype::unknown;
-  std::uint64_t nonfinite = 0;
+  std::uint64_t infinite = 0;
+  std::uint64_t nan = 0;
   double max_abs = 0;
   double min_abs = not_known;
 };
@@ -40,6 +41,7 @@ struct account {
   bool has_scale = false;
   bool has_found_inf = false;
   std::uint64_t overflowed = 0;
+  std::int64_t first_overflow = 0;
 };
 
 account read(source& from, const selection& selected) {
@@ -54,7 +56,7 @@ account read(source& from, const selection& selected) {
     ++a.steps;
     a.has_scale = a.has_scale || !std::isnan(now.scalars.loss_scale);
     a.has_found_inf = a.has_found_inf || now.scalars.found_inf.has_value();
-    a.overflowed += now.scalars.found_inf.value_or(false) ? 1 : 0;
+    if (now.scalars.found_inf.value_or(false) && a.overflowed++ == 0) a.first_overflow = now.key.step;
     a.tensors.resize(from.tensors().size());
     for (const tensor_row& row : now.tensors) {
       if (!selected.takes(from.tensors()[row.tensor])) continue;
@@ -65,7 +67,8 @@ account read(source& from, const selection& selected) {
       t.numel += row.table.numel;
       t.zeros += row.table.zeros;
       t.type = row.type;
-      t.nonfinite += row.table.nonfinite();
+      t.infinite += row.table.infinities();
+      t.nan += row.table.nans;
       t.max_abs = std::fmax(t.max_abs, row.table.max_abs);
       if (row.table.min_abs > 0) t.min_abs = std::fmin(t.min_abs, row.table.min_abs);
     }
@@ -75,17 +78,9 @@ account read(source& from, const selection& selected) {
 
 table tensor_table(const source& from, const account& a) {
   table t;
-  t.columns = {{"tensor", "tensor"},
-               {"kind", "kind"},
-               {"role", "role"},
-               {"type", "type"},
-               {"shape", "shape"},
-               {"steps", "steps"},
-               {"numel", "elements"},
-               {"zeros", "zeros"},
-               {"nonfinite", "non-finite"},
-               {"max_abs", "largest"},
-               {"min_abs", "least nonzero"}};
+  t.columns = {{"tensor", "tensor"},     {"kind", "kind"},   {"role", "role"},       {"type", "type"},
+               {"shape", "shape"},       {"steps", "steps"}, {"numel", "elements"},  {"zeros", "zeros"},
+               {"infinite", "infinite"}, {"nan", "NaN"},     {"max_abs", "largest"}, {"min_abs", "least nonzero"}};
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
     const tensor_account& x = a.tensors[i];
     if (x.steps == 0) continue;
@@ -95,7 +90,7 @@ table tensor_table(const source& from, const account& a) {
     const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
     t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)},
                       std::string{to_string(x.type)}, shape, integer(x.steps), integer(x.numel), integer(x.zeros),
-                      integer(x.nonfinite), x.max_abs, x.min_abs});
+                      integer(x.infinite), integer(x.nan), x.max_abs, x.min_abs});
   }
   return t;
 }
@@ -130,7 +125,10 @@ int run(const options& o) {
                      ? "not known: scales multiply the values as recorded (see --factor)"
                      : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", a.has_scale ? "logged" : "not logged");
-  line("overflows", a.has_found_inf ? fmt::format("{} steps", grouped(a.overflowed)) : "not logged");
+  line("overflows", !a.has_found_inf ? "not logged"
+                    : a.overflowed == 0
+                        ? "none logged"
+                        : fmt::format("logged in {} steps, first in step {}", grouped(a.overflowed), a.first_overflow));
   fmt::print("\n");
   write_table(t, o.output);
   return done;

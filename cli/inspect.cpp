@@ -143,13 +143,17 @@ int run(const options& o) {
   }
 
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<9} {}\n", what, value); };
-  fmt::print("{} {} = {}\n\n", o.format_name, hex(f, result.code), shortest_decimal(f, result.code));
+  const std::string exact = exact_decimal(x);
+  const bool short_enough = exact.size() <= 16;
+  fmt::print("{} {} {} {}\n\n", o.format_name, hex(f, result.code), short_enough ? "=" : "~",
+             short_enough ? exact : fmt::format("{:.6g}", to_double(f, result.code)));
   print_fields(f, result.code);
   fmt::print("\n");
   line("class", class_of(x));
   if (x.kind == number_class::finite) {
-    line("exactly", exact_decimal(x));
+    line("exactly", exact);
     line("", scientific_binary(f, result.code));
+    line("shortest", fmt::format("{} (reads back as this number)", shortest_decimal(f, result.code)));
   }
   if (x.kind != number_class::nan) {
     line("below", neighbour(f, next_down(f, result.code), result.code));

@@ -81,8 +81,9 @@ rounding rounding_options::value() const {
   const auto parsed = parse_rounding(direction);
   if (!parsed)
     throw usage_error(
-        fmt::format("--rounding: unknown '{}': one of nearest-even, nearest-away, toward-zero, "
-                    "toward-positive, toward-negative, to-odd, stochastic[:A|B|C][,bits=1..32]",
+        fmt::format("--rounding: cannot be '{}': one of nearest-even, nearest-away, toward-zero, "
+                    "toward-positive, toward-negative, to-odd (rne rna rz ru rd ro), "
+                    "stochastic[:A|B|C][,bits=1..32] (sr)",
                     direction));
   rounding mode = *parsed;
   mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
@@ -139,6 +140,7 @@ selection run_options::selected() const {
       if (colon + 1 < whole.size()) s.end_step = step_number(whole.substr(colon + 1), steps);
     }
   }
+  if (s.first_step >= s.end_step) throw usage_error(fmt::format("--steps: '{}' selects no step", steps));
   if (every < 1) throw usage_error(fmt::format("--every: {} is not a positive number of steps", every));
   s.every = every;
   return s;
@@ -151,7 +153,7 @@ source_options run_options::how_to_read() const {
   if (factor == "scale")
     options.factor_is_loss_scale = true;
   else if (!factor.empty())
-    options.factor = positive_number(factor, "--factor");
+    options.factor = positive_number(factor, "--factor (a number, or scale)");
   for (const std::string& text : kinds) {
     if (!is_rule(text)) continue;
     auto [expression, name] = rule_of(text, "--kind");

@@ -91,15 +91,15 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"format", many_formats ? "format" : ""},
                {"rounding", ""},
                {"scale", ""},
-               {"", many_scales ? "scale" : "", true},
+               {"", many_scales ? "scale" : "", false, true},
                {"scale_of", ""},
                {"numel", "elements"},
                {"zero", "zero"},
                {"nonfinite", "non-finite"},
-               {"underflow", "underflow"},
-               {"", "% of nonzero", true},
-               {"subnormal", "subnormal"},
-               {"overflow", "overflow"}};
+               {"underflow", "underflow", true},
+               {"", "% of nonzero", false, true},
+               {"subnormal", "subnormal", true},
+               {"overflow", "overflow", true}};
   const auto exactly = [](std::uint64_t n) { return count_range{n, n}; };
   for (const auto& [key, counts] : groups) {
     for (std::size_t q = 0; q < questions.size(); ++q) {

@@ -78,17 +78,17 @@ table trajectory_table() {
                {"scale_used", ""},
                {"scale_next", ""},
                {"skipped", "skipped"},
-               {"", "scale", true},
+               {"", "scale", false, true},
                {"", "found_inf"},
                {"found_inf_certain", ""},
                {"numel", ""},
                {"zero", ""},
                {"nonfinite", ""},
-               {"underflow", "underflow"},
-               {"subnormal", "subnormal"},
-               {"overflow", "overflow"},
+               {"underflow", "underflow", true},
+               {"subnormal", "subnormal", true},
+               {"overflow", "overflow", true},
                {"norm", ""},
-               {"", "norm", true},
+               {"", "norm", false, true},
                {"norm_exact", ""},
                {"clip_coefficient", ""},
                {"clipped", "clipped"}};
@@ -130,13 +130,19 @@ std::string share(const count_range& c, std::uint64_t of) {
                      percent(c.high));
 }
 
-// The few steps a person looks at: where the scale changed or a step was skipped.
-table changes_of(const table& all, const std::vector<bool>& changed) {
+// The few steps a person looks at: where the scale changed or a step was skipped; of a run of skipped steps the ends.
+table changes_of(const table& all, const std::vector<trajectory_row>& rows) {
   constexpr std::size_t most = 40;
+  const auto inside_run = [&](std::size_t i) {
+    return i > 0 && i + 1 < rows.size() && rows[i - 1].skipped && rows[i].skipped && rows[i + 1].skipped;
+  };
+  const auto changed = [&](std::size_t i) {
+    return rows[i].skipped || rows[i].scale_next != rows[i].scale_used || !rows[i].error.empty();
+  };
   table t;
   t.columns = all.columns;
-  for (std::size_t i = 0; i < all.rows.size() && t.rows.size() < most; ++i)
-    if (changed[i]) t.rows.push_back(all.rows[i]);
+  for (std::size_t i = 0; i < rows.size() && t.rows.size() < most; ++i)
+    if (changed(i) && !inside_run(i)) t.rows.push_back(all.rows[i]);
   return t;
 }
 
@@ -151,8 +157,14 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""));
   line("scale", fmt::format("{} at the start, {} after the last step; used from {} to {}", as_power(sum.first_scale),
                             as_power(sum.last_scale), as_power(sum.least_scale), as_power(sum.greatest_scale)));
+  if (sum.recorded_nan + sum.recorded_inf > 0)
+    line("recorded",
+         fmt::format("{} steps hold NaN and {} infinities already, the first at step {}: those skips are the "
+                     "recording's, not the scaler's or the format's",
+                     grouped(sum.recorded_nan), grouped(sum.recorded_inf), *sum.first_recorded_nonfinite));
   if (sum.has_counts) {
-    line("counted", fmt::format("{} elements of the selected tensors", grouped(sum.counts.numel)));
+    line("counted", fmt::format("{} tensors, checked or not: {} elements (see --tensor, --kind)", r.counted_tensors(),
+                                grouped(sum.counts.numel)));
     const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
     line("underflow", share(sum.counts.underflow, nonzero));
     line("overflow", share(sum.counts.overflow, nonzero));
@@ -168,7 +180,7 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
            ? fmt::format("from step {} on: there the replay and the recorded run{} part, and later "
                          "gradients would have been others",
                          *sum.first_divergence, sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
-           : fmt::format("the replay skips what the recorded run{} skipped: it holds throughout",
+           : fmt::format("no: the replay skips exactly what the recorded run{} skipped",
                          sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
 }
 
@@ -187,7 +199,7 @@ int run(const options& o) {
   replayer r(s);
   trajectory_summary sum;
   table all = trajectory_table();
-  std::vector<bool> changed;
+  std::vector<trajectory_row> rows;
   {
     progress shown("steps", from->step_count());
     step now;
@@ -197,13 +209,15 @@ int run(const options& o) {
       const trajectory_row row = r.advance(now, from->tensors());
       sum.add(row);
       add_row(all, row);
-      changed.push_back(row.skipped || row.scale_next != row.scale_used || !row.error.empty());
+      rows.push_back(row);
       if (!row.error.empty()) break;
     }
   }
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
   if (r.rule() != check_rule::undecided && r.checked_rows() == 0)
-    throw usage_error("no overflow can be seen: no recorded tensor is among those that are checked (see --check)");
+    throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there are '{}' and {} others)",
+                                  o.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.check + "'",
+                                  from->tensors().front().name, from->tensors().size() - 1));
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   write_table(all, o.output, false);
@@ -218,10 +232,11 @@ int run(const options& o) {
         "float32; say which with --check or --role REGEX=low");
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, sum);
-  const table shown = changes_of(all, changed);
+  const table shown = changes_of(all, rows);
   if (!shown.rows.empty()) {
-    fmt::print("\nSteps at which the scale changed or the step was skipped{}\n",
-               shown.rows.size() == 40 ? " (the first 40; all with --csv FILE)" : "");
+    fmt::print(
+        "\nSteps at which the scale changed or the step was skipped; of steps skipped in a row the first and last{}\n",
+        shown.rows.size() == 40 ? " (the first 40; all with --csv FILE)" : "");
     fmt::print("{}", to_text(shown));
   }
   return done;

@@ -33,16 +33,16 @@ std::optional<stochastic_definition> parse_definition(std::string_view text) {
 }  // namespace
 
 std::optional<rounding> parse_rounding(std::string_view text) {
-  const std::size_t colon = text.find(':');
-  const std::string_view head = text.substr(0, colon);
+  const std::size_t end_of_head = text.find_first_of(":,");
+  const std::string_view head = text.substr(0, end_of_head);
   const auto* const row = std::find_if(names.begin(), names.end(),
                                        [&](const direction_name& n) { return n.name == head || n.alias == head; });
   if (row == names.end()) return std::nullopt;
   rounding mode;
   mode.direction = row->direction;
-  if (colon == std::string_view::npos) return mode;
+  if (end_of_head == std::string_view::npos) return mode;
   if (mode.direction != direction::stochastic) return std::nullopt;
-  std::string_view options = text.substr(colon + 1);
+  std::string_view options = text.substr(end_of_head + 1);
   while (true) {
     const std::size_t comma = options.find(',');
     const std::string_view option = options.substr(0, comma);

@@ -24,7 +24,7 @@ class database {
     sqlite3* handle = nullptr;
     const int result = sqlite3_open_v2(literal.c_str(), &handle, flags, nullptr);
     handle_.reset(handle);
-    if (result != SQLITE_OK) fail("cannot open");
+    if (result != SQLITE_OK) fail("");
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, 5000);
   }
@@ -37,7 +37,11 @@ class database {
   }
 
   [[noreturn]] void fail(const std::string& place) const {
-    throw input_error(path_, place, handle_ ? sqlite3_errmsg(get()) : "out of memory");
+    std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
+    const int code = handle_ ? sqlite3_errcode(get()) : SQLITE_NOMEM;
+    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) reason += ": the file is damaged or was cut short";
+    if (code == SQLITE_CANTOPEN) reason += ": is its folder there, and may it be written?";
+    throw input_error(path_, place, reason);
   }
 
  private:

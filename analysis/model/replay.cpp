@@ -58,7 +58,9 @@ bool overflow_depends_on_sign(const rounding& mode) {
 // The same for a tensor, exactly.
 overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_counts& counts, const scenario& s,
                           std::int64_t step) {
-  if (t.table.nonfinite() > 0 || (!std::isfinite(by.scale) && t.table.numel > 0)) return {true, true};
+  if (t.table.nans > 0 || (!std::isfinite(by.scale) && t.table.numel > 0)) return {true, true};
+  // What was infinite when scaled by the factor need not be so at a smaller scale.
+  if (t.table.infinities() > 0) return {true, by.scale >= by.factor};
   if (by.scale == 0 || !(t.table.max_abs > 0)) return {false, true};
   if (overflow_depends_on_sign(s.rounding))
     return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
@@ -104,6 +106,7 @@ void replayer::classify(const std::vector<tensor_info>& tensors) {
                                        (rule_ == check_rule::all_weight_grads && t.role == tensor_role::low)));
     m.in_norm = m.counted && (weight_grad || !norm_of_weight_grads_);
     checked_count_ += m.checked ? 1 : 0;
+    counted_count_ += m.counted ? 1 : 0;
     members_.push_back(m);
   }
 }
@@ -142,6 +145,8 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
     if (m.checked) {
       ++checked_rows_;
+      row.recorded_nan = row.recorded_nan || t.table.nans > 0;
+      row.recorded_inf = row.recorded_inf || t.table.infinities() > 0;
       overflow |= overflows(t, by, counts, scenario_, now.key.step);
     }
     if (m.in_norm) {
@@ -191,6 +196,9 @@ void trajectory_summary::add(const trajectory_row& row) {
   ++steps;
   skipped += row.skipped ? 1 : 0;
   clipped += row.clipped ? 1 : 0;
+  recorded_nan += row.recorded_nan ? 1 : 0;
+  recorded_inf += row.recorded_inf && !row.recorded_nan ? 1 : 0;
+  if ((row.recorded_nan || row.recorded_inf) && !first_recorded_nonfinite) first_recorded_nonfinite = row.key.step;
   uncertain += row.found_inf_certain ? 0 : 1;
   last_scale = row.scale_next;
   least_scale = least(least_scale, row.scale_used);

@@ -63,8 +63,12 @@ nlohmann::ordered_json json_of(const table_value& value) {
 
 std::string to_text(const table& t) {
   std::vector<std::size_t> shown;
+  const auto holds_something = [&](std::size_t i) {
+    return t.rows.empty() ||
+           std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return text_of(row[i]) != "-"; });
+  };
   for (std::size_t i = 0; i < t.columns.size(); ++i)
-    if (!t.columns[i].title.empty()) shown.push_back(i);
+    if (!t.columns[i].title.empty() && holds_something(i)) shown.push_back(i);
   std::vector<std::vector<std::string>> cells;
   std::vector<std::size_t> widths;
   std::vector<bool> right;
@@ -105,10 +109,7 @@ std::string to_csv(const table& t) {
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
     const std::string& key = t.columns[i].key;
     if (key.empty()) continue;
-    ranges[i] = std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) {
-      const count_range* const c = std::get_if<count_range>(&row[i]);
-      return c != nullptr && !c->exact();
-    });
+    ranges[i] = t.columns[i].range;
     out += (written.empty() ? "" : ",") + (ranges[i] ? key + "_low," + key + "_high" : key);
     written.push_back(i);
   }

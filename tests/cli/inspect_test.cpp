@@ -11,7 +11,7 @@ TEST_CASE("a code is drawn by field with its exact value and neighbours") {
   const auto run = run_ulp("inspect 0x3C01 --format cbfloat16");
   CHECK(run.exit_code == 0);
   CHECK(run.out ==
-        "cbfloat16 0x3C01 = 0.501\n"
+        "cbfloat16 0x3C01 = 0.5009765625\n"
         "\n"
         "  sign  exponent          fraction\n"
         "  0     011110            000000001\n"
@@ -20,6 +20,7 @@ TEST_CASE("a code is drawn by field with its exact value and neighbours") {
         "  class     normal\n"
         "  exactly   0.5009765625\n"
         "            1.000000001b*2^-1\n"
+        "  shortest  0.501 (reads back as this number)\n"
         "  below     0x3C00     0.5\n"
         "  above     0x3C02     0.501953125\n"
         "  ulp       2^-10 = 0.000976562\n");

@@ -94,6 +94,7 @@ TEST_CASE("stochastic rounding takes options") {
   CHECK(parse_rounding("sr:B") == stochastic(stochastic_definition::b, 32));
   CHECK(parse_rounding("sr:c,bits=1") == stochastic(stochastic_definition::c, 1));
   CHECK(parse_rounding("sr:bits=32") == stochastic(stochastic_definition::a, 32));
+  CHECK(parse_rounding("stochastic,bits=8") == stochastic(stochastic_definition::a, 8));
   CHECK(parse_rounding("sr:bits=13,B") == stochastic(stochastic_definition::b, 13));
 }
 
@@ -123,7 +124,8 @@ TEST_CASE("what is no rounding is rejected") {
                                  "sr:bits=8x",
                                  "sr:bits=99999999999",
                                  "sr:bits=8;A",
-                                 "stochastic,bits=8"}) {
+                                 "sr,",
+                                 "rne,bits=8"}) {
     INFO(text);
     CHECK_FALSE(parse_rounding(text).has_value());
   }

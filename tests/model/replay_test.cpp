@@ -152,6 +152,34 @@ TEST_CASE("what was recorded as infinite or NaN is found at any scale") {
   CHECK(replayer(s).advance(step_of(0, {row_of(0, {std::nanf("")})}), two).found_inf);
 }
 
+TEST_CASE("what was infinite at a larger scale is uncertain, NaN is not") {
+  scenario s = float16_under("static", {{"loss_scale", 512.0}});
+  const trajectory_row smaller = replayer(s).advance(step_of(0, {row_of(0, {INFINITY}, 1024)}), two);
+  CHECK(smaller.found_inf);
+  CHECK_FALSE(smaller.found_inf_certain);
+  CHECK(smaller.recorded_inf);
+  CHECK(replayer(s).advance(step_of(0, {row_of(0, {INFINITY}, 512)}), two).found_inf_certain);
+  const trajectory_row nan = replayer(s).advance(step_of(0, {row_of(0, {std::nanf(""), INFINITY}, 1024)}), two);
+  CHECK(nan.found_inf_certain);
+  CHECK(nan.recorded_nan);
+  trajectory_summary sum;
+  sum.add(smaller);
+  sum.add(nan);
+  CHECK(sum.recorded_nan == 1);
+  CHECK(sum.recorded_inf == 1);
+  CHECK(sum.first_recorded_nonfinite == 0);
+}
+
+TEST_CASE("weight gradients that come late are told") {
+  replayer r(float16_under("static"));
+  const std::vector<tensor_info> first{two[1]};
+  const std::vector<tensor_info> both{two[1], two[0]};
+  (void)r.advance(step_of(0, {row_of(0, {1})}), first);
+  CHECK_FALSE(r.rule_is_late());
+  (void)r.advance(step_of(1, {row_of(1, {1})}), both);
+  CHECK(r.rule_is_late());
+}
+
 TEST_CASE("the norm is that of the unscaled weight gradients, and decides clipping") {
   scenario s = float16_under("static");
   s.clip_norm = norm_clipping{.max_norm = 2.5};

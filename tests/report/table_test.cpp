@@ -13,7 +13,7 @@ namespace {
 
 table example() {
   table t;
-  t.columns = {{"name", "name"}, {"n", "count"}, {"x", "value"}, {"", "shown"}, {"hidden", ""}};
+  t.columns = {{"name", "name"}, {"n", "count", true}, {"x", "value"}, {"", "shown"}, {"hidden", ""}};
   t.rows.push_back({std::string{"a,\"b\""}, count_range{1234567, 1234567}, 0.1, std::string{"s"}, true});
   t.rows.push_back({std::monostate{}, count_range{1, 20000}, std::nan(""), std::string{"t"}, std::int64_t{-5}});
   return t;

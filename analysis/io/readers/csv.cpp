@@ -61,6 +61,12 @@ std::optional<csv_reader::column> csv_reader::find(std::string_view name) const 
   return column{static_cast<std::size_t>(found - header_.begin()), std::string(name)};
 }
 
+std::optional<csv_reader::column> csv_reader::find_any(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names)
+    if (auto found = find(name)) return found;
+  return std::nullopt;
+}
+
 csv_reader::column csv_reader::require(std::string_view name) const {
   if (auto found = find(name)) return *std::move(found);
   throw input_error(path_, "line 1", "the column " + in_quotes(name) + " is missing");

@@ -3,6 +3,7 @@
 #define ULP_IO_READERS_CSV_HPP
 
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +28,8 @@ class csv_reader {
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
   // A column by its name; throws where two have it, `require` also where none has.
   [[nodiscard]] std::optional<column> find(std::string_view name) const;
+  // The first of several names that is there.
+  [[nodiscard]] std::optional<column> find_any(std::initializer_list<std::string_view> names) const;
   [[nodiscard]] column require(std::string_view name) const;
 
   // The next row that is not blank; false at the end.

@@ -19,6 +19,9 @@ class dump_source final : public source {
   dump_source(std::vector<dump_step> steps, std::string description, bool with_sums)
       : steps_(std::move(steps)), description_(std::move(description)), counter_(with_sums) {
     for (const dump_step& step : steps_) {
+      if (step.files.size() > 1)
+        notes_.push_back("step " + std::to_string(step.number) + " comes from " + std::to_string(step.files.size()) +
+                         " files, " + step.files.front().path + " and others: their tensors are taken together");
       for (const dump_file& file : step.files) {
         const auto reader = file.open(file.path);
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);

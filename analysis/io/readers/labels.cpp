@@ -84,7 +84,12 @@ class labelled_source final : public source {
                           "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale asks for");
     }
     if (std::isnan(factor)) return;
-    for (tensor_row& row : of.tensors) row.factor = factor;
+    for (tensor_row& row : of.tensors) {
+      if (!std::isnan(row.factor) && row.factor != factor)
+        throw input_error(inner_->description(), "step " + std::to_string(of.key.step),
+                          "its factor is known and is another one: leave out --factor");
+      row.factor = factor;
+    }
   }
 
   std::unique_ptr<source> inner_;

@@ -21,8 +21,8 @@ std::optional<bool> flag_in(const csv_reader& rows, const std::optional<csv_read
 scalar_columns::scalar_columns(const csv_reader& rows)
     : loss_(rows.find("loss")),
       grad_norm_(rows.find("grad_norm")),
-      learning_rate_(rows.find("lr")),
-      loss_scale_(rows.find("scale")),
+      learning_rate_(rows.find_any({"lr", "learning_rate"})),
+      loss_scale_(rows.find_any({"scale", "loss_scale"})),
       found_inf_(rows.find("found_inf")),
       applied_(rows.find("applied")) {}
 

@@ -13,7 +13,7 @@ class step_log final : public source {
       : rows_(std::move(rows)),
         step_(rows_.require("step")),
         found_inf_(rows_.find("found_inf")),
-        max_abs_(rows_.find("maxabs")),
+        max_abs_(rows_.find_any({"maxabs", "max_abs"})),
         pending_(rows_.next()) {
     if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
   }
@@ -52,7 +52,7 @@ class step_log final : public source {
 }  // namespace
 
 bool is_step_log(const csv_reader& rows) {
-  return rows.find("step") && (rows.find("found_inf") || rows.find("maxabs"));
+  return rows.find("step") && (rows.find("found_inf") || rows.find_any({"maxabs", "max_abs"}));
 }
 
 std::unique_ptr<source> open_step_log(csv_reader rows) { return std::make_unique<step_log>(std::move(rows)); }

@@ -99,8 +99,8 @@ struct discarded {
 }
 
 // Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
-// toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro), or stochastic (sr) with its options,
-// "stochastic:A,bits=8". Only direction, definition and random_bits are set. nullopt where the text names none.
+// toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro), or stochastic (sr) with its options after a colon
+// or comma, "stochastic:A,bits=8", "sr,bits=8". Only direction, definition and random_bits are set. nullopt where the text names none.
 [[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
 
 // The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".

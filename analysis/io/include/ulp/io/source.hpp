@@ -56,7 +56,7 @@ struct source_options {
   std::regex steps_from{R"((?:step|iter)[_=-]?(\d+))"};
   std::vector<std::pair<std::regex, tensor_kind>> kinds;
   std::vector<std::pair<std::regex, tensor_role>> roles;
-  double factor = not_known;          // of every tensor, whatever the input says
+  double factor = not_known;          // of every tensor; an input that knows another one is an error
   bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
   std::string scalars;                // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
   bool with_sums = true;

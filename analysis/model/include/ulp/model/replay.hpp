@@ -36,6 +36,7 @@ class replayer {
 
   [[nodiscard]] check_rule rule() const noexcept { return rule_; }
   [[nodiscard]] std::size_t checked_tensors() const noexcept { return checked_count_; }
+  [[nodiscard]] std::size_t counted_tensors() const noexcept { return counted_count_; }
   // Rows of checked tensors so far; 0 means that no overflow could be seen.
   [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
   // A tensor came after the first step and would have changed rule() or what the norm is taken of.
@@ -49,6 +50,7 @@ class replayer {
   check_rule rule_ = check_rule::undecided;
   bool norm_of_weight_grads_ = false;
   std::size_t checked_count_ = 0;
+  std::size_t counted_count_ = 0;
   std::uint64_t checked_rows_ = 0;
   bool rule_is_late_ = false;
   struct membership {

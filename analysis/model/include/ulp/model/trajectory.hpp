@@ -18,10 +18,12 @@ struct trajectory_row {
   double scale_used = 0;
   double scale_next = 0;
   bool skipped = false;
-  bool has_counts = false;  // step logs have none
-  outcome_counts counts;    // over the counted tensors, at scale_used
-  double norm = not_known;  // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
-  bool norm_exact = true;   // from exact sums, or as the source reported it
+  bool recorded_nan = false;  // a checked tensor holds NaN as recorded: no scale changes that
+  bool recorded_inf = false;  // likewise infinities, which the scale of the recording may have made
+  bool has_counts = false;    // step logs have none
+  outcome_counts counts;      // over the counted tensors, at scale_used
+  double norm = not_known;    // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
+  bool norm_exact = true;     // from exact sums, or as the source reported it
   double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
   bool clipped = false;
   bool as_recorded = false;              // a factor was not known: the scale multiplied the values as recorded
@@ -33,6 +35,9 @@ struct trajectory_summary {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
   std::uint64_t clipped = 0;
+  std::uint64_t recorded_nan = 0;  // steps
+  std::uint64_t recorded_inf = 0;  // steps with infinities and no NaN
+  std::optional<std::int64_t> first_recorded_nonfinite;
   std::uint64_t uncertain = 0;  // steps whose found_inf is not certain
   double first_scale = not_known;
   double last_scale = not_known;   // the scale after the last step
