@@ -48,6 +48,7 @@ if(MODE STREQUAL "installed")
   set(where -D CMAKE_PREFIX_PATH=${prefix} -D ULPSCOPE_VERSION=${VERSION})
 else()
   set(where -D ULPSCOPE_FOLDER=${ROOT})
+  set(BUILD_TYPE "")  # the libraries are compiled again: whether they are found matters here, not their speed
 endif()
 
 # The consumer must be built by the same compiler with the same instrumentation.
