@@ -159,8 +159,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                             as_power(sum.last_scale), as_power(sum.least_scale), as_power(sum.greatest_scale)));
   if (sum.recorded_nan + sum.recorded_inf > 0)
     line("recorded",
-         fmt::format("{} steps hold NaN and {} infinities already, the first at step {}: those skips are the "
-                     "recording's, not the scaler's or the format's",
+         fmt::format("{} steps hold NaN already, {} others infinities, the first step {}: these skips come from "
+                     "the recorded run, not from scaler or format",
                      grouped(sum.recorded_nan), grouped(sum.recorded_inf), *sum.first_recorded_nonfinite));
   if (sum.has_counts) {
     line("counted", fmt::format("{} tensors, checked or not: {} elements (see --tensor, --kind)", r.counted_tensors(),
