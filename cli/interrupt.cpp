@@ -20,7 +20,7 @@ void remember_interrupt(int) { was_interrupted = true; }
 void catch_interrupt() {
   struct sigaction action {};
   action.sa_handler = remember_interrupt;
-  action.sa_flags = SA_RESETHAND;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
   sigaction(SIGINT, &action, nullptr);
 }
 
