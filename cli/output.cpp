@@ -12,6 +12,7 @@
 #include "command.hpp"
 
 namespace ulp::cli {
+
 void add_output(CLI::App& command, output_options& options) {
   command.add_option("--csv", options.csv, "write CSV to this file; - for standard output")->type_name("FILE");
   command.add_flag("--json", options.json, "print JSON");

@@ -88,18 +88,22 @@ struct span_of_magnitudes {
   bool high_closed;
 };
 
-outcome outcome_of_lowest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
-  const auto reached = [&](const threshold& edge) {
-    return edge.at < s.low || (edge.at == s.low && (edge.closed || !s.low_closed));
-  };
+// The highest outcome whose threshold is reached.
+template <typename Reached>
+outcome highest(const outcome_thresholds& t, Reached reached) noexcept {
   return reached(t.overflow) ? overflow : reached(t.normal) ? normal : reached(t.nonzero) ? subnormal : underflow;
 }
 
+outcome outcome_of_lowest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
+  return highest(t, [&](const threshold& edge) {
+    return edge.at < s.low || (edge.at == s.low && (edge.closed || !s.low_closed));
+  });
+}
+
 outcome outcome_of_highest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
-  const auto reached = [&](const threshold& edge) {
+  return highest(t, [&](const threshold& edge) {
     return edge.at < s.high || (edge.at == s.high && edge.closed && s.high_closed);
-  };
-  return reached(t.overflow) ? overflow : reached(t.normal) ? normal : reached(t.nonzero) ? subnormal : underflow;
+  });
 }
 
 // The outcomes that values of one sign may have, and whether their overflow is infinite.

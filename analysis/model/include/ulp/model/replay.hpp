@@ -5,9 +5,16 @@
 // NaN as recorded, or is delivered as one by rounding to the format. With step logs it is the log's found_inf, or
 // !(double(scale) * double(maxabs) < the format's overflow threshold). What the scaler would have changed in training
 // is not simulated: see trajectory_summary::first_divergence.
+//
+// found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
+// rounding between the largest finite number and the next power of two), and for infinities recorded at a larger factor
+// than the scale. Tensors with NaN have a NaN norm, else those with infinities an infinite one.
 #ifndef ULP_MODEL_REPLAY_HPP
 #define ULP_MODEL_REPLAY_HPP
 
+#include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ulp/model/scenario.hpp>
@@ -41,7 +48,6 @@ class replayer {
   [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
   // A tensor came after the first step and would have changed rule() or what the norm is taken of.
   [[nodiscard]] bool rule_is_late() const noexcept { return rule_is_late_; }
-  [[nodiscard]] const ulp::scaler& scaler() const noexcept { return scenario_.scaler; }
 
  private:
   void classify(const std::vector<tensor_info>& tensors);
