@@ -40,6 +40,43 @@ inline constexpr format float8_e4m3fn{.exponent_bits = 4, .fraction_bits = 3, .b
 // OFP8 1.0, 5.2: IEEE-style.
 inline constexpr format float8_e5m2{.exponent_bits = 5, .fraction_bits = 2, .bias = 15};
 
+// AMD, Graphcore and Qualcomm's 8-bit formats (Noune, Jones, Justus, Masters, Luschi, arXiv 2206.02915): one zero, one
+// NaN, and so the bias is larger by one than IEEE's.
+inline constexpr format float8_e4m3fnuz{
+    .exponent_bits = 4, .fraction_bits = 3, .bias = 8, .top = specials::nan_negative_zero};
+inline constexpr format float8_e5m2fnuz{
+    .exponent_bits = 5, .fraction_bits = 2, .bias = 16, .top = specials::nan_negative_zero};
+
+// OCP Microscaling Formats (MX) 1.0, 5.3.2, 5.3.3: every code is a number.
+inline constexpr format float6_e3m2{.exponent_bits = 3, .fraction_bits = 2, .bias = 3, .top = specials::none};
+inline constexpr format float6_e2m3{.exponent_bits = 2, .fraction_bits = 3, .bias = 1, .top = specials::none};
+inline constexpr format float4_e2m1{.exponent_bits = 2, .fraction_bits = 1, .bias = 1, .top = specials::none};
+
+// OCP Microscaling Formats (MX) 1.0, 5.4.1: the scale of a block, 2^-127..2^127 and NaN; no sign, no zero. For
+// conversion only.
+inline constexpr format float8_e8m0{.exponent_bits = 8,
+                                    .fraction_bits = 0,
+                                    .bias = 127,
+                                    .top = specials::nan_all_ones,
+                                    .bottom = lowest_binade::normals_without_zero,
+                                    .has_sign = false};
+
+// IBM's DLFloat (Agrawal et al., "DLFloat: a 16-b floating point format designed for deep learning training and
+// inference", ARITH 2019; patent US 2019/0369960): no subnormals, the lowest binade holds zero and normal numbers, the
+// all-ones code is the one special for NaN and infinity. Bias 31, and what is rounded where, as in onnx-mlir
+// src/Accelerators/NNPA/Support/Stickify/DLF16Conversion.hpp.
+inline constexpr format dlfloat16{.exponent_bits = 6,
+                                  .fraction_bits = 9,
+                                  .bias = 31,
+                                  .top = specials::nan_all_ones,
+                                  .bottom = lowest_binade::normals_and_zero};
+
+// The rounding that a format's own definition prescribes where nothing else is said: nearest-away ("nearest up") for
+// DLFloat16, nearest-even for all others.
+[[nodiscard]] constexpr direction own_direction(const format& f) noexcept {
+  return f == dlfloat16 ? direction::nearest_away : direction::nearest_even;
+}
+
 struct catalog_entry {
   std::string_view name;
   std::span<const std::string_view> aliases;

@@ -1,9 +1,9 @@
 // What a number format is: one row of data; every mask and limit is derived from it.
 //
-// A value is (-1)^sign * 2^(E - bias) * (1 + f / 2^fraction_bits) for a biased exponent field E > 0,
-// and (-1)^sign * 2^(1 - bias) * f / 2^fraction_bits for E = 0 (zero and subnormals), as in IEEE 754-2019, 3.4.
-// Codes are right-aligned in a std::uint64_t: sign, exponent field, fraction field from the top down.
-// All functions are constexpr, do not throw and do not allocate. A format may be a template argument.
+// A value is (-1)^sign * 2^(E - bias) * (1 + f / 2^fraction_bits) for a biased exponent field E > 0. What E = 0 means is
+// `bottom`; for IEEE-style formats it is (-1)^sign * 2^(1 - bias) * f / 2^fraction_bits, zero and subnormals
+// (IEEE 754-2019, 3.4). Codes are right-aligned in a std::uint64_t: sign, exponent field, fraction field from the top
+// down. All functions are constexpr, do not throw and do not allocate. A format may be a template argument.
 #ifndef ULP_FORMATS_FORMAT_HPP
 #define ULP_FORMATS_FORMAT_HPP
 
@@ -19,18 +19,31 @@ enum class specials : std::uint8_t {
   // Only the all-ones code of either sign is NaN, there is no infinity
   // (OCP 8-bit Floating Point Specification 1.0, E4M3; arXiv 2209.05433).
   nan_all_ones,
+  // The code of negative zero is the one NaN; there is neither infinity nor a negative zero (arXiv 2206.02915).
+  nan_negative_zero,
+  // Every code is a finite number (OCP Microscaling Formats 1.0, 5.3.2 and 5.3.3).
+  none,
+};
+
+// What the exponent field 0 means.
+enum class lowest_binade : std::uint8_t {
+  subnormals,           // zero and subnormals, gradual underflow
+  normals_and_zero,     // an ordinary binade, but the fraction 0 is zero (DLFloat16)
+  normals_without_zero  // an ordinary binade; there is no zero (E8M0)
 };
 
 struct format {
   int exponent_bits = 0;  // 2..11
-  int fraction_bits = 0;  // 1..52, without the implicit bit
+  int fraction_bits = 0;  // 0..52, without the implicit bit; 0 only without zero and sign
   int bias = 0;
   specials top = specials::ieee;
+  lowest_binade bottom = lowest_binade::subnormals;
+  bool has_sign = true;  // without: no negative numbers, and no sign bit in the code
 
   friend constexpr bool operator==(const format&, const format&) = default;
 
-  // Size of a code in bits: 3..64.
-  [[nodiscard]] constexpr int width() const noexcept { return 1 + exponent_bits + fraction_bits; }
+  // Size of a code in bits: 4..64.
+  [[nodiscard]] constexpr int width() const noexcept { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits; }
   // Significand bits including the implicit one.
   [[nodiscard]] constexpr int precision() const noexcept { return fraction_bits + 1; }
 
@@ -41,33 +54,59 @@ struct format {
   [[nodiscard]] constexpr std::uint64_t exponent_field_mask() const noexcept {
     return (std::uint64_t{1} << exponent_bits) - 1;
   }
-  [[nodiscard]] constexpr std::uint64_t sign_mask() const noexcept { return std::uint64_t{1} << (width() - 1); }
-  [[nodiscard]] constexpr std::uint64_t magnitude_mask() const noexcept { return sign_mask() - 1; }
+  [[nodiscard]] constexpr std::uint64_t magnitude_mask() const noexcept {
+    return (std::uint64_t{1} << (exponent_bits + fraction_bits)) - 1;
+  }
+  // Zero for a format without sign.
+  [[nodiscard]] constexpr std::uint64_t sign_mask() const noexcept { return has_sign ? magnitude_mask() + 1 : 0; }
   [[nodiscard]] constexpr std::uint64_t code_mask() const noexcept { return sign_mask() | magnitude_mask(); }
 
-  // Exponent of the smallest normal number, 2^emin.
-  [[nodiscard]] constexpr int emin() const noexcept { return 1 - bias; }
+  [[nodiscard]] constexpr bool has_infinity() const noexcept { return top == specials::ieee; }
+  [[nodiscard]] constexpr bool has_nan() const noexcept { return top != specials::none; }
+  [[nodiscard]] constexpr bool has_zero() const noexcept { return bottom != lowest_binade::normals_without_zero; }
+  [[nodiscard]] constexpr bool has_negative_zero() const noexcept {
+    return has_sign && has_zero() && top != specials::nan_negative_zero;
+  }
+  [[nodiscard]] constexpr bool has_subnormals() const noexcept { return bottom == lowest_binade::subnormals; }
+
+  // Exponent of the smallest normal binade, [2^emin, 2^(emin+1)).
+  [[nodiscard]] constexpr int emin() const noexcept { return (has_subnormals() ? 1 : 0) - bias; }
   // Exponent of the largest finite number: its binade is [2^emax, 2^(emax+1)).
   [[nodiscard]] constexpr int emax() const noexcept {
-    return static_cast<int>(exponent_field_mask()) - bias - (top == specials::ieee ? 1 : 0);
+    return static_cast<int>(max_finite_code() >> fraction_bits) - bias;
   }
-  // Exponent of the unit in the last place of subnormals and of the smallest binade: the smallest subnormal is 2^this.
+  // Exponent of the unit in the last place of the smallest binade, and of the subnormals where there are any: then the
+  // smallest subnormal is 2^this.
   [[nodiscard]] constexpr int min_subnormal_exponent() const noexcept { return emin() - fraction_bits; }
-
-  [[nodiscard]] constexpr bool has_infinity() const noexcept { return top == specials::ieee; }
 
   // Positive codes; or in sign_mask() for the negative ones.
   [[nodiscard]] constexpr std::uint64_t max_finite_code() const noexcept {
-    return top == specials::ieee ? (exponent_field_mask() << fraction_bits) - 1 : magnitude_mask() - 1;
+    switch (top) {
+      case specials::ieee: return (exponent_field_mask() << fraction_bits) - 1;
+      case specials::nan_all_ones: return magnitude_mask() - 1;
+      case specials::nan_negative_zero:
+      case specials::none: break;
+    }
+    return magnitude_mask();
   }
-  [[nodiscard]] constexpr std::uint64_t min_normal_code() const noexcept { return fraction_mask() + 1; }
+  // The smallest number above zero.
+  [[nodiscard]] constexpr std::uint64_t min_positive_code() const noexcept { return has_zero() ? 1 : 0; }
+  [[nodiscard]] constexpr std::uint64_t min_normal_code() const noexcept {
+    return has_subnormals() ? fraction_mask() + 1 : min_positive_code();
+  }
   // Precondition: has_infinity().
   [[nodiscard]] constexpr std::uint64_t infinity_code() const noexcept {
     return exponent_field_mask() << fraction_bits;
   }
-  // The canonical quiet NaN.
+  // The canonical quiet NaN. Precondition: has_nan().
   [[nodiscard]] constexpr std::uint64_t nan_code() const noexcept {
-    return top == specials::ieee ? infinity_code() | quiet_bit() : magnitude_mask();
+    switch (top) {
+      case specials::ieee: return infinity_code() | quiet_bit();
+      case specials::nan_negative_zero: return sign_mask();
+      case specials::nan_all_ones:
+      case specials::none: break;
+    }
+    return magnitude_mask();
   }
   // The fraction bit that tells quiet from signaling NaNs (specials::ieee).
   [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept { return std::uint64_t{1} << (fraction_bits - 1); }

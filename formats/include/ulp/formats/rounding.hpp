@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -50,6 +51,11 @@ enum class flush : std::uint8_t {
 // When a nonzero result counts as tiny for the underflow flag (7.5).
 enum class tininess : std::uint8_t { after_rounding, before_rounding };
 
+// As many random bits as the discarded part has (detail in codec.hpp, discarded_bits): the probability of rounding up
+// is the discarded part itself, and the three definitions are one. For results with finitely many bits only, those of
+// conversion, addition, multiplication and fma; division and square root then use 32.
+inline constexpr int all_random_bits = 0;
+
 struct rounding {
   ulp::direction direction = direction::nearest_even;
   ulp::overflow_delivery overflow = overflow_delivery::ieee;
@@ -57,9 +63,30 @@ struct rounding {
   bool daz = false;  // subnormal operands, in the operand's own format, are read as zeros of their sign
   ulp::tininess tininess = tininess::after_rounding;
   stochastic_definition definition = stochastic_definition::a;
-  int random_bits = 32;  // N, 1..32; used by direction::stochastic only
+  int random_bits = 32;  // N, 1..32, or all_random_bits; used by direction::stochastic only
 
   friend constexpr bool operator==(const rounding&, const rounding&) = default;
+};
+
+// The random bits R of one stochastic rounding.
+class random_input {
+ public:
+  // N bits, a value below 2^N; for all_random_bits the first 32, the others being zero.
+  constexpr random_input(std::uint32_t bits = 0) noexcept : first_(bits) {}
+  // For all_random_bits: the binary digits of R after the point, 32 in a word, the first in the top bit of the first
+  // word. Those not given are zero. The words are referred to, not copied.
+  explicit constexpr random_input(std::span<const std::uint32_t> words) noexcept
+      : words_(words.data()), size_(static_cast<std::uint32_t>(words.size())), first_(words.empty() ? 0 : words[0]) {}
+
+  [[nodiscard]] constexpr std::uint32_t value() const noexcept { return first_; }
+  [[nodiscard]] constexpr std::uint32_t word(std::uint32_t i) const noexcept {
+    return i == 0 ? first_ : i < size_ ? words_[i] : 0;
+  }
+
+ private:
+  const std::uint32_t* words_ = nullptr;
+  std::uint32_t size_ = 0;
+  std::uint32_t first_ = 0;
 };
 
 // The part of a magnitude below the last kept bit, in units of that bit.
@@ -73,7 +100,7 @@ struct discarded {
 };
 
 // Whether the magnitude is rounded up to the next kept value. `odd` is the last kept bit, `random` holds
-// mode.random_bits bits and is read by direction::stochastic only.
+// mode.random_bits bits, not all_random_bits, and is read by direction::stochastic only.
 [[nodiscard]] constexpr bool rounds_up(const discarded& lost, bool odd, bool negative, const rounding& mode,
                                        std::uint32_t random) noexcept {
   if (!lost.any()) return false;

@@ -1,0 +1,83 @@
+// The exact sum of two values however far apart, for stochastic rounding with as many random bits as are discarded.
+#ifndef ULP_FORMATS_DETAIL_WIDE_HPP
+#define ULP_FORMATS_DETAIL_WIDE_HPP
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include <ulp/formats/codec.hpp>
+
+namespace ulp::detail {
+
+// |x + y|, not zero, and its sign: an integer in units of 2^lowest.
+struct wide_sum {
+  // From the last bit of the product of two subnormal float64 numbers to above that of the largest: 2^-2148..2^2049.
+  static constexpr int words = 66;
+
+  bool negative = false;
+  int exponent = 0;  // of its first bit
+  int lowest = 0;
+  std::array<std::uint64_t, words> word{};  // the lowest first
+
+  constexpr wide_sum(const unpacked& x, const unpacked& y) noexcept;
+};
+
+constexpr std::uint64_t bits_from(const wide_sum& x, int weight) noexcept {
+  const int top = weight - x.lowest;  // place of the first bit
+  const auto at = [&](int i) { return i >= 0 && i < wide_sum::words ? x.word[static_cast<std::size_t>(i)] : 0; };
+  if (top < 0) return 0;
+  const int shift = 63 - top % 64;
+  return shift == 0 ? at(top / 64) : (at(top / 64) << shift) | (at(top / 64 - 1) >> (64 - shift));
+}
+
+constexpr int last_bit(const wide_sum& x) noexcept {
+  for (int i = 0; i < wide_sum::words; ++i)
+    if (const std::uint64_t w = x.word[static_cast<std::size_t>(i)]; w != 0)
+      return x.lowest + 64 * i + std::countr_zero(w);
+  return x.exponent;
+}
+
+constexpr cut_magnitude cut_at(const wide_sum& x, int quantum) noexcept {
+  cut_magnitude cut;
+  const int kept_bits = x.exponent - quantum + 1;
+  cut.kept = kept_bits > 0 ? bits_from(x, x.exponent) >> (64 - kept_bits) : 0;
+  const std::uint64_t below = bits_from(x, quantum - 1);
+  const bool beyond = last_bit(x) < quantum - 64;
+  cut.lost.half = below >> 63 != 0;
+  cut.lost.rest = below << 1 != 0 || beyond;
+  cut.lost.leading = below >> 31;
+  cut.lost.beyond_leading = below << 33 != 0 || beyond;
+  return cut;
+}
+
+constexpr wide_sum::wide_sum(const unpacked& x, const unpacked& y) noexcept
+    : negative(x.negative), lowest(std::min(last_bit(x), last_bit(y))) {
+  const bool subtract = x.negative != y.negative;
+  // Two's complement: subtracting is adding the complement and one.
+  std::uint64_t carry = subtract ? 1 : 0;
+  const auto add_to = [&carry](std::uint64_t a, std::uint64_t b) {
+    const std::uint64_t partial = a + b;
+    const std::uint64_t sum = partial + carry;
+    carry = (partial < a || sum < partial) ? 1 : 0;
+    return sum;
+  };
+  for (int i = 0; i < words; ++i) {
+    const int weight = lowest + 64 * i + 63;
+    const std::uint64_t b = bits_from(y, weight);
+    word[static_cast<std::size_t>(i)] = add_to(bits_from(x, weight), subtract ? ~b : b);
+  }
+  if (subtract && carry == 0) {  // |x| < |y|
+    negative = !negative;
+    carry = 1;
+    for (std::uint64_t& w : word) w = add_to(0, ~w);
+  }
+  int top = words - 1;
+  while (top > 0 && word[static_cast<std::size_t>(top)] == 0) --top;
+  exponent = lowest + 64 * top + 63 - std::countl_zero(word[static_cast<std::size_t>(top)]);
+}
+
+}  // namespace ulp::detail
+
+#endif
