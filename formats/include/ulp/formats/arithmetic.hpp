@@ -140,18 +140,26 @@ constexpr encoded propagated(const format& to, const unpacked& x, const unpacked
 
 constexpr encoded with(encoded e, status flags) noexcept { return {e.code, e.flags | flags}; }
 
+// Any finite x + y.
 constexpr encoded add_finite(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                              random_input random) noexcept {
-  const bool minus_zero = mode.direction == direction::toward_negative;
-  unpacked sum;
-  if (to.precision() <= 24 && mode.random_bits != all_random_bits && has_room(x) && has_room(y)) {
-    sum = exact_sum<std::uint64_t>(x, y, minus_zero);
-  } else if (mode.random_bits != all_random_bits || fits_128_bits(x, y)) {
-    sum = exact_sum<uint128>(x, y, minus_zero);
-  } else {
-    const wide_sum all{x, y};  // not zero: the operands are far apart
-    return encode_finite(to, all.negative, all, mode, random);
+  if (mode.random_bits == all_random_bits && !fits_128_bits(x, y)) {
+    const wide_sum sum{x, y};  // not zero: the operands are far apart
+    return encode_finite(to, sum.negative, sum, mode, random);
   }
+  const unpacked sum = exact_sum<uint128>(x, y, mode.direction == direction::toward_negative);
+  if (is_zero(sum)) return encode_zero(to, sum.negative);
+  return encode_finite(to, sum.negative, sum, mode, random);
+}
+
+// Whether exact_sum<std::uint64_t> of operands with room holds all that this rounding sees.
+constexpr bool sums_in_64_bits(const format& to, const rounding& mode) noexcept {
+  return to.precision() <= 24 && mode.random_bits != all_random_bits;
+}
+
+[[gnu::always_inline]] constexpr encoded add_in_64_bits(const format& to, const unpacked& x, const unpacked& y,
+                                                        const rounding& mode, random_input random) noexcept {
+  const unpacked sum = exact_sum<std::uint64_t>(x, y, mode.direction == direction::toward_negative);
   if (is_zero(sum)) return encode_zero(to, sum.negative);
   return encode_finite(to, sum.negative, sum, mode, random);
 }
@@ -188,54 +196,104 @@ constexpr comparison compare(const format& in, std::uint64_t a, std::uint64_t b,
 
 }  // namespace detail
 
+namespace detail {
+
+// The operations on operands that are not all finite, or subnormal under DAZ.
+
+constexpr encoded add_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                           random_input random) noexcept {
+  if (mode.daz && (x.subnormal || y.subnormal))
+    return add_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
+  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
+  return add_numbers(to, x, y, mode, random);
+}
+
+constexpr encoded mul_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                           random_input random) noexcept {
+  if (mode.daz && (x.subnormal || y.subnormal))
+    return mul_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
+  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
+  const bool negative = x.negative != y.negative;
+  if (is_infinite(x) || is_infinite(y)) {
+    if (is_zero(x) || is_zero(y)) return invalid_operation(to);
+    return encode_infinity(to, negative, mode);
+  }
+  if (is_zero(x) || is_zero(y)) return encode_zero(to, negative);
+  return encode_finite(to, negative, exact_product(x, y), mode, random);
+}
+
+constexpr encoded div_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                           random_input random) noexcept {
+  if (mode.daz && (x.subnormal || y.subnormal))
+    return div_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
+  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
+  const bool negative = x.negative != y.negative;
+  if (is_infinite(x)) {
+    if (is_infinite(y)) return invalid_operation(to);
+    return encode_infinity(to, negative, mode);
+  }
+  if (is_infinite(y)) return encode_zero(to, negative);
+  if (is_zero(y)) {
+    if (is_zero(x)) return invalid_operation(to);
+    if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::divide_by_zero);
+    return {beyond_largest(to, negative, mode.overflow), status::divide_by_zero};
+  }
+  if (is_zero(x)) return encode_zero(to, negative);
+  return encode_finite(to, negative, exact_quotient(x, y, to.precision()), with_finite_bits(mode), random);
+}
+
+constexpr encoded fma_rare(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
+                           const rounding& mode, random_input random) noexcept {
+  if (mode.daz && (x.subnormal || y.subnormal || z.subnormal))
+    return fma_rare(to, without_subnormal(x), without_subnormal(y), without_subnormal(z), mode, random);
+  const bool zero_times_infinity = (is_zero(x) && is_infinite(y)) || (is_infinite(x) && is_zero(y));
+  if (is_nan(x) || is_nan(y) || is_nan(z)) {
+    const encoded nan = propagated(to, x, y, z);
+    return {nan.code, zero_times_infinity ? nan.flags | status::invalid : nan.flags};
+  }
+  if (zero_times_infinity) return invalid_operation(to);
+  unpacked product{.kind = number_class::zero, .negative = x.negative != y.negative};
+  if (is_infinite(x) || is_infinite(y))
+    product.kind = number_class::infinity;
+  else if (!is_zero(x) && !is_zero(y))
+    product = exact_product(x, y);
+  return add_numbers(to, product, z, mode, random);
+}
+
+// Two finite operands that are taken as they are.
+constexpr bool is_plain(const unpacked& x, const unpacked& y, const rounding& mode) noexcept {
+  return x.kind == number_class::finite && y.kind == number_class::finite && !mode.daz;
+}
+
+}  // namespace detail
+
 constexpr encoded add(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return add(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
-  if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
-  return detail::add_numbers(to, x, y, mode, random);
+  if (detail::is_plain(x, y, mode) && detail::sums_in_64_bits(to, mode)) [[likely]]
+    return detail::add_in_64_bits(to, x, y, mode, random);
+  return detail::add_rare(to, x, y, mode, random);
 }
 
 constexpr encoded sub(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   unpacked minus_y = y;
-  if (!detail::is_nan(y)) minus_y.negative = !y.negative;
+  minus_y.negative = y.negative != (y.kind != number_class::nan);
   return add(to, x, minus_y, mode, random);
 }
 
 constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return mul(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
-  const bool negative = x.negative != y.negative;
-  if (x.kind == number_class::finite && y.kind == number_class::finite) [[likely]]
-    return detail::encode_finite(to, negative, detail::exact_product(x, y), mode, random);
-  if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
-  if (detail::is_infinite(x) || detail::is_infinite(y)) {
-    if (detail::is_zero(x) || detail::is_zero(y)) return detail::invalid_operation(to);
-    return detail::encode_infinity(to, negative, mode);
-  }
-  return detail::encode_zero(to, negative);
+  if (detail::is_plain(x, y, mode)) [[likely]]
+    return detail::encode_finite(to, x.negative != y.negative, detail::exact_product(x, y), mode, random);
+  return detail::mul_rare(to, x, y, mode, random);
 }
 
 constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return div(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
-  const bool negative = x.negative != y.negative;
-  if (x.kind == number_class::finite && y.kind == number_class::finite) [[likely]]
-    return detail::encode_finite(to, negative, detail::exact_quotient(x, y, to.precision()),
-                                 detail::with_finite_bits(mode), random);
-  if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
-  if (detail::is_infinite(x)) {
-    if (detail::is_infinite(y)) return detail::invalid_operation(to);
-    return detail::encode_infinity(to, negative, mode);
-  }
-  if (detail::is_infinite(y)) return detail::encode_zero(to, negative);
-  if (!detail::is_zero(y)) return detail::encode_zero(to, negative);
-  if (detail::is_zero(x)) return detail::invalid_operation(to);
-  if (negative && !to.has_sign) return detail::encode_nan(to, negative, 0, status::divide_by_zero);
-  return {detail::beyond_largest(to, negative, mode.overflow), status::divide_by_zero};
+  if (detail::is_plain(x, y, mode) && mode.random_bits != all_random_bits) [[likely]]
+    return detail::encode_finite(to, x.negative != y.negative, detail::exact_quotient(x, y, to.precision()), mode,
+                                 random);
+  return detail::div_rare(to, x, y, mode, random);
 }
 
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
@@ -261,24 +319,12 @@ constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode
 
 constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, const unpacked& z, const rounding& mode,
                       random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal || z.subnormal))
-    return fma(to, detail::without_subnormal(x), detail::without_subnormal(y), detail::without_subnormal(z), mode,
-               random);
-  if (x.kind == number_class::finite && y.kind == number_class::finite && z.kind == number_class::finite) [[likely]]
-    return detail::add_finite(to, detail::exact_product(x, y), z, mode, random);
-  const bool zero_times_infinity =
-      (detail::is_zero(x) && detail::is_infinite(y)) || (detail::is_infinite(x) && detail::is_zero(y));
-  if (detail::is_nan(x) || detail::is_nan(y) || detail::is_nan(z)) {
-    const encoded nan = detail::propagated(to, x, y, z);
-    return {nan.code, zero_times_infinity ? nan.flags | status::invalid : nan.flags};
+  if (detail::is_plain(x, y, mode) && z.kind == number_class::finite && detail::sums_in_64_bits(to, mode)) [[likely]] {
+    const unpacked product = detail::exact_product(x, y);
+    if (detail::has_room(product)) [[likely]]
+      return detail::add_in_64_bits(to, product, z, mode, random);
   }
-  if (zero_times_infinity) return detail::invalid_operation(to);
-  unpacked product{.kind = number_class::zero, .negative = x.negative != y.negative};
-  if (detail::is_infinite(x) || detail::is_infinite(y))
-    product.kind = number_class::infinity;
-  else if (!detail::is_zero(x) && !detail::is_zero(y))
-    product = detail::exact_product(x, y);
-  return detail::add_numbers(to, product, z, mode, random);
+  return detail::fma_rare(to, x, y, z, mode, random);
 }
 
 constexpr encoded from_integer(const format& to, std::int64_t n, const rounding& mode, random_input random) noexcept {
@@ -311,7 +357,7 @@ constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code
   const auto limit = static_cast<std::uint64_t>(largest) + (x.negative ? 1 : 0);
   if (magnitude > limit) return {x.negative ? lowest : largest, status::invalid};
   const std::uint64_t value = x.negative ? 0 - magnitude : magnitude;
-  return {static_cast<Int>(static_cast<std::int64_t>(value)), cut.lost.any() ? status::inexact : status::none};
+  return {static_cast<Int>(static_cast<std::int64_t>(value)), cut.is_exact() ? status::none : status::inexact};
 }
 
 constexpr comparison compare_quiet(const format& in, std::uint64_t a, std::uint64_t b, bool daz) noexcept {

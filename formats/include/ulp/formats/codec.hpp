@@ -93,72 +93,82 @@ struct encoded {
 
 // ---------------------------------------------------------------------------------------------------------------------
 
-constexpr unpacked decode(const format& from, std::uint64_t code) noexcept {
-  const std::uint64_t field = (code >> from.fraction_bits) & from.exponent_field_mask();
+namespace detail {
+
+// A code that is not a normal number: zero, subnormal, infinity, NaN.
+constexpr unpacked decode_rare(const format& from, std::uint64_t code) noexcept {
   const std::uint64_t fraction = code & from.fraction_mask();
+  const std::uint64_t magnitude = code & from.magnitude_mask();
   unpacked x;
   x.negative = (code & from.sign_mask()) != 0;
-  switch (from.top) {
-    case specials::ieee:
-      if (field != from.exponent_field_mask()) break;
-      x.kind = fraction == 0 ? number_class::infinity : number_class::nan;
-      if (fraction != 0) {
-        x.signaling = (fraction & from.quiet_bit()) == 0;
-        x.significand = from.fraction_bits > 1 ? (fraction & ~from.quiet_bit()) << (65 - from.fraction_bits) : 0;
-      }
-      return x;
-    case specials::nan_all_ones:
-      if ((code & from.magnitude_mask()) != from.magnitude_mask()) break;
-      x.kind = number_class::nan;
-      return x;
-    case specials::nan_negative_zero:
-      if ((code & from.code_mask()) != from.sign_mask()) break;
-      x.kind = number_class::nan;
-      return x;
-    case specials::none: break;
+  if (magnitude > from.max_finite_code()) {
+    x.kind = from.has_infinity() && fraction == 0 ? number_class::infinity : number_class::nan;
+    if (from.has_infinity() && fraction != 0) {
+      x.signaling = (fraction & from.quiet_bit()) == 0;
+      x.significand = from.fraction_bits > 1 ? (fraction & ~from.quiet_bit()) << (65 - from.fraction_bits) : 0;
+    }
+    return x;
   }
-  if (field == 0 && fraction == 0 && from.has_zero()) return x;
+  if (magnitude == 0) {
+    if (x.negative && from.top == specials::nan_negative_zero) x.kind = number_class::nan;
+    return x;
+  }
+  const int shift = std::countl_zero(fraction);
   x.kind = number_class::finite;
-  x.subnormal = field == 0 && from.has_subnormals();
-  const std::uint64_t significand = x.subnormal ? fraction : fraction | (std::uint64_t{1} << from.fraction_bits);
-  const int shift = std::countl_zero(significand);
-  x.significand = significand << shift;
-  x.exponent = (x.subnormal ? from.emin() : static_cast<int>(field) - from.bias) + 63 - from.fraction_bits - shift;
+  x.subnormal = true;
+  x.significand = fraction << shift;
+  x.exponent = from.min_subnormal_exponent() + 63 - shift;
   return x;
+}
+
+}  // namespace detail
+
+[[gnu::always_inline]] constexpr unpacked decode(const format& from, std::uint64_t code) noexcept {
+  const std::uint64_t magnitude = code & from.magnitude_mask();
+  // The first normal code; where the lowest binade holds normal numbers and zero, that is the code after zero.
+  if (magnitude < from.min_normal_code() || magnitude > from.max_finite_code()) return detail::decode_rare(from, code);
+  return {.kind = number_class::finite,
+          .negative = (code & from.sign_mask()) != 0,
+          .exponent = static_cast<int>(magnitude >> from.fraction_bits) - from.bias,
+          .significand = (code << (63 - from.fraction_bits)) | (std::uint64_t{1} << 63)};
 }
 
 namespace detail {
 
-// A magnitude cut at the bit of weight 2^quantum: an integer multiple of it and what is below.
+// A magnitude cut at the bit of weight 2^quantum: an integer multiple of it, the first bit below and whether any bit
+// after that is set.
 struct cut_magnitude {
   std::uint64_t kept = 0;
-  discarded lost;
+  bool half = false;
+  bool rest = false;
+
+  [[nodiscard]] constexpr bool is_exact() const noexcept { return !half & !rest; }
 };
 
-// Requires x.exponent - quantum < 63.
-constexpr cut_magnitude cut_at(const unpacked& x, int quantum) noexcept {
-  const int shift = quantum - (x.exponent - 63);  // bits of the significand below the cut, at least 1
-  cut_magnitude cut;
-  cut.kept = shift < 64 ? x.significand >> shift : 0;
-  // The first 64 discarded bits after `gap` zeros, and whether any follow.
-  const std::uint64_t below = shift < 64 ? (x.significand << (64 - shift)) | (x.low >> shift) : x.significand;
-  const bool beyond = x.sticky || (shift < 64 ? x.low << (64 - shift) : x.low) != 0;
-  const int gap = shift > 64 ? shift - 64 : 0;
-  cut.lost.half = gap == 0 && (below >> 63) != 0;
-  cut.lost.rest = (gap == 0 ? (below << 1) != 0 : true) || beyond;
-  cut.lost.leading = gap < 33 ? below >> (31 + gap) : 0;
-  cut.lost.beyond_leading = beyond || (gap < 33 ? (below & ((std::uint64_t{1} << (31 + gap)) - 1)) != 0 : below != 0);
-  return cut;
-}
-
 // The 64 bits of x of weights 2^weight and down, the first at bit 63.
-constexpr std::uint64_t bits_from(const unpacked& x, int weight) noexcept {
+[[gnu::always_inline]] constexpr std::uint64_t bits_from(const unpacked& x, int weight) noexcept {
   const int place = x.exponent - weight;  // from the top of significand:low
   if (place <= -64 || place >= 128) return 0;
   if (place < 0) return x.significand >> -place;
   if (place == 0) return x.significand;
   return place < 64 ? (x.significand << place) | (x.low >> (64 - place)) : x.low << (place - 64);
 }
+
+// Requires x.exponent - quantum < 63.
+[[gnu::always_inline]] constexpr cut_magnitude cut_at(const unpacked& x, int quantum) noexcept {
+  // Bits of the significand below the cut, at least 1. Where it lies more than one bit above the significand, that is
+  // moved there as a single bit, which is all that the half and the rest show of it.
+  const int distance = quantum - (x.exponent - 63);
+  const bool far = distance > 64;
+  const int shift = far ? 64 : distance;
+  const std::uint64_t significand = far ? 1 : x.significand;
+  const std::uint64_t below = significand << ((64 - shift) & 63);
+  return {.kept = (significand >> 1) >> (shift - 1),
+          .half = (below >> 63) != 0,
+          .rest = (below << 1 | x.low | (x.sticky ? 1 : 0)) != 0};
+}
+
+constexpr bool has_more(const unpacked& x) noexcept { return x.sticky; }
 
 // Exponent of the last bit of x that is set.
 constexpr int last_bit(const unpacked& x) noexcept {
@@ -177,27 +187,43 @@ constexpr bool carries(const Magnitude& x, int quantum, const random_input& rand
 }
 
 template <class Magnitude>
-constexpr bool rounds_up_at(const Magnitude& x, int quantum, const cut_magnitude& cut, bool negative,
-                            const rounding& mode, const random_input& random) noexcept {
-  if (mode.direction == direction::stochastic && mode.random_bits == all_random_bits)
-    return carries(x, quantum, random);
-  return rounds_up(cut.lost, (cut.kept & 1) != 0, negative, mode, random.value());
+[[gnu::always_inline]] constexpr bool rounds_up_stochastically(const Magnitude& x, int quantum,
+                                                               const cut_magnitude& cut, const rounding& mode,
+                                                               const random_input& random) noexcept {
+  if (mode.random_bits == all_random_bits) return carries(x, quantum, random);
+  const std::uint64_t first_64 = bits_from(x, quantum - 1);
+  const discarded lost{
+      .half = cut.half,
+      .rest = cut.rest,
+      .leading = first_64 >> 31,
+      .beyond_leading = mode.definition == stochastic_definition::c &&  // the only one that asks
+                        (first_64 << 33 != 0 || has_more(x) || last_bit(x) < quantum - 64),
+  };
+  return rounds_up(lost, (cut.kept & 1) != 0, false, mode, random.value());
+}
+
+template <class Magnitude>
+[[gnu::always_inline]] constexpr bool rounds_up_at(const Magnitude& x, int quantum, const cut_magnitude& cut,
+                                                   bool negative, const rounding& mode,
+                                                   const random_input& random) noexcept {
+  if (mode.direction == direction::stochastic) return rounds_up_stochastically(x, quantum, cut, mode, random);
+  return rounds_up({.half = cut.half, .rest = cut.rest}, (cut.kept & 1) != 0, negative, mode, 0);
 }
 
 constexpr encoded encode_zero(const format& to, bool negative, status flags = status::none) noexcept {
   if (!to.has_zero()) return {0, status::underflow | status::inexact};
-  return {negative && to.has_negative_zero() ? to.sign_mask() : 0, flags};
+  return {to.has_negative_zero() ? to.sign_code(negative) : 0, flags};
 }
 
 constexpr encoded encode_nan(const format& to, bool negative, std::uint64_t payload, status flags) noexcept {
   if (!to.has_nan()) return {to.max_finite_code(), flags | status::invalid};
   const std::uint64_t kept = to.top == specials::ieee && to.fraction_bits > 1 ? payload >> (65 - to.fraction_bits) : 0;
-  return {(negative ? to.sign_mask() : 0) | to.nan_code() | kept, flags};
+  return {to.sign_code(negative) | to.nan_code() | kept, flags};
 }
 
 // What takes the place of a number beyond the largest, in a direction that does not point back to zero.
 constexpr std::uint64_t beyond_largest(const format& to, bool negative, overflow_delivery delivery) noexcept {
-  const std::uint64_t sign = negative ? to.sign_mask() : 0;
+  const std::uint64_t sign = to.sign_code(negative);
   if (delivery == overflow_delivery::saturate || !to.has_nan()) return sign | to.max_finite_code();
   return sign | (to.has_infinity() ? to.infinity_code() : to.nan_code());
 }
@@ -211,52 +237,76 @@ constexpr encoded encode_infinity(const format& to, bool negative, const roundin
   return {beyond_largest(to, negative, mode.overflow), flags};
 }
 
-// Magnitude: unpacked, or anything that has `exponent` and for which cut_at, bits_from and last_bit are there.
-template <class Magnitude>
-constexpr encoded encode_finite(const format& to, bool negative, const Magnitude& x, const rounding& mode,
-                                const random_input& random) noexcept {
-  if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::invalid);
-  const std::uint64_t sign = negative ? to.sign_mask() : 0;
-
-  // 1. Round with unbounded exponent: decides overflow and tininess after rounding.
-  const int last_place = x.exponent - to.fraction_bits;
-  const cut_magnitude unbounded = cut_at(x, last_place);
-  const std::uint64_t carried =
-      unbounded.kept + (rounds_up_at(x, last_place, unbounded, negative, mode, random) ? 1 : 0);
-  const bool carry_out = (carried >> to.precision()) != 0;
-  const int exponent = x.exponent + (carry_out ? 1 : 0);
-  const std::uint64_t fraction = (carry_out ? carried >> 1 : carried) & to.fraction_mask();
-
-  // 2. Normal results are done, up to overflow.
-  if (x.exponent >= to.emin()) {
-    const std::uint64_t code = (static_cast<std::uint64_t>(exponent + to.bias) << to.fraction_bits) | fraction;
-    if (exponent > to.emax() || code > to.max_finite_code()) {
-      const bool points_back = mode.direction == direction::toward_zero || mode.direction == direction::to_odd ||
-                               mode.direction == (negative ? direction::toward_positive : direction::toward_negative);
-      return {points_back ? sign | to.max_finite_code() : beyond_largest(to, negative, mode.overflow),
-              status::overflow | status::inexact};
-    }
-    if (code < to.min_normal_code()) return encode_zero(to, negative, status::underflow | status::inexact);
-    return {sign | code, unbounded.lost.any() ? status::inexact : status::none};
-  }
-
-  // 3. Below 2^emin the grid is that of the subnormals; a carry into the smallest normal number falls out of the code.
-  const bool tiny_after = exponent < to.emin();
-  const bool tiny = mode.tininess == tininess::before_rounding || tiny_after;
-  if (!to.has_subnormals()) {
-    if (to.has_zero() || tiny) return encode_zero(to, negative, status::underflow | status::inexact);
-    return {0, status::inexact};
-  }
-  const cut_magnitude cut = cut_at(x, to.min_subnormal_exponent());
+constexpr encoded encode_overflow(const format& to, bool negative, const rounding& mode) noexcept {
+  const bool points_back = mode.direction == direction::toward_zero || mode.direction == direction::to_odd ||
+                           (mode.direction == direction::toward_positive && negative) ||
+                           (mode.direction == direction::toward_negative && !negative);
   const std::uint64_t code =
-      cut.kept + (rounds_up_at(x, to.min_subnormal_exponent(), cut, negative, mode, random) ? 1 : 0);
+      points_back ? to.sign_code(negative) | to.max_finite_code() : beyond_largest(to, negative, mode.overflow);
+  return {code, status::overflow | status::inexact};
+}
+
+// Whether x, below 2^emin, is so too after rounding to the format's precision with unbounded exponent.
+template <class Magnitude>
+constexpr bool is_tiny_after_rounding(const format& to, bool negative, const Magnitude& x, const rounding& mode,
+                                      const random_input& random) noexcept {
+  if (x.exponent < to.emin() - 1) return true;
+  const int quantum = x.exponent - to.fraction_bits;
+  const cut_magnitude cut = cut_at(x, quantum);
+  return cut.kept + (rounds_up_at(x, quantum, cut, negative, mode, random) ? 1 : 0) < to.fraction_mask() * 2 + 2;
+}
+
+// x below 2^emin, which rounds to `code` on the grid of the subnormals.
+template <class Magnitude>
+constexpr encoded encode_tiny(const format& to, bool negative, const Magnitude& x, std::uint64_t code, bool exact,
+                              const rounding& mode, const random_input& random) noexcept {
+  const bool tiny_after = is_tiny_after_rounding(to, negative, x, mode, random);
   const bool flushed = mode.flush == flush::before_rounding || (mode.flush == flush::after_rounding && tiny_after) ||
                        (mode.flush == flush::result && code < to.min_normal_code());
   if (flushed) return encode_zero(to, negative, status::underflow | status::inexact);
   status flags = status::none;
-  if (cut.lost.any()) flags |= tiny ? status::inexact | status::underflow : status::inexact;
+  if (!exact) {
+    const bool tiny = tiny_after || mode.tininess == tininess::before_rounding;
+    flags = tiny ? status::inexact | status::underflow : status::inexact;
+  }
   if (code == 0) return encode_zero(to, negative, flags);
-  return {sign | code, flags};
+  return {to.sign_code(negative) | code, flags};
+}
+
+// What x becomes below the smallest binade of a format without subnormals.
+template <class Magnitude>
+constexpr encoded encode_below_normals(const format& to, bool negative, const Magnitude& x, const rounding& mode,
+                                       const random_input& random) noexcept {
+  const bool tiny = mode.tininess == tininess::before_rounding || is_tiny_after_rounding(to, negative, x, mode, random);
+  if (to.has_zero() || tiny) return encode_zero(to, negative, status::underflow | status::inexact);
+  return {0, status::inexact};
+}
+
+// Magnitude: unpacked, or anything that has `exponent` and for which cut_at, bits_from, last_bit, has_more are there.
+template <class Magnitude>
+[[gnu::always_inline]] constexpr encoded encode_finite(const format& to, bool negative, const Magnitude& x,
+                                                       const rounding& mode, const random_input& random) noexcept {
+  const std::uint64_t sign = to.sign_code(negative);
+  const int emin = to.emin();
+  const bool tiny_before = x.exponent < emin;
+  if (!to.has_subnormals()) {
+    if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::invalid);
+    if (tiny_before) return encode_below_normals(to, negative, x, mode, random);
+  }
+
+  // On the grid of x's binade, or of the subnormals. A carry into the next binade falls out of the code.
+  const int quantum = (tiny_before ? emin : x.exponent) - to.fraction_bits;
+  const cut_magnitude cut = cut_at(x, quantum);
+  const bool up = rounds_up_at(x, quantum, cut, negative, mode, random);
+  const int beyond_fields = static_cast<int>(to.exponent_field_mask()) + 1;
+  const int field = x.exponent + to.bias > beyond_fields ? beyond_fields : x.exponent + to.bias;
+  const std::uint64_t below_binade = tiny_before ? 0 : static_cast<std::uint64_t>(field - 1) << to.fraction_bits;
+  const std::uint64_t code = below_binade + cut.kept + (up ? 1 : 0);
+  if (code > to.max_finite_code()) return encode_overflow(to, negative, mode);
+  if (tiny_before) return encode_tiny(to, negative, x, code, cut.is_exact(), mode, random);
+  if (!to.has_subnormals() && code < to.min_normal_code())
+    return encode_zero(to, negative, status::underflow | status::inexact);
+  return {sign | code, cut.is_exact() ? status::none : status::inexact};
 }
 
 }  // namespace detail

@@ -101,18 +101,21 @@ struct discarded {
 
 // Whether the magnitude is rounded up to the next kept value. `odd` is the last kept bit, `random` holds
 // mode.random_bits bits, not all_random_bits, and is read by direction::stochastic only.
-[[nodiscard]] constexpr bool rounds_up(const discarded& lost, bool odd, bool negative, const rounding& mode,
-                                       std::uint32_t random) noexcept {
-  if (!lost.any()) return false;
+[[nodiscard, gnu::always_inline]] constexpr bool rounds_up(const discarded& lost, bool odd, bool negative,
+                                                           const rounding& mode, std::uint32_t random) noexcept {
+  // Without branches on the operands: they are as good as random.
+  const unsigned half = lost.half ? 1 : 0;
+  const unsigned rest = lost.rest ? 1 : 0;
   switch (mode.direction) {
-    case direction::nearest_even: return lost.half && (lost.rest || odd);
+    case direction::nearest_even: return (half & (rest | (odd ? 1 : 0))) != 0;
     case direction::nearest_away: return lost.half;
     case direction::toward_zero: return false;
-    case direction::toward_positive: return !negative;
-    case direction::toward_negative: return negative;
-    case direction::to_odd: return !odd;
+    case direction::toward_positive: return ((half | rest) & (negative ? 0 : 1)) != 0;
+    case direction::toward_negative: return ((half | rest) & (negative ? 1 : 0)) != 0;
+    case direction::to_odd: return ((half | rest) & (odd ? 0 : 1)) != 0;
     case direction::stochastic: break;
   }
+  // Where nothing is lost, none of the three goes up.
   const int n = mode.random_bits;
   const std::uint64_t one = std::uint64_t{1} << n;
   const std::uint64_t top = lost.leading >> (33 - n);  // floor(v 2^N)
@@ -127,7 +130,8 @@ struct discarded {
 
 // Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
 // toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro), or stochastic (sr) with its options after a colon
-// or comma, "stochastic:A,bits=8", "sr,bits=8". Only direction, definition and random_bits are set. nullopt where the text names none.
+// or comma: "stochastic:A,bits=8", "sr,bits=8", "sr:bits=all" for all_random_bits. Only direction, definition and
+// random_bits are set. nullopt where the text names none. The names of hardware: presets.hpp.
 [[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
 
 // The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".

@@ -44,7 +44,7 @@ constexpr bool fits_128_bits(const unpacked& x, const unpacked& y) noexcept {
 // at: operands more than a binade apart cancel at most one bit, and others are added without loss. A zero sum of
 // opposite signs is negative if minus_zero.
 template <class Word>
-constexpr unpacked exact_sum(const unpacked& x, const unpacked& y, bool minus_zero) noexcept {
+[[gnu::always_inline]] constexpr unpacked exact_sum(const unpacked& x, const unpacked& y, bool minus_zero) noexcept {
   constexpr int width = 8 * sizeof(Word);
   const auto word_of = [](const unpacked& z) -> Word {
     if constexpr (width == 64)
@@ -52,28 +52,28 @@ constexpr unpacked exact_sum(const unpacked& x, const unpacked& y, bool minus_ze
     else
       return (Word{z.significand} << 64) | z.low;
   };
+  // No branch depends on signs or exponents: they are as good as random.
   const bool swapped = y.exponent > x.exponent;
-  const unpacked& big = swapped ? y : x;
-  const unpacked& small = swapped ? x : y;
-  const int distance = big.exponent - small.exponent + 1;  // with one bit of room for the carry
-  const Word a = word_of(big) >> 1;
-  const Word all_of_b = word_of(small);
-  const Word b =
-      distance < width ? (all_of_b >> distance) | Word{(all_of_b << (width - distance)) != 0 ? 1u : 0u} : Word{1};
+  const int exponent = swapped ? y.exponent : x.exponent;
+  const int distance = exponent - (swapped ? x.exponent : y.exponent) + 1;  // with one bit of room for the carry
+  const Word swap = (word_of(x) ^ word_of(y)) & (Word{0} - Word{swapped ? 1u : 0u});
+  const Word a = (word_of(x) ^ swap) >> 1;
+  const Word small = word_of(y) ^ swap;
+  // A bit at the top, shifted by all but one place, is the jammed last bit.
+  const int shift = std::min(distance, width - 1);
+  const Word b = (small >> shift) | Word{(small << (width - shift)) != 0 ? 1u : 0u};
 
-  unpacked sum{.kind = number_class::finite, .negative = big.negative};
-  Word magnitude = a + b;
-  if (big.negative != small.negative) {
-    magnitude = a - b;
-    if (b > a) {
-      magnitude = b - a;
-      sum.negative = small.negative;
-    }
-    if (magnitude == 0) return {.kind = number_class::zero, .negative = minus_zero};
-  }
+  const bool opposite = x.negative != y.negative;
+  const bool flipped = opposite && b > a;
+  const Word minus_b = Word{0} - Word{opposite ? 1u : 0u};
+  const Word minus = Word{0} - Word{flipped ? 1u : 0u};
+  Word magnitude = a + ((b ^ minus_b) - minus_b);
+  magnitude = (magnitude ^ minus) - minus;
+  if (magnitude == 0) return {.kind = number_class::zero, .negative = minus_zero};
+  unpacked sum{.kind = number_class::finite, .negative = (swapped ? y.negative : x.negative) != flipped};
   const int zeros = leading_zeros(magnitude);
   magnitude <<= zeros;
-  sum.exponent = big.exponent + 1 - zeros;
+  sum.exponent = exponent + 1 - zeros;
   if constexpr (width == 64) {
     sum.significand = magnitude;
   } else {
@@ -84,10 +84,10 @@ constexpr unpacked exact_sum(const unpacked& x, const unpacked& y, bool minus_ze
 }
 
 // |x y|, all of it.
-constexpr unpacked exact_product(const unpacked& x, const unpacked& y) noexcept {
+[[gnu::always_inline]] constexpr unpacked exact_product(const unpacked& x, const unpacked& y) noexcept {
   uint128 product = uint128{x.significand} * y.significand;
   const bool below_two = product >> 127 == 0;  // the product of the significands as numbers in [1, 2)
-  if (below_two) product <<= 1;
+  product += product & (uint128{0} - uint128{below_two ? 1u : 0u});
   return {.kind = number_class::finite,
           .negative = x.negative != y.negative,
           .exponent = x.exponent + y.exponent + (below_two ? 0 : 1),

@@ -39,16 +39,15 @@ constexpr int last_bit(const wide_sum& x) noexcept {
   return x.exponent;
 }
 
+constexpr bool has_more(const wide_sum&) noexcept { return false; }
+
 constexpr cut_magnitude cut_at(const wide_sum& x, int quantum) noexcept {
   cut_magnitude cut;
   const int kept_bits = x.exponent - quantum + 1;
   cut.kept = kept_bits > 0 ? bits_from(x, x.exponent) >> (64 - kept_bits) : 0;
   const std::uint64_t below = bits_from(x, quantum - 1);
-  const bool beyond = last_bit(x) < quantum - 64;
-  cut.lost.half = below >> 63 != 0;
-  cut.lost.rest = below << 1 != 0 || beyond;
-  cut.lost.leading = below >> 31;
-  cut.lost.beyond_leading = below << 33 != 0 || beyond;
+  cut.half = below >> 63 != 0;
+  cut.rest = below << 1 != 0 || last_bit(x) < quantum - 64;
   return cut;
 }
 
