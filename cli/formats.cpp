@@ -1,12 +1,13 @@
 // ulp formats: the catalogue.
 #include <fmt/format.h>
 
-#include <cmath>
 #include <memory>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/text.hpp>
+#include <ulp/model/outcome.hpp>
 
 #include "command.hpp"
+#include "number_text.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -18,15 +19,21 @@ struct options {
   output_options output;
 };
 
-std::string decimal(const format& f, std::uint64_t code) { return exact_decimal(decode(f, code)); }
-
 // Few digits for the table: the exact value where it is short, else "~" and six digits.
 std::string brief(const format& f, std::uint64_t code) {
-  const std::string exact = decimal(f, code);
+  const std::string exact = exact_decimal(decode(f, code));
   return exact.size() <= 12 ? exact : fmt::format("~{:.6g}", to_double(f, code));
 }
 
-std::string layout(const format& f) { return fmt::format("1-{}-{}", f.exponent_bits, f.fraction_bits); }
+std::string layout(const format& f) {
+  return fmt::format("{}-{}-{}", f.has_sign ? 1 : 0, f.exponent_bits, f.fraction_bits);
+}
+
+// The smallest normal number, as a power where it is one.
+std::string least_normal(const format& f) {
+  const unpacked x = decode(f, f.min_normal_code());
+  return x.significand << 1 == 0 ? fmt::format("2^{}", x.exponent) : brief(f, f.min_normal_code());
+}
 
 table overview(const std::vector<std::pair<std::string, format>>& formats) {
   table t;
@@ -36,48 +43,95 @@ table overview(const std::vector<std::pair<std::string, format>>& formats) {
                {"bias", "bias", false, true},
                {"max", "largest", false, true},
                {"min_normal", "least normal", false, true},
-               {"min_subnormal", "least subnormal", false, true},
+               {"min_subnormal", "subnormal", false, true},
                {"epsilon", "epsilon", false, true},
-               {"infinity", "infinity"},
+               {"infinity", "inf"},
+               {"nan", "NaN"},
                {"source", "source"}};
+  const auto yes_or_no = [](bool yes) { return std::string{yes ? "yes" : "no"}; };
   for (const auto& [name, f] : formats) {
     const catalog_entry* const entry = find_entry(name);
     t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::to_string(f.bias), brief(f, f.max_finite_code()),
-                      fmt::format("2^{}", f.emin()), fmt::format("2^{}", f.min_subnormal_exponent()),
-                      fmt::format("2^-{}", f.fraction_bits), std::string{f.has_infinity() ? "yes" : "no"},
-                      entry != nullptr ? std::string{entry->source} : "IEEE-style by its name"});
+                      least_normal(f),
+                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_subnormal_exponent())} : table_value{},
+                      fmt::format("2^{}", -f.fraction_bits), yes_or_no(f.has_infinity()), yes_or_no(f.has_nan()),
+                      entry != nullptr ? std::string{entry->source} : "by its name"});
   }
   return t;
+}
+
+std::string nan_text(const format& f) {
+  const std::string code = hex(f, f.nan_code());
+  switch (f.top) {
+    case specials::ieee: return "above infinity; quiet " + code;
+    case specials::nan_all_ones:
+      return f.has_sign ? fmt::format("{} and {} only", code, hex(f, f.nan_code() | f.sign_mask())) : code + " only";
+    case specials::nan_negative_zero: return code + " only, in the place of -0";
+    case specials::none: break;
+  }
+  return "none";
+}
+
+// "x < 2^-24 = 0.000000059604644775390625".
+std::string bound(std::string_view comparison, const threshold& t) {
+  const unpacked at{.kind = number_class::finite,
+                    .exponent = t.at.exponent,
+                    .significand = (std::uint64_t{1} << 63) | (t.at.fraction >> 1)};
+  const std::string value = decimal_on_screen(at);
+  return fmt::format("|x| {} {}{}", comparison, t.at.fraction == 0 ? fmt::format("2^{} = ", t.at.exponent) : "", value);
+}
+
+// From where on results are zero, and overflow, in the format's own rounding.
+void print_thresholds(const format& f) {
+  const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
+  const rounding mode{.direction = own_direction(f)};
+  const std::string delivered = f.has_infinity() ? "infinity" : f.has_nan() ? "NaN" : "the largest number";
+  if (!f.has_zero() || !f.has_sign) {  // E8M0
+    line("x < 0", "becomes NaN");
+    line("0 <= x < least", "becomes the least");
+    line("overflows", fmt::format("x >= 1.5 * 2^{}, becomes {} ({})", f.emax(), delivered, to_string(mode)));
+    return;
+  }
+  const outcome_thresholds t = thresholds_of(f, mode, false);
+  line("underflows to 0", fmt::format("{} ({})", bound(t.nonzero.closed ? "<" : "<=", t.nonzero), to_string(mode)));
+  line("overflows", fmt::format("{}, becomes {}", bound(t.overflow.closed ? ">=" : ">", t.overflow), delivered));
 }
 
 void print_card(const std::string& name, const format& f) {
   const catalog_entry* const entry = find_entry(name);
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
   const auto number = [&](std::string_view what, std::uint64_t code) {
-    line(what, fmt::format("0x{:0{}X}  {}", code, (f.width() + 3) / 4, decimal(f, code)));
+    const unpacked x = decode(f, code);
+    const std::string power = x.significand << 1 == 0 ? fmt::format("2^{} = ", x.exponent) : "";
+    line(what, fmt::format("{}  {}{}", hex(f, code), power, decimal_on_screen(x)));
   };
   fmt::print("{}", name);
   if (entry != nullptr) {
     if (name != entry->name) fmt::print(" = {}", entry->name);
     std::string aliases;
-    for (const auto alias : entry->aliases) aliases += fmt::format("{}{}", aliases.empty() ? "" : ", ", alias);
-    fmt::print(" (also {})", aliases);
+    for (const auto alias : entry->aliases)
+      if (alias != name) aliases += fmt::format("{}{}", aliases.empty() ? "" : ", ", alias);
+    if (!aliases.empty()) fmt::print(" (also {})", aliases);
   }
   fmt::print("\n");
-  line("bits", fmt::format("{}: 1 sign, {} exponent, {} fraction; bias {}", f.width(), f.exponent_bits, f.fraction_bits,
-                           f.bias));
+  line("bits", fmt::format("{}: {} sign, {} exponent, {} fraction; bias {}", f.width(), f.has_sign ? "1" : "no",
+                           f.exponent_bits, f.fraction_bits, f.bias));
   number("largest", f.max_finite_code());
-  number("least normal", f.min_normal_code());
-  line("", fmt::format("= 2^{}", f.emin()));
-  number("least subnormal", 1);
-  line("", fmt::format("= 2^{}", f.min_subnormal_exponent()));
-  line("epsilon", fmt::format("2^-{} = {}", f.fraction_bits, exact_decimal(decode(std::ldexp(1.0, -f.fraction_bits)))));
-  const int digits = (f.width() + 3) / 4;
-  line("infinity", f.has_infinity() ? fmt::format("0x{:0{}X}", f.infinity_code(), digits) : "none");
-  line("NaN", f.has_infinity() ? fmt::format("above that; quiet 0x{:0{}X}", f.nan_code(), digits)
-                               : fmt::format("0x{:0{}X} and 0x{:0{}X} only", f.nan_code(), digits,
-                                             f.nan_code() | f.sign_mask(), digits));
-  line("underflows to 0", fmt::format("|x| <= 2^{} (nearest-even)", f.min_subnormal_exponent() - 1));
+  number(f.has_zero() ? "least normal" : "least", f.min_normal_code());
+  if (f.has_subnormals())
+    number("least subnormal", 1);
+  else
+    line("subnormals", "none");
+  if (!f.has_zero())
+    line("zero", "none");
+  else if (!f.has_negative_zero())
+    line("zero", hex(f, 0) + " only");
+  const unpacked epsilon{
+      .kind = number_class::finite, .exponent = -f.fraction_bits, .significand = std::uint64_t{1} << 63};
+  line("epsilon", fmt::format("2^{} = {}", -f.fraction_bits, decimal_on_screen(epsilon)));
+  line("infinity", f.has_infinity() ? hex(f, f.infinity_code()) : "none");
+  line("NaN", nan_text(f));
+  print_thresholds(f);
   if (entry == nullptr && find_entry(name + "fn") != nullptr)
     line("note", fmt::format("IEEE-style by its name, with infinities; OCP's format is {}fn", name));
   if (entry != nullptr) {
@@ -106,9 +160,12 @@ int run(const options& o) {
 void add_formats(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("formats", "the number formats: layout, range, special codes, source");
-  command.add_option("NAME", o->names, "formats to describe: names, aliases, or e<E>m<M> like e6m9");
+  command.add_option(
+      "NAME", o->names,
+      "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
+      "(specials ieee, fn, fnuz or none; subnormals=no)");
   add_output(command, o->output);
-  command.footer("Example:\n  ulp formats cbfloat16 e4m3");
+  command.footer("Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

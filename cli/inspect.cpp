@@ -1,9 +1,12 @@
 // ulp inspect: one number of a format, drawn.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <span>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/neighbours.hpp>
@@ -12,6 +15,7 @@
 #include <ulp/model/cell_table.hpp>
 
 #include "command.hpp"
+#include "number_text.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -35,10 +39,6 @@ std::uint64_t parse_code(const std::string& text, const format& f, const std::st
     throw usage_error(fmt::format("{} does not fit the {} bits of {}", text, f.width(), name));
   return code;
 }
-
-std::string hex(const format& f, std::uint64_t code) { return fmt::format("0x{:0{}X}", code, (f.width() + 3) / 4); }
-
-std::string binary(std::uint64_t bits, int width) { return fmt::format("{:0{}b}", bits, width); }
 
 std::string class_of(const unpacked& x) {
   switch (x.kind) {
@@ -76,55 +76,143 @@ double error_in_ulp(const format& f, const unpacked& given, const unpacked& resu
   return static_cast<double>(in_units(result) - in_units(given)) * (given.negative ? -1 : 1);
 }
 
-// "1.0101b*2^-14" without trailing zeros.
-std::string scientific_binary(const format& f, std::uint64_t code) {
+std::string error_text(double error, bool inexact) {
+  if (!inexact) return "none";
+  return std::abs(error) < 1e-6 ? "less than a millionth of an ulp" : fmt::format("{:+.4g} ulp", error);
+}
+
+// One field of a code: its bits from the highest to the lowest, and what they mean.
+struct field {
+  std::string name;
+  int highest;
+  int lowest;
+  std::string meaning;
+};
+
+std::string meaning_of_exponent(const format& f, const unpacked& x, int biased) {
+  switch (x.kind) {
+    case number_class::zero: return "zero";
+    case number_class::infinity: return "infinity";
+    case number_class::nan:
+      if (f.top == specials::nan_negative_zero) return "NaN, in the place of -0";
+      if (f.top == specials::nan_all_ones && f.fraction_bits > 0) return "NaN, all ones";
+      return "NaN";
+    case number_class::finite: break;
+  }
+  if (x.subnormal) return fmt::format("2^{}, subnormal", f.emin());
+  return fmt::format("2^({}-{}) = 2^{}", biased, f.bias, biased - f.bias);
+}
+
+std::string meaning_of_fraction(const format& f, const unpacked& x, std::uint64_t fraction) {
+  if (x.kind == number_class::finite)
+    return fmt::format("{} + {}/{}", x.subnormal ? 0 : 1, fraction, std::uint64_t{1} << f.fraction_bits);
+  if (x.kind != number_class::nan || f.top != specials::ieee) return "";
+  return fmt::format("{}, payload 0x{:X}", x.signaling ? "signaling" : "quiet", fraction & ~f.quiet_bit());
+}
+
+std::vector<field> fields_of(const format& f, std::uint64_t code) {
   const unpacked x = decode(f, code);
-  std::string digits = binary(x.significand << 1 >> 1, 63);
-  digits.erase(digits.find_last_not_of('0') + 1);
-  return fmt::format("{}1.{}b*2^{}", x.negative ? "-" : "", digits.empty() ? "0" : digits, x.exponent);
+  std::vector<field> fields;
+  const bool signless = !f.has_negative_zero() && x.kind == number_class::nan;  // the sign is part of that code
+  if (f.has_sign)
+    fields.push_back({"sign", f.width() - 1, f.width() - 1, signless ? "" : (code & f.sign_mask()) != 0 ? "-" : "+"});
+  const auto biased = static_cast<int>((code >> f.fraction_bits) & f.exponent_field_mask());
+  fields.push_back(
+      {"exponent", f.fraction_bits + f.exponent_bits - 1, f.fraction_bits, meaning_of_exponent(f, x, biased)});
+  if (f.fraction_bits > 0)
+    fields.push_back({"fraction", f.fraction_bits - 1, 0, meaning_of_fraction(f, x, code & f.fraction_mask())});
+  return fields;
 }
 
-std::string neighbour(const format& f, std::uint64_t code, std::uint64_t of) {
-  if (code == of) return "none";
-  return fmt::format("{:<10} {}", hex(f, code), exact_decimal(decode(f, code)));
+std::string bits_of(const field& part, std::uint64_t code) {
+  const int width = part.highest - part.lowest + 1;
+  return fmt::format("{:0{}b}", (code >> part.lowest) & ((std::uint64_t{1} << width) - 1), width);
 }
 
+// The code, its fields apart.
+std::string bits_by_field(const format& f, std::uint64_t code) {
+  std::string text;
+  for (const field& part : fields_of(f, code)) text += (text.empty() ? "" : " ") + bits_of(part, code);
+  return text;
+}
+
+// The fields side by side: name and bit numbers, bits, meaning.
 void print_fields(const format& f, std::uint64_t code) {
-  const auto field = static_cast<int>((code >> f.fraction_bits) & f.exponent_field_mask());
-  const std::uint64_t fraction = code & f.fraction_mask();
-  const unpacked x = decode(f, code);
-  const bool finite = x.kind == number_class::finite || x.kind == number_class::zero;
-  const std::string sign_bits = (code & f.sign_mask()) != 0 ? "1" : "0";
-  const std::string exponent_bits = binary(static_cast<std::uint64_t>(field), f.exponent_bits);
-  const std::string fraction_bits = binary(fraction, f.fraction_bits);
-  const std::string sign_meaning = (code & f.sign_mask()) != 0 ? "-" : "+";
-  const std::string exponent_meaning = !finite      ? class_of(x)
-                                       : field == 0 ? fmt::format("2^{} (subnormal)", f.emin())
-                                                    : fmt::format("2^({}-{}) = 2^{}", field, f.bias, field - f.bias);
-  const std::string fraction_meaning =
-      !finite ? "" : fmt::format("{} + {}/{}", field == 0 ? 0 : 1, fraction, std::uint64_t{1} << f.fraction_bits);
-  const std::size_t e = std::max({exponent_bits.size(), exponent_meaning.size(), std::size_t{8}});
-  fmt::print("  {:<4}  {:<{}}  {}\n", "sign", "exponent", e, "fraction");
-  fmt::print("  {:<4}  {:<{}}  {}\n", sign_bits, exponent_bits, e, fraction_bits);
-  fmt::print("  {:<4}  {:<{}}  {}\n", sign_meaning, exponent_meaning, e, fraction_meaning);
+  std::array<std::string, 3> lines;
+  for (const field& part : fields_of(f, code)) {
+    const std::string place = part.highest == part.lowest ? fmt::format("[{}]", part.highest)
+                                                          : fmt::format("[{}:{}]", part.highest, part.lowest);
+    const std::array<std::string, 3> column{part.name + " " + place, bits_of(part, code), part.meaning};
+    std::size_t width = 0;
+    for (const std::string& text : column) width = std::max(width, text.size());
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      lines[i] += fmt::format("{}{:<{}}", lines[i].empty() ? "  " : " | ", column[i], width);
+  }
+  for (std::string& line : lines) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    fmt::print("{}\n", line);
+  }
+}
+
+// "0x3C02  0.501953125"; what there is instead where `code` is the last number.
+std::string neighbour(const format& f, std::uint64_t code, std::uint64_t of, const char* last) {
+  if (code == of) return fmt::format("none, this is the {}", last);
+  return fmt::format("{}  {}", hex(f, code), decimal_on_screen(decode(f, code)));
+}
+
+std::string random_text(const rounding& mode, const std::vector<std::uint32_t>& words, int bits, std::uint64_t seed) {
+  if (mode.random_bits != all_random_bits)
+    return fmt::format("R = {} of 0..{} (seed {})", words.front(), (std::uint64_t{1} << bits) - 1, seed);
+  if (bits == 0) return "not needed: nothing is discarded";
+  return fmt::format("{} bits (seed {})", bits, seed);
+}
+
+// How a number was rounded.
+struct rounded {
+  encoded result;
+  std::string random;  // the random bits in words, empty where there are none
+};
+
+rounded round(const format& f, const unpacked& given, const options& o) {
+  const rounding mode = o.rounding.value(f);
+  if (mode.direction != direction::stochastic) return {encode(f, given, mode), ""};
+  std::vector<std::uint32_t> words;
+  int bits = mode.random_bits;
+  if (bits != all_random_bits) {
+    words.push_back(random_bits(o.rounding.seed, 0, 0, bits));
+    return {encode(f, given, mode, words.front()), random_text(mode, words, bits, o.rounding.seed)};
+  }
+  if (given.sticky)
+    throw usage_error(fmt::format(
+        "'{}' does not end within 128 bits: there are no random bits for all that is discarded; see bits=1..32",
+        o.value));
+  bits = discarded_bits(f, given);
+  for (int i = 0; 32 * i < bits; ++i)
+    words.push_back(random_bits(o.rounding.seed, 0, static_cast<std::uint64_t>(i), 32));
+  return {encode(f, given, mode, random_input{std::span<const std::uint32_t>{words}}),
+          random_text(mode, words, bits, o.rounding.seed)};
 }
 
 int run(const options& o) {
   const format f = format_named(o.format_name);
-  const bool is_code = o.value.starts_with("0x") || o.value.starts_with("0X");
+  (void)o.rounding.value(f);  // is wrong or right also where nothing is rounded
+  // 0x1.8p-3 is a number.
+  const bool is_code =
+      (o.value.starts_with("0x") || o.value.starts_with("0X")) && o.value.find_first_of("pP") == std::string::npos;
   unpacked given;
-  encoded result;
+  rounded rounding_of;
+  encoded& result = rounding_of.result;
   if (is_code) {
     result.code = parse_code(o.value, f, o.format_name);
     given = decode(f, result.code);
   } else {
-    const auto parsed = parse_number(o.value);
-    if (!parsed)
-      throw usage_error(
-          fmt::format("'{}' is neither a number (like -1.5e-7, 2^-24, inf, nan) nor a code like 0x3C01", o.value));
-    given = *parsed;
-    const rounding mode = o.rounding.value();
-    result = encode(f, given, mode, random_bits(o.rounding.seed, 0, 0, mode.random_bits));
+    const auto number = parse_number(o.value);
+    if (!number)
+      throw usage_error(fmt::format(
+          "'{}' is neither a number (like -1.5e-7, 2^-24, 0x1.8p-3, 1.01b*2^3, inf, nan) nor a code like 0x3C01",
+          o.value));
+    given = *number;
+    rounding_of = round(f, given, o);
   }
   const unpacked x = decode(f, result.code);
   const bool finite = x.kind == number_class::finite || x.kind == number_class::zero;
@@ -133,38 +221,45 @@ int run(const options& o) {
 
   if (o.json) {
     table t;
-    t.columns = {{"format", ""}, {"code", ""},  {"value", ""},    {"exact", ""},     {"class", ""},
-                 {"below", ""},  {"above", ""}, {"ulp_log2", ""}, {"error_ulp", ""}, {"flags", ""}};
-    t.rows.push_back({o.format_name, hex(f, result.code), shortest_decimal(f, result.code), exact_decimal(x),
+    t.columns = {{"format", ""},      {"code", ""},      {"bits", ""},  {"value", ""}, {"exact", ""},
+                 {"hexadecimal", ""}, {"binary", ""},    {"class", ""}, {"below", ""}, {"above", ""},
+                 {"ulp_log2", ""},    {"error_ulp", ""}, {"flags", ""}};
+    t.rows.push_back({o.format_name, hex(f, result.code), bits_by_field(f, result.code),
+                      shortest_decimal(f, result.code), exact_decimal(x), hexadecimal(x), binary_scientific(x),
                       class_of(x), hex(f, next_down(f, result.code)), hex(f, next_up(f, result.code)),
                       finite ? table_value{std::int64_t{unit}} : table_value{}, error, names_of(result.flags)});
     fmt::print("{}", to_json(t));
     return done;
   }
 
-  const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<9} {}\n", what, value); };
-  const std::string exact = exact_decimal(x);
-  const bool short_enough = exact.size() <= 16;
+  const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<11}  {}\n", what, value); };
+  const std::string exact = decimal_on_screen(x);
+  const bool short_enough = exact.size() <= 40;
   fmt::print("{} {} {} {}\n\n", o.format_name, hex(f, result.code), short_enough ? "=" : "~",
              short_enough ? exact : fmt::format("{:.6g}", to_double(f, result.code)));
   print_fields(f, result.code);
   fmt::print("\n");
   line("class", class_of(x));
   if (x.kind == number_class::finite) {
-    line("exactly", exact);
-    line("", scientific_binary(f, result.code));
+    line("exactly", exact + (exact.ends_with("digits)") ? ", all with --json" : ""));
+    line("hexadecimal", hexadecimal(x));
+    line("binary", binary_scientific(x));
     line("shortest", fmt::format("{} (reads back as this number)", shortest_decimal(f, result.code)));
   }
   if (x.kind != number_class::nan) {
-    line("below", neighbour(f, next_down(f, result.code), result.code));
-    line("above", neighbour(f, next_up(f, result.code), result.code));
+    line("below", neighbour(f, next_down(f, result.code), result.code, "smallest"));
+    line("above", neighbour(f, next_up(f, result.code), result.code, "largest"));
   }
-  if (finite) line("ulp", fmt::format("2^{} = {:.6g}", unit, std::ldexp(1.0, unit)));
+  if (finite && (x.kind == number_class::finite || f.has_subnormals())) {
+    const unpacked one_ulp{.kind = number_class::finite, .exponent = unit, .significand = std::uint64_t{1} << 63};
+    line("ulp", fmt::format("2^{} = {}", unit, decimal_on_screen(one_ulp)));
+  }
   if (!is_code) {
     fmt::print("\n");
     line("given", o.value);
-    line("rounding", to_string(o.rounding.value()));
-    if (!std::isnan(error)) line("error", error == 0 ? "none" : fmt::format("{:+.4g} ulp", error));
+    line("rounding", o.rounding.text(f));
+    if (!rounding_of.random.empty()) line("random bits", rounding_of.random);
+    if (!std::isnan(error)) line("error", error_text(error, any(result.flags, status::inexact)));
     line("flags", names_of(result.flags));
   }
   return done;
@@ -175,7 +270,9 @@ int run(const options& o) {
 void add_inspect(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("inspect", "one number of a format: its bits, exact value, neighbours");
-  command.add_option("VALUE", o->value, "a decimal, 2^N, inf, nan; or a code in hexadecimal, 0x...")->required();
+  command
+      .add_option("VALUE", o->value, "a decimal, 2^N, 0x1.8p-3, 1.01b*2^3, inf, nan; or a code in hexadecimal, 0x3C01")
+      ->required();
   command.add_option("--format", o->format_name, "the format to round to, or to read the code in")
       ->type_name("F")
       ->required();

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/presets.hpp>
 #include <ulp/formats/text.hpp>
 
 #include "command.hpp"
@@ -54,11 +55,28 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
 }  // namespace
 
 format format_named(const std::string& name) {
-  if (const auto found = find_format(name)) return *found;
-  std::string hint;
-  for (const std::string& near : similar_format_names(name)) hint += (hint.empty() ? "; near: " : ", ") + near;
-  throw usage_error(
-      fmt::format("unknown format '{}'{}; `ulp formats` lists them, others are e<2..11>m<1..52>", name, hint));
+  auto found = parse_format(name);
+  if (!found.value) throw usage_error(found.error);
+  return *found.value;
+}
+
+format value_format_named(const std::string& name) {
+  const format f = format_named(name);
+  if (!f.has_sign || !f.has_zero())
+    throw usage_error(fmt::format(
+        "{} has no sign and no zero: it holds the scales of blocks, see `ulp inspect`; values are not rounded to it",
+        name));
+  return f;
+}
+
+std::vector<std::string> joined_names(const std::vector<std::string>& parts) {
+  std::vector<std::string> names;
+  for (const std::string& part : parts)
+    if (names.empty() || part.find('=') == std::string::npos)
+      names.push_back(part);
+    else
+      names.back() += "," + part;
+  return names;
 }
 
 double positive_number(const std::string& text, const std::string& option) {
@@ -77,15 +95,11 @@ std::regex regex_of(const std::string& text, const std::string& option) {
   }
 }
 
-rounding rounding_options::value() const {
-  const auto parsed = parse_rounding(direction);
-  if (!parsed)
-    throw usage_error(
-        fmt::format("--rounding: cannot be '{}': one of nearest-even, nearest-away, toward-zero, "
-                    "toward-positive, toward-negative, to-odd (rne rna rz ru rd ro), "
-                    "stochastic[:A|B|C][,bits=1..32] (sr)",
-                    direction));
-  rounding mode = *parsed;
+rounding rounding_options::value(const format& to) const {
+  const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
+                                      : parse_rounding(direction, to);
+  if (!read.value) throw usage_error("--rounding: " + read.error);
+  rounding mode = *read.value;
   mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
   mode.daz = daz;
   mode.flush = flush == "before"   ? flush::before_rounding
@@ -96,14 +110,43 @@ rounding rounding_options::value() const {
   return mode;
 }
 
+std::string rounding_options::text(const format& to) const {
+  const std::string canonical = to_string(value(to));
+  const auto presets = rounding_presets();
+  const bool preset = std::any_of(presets.begin(), presets.end(), [&](const auto& p) { return p.name == direction; });
+  return preset ? fmt::format("{} ({})", direction, canonical) : canonical;
+}
+
+namespace {
+
+// "nvidia (13 bits to float16, 16 to bfloat16), ..."
+std::string text_of_presets() {
+  std::string text;
+  const rounding_preset* before = nullptr;
+  for (const rounding_preset& p : rounding_presets()) {
+    const int bits = p.rounding.random_bits;
+    if (before == nullptr || before->name != p.name)
+      text += fmt::format("{}{} ({} bits to {}", before == nullptr ? "" : "), ", p.name, bits, p.to_name);
+    else if (before->rounding.random_bits != bits)
+      text += fmt::format(", {} to {}", bits, p.to_name);
+    else
+      text += fmt::format(", {}", p.to_name);
+    before = &p;
+  }
+  return text + ")";
+}
+
+}  // namespace
+
 void add_rounding(CLI::App& command, rounding_options& options) {
   const std::string group = "Rounding";
   command
       .add_option("--rounding", options.direction,
                   "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
-                  "ro), or stochastic[:A|B|C][,bits=N] (sr)")
+                  "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr); as hardware is documented to convert float32, "
+                  "stochastic:A: " +
+                      text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away")
       ->type_name("R")
-      ->capture_default_str()
       ->group(group);
   command.add_flag("--saturate", options.saturate, "deliver the largest finite number on overflow")->group(group);
   command.add_option("--ftz", options.flush, "flush subnormal results to zero")

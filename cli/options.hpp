@@ -16,8 +16,14 @@
 
 namespace ulp::cli {
 
-// Throws usage_error with the nearest names.
+// Throws usage_error that says what is wrong with the name.
 [[nodiscard]] format format_named(const std::string& name);
+
+// The same for a format that values are rounded to: not E8M0, whose codes are the scales of blocks.
+[[nodiscard]] format value_format_named(const std::string& name);
+
+// The names of a list that was split at commas: what contains '=' is an option of the name before it.
+[[nodiscard]] std::vector<std::string> joined_names(const std::vector<std::string>& parts);
 
 // A positive finite number, "2^15" too; `option` names it in the error.
 [[nodiscard]] double positive_number(const std::string& text, const std::string& option);
@@ -26,14 +32,17 @@ namespace ulp::cli {
 [[nodiscard]] std::regex regex_of(const std::string& text, const std::string& option);
 
 struct rounding_options {
-  std::string direction = "nearest-even";
+  std::string direction;  // a name or a preset; empty: the format's own
   bool saturate = false;
   bool daz = false;
   std::string flush;
   std::string tininess = "after";
   std::uint64_t seed = 0;
 
-  [[nodiscard]] rounding value() const;
+  // For results in that format. Throws usage_error.
+  [[nodiscard]] rounding value(const format& to) const;
+  // It in words: "nearest-even", "nvidia (stochastic:A,bits=13)".
+  [[nodiscard]] std::string text(const format& to) const;
 };
 void add_rounding(CLI::App& command, rounding_options& options);
 

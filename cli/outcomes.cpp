@@ -31,6 +31,7 @@ struct options {
 struct question {
   std::string format_name;
   ulp::format format;
+  ulp::rounding rounding;
   double scale;
 };
 
@@ -62,10 +63,18 @@ std::string text_of(const units& u) {
 
 std::vector<question> questions_of(const options& o) {
   std::vector<question> all;
-  for (const std::string& name : o.formats)
-    for (const std::string& scale : o.scales)
-      all.push_back({name, format_named(name), positive_number(scale, "--scale")});
+  for (const std::string& name : o.formats) {
+    const format to = value_format_named(name);
+    const rounding mode = o.rounding.value(to);
+    for (const std::string& scale : o.scales) all.push_back({name, to, mode, positive_number(scale, "--scale")});
+  }
   return all;
+}
+
+// Each format may have its own.
+bool one_rounding(const std::vector<question>& questions) {
+  return std::all_of(questions.begin(), questions.end(),
+                     [&](const question& q) { return q.rounding == questions.front().rounding; });
 }
 
 group group_of(const options& o, const tensor_row& row, const tensor_info& info, const step_key& key) {
@@ -89,7 +98,7 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"kind", title_by("kind")},
                {"step", title_by("step")},
                {"format", many_formats ? "format" : ""},
-               {"rounding", ""},
+               {"rounding", one_rounding(questions) ? "" : "rounding"},
                {"scale", ""},
                {"", many_scales ? "scale" : "", false, true},
                {"scale_of", ""},
@@ -116,7 +125,8 @@ table table_of(const options& o, const std::vector<question>& questions, const s
           {key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
            counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
            counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{}, questions[q].format_name,
-           o.rounding.direction, questions[q].scale, as_power(questions[q].scale),
+           o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction, questions[q].scale,
+           as_power(questions[q].scale),
            std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"}, exactly(c.numel),
            exactly(c.zero), exactly(c.nonfinite), c.underflow, share, c.subnormal, c.overflow});
     }
@@ -126,7 +136,6 @@ table table_of(const options& o, const std::vector<question>& questions, const s
 
 int run(const options& o) {
   const std::vector<question> questions = questions_of(o);
-  const rounding mode = o.rounding.value();
   const selection selected = o.run.selected();
   const std::unique_ptr<source> from = open_run(o.run);
 
@@ -151,7 +160,7 @@ int run(const options& o) {
         sums.steps.insert(now.key.step);
         sums.of.resize(questions.size());
         for (std::size_t q = 0; q < questions.size(); ++q)
-          sums.of[q] += outcomes_of(row.table, questions[q].format, mode,
+          sums.of[q] += outcomes_of(row.table, questions[q].format, questions[q].rounding,
                                     {.scale = questions[q].scale, .factor = known ? row.factor : 1}, row.type);
       }
     }
@@ -165,7 +174,8 @@ int run(const options& o) {
   if (!o.output.machine_stdout()) {
     std::string names;
     for (const std::string& name : o.formats) names += (names.empty() ? "" : ", ") + name;
-    fmt::print("{}, {}, loss scale {} on {}\n", names, to_string(mode),
+    fmt::print("{}, {}, loss scale {} on {}\n", names,
+               one_rounding(questions) ? o.rounding.text(questions.front().format) : "rounded as listed",
                o.scales.size() > 1 ? "as listed" : as_power(questions.front().scale), text_of(u));
     fmt::print("underflow: nonzero rounded to zero; [low, high] where the input does not decide\n\n");
   }
@@ -201,7 +211,10 @@ void add_outcomes(CLI::App& program, action& chosen) {
   add_rounding(command, o->rounding);
   add_output(command, o->output);
   command.footer("Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command.callback([o, &chosen] {
+    o->formats = joined_names(o->formats);
+    chosen = [o] { return run(*o); };
+  });
 }
 
 }  // namespace ulp::cli

@@ -61,8 +61,8 @@ scaler scaler_of(const options& o) {
 
 scenario scenario_of(const options& o) {
   scenario s{scaler_of(o)};
-  s.format = format_named(o.format_name);
-  s.rounding = o.rounding.value();
+  s.format = value_format_named(o.format_name);
+  s.rounding = o.rounding.value(s.format);
   s.seed = o.rounding.seed;
   if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
   if (!o.clip_value.empty()) s.clip_value = value_clipping{positive_number(o.clip_value, "--clip-value")};
@@ -151,7 +151,7 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
   std::string parameters;
   for (const auto& p : s.scaler.parameters()) parameters += " " + p.name + "=" + to_string(p.value);
   line("scaler", std::string{s.scaler.entry().name} + parameters);
-  line("format", fmt::format("{}, {}", o.format_name, to_string(s.rounding)));
+  line("format", fmt::format("{}, {}", o.format_name, o.rounding.text(s.format)));
   line("checked", rule_text(r));
   line("steps", fmt::format("{}, of which {} skipped{}", grouped(sum.steps), grouped(sum.skipped),
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""));

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <map>
 #include <numeric>
+#include <utility>
 
 namespace ulp {
 namespace {
@@ -17,11 +18,18 @@ constexpr std::array<std::string_view, 4> float64_aliases{"fp64", "double", "f64
 constexpr std::array<std::string_view, 1> tf32_aliases{"tensorfloat32"};
 constexpr std::array<std::string_view, 2> e4m3fn_aliases{"e4m3fn", "fp8_e4m3fn"};
 constexpr std::array<std::string_view, 2> e5m2_aliases{"e5m2", "fp8_e5m2"};
+constexpr std::array<std::string_view, 2> e4m3fnuz_aliases{"e4m3fnuz", "fp8_e4m3fnuz"};
+constexpr std::array<std::string_view, 2> e5m2fnuz_aliases{"e5m2fnuz", "fp8_e5m2fnuz"};
+constexpr std::array<std::string_view, 4> e3m2_aliases{"float6_e3m2fn", "e3m2fn", "fp6_e3m2", "mxfp6_e3m2"};
+constexpr std::array<std::string_view, 4> e2m3_aliases{"float6_e2m3fn", "e2m3fn", "fp6_e2m3", "mxfp6_e2m3"};
+constexpr std::array<std::string_view, 5> e2m1_aliases{"float4_e2m1fn", "e2m1fn", "fp4_e2m1", "fp4", "mxfp4"};
+constexpr std::array<std::string_view, 4> e8m0_aliases{"float8_e8m0fnu", "e8m0fnu", "e8m0", "ue8m0"};
+constexpr std::array<std::string_view, 2> dlfloat16_aliases{"dlfloat", "dlf16"};
 
 constexpr std::array rows{
     catalog_entry{"float16", float16_aliases, float16, "IEEE 754-2019, binary16", ""},
-    catalog_entry{"bfloat16", bfloat16_aliases, bfloat16, "Intel 338302-001, the upper half of binary32", ""},
-    catalog_entry{"cbfloat16", cbfloat16_aliases, cbfloat16, "Cerebras CB16, docs.cerebras.net, data formats",
+    catalog_entry{"bfloat16", bfloat16_aliases, bfloat16, "Intel 338302-001", "the upper half of binary32"},
+    catalog_entry{"cbfloat16", cbfloat16_aliases, cbfloat16, "Cerebras CB16, docs.cerebras.net",
                   "bias 31 and IEEE-style specials are an assumption: see docs/numerics.md"},
     catalog_entry{"float32", float32_aliases, binary32, "IEEE 754-2019, binary32", ""},
     catalog_entry{"float64", float64_aliases, binary64, "IEEE 754-2019, binary64", ""},
@@ -29,23 +37,87 @@ constexpr std::array rows{
     catalog_entry{"float8_e4m3fn", e4m3fn_aliases, float8_e4m3fn, "OCP OFP8 1.0, E4M3",
                   "no infinity: what overflows is NaN, or 448 when saturating"},
     catalog_entry{"float8_e5m2", e5m2_aliases, float8_e5m2, "OCP OFP8 1.0, E5M2", ""},
+    catalog_entry{"float8_e4m3fnuz", e4m3fnuz_aliases, float8_e4m3fnuz, "arXiv 2206.02915",
+                  "one zero, one NaN, no infinity: what overflows is NaN, or 240 when saturating"},
+    catalog_entry{"float8_e5m2fnuz", e5m2fnuz_aliases, float8_e5m2fnuz, "arXiv 2206.02915",
+                  "one zero, one NaN, no infinity: what overflows is NaN, or 57344 when saturating"},
+    catalog_entry{"float6_e3m2", e3m2_aliases, float6_e3m2, "OCP MX 1.0, E3M2",
+                  "every code is a number: what overflows, and NaN, is delivered as 28; e3m2 alone is IEEE-style"},
+    catalog_entry{"float6_e2m3", e2m3_aliases, float6_e2m3, "OCP MX 1.0, E2M3",
+                  "every code is a number: what overflows, and NaN, is delivered as 7.5; e2m3 alone is IEEE-style"},
+    catalog_entry{"float4_e2m1", e2m1_aliases, float4_e2m1, "OCP MX 1.0, E2M1",
+                  "every code is a number: what overflows, and NaN, is delivered as 6; e2m1 alone is IEEE-style"},
+    catalog_entry{"float8_e8m0", e8m0_aliases, float8_e8m0, "OCP MX 1.0, E8M0",
+                  "the scale of a block, a power of two, for conversion only: no sign, no zero"},
+    catalog_entry{"dlfloat16", dlfloat16_aliases, dlfloat16, "IBM, ARITH 2019; US 2019/0369960",
+                  "no subnormals, one special for NaN and infinity, rounds to nearest-away by its own definition"},
 };
 
-// A decimal of one or two digits without leading zero, the whole of `text`.
-std::optional<int> small_number(std::string_view text) noexcept {
+struct specials_name {
+  std::string_view name;
+  specials top;
+};
+constexpr std::array specials_names{
+    specials_name{"ieee", specials::ieee},
+    specials_name{"fn", specials::nan_all_ones},
+    specials_name{"fnuz", specials::nan_negative_zero},
+    specials_name{"none", specials::none},
+};
+
+// A decimal without leading zero or plus sign, the whole of `text`.
+std::optional<int> integer(std::string_view text) noexcept {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.front() == '0' || text.front() == '-') return {};
+  const std::string_view digits = text.substr(text.starts_with('-') ? 1 : 0);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  if (digits.front() == '0' && text.size() > 1) return {};
   return value;
 }
 
-std::optional<format> parse_exmy(std::string_view name) noexcept {
+// E and M of e<E>m<M>.
+std::optional<std::pair<int, int>> exmy(std::string_view name) noexcept {
   const std::size_t m = name.find('m');
   if (name.size() < 4 || name.front() != 'e' || m == std::string_view::npos || m + 1 == name.size() || m < 2) return {};
-  const auto exponent = small_number(name.substr(1, m - 1));
-  const auto fraction = small_number(name.substr(m + 1));
-  if (!exponent || !fraction || *exponent < 2 || *exponent > 11 || *fraction < 1 || *fraction > 52) return {};
-  return format{.exponent_bits = *exponent, .fraction_bits = *fraction, .bias = (1 << (*exponent - 1)) - 1};
+  const auto exponent = integer(name.substr(1, m - 1));
+  const auto fraction = integer(name.substr(m + 1));
+  if (!exponent || !fraction) return {};
+  return std::pair{*exponent, *fraction};
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string{text} + "'"; }
+
+// What the options of e<E>m<M> say.
+struct options {
+  std::optional<int> bias;
+  std::optional<specials> top;
+  std::optional<lowest_binade> bottom;
+};
+
+// Sets what `option`, "key=value", says; returns what is wrong with it.
+std::string read_option(std::string_view option, options& o) {
+  const std::size_t equals = option.find('=');
+  const std::string_view key = option.substr(0, equals);
+  const std::string_view value = equals == std::string_view::npos ? "" : option.substr(equals + 1);
+  const auto set = [&](auto& field, auto given, std::string_view expected) {
+    if (field) return std::string{key} + " is given twice";
+    field = given;
+    return field ? std::string{} : std::string{key} + " cannot be " + quoted(value) + ": " + std::string{expected};
+  };
+  if (key == "bias") return set(o.bias, integer(value), "an integer");
+  if (key == "specials") {
+    const auto* const row = std::find_if(specials_names.begin(), specials_names.end(),
+                                         [&](const specials_name& n) { return n.name == value; });
+    return set(o.top, row == specials_names.end() ? std::nullopt : std::optional{row->top},
+               "one of ieee, fn (NaN in the all-ones code only), fnuz (NaN in the code of -0 only), none");
+  }
+  if (key == "subnormals") {
+    std::optional<lowest_binade> bottom;
+    if (value == "yes") bottom = lowest_binade::subnormals;
+    if (value == "no") bottom = lowest_binade::normals_and_zero;
+    return set(o.bottom, bottom, "yes or no");
+  }
+  return "no option " + quoted(option) +
+         ": they are bias=N, specials=ieee|fn|fnuz|none, subnormals=yes|no, separated by commas";
 }
 
 // Levenshtein distance.
@@ -74,10 +146,55 @@ const catalog_entry* find_entry(std::string_view name) noexcept {
   return nullptr;
 }
 
-std::optional<format> find_format(std::string_view name) noexcept {
-  if (const catalog_entry* row = find_entry(name)) return row->format;
-  return parse_exmy(name);
+parsed<format> parse_format(std::string_view name) {
+  if (const catalog_entry* row = find_entry(name)) return {row->format, ""};
+  const auto wrong = [&](const std::string& what) {
+    return parsed<format>{{}, "format " + quoted(name) + ": " + what};
+  };
+  const std::size_t comma = name.find(',');
+  const std::string_view head = name.substr(0, comma);
+  const auto fields = exmy(head);
+  if (!fields) {
+    if (comma != std::string_view::npos && find_entry(head) != nullptr)
+      return wrong("options follow e<E>m<M>, not names");
+    std::string hint;
+    for (const std::string& near : similar_format_names(head)) hint += (hint.empty() ? "; near: " : ", ") + near;
+    return {{},
+            "unknown format " + quoted(name) + hint +
+                "; `ulp formats` lists them, others are e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]"};
+  }
+  const auto [exponent_bits, fraction_bits] = *fields;
+  if (exponent_bits < 2 || exponent_bits > 11 || fraction_bits < 1 || fraction_bits > 52)
+    return wrong("e<E>m<M> has E in 2..11 and M in 1..52");
+
+  options o;
+  std::string_view rest = comma == std::string_view::npos ? "" : name.substr(comma);
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    const std::size_t end = std::min(rest.find(','), rest.size());
+    if (const std::string error = read_option(rest.substr(0, end), o); !error.empty()) return wrong(error);
+    rest.remove_prefix(end);
+  }
+  format f{.exponent_bits = exponent_bits,
+           .fraction_bits = fraction_bits,
+           .top = o.top.value_or(specials::ieee),
+           .bottom = o.bottom.value_or(lowest_binade::subnormals)};
+  // As AMD's formats have it: the exponent that infinity and NaN do not take goes to the small numbers.
+  f.bias = o.bias.value_or((1 << (exponent_bits - 1)) - (f.top == specials::nan_negative_zero ? 0 : 1));
+  // Every finite number must be one of float64: then it prints, scales and converts without a rounding of its own. A
+  // bias larger by one makes all exponents smaller by one.
+  format unbiased = f;
+  unbiased.bias = 0;
+  const int least = unbiased.emax() - binary64.emax();
+  const int most = unbiased.min_subnormal_exponent() - binary64.min_subnormal_exponent();
+  if (least <= f.bias && f.bias <= most) return {f, ""};
+  const std::string why = "every number of a format must be one of float64, ";
+  return wrong(least > most ? why + "and no bias makes these so"
+                            : why + "so the bias must be in " + std::to_string(least) + ".." + std::to_string(most) +
+                                  ", not " + std::to_string(f.bias));
 }
+
+std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
 
 std::vector<std::string> similar_format_names(std::string_view name) {
   std::multimap<std::size_t, std::string_view> near;  // by distance; equal ones in the catalogue's order

@@ -46,7 +46,9 @@ std::optional<rounding> parse_rounding(std::string_view text) {
   while (true) {
     const std::size_t comma = options.find(',');
     const std::string_view option = options.substr(0, comma);
-    if (option.starts_with("bits=")) {
+    if (option == "bits=all") {
+      mode.random_bits = all_random_bits;
+    } else if (option.starts_with("bits=")) {
       const char* const end = option.data() + option.size();
       const auto [stop, error] = std::from_chars(option.data() + 5, end, mode.random_bits);
       if (error != std::errc{} || stop != end || mode.random_bits < 1 || mode.random_bits > 32) return std::nullopt;
@@ -67,7 +69,7 @@ std::string to_string(const rounding& mode) {
   if (mode.direction == direction::stochastic) {
     text += ":";
     text += "ABC"[static_cast<int>(mode.definition)];
-    text += ",bits=" + std::to_string(mode.random_bits);
+    text += ",bits=" + (mode.random_bits == all_random_bits ? "all" : std::to_string(mode.random_bits));
   }
   return text;
 }

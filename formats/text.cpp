@@ -4,6 +4,8 @@
 #include <boost/multiprecision/cpp_int.hpp>
 #include <charconv>
 
+#include <ulp/formats/catalog.hpp>
+
 namespace ulp {
 namespace {
 
@@ -20,20 +22,30 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// |x| = numerator / denominator, both positive, to 64 leading bits.
+// |x| = numerator / denominator, both positive, to 128 leading bits.
 unpacked from_ratio(bool negative, const cpp_int& numerator, const cpp_int& denominator) {
   unpacked x{.kind = number_class::finite, .negative = negative};
-  // A quotient of at least 65 bits.
-  const int shift = std::max(0, 66 - static_cast<int>(msb(numerator)) + static_cast<int>(msb(denominator)));
+  // A quotient of at least 129 bits.
+  const int shift = std::max(0, 130 - static_cast<int>(msb(numerator)) + static_cast<int>(msb(denominator)));
   cpp_int quotient;
   cpp_int remainder;
   divide_qr(cpp_int{numerator << shift}, denominator, quotient, remainder);
   const auto top = static_cast<int>(msb(quotient));
-  const int below = top - 63;
-  x.significand = static_cast<std::uint64_t>(quotient >> below);
+  const int below = top - 127;
+  x.significand = static_cast<std::uint64_t>(quotient >> (below + 64));
+  x.low = static_cast<std::uint64_t>((quotient >> below) & ~std::uint64_t{0});
   x.sticky = !remainder.is_zero() || lsb(quotient) < static_cast<unsigned>(below);
   x.exponent = top - shift;
   return x;
+}
+
+// Stands for what is beyond every format.
+unpacked out_of_range(bool negative, bool large) {
+  return {.kind = number_class::finite,
+          .negative = negative,
+          .sticky = true,
+          .exponent = large ? exponent_limit : -exponent_limit,
+          .significand = std::uint64_t{1} << 63};
 }
 
 bool parse_integer(std::string_view text, long& value) {
@@ -47,80 +59,163 @@ bool parse_integer(std::string_view text, long& value) {
   return error == std::errc{} && stop == end;
 }
 
-}  // namespace
+// digits [. digits] at the start of a text.
+struct digits_read {
+  std::string digits;     // without leading zeros and without the point
+  long after_point = 0;   // how many of them, leading zeros counted
+  bool any = false;       // a digit, zeros counted
+  std::string_view rest;  // of the text
+};
 
-std::optional<unpacked> parse_number(std::string_view text) {
-  unpacked x;
-  if (text.starts_with('-') || text.starts_with('+')) {
-    x.negative = text.front() == '-';
-    text.remove_prefix(1);
-  }
-  const std::string word = lower(text);
-  if (word == "inf" || word == "infinity") {
-    x.kind = number_class::infinity;
-    return x;
-  }
-  if (word == "nan") {
-    x.kind = number_class::nan;
-    return x;
-  }
-  long exponent = 0;
-  if (text.starts_with("2^")) {
-    if (!parse_integer(text.substr(2), exponent)) return std::nullopt;
-    x.kind = number_class::finite;
-    x.exponent = static_cast<int>(std::clamp<long>(exponent, -exponent_limit, exponent_limit));
-    x.significand = std::uint64_t{1} << 63;
-    return x;
-  }
-
-  // digits [. digits] [e exponent]
-  std::string digits;
-  long point = 0;  // digits after the point
-  bool after_point = false;
+template <class IsDigit>
+digits_read read_digits(std::string_view text, IsDigit is_digit) {
+  digits_read r;
+  bool point = false;
   std::size_t i = 0;
-  bool any_digit = false;
-  for (; i < word.size(); ++i) {
-    if (word[i] == '.' && !after_point) {
-      after_point = true;
-    } else if (word[i] >= '0' && word[i] <= '9') {
-      any_digit = true;
-      if (!digits.empty() || word[i] != '0') digits += word[i];
-      if (after_point) ++point;
+  for (; i < text.size(); ++i) {
+    if (text[i] == '.' && !point) {
+      point = true;
+    } else if (is_digit(text[i])) {
+      r.any = true;
+      if (!r.digits.empty() || text[i] != '0') r.digits += text[i];
+      if (point) ++r.after_point;
     } else {
       break;
     }
   }
-  if (!any_digit) return std::nullopt;
-  if (i < word.size() && (word[i] != 'e' || !parse_integer(std::string_view{word}.substr(i + 1), exponent)))
-    return std::nullopt;
-  if (digits.empty()) return x;
+  r.rest = text.substr(i);
+  return r;
+}
 
+// integer * 2^exponent.
+unpacked from_power(bool negative, const cpp_int& integer, long exponent) {
+  const long top = static_cast<long>(msb(integer)) + exponent;
+  if (top > exponent_limit || top < -exponent_limit) return out_of_range(negative, top > 0);
+  unpacked x = from_ratio(negative, integer, 1);
+  x.exponent = static_cast<int>(top);
+  return x;
+}
+
+// "1.8p-3", what follows 0x.
+std::optional<unpacked> parse_hexadecimal(bool negative, std::string_view text) {
+  const digits_read r = read_digits(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+  long exponent = 0;
+  if (!r.any || !r.rest.starts_with('p') || !parse_integer(r.rest.substr(1), exponent)) return std::nullopt;
+  if (r.digits.empty()) return unpacked{.negative = negative};
+  return from_power(negative, cpp_int{"0x" + r.digits}, exponent - 4 * r.after_point);
+}
+
+// "1.0101b*2^-14"; nullopt also for decimals.
+std::optional<unpacked> parse_binary(bool negative, std::string_view text) {
+  const digits_read r = read_digits(text, [](char c) { return c == '0' || c == '1'; });
+  long exponent = 0;
+  if (!r.any || !r.rest.starts_with('b')) return std::nullopt;
+  const std::string_view factor = r.rest.substr(1);
+  if (!factor.empty() && (!factor.starts_with("*2^") || !parse_integer(factor.substr(3), exponent)))
+    return std::nullopt;
+  if (r.digits.empty()) return unpacked{.negative = negative};
+  std::string digits((4 - r.digits.size() % 4) % 4, '0');
+  digits += r.digits;
+  std::string hexadecimal_digits = "0x";
+  for (std::size_t i = 0; i < digits.size(); i += 4)
+    hexadecimal_digits += "0123456789abcdef"[(digits[i] - '0') * 8 + (digits[i + 1] - '0') * 4 +
+                                             (digits[i + 2] - '0') * 2 + (digits[i + 3] - '0')];
+  return from_power(negative, cpp_int{hexadecimal_digits}, exponent - r.after_point);
+}
+
+std::optional<unpacked> parse_decimal(bool negative, std::string_view text) {
+  const digits_read r = read_digits(text, [](char c) { return c >= '0' && c <= '9'; });
+  long exponent = 0;
+  if (!r.any) return std::nullopt;
+  if (!r.rest.empty() && (r.rest.front() != 'e' || !parse_integer(r.rest.substr(1), exponent))) return std::nullopt;
+  if (r.digits.empty()) return unpacked{.negative = negative};
   // 0.d1d2d3... * 10^magnitude decides whether the value is out of every format's range.
-  const long magnitude = static_cast<long>(digits.size()) - point + exponent;
-  if (magnitude > decimal_exponent_limit || magnitude < -decimal_exponent_limit) {
-    x.kind = number_class::finite;
-    x.exponent = magnitude > 0 ? exponent_limit : -exponent_limit;
-    x.significand = std::uint64_t{1} << 63;
-    x.sticky = true;
-    return x;
-  }
-  const long power = exponent - point;
+  const long magnitude = static_cast<long>(r.digits.size()) - r.after_point + exponent;
+  if (magnitude > decimal_exponent_limit || magnitude < -decimal_exponent_limit)
+    return out_of_range(negative, magnitude > 0);
+  const long power = exponent - r.after_point;
   const cpp_int scale = pow(cpp_int{10}, static_cast<unsigned>(std::abs(power)));
-  const cpp_int integer{digits};
-  return power >= 0 ? from_ratio(x.negative, integer * scale, 1) : from_ratio(x.negative, integer, scale);
+  const cpp_int integer{r.digits};
+  return power >= 0 ? from_ratio(negative, integer * scale, 1) : from_ratio(negative, integer, scale);
+}
+
+// The text of what is no finite number; empty for those.
+std::string special_text(const unpacked& x) {
+  switch (x.kind) {
+    case number_class::infinity: return x.negative ? "-inf" : "inf";
+    case number_class::nan: return "nan";
+    case number_class::zero:
+    case number_class::finite: break;
+  }
+  return "";
+}
+
+// The digits of x after its first bit, `bits` in each (1 or 4), without trailing zeros.
+std::string fraction_digits(const unpacked& x, int bits) {
+  std::uint64_t high = (x.significand << 1) | (x.low >> 63);
+  std::uint64_t low = x.low << 1;
+  std::string digits;
+  while ((high | low) != 0) {
+    digits += "0123456789abcdef"[high >> (64 - bits)];
+    high = (high << bits) | (low >> (64 - bits));
+    low <<= bits;
+  }
+  return digits;
+}
+
+}  // namespace
+
+std::optional<unpacked> parse_number(std::string_view text) {
+  const bool negative = text.starts_with('-');
+  if (negative || text.starts_with('+')) text.remove_prefix(1);
+  const std::string word = lower(text);
+  const std::string_view view = word;
+  if (view == "inf" || view == "infinity") return unpacked{.kind = number_class::infinity, .negative = negative};
+  if (view == "nan") return unpacked{.kind = number_class::nan, .negative = negative};
+  if (view.starts_with("2^")) {
+    long exponent = 0;
+    if (!parse_integer(view.substr(2), exponent)) return std::nullopt;
+    return from_power(negative, 1, exponent);
+  }
+  if (view.starts_with("0x")) return parse_hexadecimal(negative, view.substr(2));
+  if (view.find('b') != std::string_view::npos) return parse_binary(negative, view);
+  return parse_decimal(negative, view);
+}
+
+std::optional<encoded> parse(const format& to, std::string_view text, const rounding& mode, random_input random) {
+  const auto x = parse_number(text);
+  if (!x) return std::nullopt;
+  return encode(to, *x, mode, random);
+}
+
+std::optional<encoded> parse(const format& to, std::string_view text) {
+  return parse(to, text, {.direction = own_direction(to)});
+}
+
+std::string hexadecimal(const unpacked& x) {
+  if (const std::string special = special_text(x); !special.empty()) return special;
+  const std::string sign = x.negative ? "-" : "";
+  if (x.kind == number_class::zero) return sign + "0x0p+0";
+  const std::string digits = fraction_digits(x, 4);
+  return sign + "0x1" + (digits.empty() ? "" : "." + digits) + (x.exponent < 0 ? "p" : "p+") +
+         std::to_string(x.exponent);
+}
+
+std::string binary_scientific(const unpacked& x) {
+  if (const std::string special = special_text(x); !special.empty()) return special;
+  const std::string sign = x.negative ? "-" : "";
+  if (x.kind == number_class::zero) return sign + "0.0b";
+  const std::string digits = fraction_digits(x, 1);
+  return sign + "1." + (digits.empty() ? "0" : digits) + "b*2^" + std::to_string(x.exponent);
 }
 
 std::string exact_decimal(const unpacked& x) {
+  if (const std::string special = special_text(x); !special.empty()) return special;
   const std::string sign = x.negative ? "-" : "";
-  switch (x.kind) {
-    case number_class::zero: return sign + "0";
-    case number_class::infinity: return sign + "inf";
-    case number_class::nan: return "nan";
-    case number_class::finite: break;
-  }
-  const int trailing = std::countr_zero(x.significand);
-  const int exponent = x.exponent - 63 + trailing;  // of the odd integer below
-  cpp_int integer{x.significand >> trailing};
+  if (x.kind == number_class::zero) return sign + "0";
+  const int trailing = x.low != 0 ? std::countr_zero(x.low) : 64 + std::countr_zero(x.significand);
+  const int exponent = x.exponent - 127 + trailing;  // of the odd integer below
+  cpp_int integer = ((cpp_int{x.significand} << 64) | x.low) >> trailing;
   if (exponent >= 0) return sign + cpp_int{integer << exponent}.str();
   // n / 2^k = n 5^k / 10^k
   const auto places = static_cast<std::size_t>(-exponent);
@@ -159,8 +254,8 @@ std::string shortest_decimal(const format& in, std::uint64_t code) {
     return sign + d.substr(0, static_cast<std::size_t>(m)) + "." + d.substr(static_cast<std::size_t>(m));
   };
   const auto reads_back = [&](const std::string& text) {
-    const auto y = parse_number(text);
-    return y && encode(in, *y).code == (code & in.code_mask());
+    const auto read = parse(in, text);
+    return read && read->code == (code & in.code_mask()) && !any(read->flags, status::overflow);
   };
 
   for (std::size_t n = 1; n < digits.size(); ++n) {

@@ -110,7 +110,7 @@ outcome outcome_of_highest(const span_of_magnitudes& s, const outcome_thresholds
 struct sign_rule {
   outcome_thresholds least;  // gives the smallest result that may be delivered
   outcome_thresholds most;   // the largest; differs from `least` under stochastic rounding only
-  bool infinite;
+  bool infinite;             // or NaN
 };
 
 sign_rule rule_of(const format& to, const rounding& mode, bool negative, const multiplier& by) noexcept {
@@ -121,7 +121,7 @@ sign_rule rule_of(const format& to, const rounding& mode, bool negative, const m
     high.direction = negative ? direction::toward_negative : direction::toward_positive;
   }
   return {divided(thresholds_of(to, low, negative), by), divided(thresholds_of(to, high, negative), by),
-          overflow_is_infinite(mode, negative)};
+          overflow_is_infinite(to, mode, negative)};
 }
 
 void add(outcome_counts& counts, std::uint64_t n, outcome least, outcome most, bool always_infinite,
@@ -150,9 +150,15 @@ outcome_counts& outcome_counts::operator+=(const outcome_counts& other) noexcept
 outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept {
   const auto at = [&](const adjacent& pair) { return rounds_to_high(pair, mode.direction, negative); };
   outcome_thresholds t;
+  t.overflow = at(above(to.emax(), to.max_finite_code() & to.fraction_mask(), to.fraction_bits));
+  if (!to.has_subnormals()) {
+    // Rounded to the precision as if the lowest binade went on below; what is then below its second number, the
+    // smallest above zero, is zero. No flushing is left to do.
+    t.nonzero = t.normal = at(above(to.emin(), 0, to.fraction_bits));
+    return t;
+  }
   t.nonzero = at(above_zero(to.min_subnormal_exponent()));
   t.normal = at(below_power(to.emin(), to.fraction_bits));
-  t.overflow = at(above(to.emax(), to.max_finite_code() & to.fraction_mask(), to.fraction_bits));
   switch (mode.flush) {
     case flush::never: break;
     case flush::before_rounding: t.normal = {{to.emin(), 0}, true}; break;
@@ -163,8 +169,12 @@ outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool ne
   return t;
 }
 
-bool overflow_is_infinite(const rounding& mode, bool negative) noexcept {
-  if (mode.overflow == overflow_delivery::saturate) return false;
+bool keeps_infinity(const format& to, const rounding& mode) noexcept {
+  return mode.overflow == overflow_delivery::ieee && to.has_nan();
+}
+
+bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {
+  if (!keeps_infinity(to, mode)) return false;
   switch (mode.direction) {
     case direction::nearest_even:
     case direction::nearest_away:
@@ -192,7 +202,8 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   std::uint64_t in_no_cell = table.nonzero_finite();  // of a payload that its reader did not know
   if (!(by.scale > 0) || !std::isfinite(by.scale)) {
     const outcome all = by.scale == 0 ? underflow : overflow;
-    add(counts, in_no_cell, all, all, true, true);
+    const bool infinite = keeps_infinity(to, mode);  // the products are infinite, whatever the direction
+    add(counts, in_no_cell, all, all, infinite, infinite);
     return counts;
   }
   const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
@@ -242,7 +253,9 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
       add_span(c, c.count, s);
     }
   }
-  add(counts, in_no_cell, underflow, overflow, false, true);
+  add(counts, in_no_cell, underflow, overflow, false, rules[0].infinite || rules[1].infinite);
+  // Nothing is between zero and the normal numbers, where a cut cell may seem to have it.
+  if (!to.has_subnormals() || mode.flush != flush::never) counts.subnormal = {};
   return counts;
 }
 

@@ -1,9 +1,11 @@
 #include <ulp/model/replay.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
@@ -32,17 +34,27 @@ struct overflow_answer {
   }
 };
 
+// Whether the format delivers what is no number as infinity or NaN.
+overflow_answer nonfinite(bool nan, const scenario& s) {
+  return {nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding), true};
+}
+
 // Whether the largest |scaled gradient| is delivered as infinity or NaN, its sign not known.
 overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t step) {
-  if (!std::isfinite(scaled_max)) return {true, true};
-  const bool positive = overflow_is_infinite(s.rounding, false);
-  const bool negative = overflow_is_infinite(s.rounding, true);
+  if (!std::isfinite(scaled_max)) return nonfinite(std::isnan(scaled_max), s);
+  const bool positive = overflow_is_infinite(s.format, s.rounding, false);
+  const bool negative = overflow_is_infinite(s.format, s.rounding, true);
   if (!positive && !negative) return {false, true};
   if (s.rounding.direction == direction::stochastic) {
-    const std::uint32_t bits = random_bits(s.seed, stream_of("found_inf", step), 0, s.rounding.random_bits);
+    const std::uint64_t stream = stream_of("found_inf", step);
+    const int bits = s.rounding.random_bits;
+    // With all_random_bits two words: near the largest number fewer than 53 bits of a double are discarded.
+    const std::array<std::uint32_t, 2> words{random_bits(s.seed, stream, 0, 32), random_bits(s.seed, stream, 1, 32)};
+    const random_input random = bits == all_random_bits ? random_input{std::span<const std::uint32_t>{words}}
+                                                        : random_input{random_bits(s.seed, stream, 0, bits)};
     const double largest = to_double(s.format, s.format.max_finite_code());
     const double beyond = std::ldexp(1.0, s.format.emax() + 1);
-    const encoded result = encode(s.format, scaled_max, s.rounding, bits);
+    const encoded result = encode(s.format, scaled_max, s.rounding, random);
     return {any(result.flags, status::overflow), scaled_max <= largest || scaled_max >= beyond};
   }
   const threshold t = thresholds_of(s.format, s.rounding, !positive).overflow;
@@ -51,21 +63,27 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
   return {found, !found || positive == negative};
 }
 
-bool overflow_depends_on_sign(const rounding& mode) {
-  return overflow_is_infinite(mode, false) != overflow_is_infinite(mode, true);
+bool overflow_depends_on_sign(const format& to, const rounding& mode) {
+  return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
 }
 
 // The same for a tensor, exactly.
 overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_counts& counts, const scenario& s,
                           std::int64_t step) {
-  if (t.table.nans > 0 || (!std::isfinite(by.scale) && t.table.numel > 0)) return {true, true};
-  // What was infinite when scaled by the factor need not be so at a smaller scale.
-  if (t.table.infinities() > 0) return {true, by.scale >= by.factor};
-  if (by.scale == 0 || !(t.table.max_abs > 0)) return {false, true};
-  if (overflow_depends_on_sign(s.rounding))
+  overflow_answer answer;
+  if (t.table.nans > 0) answer |= nonfinite(true, s);
+  if (!std::isfinite(by.scale) && t.table.numel > 0) {
+    answer |= nonfinite(std::isnan(by.scale) || t.table.zeros > 0, s);  // 0 * inf
+    answer |= nonfinite(false, s);
+  }
+  if (answer.found) return answer;
+  if (t.table.infinities() > 0 && keeps_infinity(s.format, s.rounding))
+    return {true, by.scale >= by.factor};  // scaled by the factor it was infinite; by less it need not be
+  if (!(by.scale > 0) || !std::isfinite(by.scale) || !(t.table.max_abs > 0)) return answer;
+  if (overflow_depends_on_sign(s.format, s.rounding))
     return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
   if (s.rounding.direction == direction::stochastic) return overflows(by.scale / by.factor * t.table.max_abs, s, step);
-  return {overflow_is_infinite(s.rounding, false) &&
+  return {overflow_is_infinite(s.format, s.rounding, false) &&
               reaches(thresholds_of(s.format, s.rounding, false).overflow, by, t.table.max_abs),
           true};
 }
@@ -137,7 +155,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     row.as_recorded = row.as_recorded || !factor_known;
 
     outcome_counts counts;
-    if (m.counted || overflow_depends_on_sign(scenario_.rounding))
+    if (m.counted || overflow_depends_on_sign(scenario_.format, scenario_.rounding))
       counts = outcomes_of(t.table, scenario_.format, scenario_.rounding, by, t.type);
     if (m.counted) {
       row.counts += counts;

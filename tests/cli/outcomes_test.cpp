@@ -35,6 +35,28 @@ TEST_CASE("rows have the documented keys, formats as typed") {
   CHECK(all.at(1).at("scale") == 32768);
 }
 
+TEST_CASE("a list of formats keeps the options of each together") {
+  const json all =
+      rows(dump + " --format fp16,e6m9,bias=30,specials=none,dlf16 --format e4m3,specials=fn,e4m3fn --by kind");
+  REQUIRE(all.size() == 5);
+  CHECK(all.at(0).at("format") == "fp16");
+  CHECK(all.at(1).at("format") == "e6m9,bias=30,specials=none");
+  CHECK(all.at(2).at("format") == "dlf16");
+  CHECK(all.at(3).at("format") == "e4m3,specials=fn");
+  CHECK(all.at(3).at("underflow") == all.at(4).at("underflow"));
+}
+
+TEST_CASE("each format of a list has its own rounding where none is given") {
+  const json own = rows(dump + " --format fp16,dlf16 --by kind");
+  CHECK(own.at(0).at("rounding") == "nearest-even");
+  CHECK(own.at(1).at("rounding") == "nearest-away");
+  const json given = rows(dump + " --format fp16,dlf16 --rounding rne --by kind");
+  CHECK(given.at(1).at("rounding") == "rne");
+  CHECK(run_ulp("outcomes " + dump + " --format fp16,dlf16 --by kind").out.find("rounded as listed") !=
+        std::string::npos);
+  CHECK(run_ulp("outcomes " + dump + " --format fp16,bf16 --rounding nvidia --by kind").exit_code == 0);
+}
+
 TEST_CASE("the recording of a dump gives the dump's counts and digest") {
   const temporary_dir dir;
   const std::string run = (dir / "r.ulp").string();

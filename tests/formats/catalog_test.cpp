@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "formats/sweep.hpp"
 #include "support/catch.hpp"
@@ -19,12 +20,47 @@ TEST_CASE("names and aliases find their formats") {
     const char* name;
     format expected;
   };
-  for (const row& r :
-       {row{"float16", float16}, row{"fp16", float16}, row{"half", float16}, row{"f16", float16},
-        row{"binary16", float16}, row{"bfloat16", bfloat16}, row{"bf16", bfloat16}, row{"cbfloat16", cbfloat16},
-        row{"cb16", cbfloat16}, row{"float32", binary32}, row{"fp32", binary32}, row{"float64", binary64},
-        row{"double", binary64}, row{"tf32", tf32}, row{"float8_e4m3fn", float8_e4m3fn}, row{"e4m3fn", float8_e4m3fn},
-        row{"float8_e5m2", float8_e5m2}, row{"e5m2", float8_e5m2}}) {
+  for (const row& r : {row{"float16", float16},
+                       row{"fp16", float16},
+                       row{"half", float16},
+                       row{"f16", float16},
+                       row{"binary16", float16},
+                       row{"bfloat16", bfloat16},
+                       row{"bf16", bfloat16},
+                       row{"cbfloat16", cbfloat16},
+                       row{"cb16", cbfloat16},
+                       row{"float32", binary32},
+                       row{"fp32", binary32},
+                       row{"float64", binary64},
+                       row{"double", binary64},
+                       row{"tf32", tf32},
+                       row{"float8_e4m3fn", float8_e4m3fn},
+                       row{"e4m3fn", float8_e4m3fn},
+                       row{"float8_e5m2", float8_e5m2},
+                       row{"e5m2", float8_e5m2},
+                       row{"float8_e4m3fnuz", float8_e4m3fnuz},
+                       row{"e4m3fnuz", float8_e4m3fnuz},
+                       row{"float8_e5m2fnuz", float8_e5m2fnuz},
+                       row{"e5m2fnuz", float8_e5m2fnuz},
+                       row{"float6_e3m2", float6_e3m2},
+                       row{"float6_e3m2fn", float6_e3m2},
+                       row{"fp6_e3m2", float6_e3m2},
+                       row{"float6_e2m3", float6_e2m3},
+                       row{"float6_e2m3fn", float6_e2m3},
+                       row{"fp6_e2m3", float6_e2m3},
+                       row{"float4_e2m1", float4_e2m1},
+                       row{"float4_e2m1fn", float4_e2m1},
+                       row{"fp4", float4_e2m1},
+                       row{"fp4_e2m1", float4_e2m1},
+                       row{"mxfp4", float4_e2m1},
+                       row{"float8_e8m0", float8_e8m0},
+                       row{"float8_e8m0fnu", float8_e8m0},
+                       row{"e8m0", float8_e8m0},
+                       row{"e8m0fnu", float8_e8m0},
+                       row{"ue8m0", float8_e8m0},
+                       row{"dlfloat16", dlfloat16},
+                       row{"dlfloat", dlfloat16},
+                       row{"dlf16", dlfloat16}}) {
     INFO(r.name);
     CHECK(find_format(r.name) == r.expected);
     REQUIRE(find_entry(r.name) != nullptr);
@@ -62,11 +98,127 @@ TEST_CASE("e<E>m<M> names a format") {
   CHECK(find_entry("e4m3") == nullptr);
 }
 
+TEST_CASE("a bare pattern is IEEE-style also where a format of that split has other specials") {
+  for (const char* const name : {"e4m3", "e3m2", "e2m3", "e2m1"}) {
+    INFO(name);
+    REQUIRE(find_format(name).has_value());
+    CHECK(find_format(name)->top == specials::ieee);
+    CHECK(find_entry(name) == nullptr);
+  }
+}
+
+TEST_CASE("options say what the pattern does not") {
+  CHECK(find_format("e6m9,bias=31") == cbfloat16);
+  CHECK(find_format("e6m9,specials=ieee,subnormals=yes") == cbfloat16);
+  CHECK(find_format("e6m9,subnormals=no,specials=fn") == dlfloat16);
+  CHECK(find_format("e4m3,specials=fn") == float8_e4m3fn);
+  CHECK(find_format("e4m3,specials=fnuz") == float8_e4m3fnuz);
+  CHECK(find_format("e5m2,specials=fnuz") == float8_e5m2fnuz);
+  CHECK(find_format("e5m2,specials=fnuz,bias=15")->bias == 15);
+  CHECK(find_format("e3m2,specials=none") == float6_e3m2);
+  CHECK(find_format("e2m3,specials=none") == float6_e2m3);
+  CHECK(find_format("e2m1,specials=none") == float4_e2m1);
+  CHECK(find_format("e6m9,bias=30,specials=none") ==
+        format{.exponent_bits = 6, .fraction_bits = 9, .bias = 30, .top = specials::none});
+  CHECK(find_format("e4m3,bias=-5")->bias == -5);
+  CHECK(find_format("e4m3,bias=0")->bias == 0);
+}
+
+TEST_CASE("float64 holds every number of a format, whatever its bias") {
+  for (const char* const pattern :
+       {"e6m9", "e6m9,specials=none", "e2m1,subnormals=no", "e5m40,specials=fn", "e10m52"}) {
+    int least = 2000;
+    int most = -2000;
+    for (int bias = -1100; bias <= 1100; ++bias) {
+      const auto f = find_format(std::string{pattern} + ",bias=" + std::to_string(bias));
+      if (!f) continue;
+      least = std::min(least, bias);
+      most = std::max(most, bias);
+      const unpacked smallest = decode(*f, f->min_positive_code());
+      const unpacked largest = decode(*f, f->max_finite_code());
+      for (const unpacked& x : {smallest, largest}) CHECK(encode(binary64, x).flags == status::none);
+    }
+    INFO(pattern << ' ' << least << ".." << most);
+    REQUIRE(least <= most);
+    // One more at either end and float64 ends.
+    format f = find_format(std::string{pattern} + ",bias=" + std::to_string(least)).value();
+    f.bias = least - 1;
+    CHECK(encode(binary64, decode(f, f.max_finite_code())).flags != status::none);
+    f.bias = most + 1;
+    CHECK(f.min_subnormal_exponent() < -1074);
+  }
+  CHECK(find_format("e11m52,subnormals=yes") == binary64);
+  CHECK_FALSE(find_format("e11m52,specials=fn").has_value());
+}
+
+TEST_CASE("what is wrong with a name is said") {
+  const auto error = [](const char* name) {
+    const parsed<format> read = parse_format(name);
+    CHECK_FALSE(read.value.has_value());
+    return read.error;
+  };
+  const auto has = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  CHECK(has(error("flaot16"), "near: float16"));
+  CHECK(has(error("e12m3"), "E in 2..11"));
+  CHECK(has(error("fp16,bias=3"), "not names"));
+  CHECK(has(error("e6m9,special=none"), "bias=N, specials=ieee|fn|fnuz|none, subnormals=yes|no"));
+  CHECK(has(error("e6m9,specials=nan"), "ieee, fn"));
+  CHECK(has(error("e6m9,subnormals=maybe"), "yes or no"));
+  CHECK(has(error("e6m9,bias=1,bias=1"), "twice"));
+  CHECK(has(error("e6m9,bias=3000"), "-961..1066"));
+  CHECK(has(error("e6m9,bias=-2147483648"), "-961..1066"));
+  CHECK(has(error("e11m52,specials=none"), "no bias"));
+  CHECK(parse_format("fp16").error.empty());
+  CHECK(parse_format("e6m9,bias=30").error.empty());
+}
+
 TEST_CASE("what is no format is not found") {
-  for (const char* const name : {"",      "e",      "m",     "em",     "e5",      "e5m",      "em5",           "m5",
-                                 "e5m0",  "e1m2",   "e0m5",  "e12m3",  "e5m05",   "e05m2",    "e-5m2",         "e5m-2",
-                                 "e+5m2", "e5m+2",  "e5m2 ", " e5m2",  "e5m2x",   "e5m2m1",   "E5M2",          "e5e2",
-                                 "fp17",  "e5.0m2", "e4m3f", "e11m53", "Float16", "float16 ", "e99999999999m2"}) {
+  for (const char* const name : {"",
+                                 "e",
+                                 "m",
+                                 "em",
+                                 "e5",
+                                 "e5m",
+                                 "em5",
+                                 "m5",
+                                 "e5m0",
+                                 "e1m2",
+                                 "e0m5",
+                                 "e12m3",
+                                 "e5m05",
+                                 "e05m2",
+                                 "e-5m2",
+                                 "e5m-2",
+                                 "e+5m2",
+                                 "e5m+2",
+                                 "e5m2 ",
+                                 " e5m2",
+                                 "e5m2x",
+                                 "e5m2m1",
+                                 "E5M2",
+                                 "e5e2",
+                                 "fp17",
+                                 "e5.0m2",
+                                 "e4m3f",
+                                 "e11m53",
+                                 "Float16",
+                                 "float16 ",
+                                 "e99999999999m2",
+                                 "e6m9,",
+                                 ",",
+                                 "e6m9,,bias=3",
+                                 "e6m9 ,bias=3",
+                                 "e6m9,bias=",
+                                 "e6m9,bias=3x",
+                                 "e6m9,bias=+3",
+                                 "e6m9,bias=03",
+                                 "e6m9,bias=-",
+                                 "e6m9,bias=99999999999",
+                                 "e6m9,Bias=3",
+                                 "e6m9;bias=3",
+                                 "e6m9,specials",
+                                 "bias=3,e6m9",
+                                 "e8m0,bias=3"}) {
     INFO(name);
     CHECK_FALSE(find_format(name).has_value());
   }
@@ -102,6 +254,13 @@ TEST_CASE("published limits") {
            row{"tf32", 0x1.ffcp127, 0x1p-126, 0x1p-136, 0x1p-10},
            row{"float8_e4m3fn", 448, 0x1p-6, 0x1p-9, 0.125},
            row{"float8_e5m2", 57344, 0x1p-14, 0x1p-16, 0.25},
+           row{"float8_e4m3fnuz", 240, 0x1p-7, 0x1p-10, 0.125},
+           row{"float8_e5m2fnuz", 57344, 0x1p-15, 0x1p-17, 0.25},
+           row{"float6_e3m2", 28, 0.25, 0.0625, 0.25},
+           row{"float6_e2m3", 7.5, 1, 0.125, 0.125},
+           row{"float4_e2m1", 6, 1, 0.5, 0.5},
+           // Without subnormals the smallest number is a normal one.
+           row{"dlfloat16", 8573157376, 0x1p-31 * 513 / 512, 0x1p-31 * 513 / 512, 0x1p-9},
        }) {
     INFO(r.name);
     const format f = find_format(r.name).value();
@@ -117,14 +276,23 @@ TEST_CASE("published limits") {
 }
 
 TEST_CASE("derived limits are those of the codes") {
-  for (const auto& [name, f] : test::small_formats) {
+  std::vector<test::named_format> all(test::small_formats.begin(), test::small_formats.end());
+  all.insert(all.end(), test::formats_of_other_kinds.begin(), test::formats_of_other_kinds.end());
+  for (const auto& [name, f] : all) {
     INFO(name);
     double largest = 0;
     double smallest = HUGE_VAL;
     double smallest_normal = HUGE_VAL;
     bool infinity = false;
-    for (std::uint64_t code = 0; code <= f.magnitude_mask(); ++code) {
+    bool nan = false;
+    bool zero = false;
+    bool negative_zero = false;
+    for (std::uint64_t code = 0; code <= f.code_mask(); ++code) {
       const test::exact_value x = test::value_of(f, code);
+      nan = nan || x.kind == number_class::nan;
+      zero = zero || x.kind == number_class::zero;
+      negative_zero = negative_zero || (x.kind == number_class::zero && x.negative);
+      if (x.negative) continue;
       if (x.kind == number_class::infinity) {
         infinity = true;
         CHECK(code == f.infinity_code());
@@ -136,15 +304,24 @@ TEST_CASE("derived limits are those of the codes") {
       if (!x.subnormal) smallest_normal = std::min(smallest_normal, value);
     }
     CHECK(f.has_infinity() == infinity);
+    CHECK(f.has_nan() == nan);
+    CHECK(f.has_zero() == zero);
+    CHECK(f.has_negative_zero() == negative_zero);
     CHECK(test::to_double(test::value_of(f, f.max_finite_code())) == largest);
     CHECK(test::to_double(test::value_of(f, f.min_normal_code())) == smallest_normal);
-    CHECK(std::ldexp(1.0, f.min_subnormal_exponent()) == smallest);
-    CHECK(std::ldexp(1.0, f.emin()) == smallest_normal);
+    CHECK(test::to_double(test::value_of(f, f.min_positive_code())) == smallest);
+    if (f.has_subnormals()) {
+      CHECK(std::ldexp(1.0, f.min_subnormal_exponent()) == smallest);
+      CHECK(std::ldexp(1.0, f.emin()) == smallest_normal);
+    }
+    CHECK(f.emin() == std::ilogb(smallest_normal));
     CHECK(f.emax() == std::ilogb(largest));
-    CHECK(test::value_of(f, f.nan_code()).kind == number_class::nan);
-    CHECK_FALSE(test::value_of(f, f.nan_code()).signaling);
+    if (f.has_nan()) {
+      CHECK(test::value_of(f, f.nan_code()).kind == number_class::nan);
+      CHECK_FALSE(test::value_of(f, f.nan_code()).signaling);
+    }
     CHECK(f.code_mask() == (std::uint64_t{1} << f.width()) - 1);
-    CHECK(f.sign_mask() == (f.code_mask() + 1) / 2);
+    CHECK(f.sign_mask() == (f.has_sign ? (f.code_mask() + 1) / 2 : 0));
     CHECK(f.precision() == f.fraction_bits + 1);
   }
 }

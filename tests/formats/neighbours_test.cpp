@@ -1,5 +1,5 @@
-// Pins neighbours.hpp: next_up and next_down against the sorted numbers of each small format, IEEE 754-2019's rules for
-// specials, and the size of steps.
+// Pins neighbours.hpp: next_up, next_down and ulp_distance against the sorted numbers of each small format, IEEE
+// 754-2019's rules for specials, and the size of steps.
 #include <ulp/formats/neighbours.hpp>
 
 #include <algorithm>
@@ -14,15 +14,31 @@
 using namespace ulp;
 using namespace ulp::test;
 
-TEST_CASE("next_up and next_down walk through all numbers in order") {
-  for (const auto& [name, f] : small_formats) {
-    INFO(name);
-    std::vector<double> numbers;
-    for (std::uint64_t code = 0; code <= f.code_mask(); ++code)
-      if (const exact_value x = value_of(f, code); x.kind != number_class::nan) numbers.push_back(test::to_double(x));
-    std::sort(numbers.begin(), numbers.end());
-    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());  // -0 and +0 are one number
+namespace {
 
+std::vector<named_format> all_formats() {
+  std::vector<named_format> all(small_formats.begin(), small_formats.end());
+  all.insert(all.end(), formats_of_other_kinds.begin(), formats_of_other_kinds.end());
+  all.push_back({"e4m3,specials=fnuz,subnormals=no", *find_format("e4m3,specials=fnuz,subnormals=no")});
+  return all;
+}
+
+// Ascending; -0 and +0 are one number.
+std::vector<double> numbers_of(const format& f) {
+  std::vector<double> numbers;
+  for (std::uint64_t code = 0; code <= f.code_mask(); ++code)
+    if (const exact_value x = value_of(f, code); x.kind != number_class::nan) numbers.push_back(test::to_double(x));
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("next_up and next_down walk through all numbers in order") {
+  for (const auto& [name, f] : all_formats()) {
+    INFO(name);
+    const std::vector<double> numbers = numbers_of(f);
     sweep s;
     for (std::uint64_t code = 0; code <= f.code_mask(); ++code) {
       const exact_value x = value_of(f, code);
@@ -33,12 +49,40 @@ TEST_CASE("next_up and next_down walk through all numbers in order") {
       const auto at = std::lower_bound(numbers.begin(), numbers.end(), test::to_double(x));
       const double above = at + 1 == numbers.end() ? *at : *(at + 1);
       const double below = at == numbers.begin() ? *at : *(at - 1);
-      s.expect(test::to_double(value_of(f, next_up(f, code))) == above &&
-                   test::to_double(value_of(f, next_down(f, code))) == below,
+      const exact_value up = value_of(f, next_up(f, code));
+      const exact_value down = value_of(f, next_down(f, code));
+      s.expect(up.kind != number_class::nan && test::to_double(up) == above && down.kind != number_class::nan &&
+                   test::to_double(down) == below,
                [&] { return describe(encoded{code}); });
     }
     CHECK(s.failures() == "");
   }
+}
+
+TEST_CASE("the distance of two numbers is how far apart they are in order") {
+  for (const auto& [name, f] : all_formats()) {
+    INFO(name);
+    const std::vector<double> numbers = numbers_of(f);
+    const std::uint64_t stride = f.width() > 8 ? 251 : 1;
+    sweep s;
+    for (std::uint64_t a = 0; a <= f.code_mask(); a += stride)
+      for (std::uint64_t b = 0; b <= f.code_mask(); b += stride) {
+        const exact_value x = value_of(f, a);
+        const exact_value y = value_of(f, b);
+        if (x.kind == number_class::nan || y.kind == number_class::nan) continue;
+        const auto from = std::lower_bound(numbers.begin(), numbers.end(), test::to_double(x));
+        const auto to = std::lower_bound(numbers.begin(), numbers.end(), test::to_double(y));
+        s.expect(ulp_distance(f, a, b) == static_cast<std::uint64_t>(std::abs(to - from)),
+                 [&] { return describe(encoded{a}) + ' ' + describe(encoded{b}); });
+      }
+    CHECK(s.failures() == "");
+  }
+  static_assert(ulp_distance(float16, 0x8000, 0x0000) == 0);
+  static_assert(ulp_distance(float16, 0x8001, 0x0001) == 2);
+  static_assert(ulp_distance(float16, 0x7BFF, 0x7C00) == 1);
+  static_assert(ulp_distance(float8_e4m3fnuz, 0x81, 0x01) == 2);
+  // From the one infinity to the other.
+  static_assert(ulp_distance(binary64, 0xFFF0000000000000, 0x7FF0000000000000) == 0xFFE0000000000000);
 }
 
 TEST_CASE("next_up of zeros, ends and specials") {
@@ -57,13 +101,27 @@ TEST_CASE("next_up of zeros, ends and specials") {
   CHECK(next_up(float8_e4m3fn, 0x7E) == 0x7E);
   CHECK(next_down(float8_e4m3fn, 0xFE) == 0xFE);
   CHECK(next_up(float8_e4m3fn, 0xFF) == 0xFF);
+  CHECK(next_up(float8_e4m3fnuz, 0x81) == 0x00);
+  CHECK(next_down(float8_e4m3fnuz, 0x00) == 0x81);
+  CHECK(next_down(float8_e4m3fnuz, 0x01) == 0x00);
+  CHECK(next_up(float8_e4m3fnuz, 0x80) == 0x80);
+  CHECK(next_up(float8_e4m3fnuz, 0x7F) == 0x7F);
+  CHECK(next_up(float4_e2m1, 0x7) == 0x7);
+  CHECK(next_down(float4_e2m1, 0xF) == 0xF);
+  CHECK(next_down(float8_e8m0, 0x00) == 0x00);
+  CHECK(next_up(float8_e8m0, 0xFE) == 0xFE);
+  CHECK(next_up(float8_e8m0, 0xFF) == 0xFF);
+  CHECK(next_up(dlfloat16, 0x8001) == 0x8000);
+  CHECK(next_up(dlfloat16, 0x8000) == 0x0001);
+  CHECK(next_up(dlfloat16, 0x7FFE) == 0x7FFE);
 }
 
 TEST_CASE("a step is what separates neighbours") {
-  for (const auto& [name, f] : small_formats) {
+  for (const auto& [name, f] : all_formats()) {
     INFO(name);
     sweep s;
-    for (std::uint64_t code = 0; code < f.max_finite_code(); ++code) {
+    // Without subnormals the gap above zero is wider.
+    for (std::uint64_t code = f.has_zero() && !f.has_subnormals() ? 1 : 0; code < f.max_finite_code(); ++code) {
       const double gap = test::to_double(value_of(f, code + 1)) - test::to_double(value_of(f, code));
       s.expect(std::ldexp(1.0, ulp_exponent(f, decode(f, code))) == gap &&
                    std::ldexp(1.0, ulp_exponent(f, decode(f, f.sign_mask() | code))) == gap,

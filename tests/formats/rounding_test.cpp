@@ -96,6 +96,8 @@ TEST_CASE("stochastic rounding takes options") {
   CHECK(parse_rounding("sr:bits=32") == stochastic(stochastic_definition::a, 32));
   CHECK(parse_rounding("stochastic,bits=8") == stochastic(stochastic_definition::a, 8));
   CHECK(parse_rounding("sr:bits=13,B") == stochastic(stochastic_definition::b, 13));
+  CHECK(parse_rounding("sr,bits=all") == stochastic(stochastic_definition::a, all_random_bits));
+  CHECK(parse_rounding("stochastic:C,bits=all") == stochastic(stochastic_definition::c, all_random_bits));
 }
 
 TEST_CASE("what is no rounding is rejected") {
@@ -125,6 +127,10 @@ TEST_CASE("what is no rounding is rejected") {
                                  "sr:bits=99999999999",
                                  "sr:bits=8;A",
                                  "sr,",
+                                 "sr:bits=ALL",
+                                 "sr:bits=all8",
+                                 "sr:all",
+                                 "nvidia",
                                  "rne,bits=8"}) {
     INFO(text);
     CHECK_FALSE(parse_rounding(text).has_value());
@@ -137,7 +143,7 @@ TEST_CASE("the canonical spelling reads back") {
   for (const direction way : ulp::test::deterministic)
     CHECK(parse_rounding(to_string({.direction = way})) == rounding{.direction = way});
   for (const auto d : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
-    for (int bits = 1; bits <= 32; ++bits) {
+    for (int bits = all_random_bits; bits <= 32; ++bits) {
       const rounding mode{.direction = direction::stochastic, .definition = d, .random_bits = bits};
       CHECK(parse_rounding(to_string(mode)) == mode);
     }

@@ -1,6 +1,7 @@
-// Pins text.hpp: which texts are numbers; decimals rounded once even a hair beside a midpoint; every digit as printf
-// gives it; and shortest decimals that read back for every code of the small formats, that are shortest and nearest by
-// trying all shorter ones in 8 bits, and that are std::to_chars's for float and double.
+// Pins text.hpp: which texts are numbers; decimals rounded once even a hair beside a midpoint, stochastically too; every
+// digit as printf gives it, in hexadecimal too; shortest decimals that read back for every code of the small formats,
+// that are shortest and nearest by trying all shorter ones in 8 bits, that are shortest by trying shorter ones in 16,
+// and that are std::to_chars's for float and double; and the other forms, which read back exactly.
 #include <ulp/formats/text.hpp>
 
 #include <bit>
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,10 +74,21 @@ decimal parts_of(const std::string& text) {
   return d;
 }
 
-encoded parsed(const format& to, const std::string& text, const rounding& mode = {}) {
-  const auto x = parse_number(text);
-  REQUIRE(x.has_value());
-  return encode(to, *x, mode);
+encoded read(const format& to, const std::string& text, const rounding& mode = {}) {
+  const auto result = parse(to, text, mode);
+  REQUIRE(result.has_value());
+  return *result;
+}
+
+std::vector<named_format> all_formats() {
+  std::vector<named_format> all(small_formats.begin(), small_formats.end());
+  all.insert(all.end(), formats_of_other_kinds.begin(), formats_of_other_kinds.end());
+  return all;
+}
+
+// The rounding that a format prescribes, as a reader knows it.
+rounding own_rounding(const format& f) {
+  return {.direction = f == dlfloat16 ? direction::nearest_away : direction::nearest_even};
 }
 
 }  // namespace
@@ -107,7 +120,25 @@ TEST_CASE("texts that are numbers") {
                        row{"123456789012345678901234567890", 123456789012345678901234567890.0},
                        row{"inf", HUGE_VAL},
                        row{"-INF", -HUGE_VAL},
-                       row{"+Infinity", HUGE_VAL}}) {
+                       row{"+Infinity", HUGE_VAL},
+                       row{"0x1p0", 1.0},
+                       row{"0x1.94p-14", 0x1.94p-14},
+                       row{"-0X1.8P+3", -12.0},
+                       row{"0x.8p1", 1.0},
+                       row{"0x10.p-4", 1.0},
+                       row{"0x00ffp0", 255.0},
+                       row{"0x0.0000000001p+40", 1.0},
+                       row{"-0x0p5", -0.0},
+                       row{"0x123456789abcdef0123p0", 0x123456789abcdef0123p0},
+                       row{"1b", 1.0},
+                       row{"101b", 5.0},
+                       row{"1.0101b*2^-14", 0x1.5p-14},
+                       row{"-1.1B*2^+3", -12.0},
+                       row{".1b", 0.5},
+                       row{"10.b", 2.0},
+                       row{"0001.0b*2^3", 8.0},
+                       row{"0b", 0.0},
+                       row{"-0.0b*2^9", -0.0}}) {
     INFO(r.text);
     const auto x = parse_number(r.text);
     REQUIRE(x.has_value());
@@ -121,11 +152,15 @@ TEST_CASE("texts that are numbers") {
 
 TEST_CASE("texts that are no numbers") {
   for (const char* const text :
-       {"",      " ",       "-",         "+",     "+-1",   "--1",    "-+1",      ".",
-        "-.",    "e5",      ".e5",       "1e",    "1e+",   "1e-",    "1e+-5",    "1e-+5",
-        "1e++5", "1e5.0",   "1.2.3",     "1 ",    " 1",    "1f",     "0x10",     "1,5",
-        "1_000", "2^",      "2^-",       "2^+-3", "2^1.5", "2^3 ",   "2^^3",     "3^2",
-        "1e5e5", "infinit", "infinity!", "in",    "nano",  "nan(1)", "\xC2\xBD", "1e99999999999999999999x"}) {
+       {"",          " ",        "-",         "+",      "+-1",    "--1",      "-+1",      ".",
+        "-.",        "e5",       ".e5",       "1e",     "1e+",    "1e-",      "1e+-5",    "1e-+5",
+        "1e++5",     "1e5.0",    "1.2.3",     "1 ",     " 1",     "1f",       "0x10",     "1,5",
+        "1_000",     "2^",       "2^-",       "2^+-3",  "2^1.5",  "2^3 ",     "2^^3",     "3^2",
+        "1e5e5",     "infinit",  "infinity!", "in",     "nano",   "nan(1)",   "\xC2\xBD", "1e99999999999999999999x",
+        "0x3C01",    "0x",       "0xp3",      "0x.p3",  "0x1p",   "0x1p+",    "0x1p+-3",  "0x1.8",
+        "0x1.8.8p3", "0x1gp3",   "0x1p1.5",   "0x1p3f", "0x-1p3", "x1p3",     "b",        ".b",
+        "2b",        "1.2b",     "1bb",       "1b2",    "1b*",    "1b*2",     "1b*2^",    "1b*2^-",
+        "1b*3^2",    "1b*2^1.5", "1b *2^3",   "0b1",    "1e5b",   "1.1b*2^3 "}) {
     INFO(text);
     CHECK_FALSE(parse_number(text).has_value());
   }
@@ -133,7 +168,7 @@ TEST_CASE("texts that are no numbers") {
 }
 
 TEST_CASE("decimals beside midpoints round once, in every direction") {
-  for (const auto& [name, to] : small_formats) {
+  for (const auto& [name, to] : all_formats()) {
     INFO(name);
     format finer = to;
     ++finer.fraction_bits;
@@ -157,6 +192,69 @@ TEST_CASE("decimals beside midpoints round once, in every direction") {
     }
     CHECK(s.failures() == "");
   }
+}
+
+// v, the discarded part, just below, at and just above each multiple of 2^-6, with tails that 64 bits cannot hold.
+TEST_CASE("decimals round stochastically by all their digits") {
+  for (const auto& [name, to] : all_formats()) {
+    INFO(name);
+    format finer = to;
+    finer.fraction_bits += 6;
+    sweep s;
+    const std::uint64_t stride = finer.magnitude_mask() / 700 + 1;
+    for (std::uint64_t code = 1; code < finer.magnitude_mask(); code += stride) {
+      const exact_value x = value_of(finer, code);
+      if (x.kind != number_class::finite) continue;
+      const std::string tie = printed(test::to_double(x), true);
+      for (const std::string& text : {tie, hair_below(tie), hair_above(tie)})
+        for (const stochastic_definition d :
+             {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
+          for (const int bits : {1, 5, 13, 32}) {
+            const rounding mode{.direction = direction::stochastic, .definition = d, .random_bits = bits};
+            // The random values around the one from which on the number goes up.
+            const std::uint64_t end = std::uint64_t{1} << bits;
+            const std::uint64_t part = bits > 6 ? (64 - code % 64) << (bits - 6) : (64 - code % 64) >> (6 - bits);
+            for (const std::uint64_t random : {part - 2, part - 1, part, part + 1}) {
+              if (random >= end) continue;
+              const auto r = static_cast<std::uint32_t>(random);
+              const encoded expected = oracle_round_decimal(to, text, mode, r);
+              const auto got = parse(to, text, mode, r);
+              s.expect(got && same(*got, expected),
+                       [&] { return text + ' ' + to_string(mode) + " R " + std::to_string(random); });
+            }
+          }
+    }
+    CHECK(s.failures() == "");
+  }
+}
+
+TEST_CASE("a tail of 64 bits decides a stochastic rounding") {
+  // 1 + 2^-10 (1 - 2^-62): with 32 bits the largest R takes it up, the one below does not.
+  const rounding mode{.direction = direction::stochastic, .definition = stochastic_definition::a, .random_bits = 32};
+  const std::string text = "0x1.003fffffffffffffffp0";
+  CHECK(parse(float16, text, mode, 0U)->code == 0x3C00);
+  CHECK(parse(float16, text, mode, 1U)->code == 0x3C01);
+  // 2^-100 in 2^-24 steps: 76 bits, all of which have to be ones.
+  const rounding all{.direction = direction::stochastic, .random_bits = all_random_bits};
+  const std::uint32_t ones[] = {0xFFFFFFFF, 0xFFFFFFFF, 0xFFF00000};
+  const std::uint32_t not_quite[] = {0xFFFFFFFF, 0xFFFFFFFF, 0xFFE00000};
+  CHECK(parse(float16, "2^-100", all, random_input{std::span<const std::uint32_t>{ones}})->code == 1);
+  CHECK(parse(float16, "2^-100", all, random_input{std::span<const std::uint32_t>{not_quite}})->code == 0);
+  CHECK(discarded_bits(float16, *parse_number("2^-100")) == 76);
+  CHECK_FALSE(parse_number("0x1.0000000000000000000000000000001p0")->sticky);  // 125 bits
+  CHECK(parse_number("0x1.00000000000000000000000000000001p0")->low == 0);
+  CHECK(parse_number("0x1.00000000000000000000000000000001p0")->sticky);
+}
+
+TEST_CASE("parse rounds as the format prescribes where nothing is said") {
+  const std::string tie = "1.0009765625";  // halfway between 1 and 1 + 2^-9
+  CHECK(parse(cbfloat16, tie)->code == 0x3E00);
+  CHECK(parse(dlfloat16, tie)->code == 0x3E01);
+  CHECK(parse(dlfloat16, tie, {})->code == 0x3E00);
+  CHECK(parse(float16, "1e5")->flags == (status::overflow | status::inexact));
+  CHECK(parse(float16, "1e5", {.overflow = overflow_delivery::saturate})->code == 0x7BFF);
+  CHECK_FALSE(parse(float16, "one").has_value());
+  CHECK_FALSE(parse(float16, "one", {}).has_value());
 }
 
 TEST_CASE("decimals of all sizes read as the C library reads them") {
@@ -197,14 +295,16 @@ TEST_CASE("numbers beyond every format round as the true ones") {
         const std::string sign = negative ? "-" : "";
         exact_value x = huge;
         x.negative = negative;
-        for (const char* const text : {"1e7000", "1e99999999999999999999", "2^40000", "2^99999999999999999999"})
-          CHECK(same(parsed(to, sign + text, mode), oracle_round(to, x, mode)));
-        CHECK(same(parsed(to, sign + "1" + std::string(7000, '0'), mode), oracle_round(to, x, mode)));
+        for (const char* const text : {"1e7000", "1e99999999999999999999", "2^40000", "2^99999999999999999999",
+                                       "0x1p40000", "0xfp99999999999999999999", "1.1b*2^40000"})
+          CHECK(same(read(to, sign + text, mode), oracle_round(to, x, mode)));
+        CHECK(same(read(to, sign + "1" + std::string(7000, '0'), mode), oracle_round(to, x, mode)));
         x = minute;
         x.negative = negative;
-        for (const char* const text : {"1e-7000", "1e-99999999999999999999", "2^-40000", "2^-99999999999999999999"})
-          CHECK(same(parsed(to, sign + text, mode), oracle_round(to, x, mode)));
-        CHECK(same(parsed(to, sign + "0." + std::string(7000, '0') + "1", mode), oracle_round(to, x, mode)));
+        for (const char* const text : {"1e-7000", "1e-99999999999999999999", "2^-40000", "2^-99999999999999999999",
+                                       "0x1p-40000", "0xfp-99999999999999999999", "1.1b*2^-40000"})
+          CHECK(same(read(to, sign + text, mode), oracle_round(to, x, mode)));
+        CHECK(same(read(to, sign + "0." + std::string(7000, '0') + "1", mode), oracle_round(to, x, mode)));
       }
     }
   // Zeros before the digits make no number small, nor does an exponent that takes them back make it large.
@@ -240,47 +340,122 @@ TEST_CASE("the shortest decimal of every code reads back") {
   CHECK(shortest_decimal(float16, 0xFC00) == "-inf");
   CHECK(shortest_decimal(float16, 0x7E00) == "nan");
   CHECK(shortest_decimal(cbfloat16, 0x7DFF) == "4290000000");
+  CHECK(shortest_decimal(float8_e4m3fnuz, 0x80) == "nan");
+  CHECK(shortest_decimal(float8_e4m3fnuz, 0x7F) == "240");
+  CHECK(shortest_decimal(float6_e3m2, 0x1F) == "28");  // 30 would overflow
+  CHECK(shortest_decimal(float4_e2m1, 0x07) == "6");
+  CHECK(shortest_decimal(float8_e8m0, 0x00) == "6e-39");
+  CHECK(shortest_decimal(dlfloat16, 0x7FFE) == "8570000000");
+  CHECK(shortest_decimal(dlfloat16, 0x8000) == "-0");
   sweep s;
-  for (const auto& [name, f] : small_formats)
+  for (const auto& [name, f] : all_formats())
     for (std::uint64_t code = 0; code <= f.code_mask(); ++code) {
       const exact_value x = value_of(f, code);
       const std::string text = shortest_decimal(f, code);
+      const rounding mode = own_rounding(f);
       if (x.kind == number_class::finite)
-        s.expect(oracle_round_decimal(f, text).code == code && parsed(f, text).code == code, [&] { return text; });
+        s.expect(oracle_round_decimal(f, text, mode).code == code && read(f, text, mode).code == code,
+                 [&] { return text; });
       else if (x.kind != number_class::nan)
-        s.expect(parsed(f, text).code == code, [&] { return text; });
+        s.expect(read(f, text).code == code, [&] { return text; });
     }
   CHECK(s.failures() == "");
 }
 
-TEST_CASE("no shorter decimal reads back, and none as short is nearer, in 8 bits") {
-  for (const format& f : {float8_e4m3fn, float8_e5m2}) {
+TEST_CASE("no shorter decimal reads back, and none as short is nearer, in up to 8 bits") {
+  for (const auto& [name, f] : all_formats()) {
+    if (f.width() > 8) continue;
+    INFO(name);
     struct best {
       int digits = 0;
       double distance = HUGE_VAL;
     };
-    std::vector<best> by_code(128);
-    for (int n = 1, first = 1; n <= 4; ++n, first *= 10)
+    std::vector<best> by_code(f.max_finite_code() + 1);
+    const int lowest =
+        static_cast<int>(std::floor(std::log10(test::to_double(value_of(f, f.min_positive_code()))))) - 1;
+    const int highest = static_cast<int>(std::ceil(std::log10(test::to_double(value_of(f, f.max_finite_code())))));
+    const int most_digits = f == float8_e8m0 ? 2 : 4;
+    for (int n = 1, first = 1; n <= most_digits; ++n, first *= 10)
       for (int digits = first; digits < 10 * first; ++digits)
-        for (int power = -12; power <= 5; ++power) {
-          const std::string text = std::to_string(digits) + 'e' + std::to_string(power);
-          const std::uint64_t code = oracle_round_decimal(f, text).code;
-          if (code == 0 || code > f.max_finite_code()) continue;
-          best& b = by_code[code];
-          const double distance = std::abs(std::strtod(text.c_str(), nullptr) - test::to_double(value_of(f, code)));
+        for (int power = lowest; power <= highest; ++power) {
+          const std::string text = std::to_string(digits) + 'e' + std::to_string(power - n + 1);
+          const encoded e = oracle_round_decimal(f, text);
+          if ((e.code == 0 && f.has_zero()) || any(e.flags, status::overflow)) continue;
+          best& b = by_code[e.code];
+          const double distance = std::abs(std::strtod(text.c_str(), nullptr) - test::to_double(value_of(f, e.code)));
           if (b.digits == 0) b.digits = n;
           if (b.digits == n) b.distance = std::min(b.distance, distance);
         }
-    for (std::uint64_t code = 1; code <= f.max_finite_code(); ++code) {
+    for (std::uint64_t code = f.min_positive_code(); code <= f.max_finite_code(); ++code) {
       const std::string text = shortest_decimal(f, code);
       INFO(text);
       const double value = test::to_double(value_of(f, code));
       REQUIRE(by_code[code].digits != 0);
       CHECK(static_cast<int>(parts_of(text).digits.size()) == by_code[code].digits);
       CHECK(std::abs(std::strtod(text.c_str(), nullptr) - value) <= by_code[code].distance + 1e-14 * value);
-      CHECK(shortest_decimal(f, f.sign_mask() | code) == "-" + text);
+      if (f.has_sign) CHECK(shortest_decimal(f, f.sign_mask() | code) == "-" + text);
     }
   }
+}
+
+TEST_CASE("no decimal is shorter than the shortest of the code it rounds to, in 16 bits") {
+  for (const auto& [name, f] : all_formats()) {
+    if (f.width() <= 8) continue;
+    INFO(name);
+    sweep s;
+    const int lowest = static_cast<int>(std::floor(std::log10(test::to_double(value_of(f, f.min_positive_code())))));
+    const int highest = static_cast<int>(std::ceil(std::log10(test::to_double(value_of(f, f.max_finite_code())))));
+    for (int n = 1, first = 1; n <= 4; ++n, first *= 10)
+      for (int digits = first; digits < 10 * first; digits += n < 4 ? 1 : 17)
+        for (int power = lowest; power <= highest; power += highest - lowest > 20 ? 3 : 1) {
+          const std::string text = std::to_string(digits) + 'e' + std::to_string(power - n + 1);
+          const encoded e = oracle_round_decimal(f, text, own_rounding(f));
+          if (e.code == 0 || any(e.flags, status::overflow)) continue;
+          s.expect(parts_of(shortest_decimal(f, e.code)).digits.size() <= static_cast<std::size_t>(n),
+                   [&] { return text + ' ' + shortest_decimal(f, e.code); });
+        }
+    CHECK(s.failures() == "");
+  }
+}
+
+TEST_CASE("hexadecimal and binary forms are exact and read back") {
+  CHECK(hexadecimal(decode(0x1.94p-14)) == "0x1.94p-14");
+  CHECK(hexadecimal(decode(8.0)) == "0x1p+3");
+  CHECK(hexadecimal(decode(0x1p-1074)) == "0x1p-1074");
+  CHECK(hexadecimal(decode(-0.0)) == "-0x0p+0");
+  CHECK(hexadecimal(decode(-HUGE_VAL)) == "-inf");
+  CHECK(hexadecimal(decode(std::nan(""))) == "nan");
+  CHECK(binary_scientific(decode(0x1.5p-14)) == "1.0101b*2^-14");
+  CHECK(binary_scientific(decode(-8.0)) == "-1.0b*2^3");
+  CHECK(binary_scientific(decode(0.0)) == "0.0b");
+  CHECK(binary_scientific(decode(HUGE_VAL)) == "inf");
+  const auto equal = [](const unpacked& x, const unpacked& y) {
+    return x.kind == y.kind && x.negative == y.negative && x.exponent == y.exponent && x.significand == y.significand &&
+           x.low == y.low && x.sticky == y.sticky;
+  };
+  sweep s;
+  for (const auto& [name, f] : all_formats())
+    for (std::uint64_t code = 0; code <= f.code_mask(); ++code) {
+      unpacked x = decode(f, code);
+      x.subnormal = false;
+      if (x.kind == number_class::nan) continue;
+      const std::string hex = hexadecimal(x);
+      const std::string binary = binary_scientific(x);
+      s.expect(equal(*parse_number(hex), x) && equal(*parse_number(binary), x) &&
+                   equal(*parse_number(exact_decimal(x)), x) && read(f, hex).code == code,
+               [&] { return hex + ' ' + binary; });
+      if (x.kind == number_class::infinity) continue;
+      char expected[64];
+      std::snprintf(expected, sizeof expected, "%a", test::to_double(value_of(f, code)));
+      s.expect(hex == expected, [&] { return hex + ", expected " + expected; });
+    }
+  CHECK(s.failures() == "");
+  // All 128 bits.
+  for (const char* const text :
+       {"0x1.23456789abcdef0123456789abcdef02p-1070", "-0x1.fffffffffffffffffffffffffffffffep+9"})
+    CHECK(hexadecimal(*parse_number(text)) == text);
+  const std::string long_binary = "1." + std::string(126, '0') + "1b*2^-3";
+  CHECK(binary_scientific(*parse_number(long_binary)) == long_binary);
 }
 
 TEST_CASE("shortest decimals of float and double are std::to_chars's") {

@@ -29,8 +29,12 @@ std::vector<double> awkward_values(const format& f, int j) {
     }
   };
   const format finer{f.exponent_bits, f.fraction_bits + 2, f.bias, specials::ieee};
-  for (const std::uint64_t near : {std::uint64_t{0}, finer.min_normal_code()})
-    for (std::uint64_t code = near > 12 ? near - 12 : 1; code < near + 12; ++code) around(to_double(finer, code));
+  if (f.has_subnormals())
+    for (const std::uint64_t near : {std::uint64_t{0}, finer.min_normal_code()})
+      for (std::uint64_t code = near > 12 ? near - 12 : 1; code < near + 12; ++code) around(to_double(finer, code));
+  else
+    for (int quarter = -12; quarter <= 12; ++quarter)
+      around(std::ldexp(1 + std::ldexp(quarter, -2 - f.fraction_bits), f.emin()));
   const double max = to_double(f, f.max_finite_code());
   const double unit = std::ldexp(1.0, f.emax() - f.fraction_bits);
   for (int quarter = -6; quarter <= 6; ++quarter) around(max + quarter * unit / 4);
@@ -58,7 +62,9 @@ TEST_CASE("counts are exact for formats up to 10 fraction bits, in every roundin
   std::size_t wrong = 0;
   std::size_t inexact = 0;
   for (const char* const name :
-       {"float16", "bfloat16", "cbfloat16", "tf32", "float8_e4m3fn", "float8_e5m2", "e3m8", "e2m1", "e4m3", "e8m10"}) {
+       {"float16", "bfloat16", "cbfloat16", "tf32", "float8_e4m3fn", "float8_e5m2", "e3m8", "e2m1", "e4m3", "e8m10",
+        "float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e3m2", "float6_e2m3", "float4_e2m1", "e6m9,bias=30,specials=none",
+        "e5m10,specials=fnuz", "e3m2,bias=-4", "e3m4,bias=40,specials=none"}) {
     const format f = *find_format(name);
     for (const int j : {0, -13, 8, 15}) {
       const std::vector<double> values = awkward_values(f, j);
@@ -75,6 +81,26 @@ TEST_CASE("counts are exact for formats up to 10 fraction bits, in every roundin
   }
   CHECK(wrong == 0);
   CHECK(inexact == 0);
+}
+
+// The table of one value says what the value is: the outcome is exact also where a threshold cuts cells.
+TEST_CASE("the outcome of one value is that of rounding it, in every format and rounding") {
+  std::size_t wrong = 0;
+  for (const char* const name :
+       {"float16", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz", "float6_e3m2", "float6_e2m3", "float4_e2m1",
+        "dlfloat16", "float32", "e6m9,specials=fn", "e5m4,specials=fn,subnormals=no", "e4m3,subnormals=no",
+        "e4m6,specials=fnuz,subnormals=no,bias=3", "e3m1,specials=none,subnormals=no", "e5m1,specials=fn"}) {
+    const format f = *find_format(name);
+    for (const double x : awkward_values(f, 0)) {
+      const cell_table table = count_cells(std::span{&x, 1});
+      for (const rounding& mode : all_modes()) {
+        const outcome_counts ours = outcomes_of(table, f, mode, {});
+        if (!(ours == count_raw({&x, 1}, f, mode, 1)) && wrong++ == 0)
+          FAIL_CHECK(name << ' ' << x << ' ' << to_string(mode) << " flush " << static_cast<int>(mode.flush));
+      }
+    }
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("ranges contain the truth for finer formats, other scales and octaves") {
@@ -94,7 +120,8 @@ TEST_CASE("ranges contain the truth for finer formats, other scales and octaves"
     return t;
   };
   std::size_t ranges = 0;
-  for (const char* const name : {"float16", "cbfloat16", "float8_e4m3fn", "e8m23", "e6m16"}) {
+  for (const char* const name : {"float16", "cbfloat16", "float8_e4m3fn", "e8m23", "e6m16", "dlfloat16",
+                                 "float8_e4m3fnuz", "e5m4,specials=fn,subnormals=no"}) {
     const format f = *find_format(name);
     const std::vector<double> values = awkward_values(f, 0);
     const cell_table table = count_cells(std::span{values});
@@ -107,6 +134,8 @@ TEST_CASE("ranges contain the truth for finer formats, other scales and octaves"
         wrong += contains(fine, truth) ? 0 : 1;
         wrong += contains(coarse, truth) && contains(coarse, fine) ? 0 : 1;
         ranges += coarse.underflow.exact() ? 0 : 1;
+        if (mode.flush != flush::never || !f.has_subnormals())
+          wrong += fine.subnormal == count_range{} && coarse.subnormal == count_range{} ? 0 : 1;
       }
     }
   }
@@ -150,6 +179,20 @@ TEST_CASE("published thresholds") {
   CHECK(overflows(4292870144.0, "cbfloat16") == 1);
   CHECK(overflows(464, "float8_e4m3fn") == 0);
   CHECK(overflows(464.001, "float8_e4m3fn") == 1);
+  CHECK(overflows(248, "float8_e4m3fnuz") == 1);
+  CHECK(overflows(247.999, "float8_e4m3fnuz") == 0);
+  CHECK(overflows(5, "float4_e2m1") == 0);
+  CHECK(overflows(7, "float4_e2m1") == 1);  // halfway to 8, which is even
+  CHECK(underflows(0.25, "float4_e2m1") == 1);
+  // IBM's DLFloat16 rounds halves away from zero: overflow from bits 4FFFA000 on, zero below 2^-31 (1 + 2^-10).
+  const rounding away{.direction = direction::nearest_away};
+  const auto dlfloat = [&](double x) { return outcomes_of(count_cells(std::span{&x, 1}), dlfloat16, away, {}); };
+  const auto edge = static_cast<double>(std::bit_cast<float>(0x4FFFA000U));
+  CHECK(dlfloat(edge).overflow == count_range{1, 1});
+  CHECK(dlfloat(std::nextafter(edge, 0)).normal == count_range{1, 1});
+  const double least = 0x1p-31 * (1 + 0x1p-10);
+  CHECK(dlfloat(least).normal == count_range{1, 1});
+  CHECK(dlfloat(std::nextafter(least, 0)).underflow == count_range{1, 1});
   // Exact product: in float32 arithmetic 2^-13 times this would round to zero before bfloat16 sees it.
   CHECK(underflows(static_cast<double>(std::bit_cast<float>(0x03000080U)), "bfloat16", 0x1p-13) == 0);
   // Never through a narrower type: this double rounds to 2^-24, its float32 value to zero.

@@ -69,7 +69,33 @@ TEST_CASE("roundings that never deliver infinity find none") {
   scenario saturating = float16_under("static");
   saturating.rounding.overflow = overflow_delivery::saturate;
   CHECK_FALSE(replayer(saturating).advance(log_line(0, 1e9), {}).found_inf);
-  CHECK(replayer(saturating).advance(log_line(0, INFINITY), {}).found_inf);
+}
+
+TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
+  const auto finds = [](const format& f, overflow_delivery delivery, double largest) {
+    scenario s = float16_under("static");
+    s.format = f;
+    s.rounding.overflow = delivery;
+    const trajectory_row of_tensor =
+        replayer(s).advance(step_of(0, {row_of(0, {static_cast<float>(largest)}, 1)}), two);
+    const trajectory_row of_log = replayer(s).advance(log_line(0, largest), {});
+    CHECK(of_tensor.found_inf == of_log.found_inf);
+    CHECK(of_tensor.found_inf_certain);
+    CHECK(of_log.found_inf_certain);
+    // As the conversion has it.
+    const number_class kind = decode(f, encode(f, largest, s.rounding).code).kind;
+    CHECK(of_log.found_inf == (kind == number_class::infinity || kind == number_class::nan));
+    return of_log.found_inf;
+  };
+  const double nan = std::nan("");
+  for (const double x : {1e38, HUGE_VAL, nan})
+    for (const format& f : {float16, float8_e4m3fn, float8_e5m2fnuz, dlfloat16}) {
+      CHECK(finds(f, overflow_delivery::ieee, x));
+      CHECK(finds(f, overflow_delivery::saturate, x) == std::isnan(x));
+    }
+  for (const double x : {1e38, HUGE_VAL, nan})
+    for (const overflow_delivery d : {overflow_delivery::ieee, overflow_delivery::saturate})
+      CHECK_FALSE(finds(float4_e2m1, d, x));
 }
 
 TEST_CASE("directed roundings look at the sign where it is known") {

@@ -71,7 +71,7 @@ inline void count_value(outcome_counts& counts, double x, const format& to, cons
     const std::uint64_t magnitude = result.code & to.magnitude_mask();
     if (any(result.flags, status::overflow)) {
       one(counts.overflow);
-      if (magnitude > to.max_finite_code()) one(counts.infinite);
+      if (const number_class kind = decode(to, result.code).kind; kind != number_class::finite) one(counts.infinite);
     } else {
       one(magnitude == 0 ? counts.underflow : magnitude < to.min_normal_code() ? counts.subnormal : counts.normal);
     }

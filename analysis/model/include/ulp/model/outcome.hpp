@@ -2,9 +2,12 @@
 //
 // The scaled value is exactly x * scale / factor, for any doubles scale and factor. For each sign three thresholds on its
 // magnitude decide (nonzero, at least normal, overflow); they follow from the numbers of the format next to each edge
-// and from the rounding direction. With a cell table, a power-of-two scale / factor, a format with up to 10 fraction bits
-// (float8_e4m3fn included) and any deterministic rounding every count is exact; elsewhere a cell that a threshold cuts
-// makes a range. Under stochastic rounding the range covers all draws.
+// and from the rounding direction. With a cell table, a power-of-two scale / factor, a format with subnormals and up to
+// 10 fraction bits and any deterministic rounding every count is exact, but for the overflow of formats other than
+// float8_e4m3fn that reserve the all-ones code alone; elsewhere a cell that a threshold cuts makes a range. Under
+// stochastic rounding the range covers all draws.
+//
+// Formats are those that values are rounded to: with sign and zero, so not E8M0.
 #ifndef ULP_MODEL_OUTCOME_HPP
 #define ULP_MODEL_OUTCOME_HPP
 
@@ -36,7 +39,7 @@ struct outcome_counts {
   std::uint64_t nonfinite = 0;  // infinite or NaN before rounding
   count_range underflow;        // nonzero, rounded (or flushed) to zero
   count_range subnormal;        // nonzero result below the smallest normal number
-  count_range normal;           // finite result of at least that
+  count_range normal;           // finite result of at least that; in a format without subnormals all others
   count_range overflow;         // result with unbounded exponent exceeds the largest finite number
   count_range infinite;         // of those: delivered as infinity or NaN
 
@@ -60,8 +63,11 @@ struct outcome_thresholds {
 // Precondition: mode.direction is not stochastic.
 [[nodiscard]] outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept;
 
-// Whether an overflowing result of that sign is delivered as infinity or NaN.
-[[nodiscard]] bool overflow_is_infinite(const rounding& mode, bool negative) noexcept;
+// Whether an overflowing result of that sign is delivered as infinity or NaN: not in formats that have neither.
+[[nodiscard]] bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept;
+
+// Whether an infinity is delivered as infinity or NaN, rather than as the largest finite number.
+[[nodiscard]] bool keeps_infinity(const format& to, const rounding& mode) noexcept;
 
 // What recorded values are multiplied by: scale / factor, not rounded. factor > 0 and finite; a scale of 0 loses every
 // value, an infinite one overflows every value.

@@ -1,10 +1,11 @@
 // A recorded run under another scaler and format: open loop, step by step.
 //
 // In each step the scaled gradient is the recorded value times scale_used / factor (times scale_used where the factor
-// is not known); found_inf is what the scaler would have seen: an element of the checked tensors that is infinite or
-// NaN as recorded, or is delivered as one by rounding to the format. With step logs it is the log's found_inf, or
-// !(double(scale) * double(maxabs) < the format's overflow threshold). What the scaler would have changed in training
-// is not simulated: see trajectory_summary::first_divergence.
+// is not known); found_inf is what the scaler would have seen: an element of the checked tensors that is delivered as
+// infinity or NaN by rounding to the format, which includes those recorded as such. Saturating, and in formats without
+// NaN, infinities are clamped and not found; in formats without NaN neither are NaNs. With step logs it is the log's
+// found_inf, or !(double(scale) * double(maxabs) < the format's overflow threshold), with the same exceptions. What the
+// scaler would have changed in training is not simulated: see trajectory_summary::first_divergence.
 //
 // found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
 // rounding between the largest finite number and the next power of two), and for infinities recorded at a larger factor
