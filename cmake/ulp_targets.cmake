@@ -47,3 +47,10 @@ function(ulp_test name)
     ENVIRONMENT "ULP_SOURCE_DIR=${PROJECT_SOURCE_DIR};ULP_PROGRAM=$<TARGET_FILE:ulp>"
     SKIP_REGULAR_EXPRESSION "SKIPPED: ")
 endfunction()
+
+# ulp_bench(NAME SOURCES ... [LINK ...]): a Google Benchmark program. Built, so that it stays buildable; run by hand.
+function(ulp_bench name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINK")
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LINK} benchmark::benchmark ulp_compile)
+endfunction()
