@@ -38,9 +38,9 @@ progress::~progress() {
 
 bool progress::interrupted() noexcept { return was_interrupted; }
 
-void progress::advance() {
+void progress::advance(std::uint64_t units) {
   if (was_interrupted) throw interrupted_error{};
-  ++finished_;
+  finished_ += units;
   const auto now = clock::now();
   if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;

@@ -21,7 +21,7 @@ class progress {
   ~progress();
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
-  void advance();
+  void advance(std::uint64_t units = 1);
 
   // Whether Ctrl-C was pressed: an error that follows may be a read that it broke off.
   [[nodiscard]] static bool interrupted() noexcept;

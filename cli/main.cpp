@@ -20,6 +20,9 @@ int run(int argc, char** argv) {
   ulp::cli::action chosen;
   ulp::cli::add_formats(program, chosen);
   ulp::cli::add_inspect(program, chosen);
+  ulp::cli::add_eval(program, chosen);
+  ulp::cli::add_vectors(program, chosen);
+  ulp::cli::add_verify(program, chosen);
   ulp::cli::add_record(program, chosen);
   ulp::cli::add_info(program, chosen);
   ulp::cli::add_outcomes(program, chosen);

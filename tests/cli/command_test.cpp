@@ -13,7 +13,8 @@ using namespace ulp::test;
 
 namespace {
 
-const char* const commands[] = {"formats", "inspect", "record", "info", "outcomes", "scalers", "replay"};
+const char* const commands[] = {"formats", "inspect", "eval",     "vectors", "verify",
+                                "record",  "info",    "outcomes", "scalers", "replay"};
 
 bool one_line(const std::string& text) {
   return text.starts_with("ulp: ") && std::count(text.begin(), text.end(), '\n') == 1 && text.back() == '\n';
@@ -31,7 +32,7 @@ TEST_CASE("the examples of --help work as typed") {
     std::stringstream lines(help.out.substr(at));
     std::size_t examples = 0;
     for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("  ulp ")) continue;
+      if (!line.starts_with("  ulp ") && line.find(" | ulp ") == std::string::npos) continue;
       ++examples;
       const temporary_dir dir;
       if (const std::size_t tmp = line.find("/tmp/"); tmp != std::string::npos)
@@ -59,7 +60,30 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "inspect 1 --format flaot16",
         "inspect 1 --format fp16 --rounding up",
         "inspect 1 --format fp16 --rounding sr:bits=33",
+        "inspect 0x3C01 --format cb16 --rounding nvidia",
+        "inspect 1 --format e6m9,bias=3000",
+        "inspect 1 --format e6m9,foo=1",
+        "formats fp16,cb16",
+        "outcomes examples/digits.ulp --format fp16,e8m0",
+        "outcomes examples/digits.ulp --format bias=3",
+        "outcomes examples/digits.ulp --format fp16,bias=3",
+        "outcomes examples/digits.ulp --format fp16,bf16,cb16 --rounding nvidia",
+        "replay examples/digits.ulp --scaler pytorch --format e8m0",
         "inspect 1 --format fp16 --ftz sometimes",
+        "eval",
+        "eval --op add",
+        "eval --format fp16",
+        "eval --op plus --format fp16",
+        "eval --op add --format flaot16",
+        "eval --op convert --format fp16",
+        "eval --op add --format fp16 --rounding up",
+        "eval --op add --format fp16 nosuch.txt",
+        "vectors --op add --format fp16 --level 3",
+        "vectors --op add --format e8m0",
+        "vectors --op add --format fp16 more",
+        "verify --op add --format fp16",
+        "verify --op add --format fp16 --show some",
+        "verify --op add --format fp16 README.md",
         "formats nosuch",
         "scalers nosuch",
         "replay",
@@ -105,7 +129,8 @@ TEST_CASE("wrong usage is one line and exit code 2") {
 
 TEST_CASE("unknown names list the near ones") {
   CHECK(run_ulp("inspect 1 --format flaot16").err ==
-        "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are e<2..11>m<1..52>\n");
+        "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are "
+        "e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]\n");
   CHECK(run_ulp("scalers torhc").err.find("one of pytorch_gradscaler, ") != std::string::npos);
 }
 

@@ -1,0 +1,372 @@
+#include "vector_line.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <stdexcept>
+#include <ulp/formats/random_bits.hpp>
+#include <ulp/io/error.hpp>
+#include <ulp/report/table.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+
+namespace ulp::cli {
+namespace {
+
+constexpr std::size_t block_size = std::size_t{1} << 20;
+constexpr std::size_t longest_line = std::size_t{1} << 16;
+constexpr int flag_bits = 5;
+
+// The value of a hexadecimal digit; not_a_digit, or what ends a field.
+constexpr std::uint8_t not_a_digit = 16;
+constexpr std::uint8_t blank = 17;
+constexpr auto digit_values = [] {
+  std::array<std::uint8_t, 256> values{};
+  values.fill(not_a_digit);
+  for (std::size_t i = 0; i < 10; ++i) values['0' + i] = static_cast<std::uint8_t>(i);
+  for (std::size_t i = 0; i < 6; ++i) values['A' + i] = values['a' + i] = static_cast<std::uint8_t>(10 + i);
+  for (const char c : {' ', '\t', '\r'}) values[static_cast<unsigned char>(c)] = blank;
+  return values;
+}();
+std::uint8_t kind_of(char c) { return digit_values[static_cast<unsigned char>(c)]; }
+
+int digits_of(int bits) { return (bits + 3) / 4; }
+
+void append_hex(std::uint64_t value, int digits, std::string& out) {
+  const std::size_t at = out.size();
+  out.resize(at + static_cast<std::size_t>(digits));
+  for (int i = digits - 1; i >= 0; --i, value >>= 4)
+    out[at + static_cast<std::size_t>(i)] = "0123456789ABCDEF"[value & 15];
+}
+
+std::string_view field_at(std::string_view text) {
+  std::size_t n = 0;
+  while (n < text.size() && kind_of(text[n]) != blank) ++n;
+  return text.substr(0, n);
+}
+
+void skip_blanks(std::string_view& text) {
+  while (!text.empty() && kind_of(text.front()) == blank) text.remove_prefix(1);
+}
+
+enum class problem : std::uint8_t { none, missing, not_hexadecimal, too_large };
+
+void skip_prefix(std::string_view& text) {
+  if (text.size() > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X') && kind_of(text[2]) != blank)
+    text.remove_prefix(2);
+}
+
+// Takes the next field off the text: a number below 2^64.
+problem take(std::string_view& text, std::uint64_t& value) {
+  skip_blanks(text);
+  if (text.empty()) return problem::missing;
+  skip_prefix(text);
+  value = 0;
+  std::uint64_t lost = 0;
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    const std::uint8_t digit = kind_of(text[i]);
+    if (digit >= not_a_digit) {
+      if (digit == not_a_digit) return problem::not_hexadecimal;
+      break;
+    }
+    lost |= value >> 60;
+    value = value << 4 | digit;
+  }
+  text.remove_prefix(i);
+  return lost != 0 ? problem::too_large : problem::none;
+}
+
+// The same for a bit string: its first digit are the first four bits.
+problem take_bits(std::string_view& text, vector_line& line) {
+  skip_blanks(text);
+  if (text.empty()) return problem::missing;
+  skip_prefix(text);
+  line.random_words.clear();
+  std::size_t i = 0;
+  for (; i < text.size(); ++i) {
+    const std::uint8_t digit = kind_of(text[i]);
+    if (digit == not_a_digit) return problem::not_hexadecimal;
+    if (digit == blank) break;
+    if (i % 8 == 0) line.random_words.push_back(0);
+    line.random_words.back() |= std::uint32_t{digit} << (28 - 4 * (i % 8));
+  }
+  line.random_digits = i;
+  text.remove_prefix(i);
+  return problem::none;
+}
+
+// What is wrong with the number of fields, or nothing.
+std::string wrong_count(const vector_kind& kind, std::string_view whole, line_content content) {
+  std::size_t found = 0;
+  for (skip_blanks(whole); !whole.empty(); skip_blanks(whole), ++found) whole.remove_prefix(field_at(whole).size());
+  std::string wanted = kind.operands() == 1 ? "1 operand" : fmt::format("{} operands", kind.operands());
+  std::size_t least = kind.operands();
+  std::size_t most = least;
+  if (content == line_content::everything) {
+    if (kind.stochastic()) wanted += ", random bits";
+    wanted += ", result, flags";
+    least = most = least + (kind.stochastic() ? 3 : 2);
+  } else if (kind.stochastic()) {
+    wanted += ", random bits or not";
+    ++most;
+  }
+  if (found >= least && found <= most) return "";
+  if (found == 0) return fmt::format("is empty: a line has {}", wanted);
+  return fmt::format("has {} field{}, not {}: {}", found, found == 1 ? "" : "s",
+                     least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted);
+}
+
+// A wrong number of fields is told first: then each is taken for another.
+std::string describe(problem p, const vector_kind& kind, std::string_view whole, line_content content,
+                     std::string_view field, const std::string& name, const std::string& limit) {
+  if (std::string count = wrong_count(kind, whole, content); !count.empty()) return count;
+  return fmt::format("{} '{}' {}", name, field, p == problem::not_hexadecimal ? "is not hexadecimal" : limit);
+}
+
+// Bits after the last kept one that the exact result may have, at most.
+int tail_bits(const vector_kind& kind, const operand_codes& operands) {
+  struct extent {
+    int top = 0;  // exponents of the first and of the last bit
+    int last = 0;
+    bool any = false;  // not zero, infinity or NaN
+  };
+  const auto extent_of = [&](std::size_t i) -> extent {
+    const unpacked x = decode(kind.from, operands[i]);
+    if (x.kind != number_class::finite) return {};
+    return {x.exponent, x.exponent - 63 + std::countr_zero(x.significand), true};
+  };
+  const auto product = [](const extent& x, const extent& y) -> extent {
+    return {x.top + y.top + 1, x.last + y.last, x.any && y.any};
+  };
+  const auto sum = [](const extent& x, const extent& y) -> extent {
+    if (!x.any || !y.any) return x.any ? x : y;
+    return {std::max(x.top, y.top) + 1, std::min(x.last, y.last), true};
+  };
+  extent result = extent_of(0);
+  switch (kind.operation) {
+    case operation::add:
+    case operation::sub: result = sum(result, extent_of(1)); break;
+    case operation::rem: {
+      // Less than either operand's next binade.
+      const extent y = extent_of(1);
+      const int top = y.any ? std::min(result.top, y.top) + 1 : result.top;
+      result = sum(result, y);
+      result.top = top;
+      break;
+    }
+    case operation::mul: result = product(result, extent_of(1)); break;
+    case operation::fma: result = sum(product(result, extent_of(1)), extent_of(2)); break;
+    case operation::div:
+    case operation::sqrt: return 32;  // no end: what all_random_bits means there
+    case operation::convert: break;
+  }
+  if (!result.any) return 0;
+  int kept = result.top - kind.to.fraction_bits;
+  if (kind.to.has_subnormals()) kept = std::max(kept, kind.to.min_subnormal_exponent());
+  return std::max(kept - result.last, 0);
+}
+
+}  // namespace
+
+void add_vectors_of(CLI::App& command, vector_options& options) {
+  std::string names;
+  for (const std::string_view name : operation_names()) names += (names.empty() ? "" : " ") + std::string{name};
+  command.add_option("--op", options.operation, names)->type_name("OP")->required();
+  command.add_option("--format", options.format_name, "the format of the result")->type_name("F")->required();
+  command
+      .add_option("--from", options.from_name,
+                  "the format of the operands (default: that of the result; convert wants it)")
+      ->type_name("F");
+  add_rounding(command, options.rounding);
+}
+
+vector_kind::vector_kind(const vector_options& options)
+    : to_name(options.format_name),
+      from_name(options.from_name.empty() ? options.format_name : options.from_name),
+      seed(options.rounding.seed) {
+  const auto parsed = parse_operation(options.operation);
+  if (!parsed) {
+    std::string names;
+    for (const std::string_view name : operation_names()) names += (names.empty() ? "" : ", ") + std::string{name};
+    throw usage_error(fmt::format("--op: unknown '{}': one of {}", options.operation, names));
+  }
+  operation = *parsed;
+  if (operation == ulp::operation::convert && options.from_name.empty())
+    throw usage_error("--op convert wants --from F too, the format of the operand");
+  to = format_named(to_name);
+  from = format_named(from_name);
+  if (!is_defined(operation, to, from)) {
+    const bool result = !to.has_sign || !to.has_zero();
+    throw usage_error(
+        fmt::format("{} has no sign and no zero: convert is its only operation", result ? to_name : from_name));
+  }
+  rounding = options.rounding.value(to);
+}
+
+void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line) {
+  line.random_words.clear();
+  if (kind.rounding.random_bits != all_random_bits) {
+    line.random_words.push_back(random_bits(kind.seed, 0, index, kind.rounding.random_bits));
+    return;
+  }
+  line.random_digits = static_cast<std::size_t>(std::max(digits_of(tail_bits(kind, line.operands)), 1));
+  for (std::size_t i = 0; 8 * i < line.random_digits; ++i)
+    line.random_words.push_back(random_bits(kind.seed, i, index, 32));
+  // Digits that are not written are zero.
+  if (const std::size_t rest = line.random_digits % 8; rest != 0)
+    line.random_words.back() &= ~std::uint32_t{0} << (32 - 4 * rest);
+}
+
+std::string parse_line(const vector_kind& kind, std::string_view text, line_content content, vector_line& line,
+                       bool& has_random) {
+  const std::string_view whole = text;
+  has_random = kind.stochastic() && content == line_content::everything;
+  std::string_view field;
+  // Takes a field whose value has no bit outside the mask.
+  const auto take_code = [&](std::uint64_t mask, std::uint64_t& value) {
+    skip_blanks(text);
+    field = text;
+    problem p = take(text, value);
+    if (p == problem::none && (value & ~mask) != 0) p = problem::too_large;
+    return p;
+  };
+  const auto width_of = [](const format& f, const std::string& name) {
+    return fmt::format("does not fit the {} bits of {}", f.width(), name);
+  };
+  for (std::size_t i = 0; i < kind.operands(); ++i)
+    if (const problem p = take_code(kind.from.code_mask(), line.operands[i]); p != problem::none) [[unlikely]]
+      return describe(p, kind, whole, content, field_at(field),
+                      kind.operands() == 1 ? "operand" : fmt::format("operand {}", i + 1),
+                      width_of(kind.from, kind.from_name));
+
+  if (kind.stochastic()) {
+    skip_blanks(text);
+    if (content == line_content::operands) has_random = !text.empty();
+    if (has_random) {
+      const int bits = kind.rounding.random_bits;
+      std::uint64_t value = 0;
+      problem p = problem::none;
+      if (bits == all_random_bits) {
+        field = text;
+        p = take_bits(text, line);
+      } else {
+        p = take_code((std::uint64_t{1} << bits) - 1, value);
+        line.random_words.assign(1, static_cast<std::uint32_t>(value));
+      }
+      if (p != problem::none)
+        return describe(p, kind, whole, content, field_at(field), "the random number",
+                        fmt::format("is not below 2^{}", bits));
+    }
+  }
+  if (content == line_content::everything) {
+    if (const problem p = take_code(kind.to.code_mask(), line.result.code); p != problem::none) [[unlikely]]
+      return describe(p, kind, whole, content, field_at(field), "result", width_of(kind.to, kind.to_name));
+    std::uint64_t flags = 0;
+    if (const problem p = take_code((1u << flag_bits) - 1, flags); p != problem::none) [[unlikely]]
+      return describe(p, kind, whole, content, field_at(field), "flags", "are more than 1F, all five");
+    line.result.flags = static_cast<status>(flags);
+  }
+  skip_blanks(text);
+  return text.empty() ? "" : wrong_count(kind, whole, content);
+}
+
+void append_line(const vector_kind& kind, const vector_line& line, std::string& out) {
+  for (std::size_t i = 0; i < kind.operands(); ++i) {
+    append_hex(line.operands[i], digits_of(kind.from.width()), out);
+    out += ' ';
+  }
+  if (kind.stochastic()) {
+    if (kind.rounding.random_bits == all_random_bits) {
+      for (std::size_t i = 0; i < line.random_digits; ++i) {
+        const std::uint32_t word = i / 8 < line.random_words.size() ? line.random_words[i / 8] : 0;
+        append_hex(word >> (28 - 4 * (i % 8)) & 15, 1, out);
+      }
+    } else {
+      append_hex(line.random_words[0], digits_of(kind.rounding.random_bits), out);
+    }
+    out += ' ';
+  }
+  append_hex(line.result.code, digits_of(kind.to.width()), out);
+  out += ' ';
+  append_hex(static_cast<unsigned>(line.result.flags), digits_of(flag_bits), out);
+  out += '\n';
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+
+line_reader::line_reader(const std::string& path, std::function<void()> before_waiting)
+    : name_(path == "-" ? "standard input" : path),
+      before_waiting_(std::move(before_waiting)),
+      file_(path == "-" ? STDIN_FILENO : open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+      buffer_(block_size) {
+  if (file_ < 0) throw input_error(name_, "", std::strerror(errno));
+}
+
+line_reader::~line_reader() {
+  if (file_ > STDIN_FILENO) close(file_);
+}
+
+void line_reader::reject(const std::string& reason) const {
+  throw input_error(name_, fmt::format("line {}", number_), reason);
+}
+
+bool line_reader::read_more() {
+  before_waiting_();
+  std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  while (true) {
+    const ssize_t n = read(file_, buffer_.data() + end_, buffer_.size() - end_);
+    if (n < 0 && errno == EINTR && !progress::interrupted()) continue;
+    if (n < 0) throw input_error(name_, "", std::string{"cannot be read: "} + std::strerror(errno));
+    end_ += static_cast<std::size_t>(n);
+    return n > 0;
+  }
+}
+
+bool line_reader::next(std::string_view& line) {
+  std::size_t searched = 0;
+  while (true) {
+    const char* const start = buffer_.data() + begin_;
+    const std::size_t size = end_ - begin_;
+    const void* const found = std::memchr(start + searched, '\n', size - searched);
+    if (found != nullptr) {
+      line = {start, static_cast<std::size_t>(static_cast<const char*>(found) - start)};
+      begin_ += line.size() + 1;
+      break;
+    }
+    searched = size;
+    if (size > longest_line) {
+      ++number_;
+      reject(fmt::format("is longer than {} characters", grouped(longest_line)));
+    }
+    if (read_more()) continue;
+    // The last line may lack its end.
+    if (size == 0) return false;
+    line = {buffer_.data() + begin_, size};
+    begin_ += size;
+    break;
+  }
+  ++number_;
+  return true;
+}
+
+line_writer::line_writer() { text_.reserve(2 * large); }
+
+void line_writer::flush() {
+  const std::size_t written = std::fwrite(text_.data(), 1, text_.size(), stdout);
+  if (written != text_.size() || std::fflush(stdout) != 0)
+    throw std::runtime_error("standard output: cannot be written");
+  text_.clear();
+}
+
+}  // namespace ulp::cli

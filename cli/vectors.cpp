@@ -1,0 +1,60 @@
+// ulp vectors: test vectors with their results.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+#include <ulp/formats/vectors.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "vector_line.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  vector_options vectors;
+  int level = 1;
+};
+
+int run(const options& o) {
+  const vector_kind kind(o.vectors);
+  line_writer out;
+  vector_line line;
+  std::uint64_t index = 0;
+  std::optional<progress> shown;
+  if (isatty(STDOUT_FILENO) == 0) shown.emplace("lines", 0);
+  for_each_vector(kind.operation, kind.to, kind.from, o.level, kind.seed, [&](std::span<const operand_codes> vectors) {
+    for (const operand_codes& operands : vectors) {
+      line.operands = operands;
+      if (kind.stochastic()) draw_random(kind, index, line);
+      line.result = evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, line.random(kind));
+      append_line(kind, line, out.text());
+      ++index;
+    }
+    out.flush_if_large();
+    if (shown) shown->advance(vectors.size());
+  });
+  out.flush();
+  return done;
+}
+
+}  // namespace
+
+void add_vectors(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("vectors", "test vectors with their results, in TestFloat's form");
+  add_vectors_of(command, o->vectors);
+  command.add_option("--level", o->level, "1: thousands of lines; 2: a million for two operands, more for three")
+      ->check(CLI::IsMember({1, 2}))
+      ->type_name("1|2")
+      ->capture_default_str();
+  command.footer(
+      "A line is operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid; under\n"
+      "stochastic rounding with the random bits before the result. --seed changes the random vectors too.\n"
+      "Example:\n"
+      "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,269 @@
+#include <ulp/formats/check.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <ostream>
+#include <string_view>
+#include <thread>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/random_bits.hpp>
+#include <ulp/formats/text.hpp>
+#include <ulp/formats/vectors.hpp>
+
+namespace ulp {
+namespace {
+
+// Inputs that one thread takes at a time.
+constexpr std::size_t block_size = std::size_t{1} << 14;
+// Vectors that are made before the threads get them.
+constexpr std::size_t batch_size = std::size_t{1} << 20;
+
+std::string hex(std::uint64_t value, int bits) {
+  const auto digits = static_cast<std::size_t>((bits + 3) / 4);
+  std::string text;
+  for (; value != 0 || text.size() < digits; value >>= 4) text.insert(text.begin(), "0123456789ABCDEF"[value & 15]);
+  return text;
+}
+
+std::string grouped(std::uint64_t n) {
+  std::string text = std::to_string(n);
+  for (auto at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) text.insert(static_cast<std::size_t>(at), ",");
+  return text;
+}
+
+// The decimal in at most 24 characters; longer ones to 17 digits after a "~".
+std::string decimal(const unpacked& x) {
+  constexpr std::size_t longest = 24;
+  constexpr std::size_t digits_shown = 17;
+  const std::string exact = exact_decimal(x);
+  if (exact.size() <= longest && !x.sticky) return exact;
+
+  // d.ddd * 10^exponent
+  std::string digits;
+  int exponent = 0;
+  bool after_point = false;
+  for (const char c : std::string_view{exact}.substr(x.negative ? 1 : 0)) {
+    if (c == '.') {
+      after_point = true;
+      continue;
+    }
+    if (!digits.empty() || c != '0') {
+      digits += c;
+      if (!after_point) ++exponent;
+    } else if (after_point) {
+      --exponent;
+    }
+  }
+  --exponent;
+  digits.resize(std::min(digits.size(), digits_shown));
+  std::string text = x.negative ? "~ -" : "~ ";
+  if (exponent >= -4 && exponent < static_cast<int>(digits.size())) {
+    if (exponent < 0) return text + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+    digits.insert(static_cast<std::size_t>(exponent) + 1, ".");
+    return text + digits;
+  }
+  text += digits.substr(0, 1) + "." + digits.substr(1);
+  return text + "e" + std::to_string(exponent);
+}
+
+std::string value_of(const format& f, std::uint64_t code) {
+  if ((code & ~f.code_mask()) != 0) return "more than the " + std::to_string(f.width()) + " bits of a code";
+  const unpacked x = decode(f, code);
+  return x.signaling ? "signaling NaN" : decimal(x);
+}
+
+std::string names_of(status flags) {
+  constexpr std::array<std::string_view, 5> names{"inexact", "underflow", "overflow", "divide-by-zero", "invalid"};
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (any(flags, static_cast<status>(1u << i))) text += (text.empty() ? "" : ", ") + std::string{names[i]};
+  return text.empty() ? "no flags" : text;
+}
+
+std::string name_of(const format& f) {
+  for (const catalog_entry& entry : catalog())
+    if (entry.format == f) return std::string{entry.name};
+  return "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.fraction_bits);
+}
+
+std::uint64_t input_count(operation op, const format& from) {
+  const int bits = operand_count(op) * from.width();
+  if (bits > 32)
+    throw std::invalid_argument("ulp::check: all operands of this operation are 2^" + std::to_string(bits) +
+                                ", more than 2^32: use a level");
+  return std::uint64_t{1} << bits;
+}
+
+// What one thread found, of increasing indices.
+struct found {
+  std::uint64_t disagreeing = 0;
+  std::vector<disagreement> first;
+};
+
+class checker {
+ public:
+  checker(operation op, const format& to, const format& from, const check_options& options, bool flags,
+          const detail::checked_block& mine)
+      : op_(op), to_(to), from_(from), options_(options), flags_(flags), mine_(mine) {}
+
+  // Compares inputs first .. first + size - 1; the operands of input first + i are operands_of(i).
+  template <class Operands>
+  void compare(std::uint64_t first, std::uint64_t size, const Operands& operands_of) {
+    const std::uint64_t blocks = (size + block_size - 1) / block_size;
+    const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+    const auto threads = static_cast<std::size_t>(
+        std::clamp<std::uint64_t>(options_.threads != 0 ? options_.threads : processors, 1, blocks));
+    std::vector<found> of_thread(threads);
+    std::vector<std::exception_ptr> thrown(threads);
+    std::atomic<std::uint64_t> next{0};
+    const auto work = [&](std::size_t t) {
+      try {
+        buffers b;
+        for (std::uint64_t block; (block = next++) < blocks;) {
+          const std::uint64_t begin = block * block_size;
+          compare_block(first + begin, begin, std::min<std::uint64_t>(block_size, size - begin), operands_of, b,
+                        of_thread[t]);
+        }
+      } catch (...) {
+        thrown[t] = std::current_exception();
+        next = blocks;
+      }
+    };
+    std::vector<std::thread> others;
+    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work, t);
+    work(0);
+    for (std::thread& other : others) other.join();
+    for (const std::exception_ptr& problem : thrown)
+      if (problem) std::rethrow_exception(problem);
+    compared_ += size;
+    for (const found& f : of_thread) {
+      all_.disagreeing += f.disagreeing;
+      all_.first.insert(all_.first.end(), f.first.begin(), f.first.end());
+    }
+    std::sort(all_.first.begin(), all_.first.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+    if (all_.first.size() > options_.keep) all_.first.resize(options_.keep);
+  }
+
+  [[nodiscard]] check_report report() && {
+    return {op_, to_, from_, options_.rounding, flags_, compared_, all_.disagreeing, std::move(all_.first)};
+  }
+
+ private:
+  struct buffers {
+    std::vector<operand_codes> operands;
+    std::vector<std::uint32_t> random;
+    std::vector<encoded> results;
+  };
+
+  template <class Operands>
+  void compare_block(std::uint64_t index, std::uint64_t begin, std::uint64_t size, const Operands& operands_of,
+                     buffers& b, found& f) const {
+    const rounding& mode = options_.rounding;
+    const bool stochastic = mode.direction == direction::stochastic;
+    b.operands.clear();
+    b.random.clear();
+    for (std::uint64_t i = 0; i < size; ++i) b.operands.push_back(operands_of(begin + i));
+    for (std::uint64_t i = 0; stochastic && i < size; ++i)
+      b.random.push_back(
+          random_bits(options_.seed, 0, index + i, mode.random_bits == all_random_bits ? 32 : mode.random_bits));
+    b.results.assign(b.operands.size(), {});
+    mine_(b.operands, b.random, b.results);
+    for (std::size_t i = 0; i < b.operands.size(); ++i) {
+      const std::uint32_t random = stochastic ? b.random[i] : 0;
+      const encoded expected = evaluate(op_, to_, from_, b.operands[i], mode, random);
+      const encoded& got = b.results[i];
+      if (same_result(to_, expected.code, got.code, options_.nan_codes) && (!flags_ || expected.flags == got.flags))
+        continue;
+      if (f.disagreeing++ < options_.keep) f.first.push_back({index + i, b.operands[i], random, expected, got});
+    }
+  }
+
+  operation op_;
+  format to_;
+  format from_;
+  const check_options& options_;
+  bool flags_;
+  const detail::checked_block& mine_;
+  std::uint64_t compared_ = 0;
+  found all_;
+};
+
+}  // namespace
+
+namespace detail {
+
+check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
+                          const check_options& options, bool returns_flags, const checked_block& mine) {
+  if (!is_defined(op, to, from))
+    throw std::invalid_argument("ulp::check: a format without sign and zero has conversions only");
+  checker all(op, to, from, options, options.flags && returns_flags, mine);
+  if (inputs == check_inputs::all) {
+    const int width = from.width();
+    const int last = (operand_count(op) - 1) * width;  // bits of the operands after the first
+    all.compare(0, input_count(op, from), [&](std::uint64_t i) -> operand_codes {
+      if (last == 0) return {i, 0, 0};
+      const std::uint64_t second = i >> (last - width) & from.code_mask();
+      return {i >> last, second, last > width ? i & from.code_mask() : 0};
+    });
+  } else {
+    std::vector<operand_codes> batch;
+    std::uint64_t index = 0;
+    const auto compare_batch = [&] {
+      if (!batch.empty()) all.compare(index, batch.size(), [&](std::uint64_t i) { return batch[i]; });
+      index += batch.size();
+      batch.clear();
+    };
+    for_each_vector(op, to, from, inputs == check_inputs::level_1 ? 1 : 2, options.seed,
+                    [&](std::span<const operand_codes> vectors) {
+                      batch.insert(batch.end(), vectors.begin(), vectors.end());
+                      if (batch.size() >= batch_size) compare_batch();
+                    });
+    compare_batch();
+  }
+  return std::move(all).report();
+}
+
+}  // namespace detail
+
+std::string to_string(operation op, const format& to, const format& from, const rounding& mode, const disagreement& d,
+                      bool flags) {
+  std::string text;
+  const auto line = [&](std::string_view what, const std::string& value) {
+    text += "  " + std::string{what} + std::string(10 - what.size(), ' ') + value + "\n";
+  };
+  const auto with_value = [](const format& f, std::uint64_t code) {
+    const std::string value = value_of(f, code);
+    return hex(code, f.width()) + (value.starts_with('~') ? " " : " = ") + value;
+  };
+  const auto result = [&](const encoded& e) {
+    return with_value(to, e.code) + (flags ? "  (" + names_of(e.flags) + ")" : "");
+  };
+  for (int i = 0; i < operand_count(op); ++i)
+    line(i == 0 ? "operands" : "", with_value(from, d.operands[static_cast<std::size_t>(i)]));
+  if (mode.direction == direction::stochastic)
+    line("random", hex(d.random, mode.random_bits == all_random_bits ? 32 : mode.random_bits));
+  line("exactly", decimal(exact_result(op, from, d.operands, mode.daz)));
+  line("expected", result(d.expected));
+  line("got", result(d.got));
+  return text;
+}
+
+std::string check_report::text() const {
+  std::string what = std::string{ulp::to_string(operation)} + " to " + name_of(to);
+  if (from != to) what += " from " + name_of(from);
+  what += ", " + ulp::to_string(rounding) + ": " + grouped(compared) + (compared == 1 ? " input, " : " inputs, ");
+  if (compared == 0) return what + "nothing was compared\n";
+  if (disagreeing == 0) return what + "all agree\n";
+  what += grouped(disagreeing) + (disagreeing == 1 ? " disagrees" : " disagree");
+  what += first.size() < disagreeing ? ", the first:\n" : ":\n";
+  for (const disagreement& d : first)
+    what += "input " + grouped(d.index) + "\n" + ulp::to_string(operation, to, from, rounding, d, flags);
+  return what;
+}
+
+std::ostream& operator<<(std::ostream& out, const check_report& report) { return out << report.text(); }
+
+}  // namespace ulp

@@ -1,0 +1,214 @@
+// Pins the lines that eval, vectors and verify exchange, and what verify says of lines that differ or are none.
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+std::string error_of(const std::string& arguments, const std::string& input) {
+  const auto run = run_ulp(arguments, input);
+  CHECK(run.exit_code == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.find('\n') == run.err.size() - 1);
+  return run.err;
+}
+
+}  // namespace
+
+TEST_CASE("lines of Berkeley TestFloat agree") {
+  // testfloat_gen -rminMag -level 2 f16_add; f32_to_bf16.
+  CHECK(run_ulp("verify --op add --format float16 --rounding toward-zero", "857F 74FB 74FA 01\n").exit_code == 0);
+  CHECK(run_ulp("verify --op convert --format bf16 --from float32", "8683F7FF 8684 01\n").exit_code == 0);
+  CHECK(run_ulp("verify --op mulAdd --format float16", "3C00 3C00 3C00 4000 00\n").out ==
+        "standard input: 1 line, all agree\n");
+}
+
+TEST_CASE("what vectors prints, verify confirms") {
+  for (const std::string arguments :
+       {"--op add --format float16", "--op sub --format bf16 --rounding rd", "--op mul --format cb16 --rounding ro",
+        "--op div --format e5m2 --rounding rz --saturate", "--op fma --format e2m3 --rounding ru",
+        "--op sqrt --format tf32 --rounding rna", "--op rem --format float32", "--op rem --format dlfloat16",
+        "--op mul --format float16 --tininess before --ftz after --daz", "--op add --format float8_e4m3fnuz",
+        "--op convert --format bf16 --from float64", "--op convert --format float8_e8m0 --from float32",
+        "--op convert --format float16 --from float8_e8m0", "--op add --format float16 --from float32",
+        "--op mul --format float16 --rounding sr --seed 5", "--op div --format bf16 --rounding sr:B,bits=3",
+        "--op convert --format float16 --from float32 --rounding nvidia",
+        "--op add --format bf16 --rounding sr:bits=all", "--op mul --format float64 --rounding ru"}) {
+    CAPTURE(arguments);
+    const auto run = run_shell("ulp vectors " + arguments + " >v.$$ && ulp verify " + arguments +
+                               " v.$$; code=$?; rm v.$$; exit $code");
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find(" lines, all agree\n") != std::string::npos);
+  }
+}
+
+TEST_CASE("eval prints what vectors prints") {
+  for (const std::string arguments : {"--op mul --format float16", "--op sqrt --format e4m3fn --rounding sr:bits=7",
+                                      "--op add --format cb16 --rounding sr:bits=all --seed 3"}) {
+    CAPTURE(arguments);
+    const auto vectors = run_ulp("vectors " + arguments);
+    CHECK(vectors.exit_code == 0);
+    std::string operands;
+    std::istringstream lines(vectors.out);
+    const std::size_t count = arguments.find("sqrt") != std::string::npos ? 1 : 2;
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream fields(line);
+      std::string field;
+      for (std::size_t i = 0; i < count; ++i) {
+        fields >> field;
+        operands += field + (i + 1 < count ? " " : "\n");
+      }
+    }
+    CHECK(run_ulp("eval " + arguments, operands).out == vectors.out);
+  }
+}
+
+TEST_CASE("lines are padded to the widths of their formats") {
+  CHECK(run_ulp("eval --op add --format float16", "3C00 3C00").out == "3C00 3C00 4000 00\n");
+  CHECK(run_ulp("eval --op convert --format e2m1 --from float32", "40400000").out == "40400000 5 00\n");
+  CHECK(run_ulp("eval --op convert --format tf32 --from e4m3fn", "01").out == "01 1D800 00\n");
+  CHECK(run_ulp("eval --op mul --format float64", "1 2").out ==
+        "0000000000000001 0000000000000002 0000000000000000 03\n");
+  CHECK(run_ulp("eval --op div --format float16", "3C00 8000\n0 0").out == "3C00 8000 FC00 08\n0000 0000 7E00 10\n");
+}
+
+TEST_CASE("lines are read leniently") {
+  const std::string file = "0x3c00\t3C00   4000 0\r\n  3c00 0X3c00 4000 00  \r\n3C00 3C00 4000 00";
+  CHECK(run_ulp("verify --op add --format float16", file).out == "standard input: 3 lines, all agree\n");
+  const temporary_dir dir;
+  write_file(dir / "v.txt", file);
+  const std::string path = (dir / "v.txt").string();
+  CHECK(run_ulp("verify --op add --format float16 " + path).out == path + ": 3 lines, all agree\n");
+  // A NaN is any NaN.
+  CHECK(run_ulp("verify --op sqrt --format float16", "BC00 FFFF 10").exit_code == 0);
+}
+
+TEST_CASE("a line that differs is explained") {
+  auto run = run_ulp("verify --op add --format float16", "3C00 3C00 4000 00\n3C00 3C01 4001 00\n3C00 3C01 4000 00\n");
+  CHECK(run.exit_code == 1);
+  CHECK(run.err.empty());
+  CHECK(run.out ==
+        "standard input: 3 lines, 2 differ, 1 of them in the flags only:\n"
+        "line 2: 3C00 3C01 4001 00\n"
+        "  operands  3C00 = 1\n"
+        "            3C01 = 1.0009765625\n"
+        "  exactly   2.0009765625\n"
+        "  expected  4000 = 2  (inexact)\n"
+        "  got       4001 = 2.001953125  (no flags)\n"
+        "line 3: 3C00 3C01 4000 00\n"
+        "  operands  3C00 = 1\n"
+        "            3C01 = 1.0009765625\n"
+        "  exactly   2.0009765625\n"
+        "  expected  4000 = 2  (inexact)\n"
+        "  got       4000 = 2  (no flags)\n");
+  run = run_ulp("verify --op add --format float16 --show 1", "3C00 3C01 4001 00\n3C00 3C01 4000 00\n");
+  CHECK(run.out.starts_with("standard input: 2 lines, 2 differ, 1 of them in the flags only; the first:\nline 1: "));
+  CHECK(run.out.find("line 2") == std::string::npos);
+  run = run_ulp("verify --op add --format float16 --show 0", "3C00 3C01 4000 00");
+  CHECK(run.out == "standard input: 1 line, 1 differs, in the flags only\n");
+  CHECK(run_ulp("verify --op add --format float16 --ignore-flags", "3C00 3C01 4000 00").exit_code == 0);
+
+  // One wrong line among many.
+  run = run_shell(
+      "ulp vectors --op mul --format float16 | sed '12345s/ [0-9A-F]* \\([0-9A-F]*\\)$/ 3555 \\1/' | "
+      "ulp verify --op mul --format float16");
+  CHECK(run.exit_code == 1);
+  CHECK(run.out.find(" lines, 1 differs:\nline 12345: ") != std::string::npos);
+}
+
+TEST_CASE("the counts are there for machines") {
+  const auto run = run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n3C00 3C01 4000 00\n");
+  CHECK(run.exit_code == 1);
+  const auto row = nlohmann::json::parse(run.out).at(0);
+  CHECK(row.at("op") == "add");
+  CHECK(row.at("format") == "fp16");
+  CHECK(row.at("rounding") == "nearest-even");
+  CHECK(row.at("lines") == 2);
+  CHECK(row.at("differ") == 1);
+  CHECK(row.at("differ_in_flags") == 1);
+  CHECK(row.at("first_line") == 2);
+}
+
+TEST_CASE("malformed lines are errors that name the line") {
+  const std::string verify = "verify --op add --format float16";
+  const std::string good = "3C00 3C00 4000 00\n";
+  const std::string place = "ulp: standard input: line 2: ";
+  const std::string wanted = "2 operands, result, flags\n";
+  CHECK(error_of(verify, good + "3C00 3C00 4000\n") == place + "has 3 fields, not 4: " + wanted);
+  CHECK(error_of(verify, good + "3C00 3C00 4000 00 00\n") == place + "has 5 fields, not 4: " + wanted);
+  CHECK(error_of(verify, good + "\n" + good) == place + "is empty: a line has " + wanted);
+  CHECK(error_of(verify, good + "3C00 3G00 4000 00\n") == place + "operand 2 '3G00' is not hexadecimal\n");
+  CHECK(error_of(verify, good + "3C00 3C00 -4000 00\n") == place + "result '-4000' is not hexadecimal\n");
+  CHECK(error_of(verify, good + "3C00 0x 4000 00\n") == place + "operand 2 '0x' is not hexadecimal\n");
+  CHECK(error_of(verify, good + "13C00 3C00 4000 00\n") ==
+        place + "operand 1 '13C00' does not fit the 16 bits of float16\n");
+  CHECK(error_of(verify, good + "10000000000003C00 3C00 4000 00\n") ==
+        place + "operand 1 '10000000000003C00' does not fit the 16 bits of float16\n");
+  CHECK(error_of(verify, good + "3C00 3C00 4000 20\n") == place + "flags '20' are more than 1F, all five\n");
+  CHECK(error_of(verify, "") == "ulp: standard input: is empty: nothing was checked\n");
+  CHECK(error_of(verify, std::string(200'000, '3')) ==
+        "ulp: standard input: line 1: is longer than 65,536 characters\n");
+  CHECK(error_of("verify --op convert --format e2m1 --from tf32", "80000 0 00\n") ==
+        "ulp: standard input: line 1: operand '80000' does not fit the 19 bits of tf32\n");
+  CHECK(error_of(verify + " nosuch.txt", "") == "ulp: nosuch.txt: No such file or directory\n");
+  CHECK(error_of(verify + " tests", "") == "ulp: tests: cannot be read: Is a directory\n");
+
+  const std::string eval = "eval --op add --format float16";
+  CHECK(error_of(eval, "3C00\n") == "ulp: standard input: line 1: has 1 field, not 2: 2 operands\n");
+  CHECK(error_of(eval, "") == "ulp: standard input: is empty: there are no operands\n");
+  // What came before a malformed line was printed.
+  const auto run = run_ulp(eval, "3C00 3C00\n3C00 3C00 4000 00\n3C00 3C00\n");
+  CHECK(run.exit_code == 2);
+  CHECK(run.out == "3C00 3C00 4000 00\n");
+  CHECK(run.err == place + "has 4 fields, not 2: 2 operands\n");
+}
+
+TEST_CASE("stochastic lines carry their random bits") {
+  const std::string add = " --op add --format float16 --rounding sr:bits=4";
+  // 1 + 2^-12, a quarter of a step: 1100 and more go up.
+  CHECK(run_ulp("eval" + add, "3C00 0C00 B\n3C00 0C00 C\n").out == "3C00 0C00 B 3C00 01\n3C00 0C00 C 3C01 01\n");
+  CHECK(run_ulp("verify" + add, "3C00 0C00 C 3C01 01\n").exit_code == 0);
+  const auto wrong = run_ulp("verify" + add, "3C00 0C00 B 3C01 01\n");
+  CHECK(wrong.exit_code == 1);
+  CHECK(wrong.out.find("  random    B\n") != std::string::npos);
+  CHECK(error_of("verify" + add, "3C00 0C00 10 3C01 01\n") ==
+        "ulp: standard input: line 1: the random number '10' is not below 2^4\n");
+  CHECK(error_of("verify" + add, "3C00 0C00 3C01 01\n") ==
+        "ulp: standard input: line 1: has 4 fields, not 5: 2 operands, random bits, result, flags\n");
+
+  // Drawn from the seed by the number of the line, given or not in the lines before.
+  const auto drawn = run_ulp("eval --seed 9" + add, "3C00 0C00\n3C00 0C00\n3C00 0C00\n");
+  CHECK(run_ulp("eval --seed 9" + add, "3C00 0C00\n3C00 0C00\n3C00 0C00\n").out == drawn.out);
+  CHECK(run_ulp("eval --seed 9" + add, "3C00 0C00 0\n3C00 0C00 0\n3C00 0C00\n").out.substr(40) == drawn.out.substr(40));
+  CHECK(run_ulp("verify" + add, drawn.out).exit_code == 0);
+
+  // All bits: a string whose first digit are the first four after the point. 1 + 2^-10 (2^-1 + 2^-11).
+  const std::string all = " --op add --format float16 --rounding sr:bits=all";
+  CHECK(run_ulp("eval" + all, "3C00 1001 7FD\n3C00 1001 7FE\n3C00 1001 7FDF\n3C00 1001 8\n").out ==
+        "3C00 1001 7FD 3C00 01\n3C00 1001 7FE 3C01 01\n3C00 1001 7FDF 3C00 01\n3C00 1001 8 3C01 01\n");
+}
+
+TEST_CASE("an operation wants formats that have it") {
+  CHECK(error_of("vectors --op convert --format bf16", "") ==
+        "ulp: --op convert wants --from F too, the format of the operand\n");
+  CHECK(error_of("vectors --op ad --format bf16", "") ==
+        "ulp: --op: unknown 'ad': one of add, sub, mul, div, sqrt, fma, rem, convert\n");
+  CHECK(error_of("vectors --op add --format e8m0", "") ==
+        "ulp: e8m0 has no sign and no zero: convert is its only operation\n");
+  CHECK(error_of("vectors --op add --format fp16 --from e8m0", "") ==
+        "ulp: e8m0 has no sign and no zero: convert is its only operation\n");
+}
+
+TEST_CASE("a level 2 file is confirmed") {
+  const auto run = run_shell("ulp vectors --op add --format float16 --level 2 | ulp verify --op add --format float16");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.starts_with("standard input: 97"));
+}

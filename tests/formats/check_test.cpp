@@ -1,0 +1,165 @@
+// Pins what the checker for other people's functions compares and reports, and that threads do not change it.
+#include <ulp/formats/check.hpp>
+
+#include <atomic>
+#include <bit>
+#include <sstream>
+#include <stdexcept>
+
+#include <ulp/formats/arithmetic.hpp>
+#include <ulp/formats/catalog.hpp>
+
+#include "support/catch.hpp"
+
+using namespace ulp;
+
+namespace {
+
+// The usual hand-written conversion of float codes; right.
+std::uint16_t to_bfloat16(std::uint32_t x) {
+  if ((x & 0x7FFFFFFF) > 0x7F800000) return static_cast<std::uint16_t>(x >> 16 | 0x40);
+  return static_cast<std::uint16_t>((x + 0x7FFF + (x >> 16 & 1)) >> 16);
+}
+
+encoded add_float16(std::uint64_t a, std::uint64_t b) { return add(float16, a, b); }
+
+}  // namespace
+
+TEST_CASE("what is right agrees, whatever the callable looks like") {
+  const auto converted = check(operation::convert, bfloat16, binary32, check_inputs::level_2, to_bfloat16);
+  CHECK(converted.agrees());
+  CHECK(converted.compared > 20'000);
+  CHECK_FALSE(converted.flags);
+  CHECK(converted.text().find(" inputs, all agree\n") != std::string::npos);
+
+  const auto added = check(operation::add, float16, check_inputs::level_1, add_float16);
+  CHECK(added.agrees());
+  CHECK(added.flags);
+
+  // A signed code is taken as its bits.
+  const auto signed_codes = [](std::int16_t a) { return static_cast<std::int16_t>(a); };
+  CHECK(check(operation::convert, float16, check_inputs::all, signed_codes).agrees());
+  const auto generic = [](auto a, auto b, auto c) { return evaluate(operation::fma, bfloat16, bfloat16, {a, b, c}); };
+  CHECK(check(operation::fma, bfloat16, check_inputs::level_1, generic).agrees());
+}
+
+TEST_CASE("stochastic rounding gets its random bits after the operands") {
+  for (const int bits : {4, 32, all_random_bits}) {
+    const rounding mode{.direction = direction::stochastic, .random_bits = bits};
+    const auto mine = [&](std::uint16_t a, std::uint16_t b, std::uint32_t random) {
+      return mul(float16, a, b, mode, random);
+    };
+    const auto report = check(operation::mul, float16, check_inputs::level_1, mine, {.rounding = mode, .seed = 7});
+    CHECK(report.agrees());
+    const auto deaf = [&](std::uint16_t a, std::uint16_t b, std::uint32_t) { return mul(float16, a, b, mode, 0); };
+    CHECK_FALSE(check(operation::mul, float16, check_inputs::level_1, deaf, {.rounding = mode}).agrees());
+  }
+}
+
+TEST_CASE("the first disagreements are reported in order, the same for every number of threads") {
+  // Wrong where a factor is 1 and the last four bits of the addend are 0: 64 x 4 times, over several blocks of inputs.
+  const auto mine = [](std::uint8_t a, std::uint8_t b, std::uint8_t c) {
+    encoded e = fma(float6_e3m2, a, b, c);
+    if (b == 0x0C && c % 16 == 0) e.code ^= 1;
+    return e;
+  };
+  std::string text;
+  for (const unsigned threads : {1u, 2u, 3u, 8u, 0u}) {
+    const auto report = check(operation::fma, float6_e3m2, check_inputs::all, mine, {.keep = 3, .threads = threads});
+    CHECK(report.compared == 1 << 18);
+    CHECK(report.disagreeing == 256);
+    REQUIRE(report.first.size() == 3);
+    CHECK(report.first[0].index == 0x300);
+    CHECK(report.first[0].operands == operand_codes{0x00, 0x0C, 0x00});
+    CHECK(report.first[1].operands == operand_codes{0x00, 0x0C, 0x10});
+    CHECK(report.first[2].operands == operand_codes{0x00, 0x0C, 0x20});
+    CHECK(report.first[0].expected.code == 0x00);
+    CHECK(report.first[0].got.code == 0x01);
+    if (text.empty()) text = report.text();
+    CHECK(report.text() == text);
+  }
+}
+
+TEST_CASE("the report explains a disagreement") {
+  // Half-way cases go up instead of to even.
+  const auto mine = [](std::uint32_t x) -> std::uint16_t {
+    if ((x & 0x7FFFFFFF) > 0x7F800000) return 0x7FC0;
+    return static_cast<std::uint16_t>((x + 0x8000) >> 16);
+  };
+  const auto report = check(operation::convert, bfloat16, binary32, check_inputs::level_1, mine, {.keep = 1});
+  REQUIRE(report.first.size() == 1);
+  CHECK_FALSE(report.agrees());
+  disagreement d{.index = 41, .operands = {0x3F808000}, .expected = {0x3F80, status::inexact}, .got = {0x3F81}};
+  CHECK(to_string(operation::convert, bfloat16, binary32, {}, d, false) ==
+        "  operands  3F808000 = 1.00390625\n"
+        "  exactly   1.00390625\n"
+        "  expected  3F80 = 1\n"
+        "  got       3F81 = 1.0078125\n");
+  d.got = {0x23F81, status::none};
+  CHECK(to_string(operation::convert, bfloat16, binary32, {}, d, true) ==
+        "  operands  3F808000 = 1.00390625\n"
+        "  exactly   1.00390625\n"
+        "  expected  3F80 = 1  (inexact)\n"
+        "  got       23F81 = more than the 16 bits of a code  (no flags)\n");
+  d = {.operands = {0x3C00, 0x4200}, .random = 5, .expected = {0x3555, status::inexact}, .got = {0x7C01}};
+  const rounding stochastic{.direction = direction::stochastic, .random_bits = 12};
+  CHECK(to_string(operation::div, float16, float16, stochastic, d, false) ==
+        "  operands  3C00 = 1\n"
+        "            4200 = 3\n"
+        "  random    005\n"
+        "  exactly   ~ 0.33333333333333333\n"
+        "  expected  3555 = 0.333251953125\n"
+        "  got       7C01 = signaling NaN\n");
+
+  std::ostringstream out;
+  out << report;
+  CHECK(out.str() == report.text());
+  CHECK(out.str().starts_with("convert to bfloat16 from float32, nearest-even: "));
+  CHECK(out.str().find(" disagree, the first:\ninput ") != std::string::npos);
+}
+
+TEST_CASE("long values are cut and marked") {
+  const auto exactly = [](const format& f, operation op, const operand_codes& operands) {
+    const std::string text = to_string(op, f, f, {}, {.operands = operands}, false);
+    const std::size_t at = text.find("exactly") + 10;
+    return text.substr(at, text.find('\n', at) - at);
+  };
+  CHECK(exactly(float16, operation::mul, {0x0001, 0x8001}) == "~ -3.5527136788005009e-15");
+  CHECK(exactly(binary64, operation::convert, {0x7FEFFFFFFFFFFFFF}) == "~ 1.7976931348623157e308");
+  CHECK(exactly(float16, operation::sqrt, {0x4000}) == "~ 1.4142135623730950");
+  CHECK(exactly(float16, operation::add, {0x3C00, 0x0001}) == "~ 1.0000000596046447");
+  CHECK(exactly(float16, operation::mul, {0x7BFF, 0x7BFF}) == "4290774016");
+}
+
+TEST_CASE("flags are compared where they are returned, unless they are not wanted") {
+  const auto no_flags = [](std::uint64_t a, std::uint64_t b) -> encoded { return {add(float16, a, b).code, {}}; };
+  CHECK_FALSE(check(operation::add, float16, check_inputs::level_1, no_flags).agrees());
+  CHECK(check(operation::add, float16, check_inputs::level_1, no_flags, {.flags = false}).agrees());
+}
+
+TEST_CASE("a NaN agrees with every NaN, unless codes are asked for") {
+  const auto other_nan = [](std::uint64_t a) {
+    encoded e = ulp::sqrt(float16, a);
+    if (decode(float16, e.code).kind == number_class::nan) e.code = 0xFFFF;
+    return e;
+  };
+  CHECK(check(operation::sqrt, float16, check_inputs::all, other_nan).agrees());
+  CHECK_FALSE(check(operation::sqrt, float16, check_inputs::all, other_nan, {.nan_codes = true}).agrees());
+  CHECK(same_result(float8_e4m3fn, 0x7F, 0xFF));
+  CHECK_FALSE(same_result(float8_e4m3fn, 0x7F, 0x7F, true) == false);
+  CHECK_FALSE(same_result(float16, 0x7E00, 0x17E00));
+  CHECK_FALSE(same_result(float16, 0x0000, 0x8000));
+}
+
+TEST_CASE("what cannot be checked is said") {
+  const auto one = [](std::uint64_t a) { return a; };
+  CHECK_THROWS_AS(check(operation::add, float16, check_inputs::level_1, one), std::invalid_argument);
+  CHECK_THROWS_AS(check(operation::convert, float16, binary64, check_inputs::all, one), std::invalid_argument);
+  CHECK_THROWS_AS(check(operation::sqrt, float8_e8m0, check_inputs::level_1, one), std::invalid_argument);
+  const auto fails = [](std::uint64_t a) -> std::uint64_t {
+    if (a == 0x1234) throw std::out_of_range("of mine");
+    return a;
+  };
+  CHECK_THROWS_AS(check(operation::convert, float16, check_inputs::all, fails, {.threads = 3}), std::out_of_range);
+  CHECK_FALSE(check_report{}.agrees());
+}
