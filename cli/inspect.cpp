@@ -50,19 +50,6 @@ std::string class_of(const unpacked& x) {
   return x.subnormal ? "subnormal" : "normal";
 }
 
-std::string names_of(status flags) {
-  std::string text;
-  const auto add = [&](status flag, const char* name) {
-    if (any(flags, flag)) text += (text.empty() ? "" : ", ") + std::string{name};
-  };
-  add(status::inexact, "inexact");
-  add(status::underflow, "underflow");
-  add(status::overflow, "overflow");
-  add(status::divide_by_zero, "divide-by-zero");
-  add(status::invalid, "invalid");
-  return text.empty() ? "none" : text;
-}
-
 // result - given in units in the last place of the result's binade; NaN where one of them is not finite.
 double error_in_ulp(const format& f, const unpacked& given, const unpacked& result) {
   // Far beyond the range the error says nothing.
@@ -188,7 +175,7 @@ rounded round(const format& f, const unpacked& given, const options& o) {
         o.value));
   bits = discarded_bits(f, given);
   for (int i = 0; 32 * i < bits; ++i)
-    words.push_back(random_bits(o.rounding.seed, 0, static_cast<std::uint64_t>(i), 32));
+    words.push_back(random_word(o.rounding.seed, 0, 0, static_cast<std::uint64_t>(i)));
   return {encode(f, given, mode, random_input{std::span<const std::uint32_t>{words}}),
           random_text(mode, words, bits, o.rounding.seed)};
 }
@@ -227,7 +214,7 @@ int run(const options& o) {
     t.rows.push_back({o.format_name, hex(f, result.code), bits_by_field(f, result.code),
                       shortest_decimal(f, result.code), exact_decimal(x), hexadecimal(x), binary_scientific(x),
                       class_of(x), hex(f, next_down(f, result.code)), hex(f, next_up(f, result.code)),
-                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, names_of(result.flags)});
+                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, to_string(result.flags)});
     fmt::print("{}", to_json(t));
     return done;
   }
@@ -260,7 +247,7 @@ int run(const options& o) {
     line("rounding", o.rounding.text(f));
     if (!rounding_of.random.empty()) line("random bits", rounding_of.random);
     if (!std::isnan(error)) line("error", error_text(error, any(result.flags, status::inexact)));
-    line("flags", names_of(result.flags));
+    line("flags", to_string(result.flags));
   }
   return done;
 }

@@ -220,7 +220,7 @@ void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line
   }
   line.random_digits = static_cast<std::size_t>(std::max(digits_of(tail_bits(kind, line.operands)), 1));
   for (std::size_t i = 0; 8 * i < line.random_digits; ++i)
-    line.random_words.push_back(random_bits(kind.seed, i, index, 32));
+    line.random_words.push_back(random_word(kind.seed, 0, index, i));
   // Digits that are not written are zero.
   if (const std::size_t rest = line.random_digits % 8; rest != 0)
     line.random_words.back() &= ~std::uint32_t{0} << (32 - 4 * rest);

@@ -59,7 +59,7 @@ struct vector_line {
 };
 
 // Draws the random bits of a line, numbered from 0 on: random_bits(seed, 0, index, N); of all_random_bits word i is
-// random_bits(seed, i, index, 32), and there are as many as the exact result can need.
+// random_word(seed, 0, index, i), and there are as many as the exact result can need.
 void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line);
 
 // What a line has to hold.

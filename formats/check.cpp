@@ -75,14 +75,6 @@ std::string value_of(const format& f, std::uint64_t code) {
   return x.signaling ? "signaling NaN" : decimal(x);
 }
 
-std::string names_of(status flags) {
-  constexpr std::array<std::string_view, 5> names{"inexact", "underflow", "overflow", "divide-by-zero", "invalid"};
-  std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (any(flags, static_cast<status>(1u << i))) text += (text.empty() ? "" : ", ") + std::string{names[i]};
-  return text.empty() ? "no flags" : text;
-}
-
 std::string name_of(const format& f) {
   for (const catalog_entry& entry : catalog())
     if (entry.format == f) return std::string{entry.name};
@@ -239,7 +231,7 @@ std::string to_string(operation op, const format& to, const format& from, const 
     return hex(code, f.width()) + (value.starts_with('~') ? " " : " = ") + value;
   };
   const auto result = [&](const encoded& e) {
-    return with_value(to, e.code) + (flags ? "  (" + names_of(e.flags) + ")" : "");
+    return with_value(to, e.code) + (flags ? "  (" + (e.flags == status::none ? "no flags" : ulp::to_string(e.flags)) + ")" : "");
   };
   for (int i = 0; i < operand_count(op); ++i)
     line(i == 0 ? "operands" : "", with_value(from, d.operands[static_cast<std::size_t>(i)]));

@@ -49,7 +49,7 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
     const std::uint64_t stream = stream_of("found_inf", step);
     const int bits = s.rounding.random_bits;
     // With all_random_bits two words: near the largest number fewer than 53 bits of a double are discarded.
-    const std::array<std::uint32_t, 2> words{random_bits(s.seed, stream, 0, 32), random_bits(s.seed, stream, 1, 32)};
+    const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
     const random_input random = bits == all_random_bits ? random_input{std::span<const std::uint32_t>{words}}
                                                         : random_input{random_bits(s.seed, stream, 0, bits)};
     const double largest = to_double(s.format, s.format.max_finite_code());

@@ -45,6 +45,13 @@ namespace ulp {
   return value >> (width - static_cast<unsigned>(bits));
 }
 
+// Word `word` of the random bits of element `index` where it takes more than 32 (all_random_bits in rounding.hpp): word 0
+// is random_bits of 32, the others those of streams apart from `stream` by multiples of 2^64 / golden ratio.
+[[nodiscard]] constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
+                                                  std::uint64_t word) noexcept {
+  return random_bits(seed, stream + word * 0x9E3779B97F4A7C15, index, 32);
+}
+
 // The stream of a tensor at a step: FNV-1a (64 bits, offset basis 0xCBF29CE484222325, prime 0x100000001B3) over the
 // bytes of the name and then the 8 bytes of the step, low byte first, finished with SplitMix64's mixer
 // (Steele, Lea, Flood, OOPSLA 2014; Stafford's variant 13).
