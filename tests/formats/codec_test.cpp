@@ -12,7 +12,7 @@
 #include <sstream>
 #include <vector>
 
-#include "formats/sweep.hpp"
+#include "formats/operations.hpp"
 #include "support/catch.hpp"
 #include "support/oracle.hpp"
 
@@ -66,9 +66,10 @@ operand operand_of(double x) { return {decode(x), value_of(x)}; }
 operand operand_of(const format& f, std::uint64_t code) { return {decode(f, code), value_of(f, code)}; }
 
 void compare(sweep& s, const format& to, const operand& x, const std::vector<drawn>& modes) {
+  const oracle exact{operation::convert, to, {x.exact, {}, {}}};
   for (const drawn& m : modes) {
     const encoded got = encode(to, x.library, m.mode, m.random);
-    const encoded expected = oracle_round(to, x.exact, m.mode, m.random);
+    const encoded expected = m.mode.daz ? oracle_round(to, x.exact, m.mode, m.random) : exact(m.mode, m.random);
     s.expect(same(got, expected), [&] {
       std::ostringstream out;
       out << std::hexfloat << test::to_double(x.exact) << std::hex << " significand 0x" << x.exact.significand << " to "
@@ -77,6 +78,12 @@ void compare(sweep& s, const format& to, const operand& x, const std::vector<dra
       return out.str();
     });
   }
+}
+
+std::vector<named_format> all_formats() {
+  std::vector<named_format> all{small_formats.begin(), small_formats.end()};
+  all.insert(all.end(), formats_of_other_kinds.begin(), formats_of_other_kinds.end());
+  return all;
 }
 
 format with_one_more_bit(format f) {
@@ -223,6 +230,8 @@ TEST_CASE("every code decodes to its exact value and encodes back to itself") {
                  std::isnan(ulp::to_double(f, code));
         if (f.top == specials::ieee) back |= f.quiet_bit();
       }
+      // Bits above the code are not read.
+      agrees = agrees && decode(f, code | ~f.code_mask()).kind == u.kind;
       for (const direction d : deterministic) {
         const encoded e = encode(f, u, {.direction = d, .flush = flush::never});
         agrees = agrees && e.code == back && e.flags == (u.signaling ? status::invalid : status::none);
@@ -230,10 +239,10 @@ TEST_CASE("every code decodes to its exact value and encodes back to itself") {
       s.expect(agrees, [&] { return describe(f) + ' ' + describe(encoded{code}); });
     }
   };
-  for (const named_format& f : small_formats) round_trip(f.format);
+  for (const named_format& f : all_formats()) round_trip(f.format);
   round_trip(tf32);
   CHECK(s.failures() == "");
-  CHECK(s.compared() == 3 * 65536 + 2 * 256 + 524288);
+  CHECK(s.compared() == 4 * 65536 + 5 * 256 + 2 * 64 + 16 + 524288);
 }
 
 TEST_CASE("decode ignores bits above the code") {
@@ -247,7 +256,7 @@ TEST_CASE("codes, midpoints and their neighbours round as by definition, determi
     compare_codes_and_midpoints(s, to, deterministic_modes(), stride);
     CHECK(s.failures() == "");
   };
-  for (const named_format& f : small_formats) run(f.format, 1);
+  for (const named_format& f : all_formats()) run(f.format, 1);
   run(tf32, 1);
 }
 
@@ -260,7 +269,9 @@ TEST_CASE("codes, midpoints and their neighbours round as by definition, stochas
       compare_codes_and_midpoints(s, to, stochastic_modes(d, {1, 3, 8, 13, 32}), stride);
     CHECK(s.failures() == "");
   };
-  for (const format& f : {float8_e4m3fn, float8_e5m2}) run(f, 1, {a, b, c});
+  for (const named_format& f : all_formats())
+    if (f.format.width() <= 8) run(f.format, 1, {a, b, c});
+  run(dlfloat16, 3, {a});
   for (const format& f : {float16, bfloat16, cbfloat16}) run(f, 1, {a});
   run(tf32, 7, {a});
 }
@@ -268,7 +279,7 @@ TEST_CASE("codes, midpoints and their neighbours round as by definition, stochas
 // Midpoints and their neighbours leave most random bits unread. Here significands end any number of bits below the last
 // kept one, with and without a little more, and random values are those just at the edge between down and up.
 TEST_CASE("the edge between down and up in stochastic rounding") {
-  for (const named_format& f : small_formats) {
+  for (const named_format& f : all_formats()) {
     const format& to = f.format;
     sweep s;
     std::uint64_t bits = 0x123456789ABCDEF;
@@ -312,7 +323,7 @@ TEST_CASE("specials and the ends of the ranges") {
     for (const operand& x : operands) compare(s, to, x, modes);
     CHECK(s.failures() == "");
   };
-  for (const named_format& f : small_formats) run(f.format);
+  for (const named_format& f : all_formats()) run(f.format);
   run(tf32);
 }
 
@@ -320,8 +331,13 @@ TEST_CASE("formats at the ends of what a format may be") {
   std::vector<drawn> modes = deterministic_modes();
   append(modes, stochastic_modes(stochastic_definition::a, {32}));
   const std::vector<operand> operands = range_ends_and_specials();
-  for (const format& to : {format{2, 1, 1}, format{2, 52, 1}, format{11, 1, 1023}, binary32, binary64,
-                           format{3, 2, 3, specials::nan_all_ones}, format{4, 3, 20}, format{4, 3, -5}}) {
+  for (const format& to :
+       {format{2, 1, 1}, format{2, 52, 1}, format{11, 1, 1023}, binary32, binary64,
+        format{3, 2, 3, specials::nan_all_ones}, format{4, 3, 20}, format{4, 3, -5},
+        format{11, 52, 1024, specials::nan_negative_zero}, format{2, 1, 1, specials::nan_negative_zero},
+        format{11, 52, 1023, specials::none}, format{6, 9, 30, specials::none},
+        format{3, 2, 3, specials::none, lowest_binade::normals_and_zero},
+        format{2, 1, 1, specials::ieee, lowest_binade::normals_and_zero}}) {
     sweep s;
     for (const operand& x : operands) compare(s, to, x, modes);
     CHECK(s.failures() == "");
@@ -330,8 +346,10 @@ TEST_CASE("formats at the ends of what a format may be") {
 
 TEST_CASE("NaN payloads convert between formats") {
   sweep s;
-  for (const named_format& from : small_formats)
-    for (const format& to : {float16, bfloat16, cbfloat16, tf32, float8_e4m3fn, float8_e5m2, binary32, binary64})
+  for (const named_format& from : all_formats())
+    for (const format& to :
+         {float16, bfloat16, cbfloat16, tf32, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float6_e3m2,
+          float6_e2m3, float4_e2m1, float8_e8m0, dlfloat16, binary32, binary64})
       for (std::uint64_t code = 0; code <= from.format.code_mask(); ++code)
         if (value_of(from.format, code).kind == number_class::nan)
           compare(s, to, operand_of(from.format, code), {drawn{}});
@@ -343,7 +361,7 @@ TEST_CASE("NaN payloads convert between formats") {
   CHECK(encode(float8_e4m3fn, std::bit_cast<float>(0xFF800001u)).code == 0xFF);
 }
 
-TEST_CASE("every flush, DAZ, tininess, overflow and direction of an 8-bit format") {
+TEST_CASE("every flush, DAZ, tininess, overflow and direction of the formats of at most 8 bits") {
   std::vector<drawn> modes;
   for (const auto overflow : {overflow_delivery::ieee, overflow_delivery::saturate})
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
@@ -354,7 +372,8 @@ TEST_CASE("every flush, DAZ, tininess, overflow and direction of an 8-bit format
           for (const auto d : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
             append(modes, stochastic_modes(d, {3}, base));
         }
-  for (const format& to : {float8_e4m3fn, float8_e5m2}) {
+  for (const format& to : {float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float6_e3m2, float6_e2m3,
+                           float4_e2m1, float8_e8m0}) {
     sweep s;
     compare_codes_and_midpoints(s, to, modes, 1);
     CHECK(s.failures() == "");
@@ -372,7 +391,7 @@ TEST_CASE("tininess and flushing just below the smallest normal number") {
       append(modes, deterministic_modes(base));
       append(modes, stochastic_modes(stochastic_definition::a, {1, 3, 8}, base));
     }
-  for (const named_format& f : small_formats) {
+  for (const named_format& f : all_formats()) {
     sweep s;
     const double step = std::ldexp(1.0, f.format.min_subnormal_exponent());
     const double smallest_normal = std::ldexp(1.0, f.format.emin());
@@ -390,7 +409,7 @@ TEST_CASE("a sticky bit stands for a little more") {
   std::vector<drawn> modes = deterministic_modes();
   for (const auto d : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
     append(modes, stochastic_modes(d, {1, 8, 32}));
-  for (const named_format& f : small_formats) {
+  for (const named_format& f : all_formats()) {
     sweep s;
     const format finer = with_one_more_bit(f.format);
     for (std::uint64_t code = 1; code <= finer.code_mask(); code += f.format.width() > 8 ? 37 : 1) {

@@ -22,6 +22,15 @@ inline constexpr std::array small_formats{
     named_format{"float16", float16}, named_format{"bfloat16", bfloat16}, named_format{"cbfloat16", cbfloat16},
     named_format{"float8_e4m3fn", float8_e4m3fn}, named_format{"float8_e5m2", float8_e5m2}};
 
+// What is not IEEE-style or not signed.
+inline constexpr std::array formats_of_other_kinds{named_format{"float8_e4m3fnuz", float8_e4m3fnuz},
+                                                   named_format{"float8_e5m2fnuz", float8_e5m2fnuz},
+                                                   named_format{"float6_e3m2", float6_e3m2},
+                                                   named_format{"float6_e2m3", float6_e2m3},
+                                                   named_format{"float4_e2m1", float4_e2m1},
+                                                   named_format{"float8_e8m0", float8_e8m0},
+                                                   named_format{"dlfloat16", dlfloat16}};
+
 inline constexpr std::array deterministic{direction::nearest_even,    direction::nearest_away,
                                           direction::toward_zero,     direction::toward_positive,
                                           direction::toward_negative, direction::to_odd};
@@ -54,7 +63,10 @@ inline bool same(const encoded& a, const encoded& b) { return a.code == b.code &
 
 inline std::string describe(const format& f) {
   std::ostringstream out;
-  out << 'e' << f.exponent_bits << 'm' << f.fraction_bits << (f.top == specials::nan_all_ones ? "fn" : "");
+  out << 'e' << f.exponent_bits << 'm' << f.fraction_bits << " bias " << f.bias;
+  constexpr std::array tops{"", " fn", " fnuz", " all finite"};
+  constexpr std::array bottoms{"", " no subnormals", " no zero"};
+  out << tops[static_cast<std::size_t>(f.top)] << bottoms[static_cast<std::size_t>(f.bottom)];
   return out.str();
 }
 
