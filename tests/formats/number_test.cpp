@@ -235,6 +235,7 @@ TEST_CASE("literals are read exactly and rounded once") {
   static_assert((1.00048828125_f16).code() == 0x3C00);
   static_assert((0x1.8p-3_bf16).code() == 0x3E40 && (3'000_f16).code() == (3000_f16).code());
   static_assert((1e-400_f16).code() == 0 && (1e40_bf16).code() == 0x7F80 && (0.0_f16).code() == 0);
+  static_assert((1e99999_f16).code() == 0x7C00 && (0.5e-99999_f16).code() == 0);
   static_assert((0x1p-24_f16).code() == 1 && (464_e4m3fn).code() == 0x7E && (465_e4m3fn).code() == 0x7F);
   static_assert((2.5_e2m1).code() == (2_e2m1).code() && (100_e2m1).code() == 7);
   // DLFloat16 rounds ties away.

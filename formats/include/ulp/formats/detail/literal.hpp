@@ -10,57 +10,62 @@
 
 namespace ulp::detail {
 
-// A decimal number as its digits, multiplied and divided by two digit by digit: slow, exact and short.
+// A decimal number as its digits, 0.d0d1d2... * 10^point, multiplied and divided by powers of two digit by digit: exact
+// and short.
 class decimal_digits {
  public:
   constexpr void append(int digit) {
-    if (size_ == capacity) throw "a literal may have 800 digits";  // a compile-time error
+    if (size_ == capacity) throw "a literal may have some 800 digits";  // a compile-time error
     digit_[size_++] = static_cast<signed char>(digit);
   }
   constexpr void set_point(int point) {
     point_ = point;
     trim();
   }
-  constexpr bool is_zero() const { return size_ == 0; }
-  constexpr bool is_at_least_one() const { return point_ > 0; }
+  [[nodiscard]] constexpr int point() const { return point_; }
+  [[nodiscard]] constexpr bool is_zero() const { return size_ == 0; }
 
-  constexpr void halve() {
-    int carry = 0;
-    for (int i = 0; i < size_ || carry != 0; ++i) {
+  // By 2^n, n at most 56.
+  constexpr void divide(int n) {
+    std::uint64_t rest = 0;
+    for (int i = 0; i < size_ || rest != 0; ++i) {
       if (i == size_) append(0);
-      const int value = digit_[i] + 10 * carry;
-      digit_[i] = static_cast<signed char>(value / 2);
-      carry = value % 2;
+      rest = 10 * rest + static_cast<std::uint64_t>(digit_[i]);
+      digit_[i] = static_cast<signed char>(rest >> n);
+      rest &= (std::uint64_t{1} << n) - 1;
     }
     trim();
   }
-  constexpr void twice() {
-    int carry = 0;
+  constexpr void multiply(int n) {
+    std::uint64_t carry = 0;
     for (int i = size_ - 1; i >= 0; --i) {
-      const int value = 2 * digit_[i] + carry;
-      digit_[i] = static_cast<signed char>(value % 10);
-      carry = value / 10;
+      carry += static_cast<std::uint64_t>(digit_[i]) << n;
+      digit_[i] = static_cast<signed char>(carry % 10);
+      carry /= 10;
     }
-    if (carry != 0) {
-      append(0);
-      for (int i = size_ - 1; i > 0; --i) digit_[i] = digit_[i - 1];
-      digit_[0] = 1;
-      ++point_;
-    }
+    int more = 0;
+    for (std::uint64_t rest = carry; rest != 0; rest /= 10) ++more;
+    for (int i = 0; i < more; ++i) append(0);
+    for (int i = size_ - 1; i >= more; --i) digit_[i] = digit_[i - more];
+    for (int i = more - 1; i >= 0; --i, carry /= 10) digit_[i] = static_cast<signed char>(carry % 10);
+    point_ += more;
     trim();
   }
-  // Removes and returns the integer part, which is 0 or 1.
-  constexpr int take_one() {
-    if (point_ < 1) return 0;
-    for (int i = 1; i < size_; ++i) digit_[i - 1] = digit_[i];
-    --size_;
-    --point_;
+
+  // The integer part, below 2^64, which is taken away.
+  constexpr std::uint64_t take_integer() {
+    std::uint64_t integer = 0;
+    int taken = 0;
+    for (; taken < point_; ++taken)
+      integer = 10 * integer + static_cast<std::uint64_t>(taken < size_ ? digit_[taken] : 0);
+    for (int i = 0; i < size_; ++i) digit_[i] = i + taken < size_ ? digit_[i + taken] : static_cast<signed char>(0);
+    point_ -= taken;
     trim();
-    return 1;
+    return integer;
   }
 
  private:
-  static constexpr int capacity = 800;
+  static constexpr int capacity = 900;
 
   // No zeros at either end.
   constexpr void trim() {
@@ -72,7 +77,7 @@ class decimal_digits {
     point_ -= zeros;
   }
 
-  signed char digit_[capacity] = {};  // 0.d0d1d2... * 10^point
+  signed char digit_[capacity] = {};
   int size_ = 0;
   int point_ = 0;
 };
@@ -124,20 +129,29 @@ constexpr unpacked parse_literal(const char* text) {
   digits.set_point(point + static_cast<int>(exponent));
   if (digits.is_zero()) return x;
   x.kind = number_class::finite;
-  // Into [1, 2), then bit by bit.
-  while (digits.is_at_least_one()) {
-    digits.halve();
-    ++x.exponent;
+  if (digits.point() > 400 || digits.point() < -400) {  // beyond every format
+    x.exponent = digits.point() > 0 ? 2000 : -2000;
+    x.significand = std::uint64_t{1} << 63;
+    return x;
   }
-  while (!digits.is_at_least_one()) {
-    digits.twice();
-    --x.exponent;
-  }
-  for (int i = 0; i < 64; ++i) {
-    x.significand = x.significand << 1 | static_cast<std::uint64_t>(digits.take_one());
-    digits.twice();
-  }
+  // To an integer of 60 to 64 bits: 18 or 19 digits before the point, by steps of some digits, then of one bit.
+  const auto multiply = [&](int n) {
+    digits.multiply(n);
+    x.exponent -= n;
+  };
+  const auto divide = [&](int n) {
+    digits.divide(n);
+    x.exponent += n;
+  };
+  while (digits.point() > 30) divide(36);
+  while (digits.point() > 19) divide(1);
+  while (digits.point() < 8) multiply(36);
+  while (digits.point() < 19) multiply(1);
+  x.significand = digits.take_integer();
   x.sticky = !digits.is_zero();
+  const int shift = std::countl_zero(x.significand);
+  x.significand <<= shift;
+  x.exponent += 63 - shift;
   return x;
 }
 
