@@ -35,7 +35,8 @@ std::string least_normal(const format& f) {
   return x.significand << 1 == 0 ? fmt::format("2^{}", x.exponent) : brief(f, f.min_normal_code());
 }
 
-table overview(const std::vector<std::pair<std::string, format>>& formats) {
+// For machines exact values instead of short ones.
+table overview(const std::vector<std::pair<std::string, format>>& formats, bool exact) {
   table t;
   t.columns = {{"format", "format"},
                {"bits", "bits"},
@@ -51,7 +52,8 @@ table overview(const std::vector<std::pair<std::string, format>>& formats) {
   const auto yes_or_no = [](bool yes) { return std::string{yes ? "yes" : "no"}; };
   for (const auto& [name, f] : formats) {
     const catalog_entry* const entry = find_entry(name);
-    t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::to_string(f.bias), brief(f, f.max_finite_code()),
+    t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::int64_t{f.bias},
+                      exact ? exact_decimal(decode(f, f.max_finite_code())) : brief(f, f.max_finite_code()),
                       least_normal(f),
                       f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_subnormal_exponent())} : table_value{},
                       fmt::format("2^{}", -f.fraction_bits), yes_or_no(f.has_infinity()), yes_or_no(f.has_nan()),
@@ -146,7 +148,7 @@ int run(const options& o) {
     for (const catalog_entry& entry : catalog()) formats.emplace_back(entry.name, entry.format);
   for (const std::string& name : o.names) formats.emplace_back(name, format_named(name));
   const bool cards = !o.names.empty() && !o.output.machine_stdout();
-  write_table(overview(formats), o.output, !cards);
+  write_table(overview(formats, o.output.machine_stdout() || !o.output.csv.empty()), o.output, !cards);
   if (!cards) return done;
   for (std::size_t i = 0; i < formats.size(); ++i) {
     if (i > 0) fmt::print("\n");

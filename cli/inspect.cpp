@@ -206,22 +206,26 @@ int run(const options& o) {
   const double error = is_code ? not_known : error_in_ulp(f, given, x);
   const int unit = ulp_exponent(f, x);
 
+  if (is_code && o.rounding.given()) note("a code is shown as it is: rounding options change nothing");
   if (o.json) {
     table t;
-    t.columns = {{"format", ""},      {"code", ""},      {"bits", ""},  {"value", ""}, {"exact", ""},
-                 {"hexadecimal", ""}, {"binary", ""},    {"class", ""}, {"below", ""}, {"above", ""},
-                 {"ulp_log2", ""},    {"error_ulp", ""}, {"flags", ""}};
+    t.columns = {{"format", ""}, {"code", ""},        {"bits", ""},     {"value", ""},
+                 {"exact", ""},  {"hexadecimal", ""}, {"binary", ""},   {"class", ""},
+                 {"below", ""},  {"above", ""},       {"ulp_log2", ""}, {"error_ulp", ""},
+                 {"flags", ""},  {"given", ""},       {"rounding", ""}, {"random_bits", ""}};
     t.rows.push_back({o.format_name, hex(f, result.code), bits_by_field(f, result.code),
                       shortest_decimal(f, result.code), exact_decimal(x), hexadecimal(x), binary_scientific(x),
                       class_of(x), hex(f, next_down(f, result.code)), hex(f, next_up(f, result.code)),
-                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, to_string(result.flags)});
+                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, to_string(result.flags), o.value,
+                      is_code ? table_value{} : table_value{o.rounding.text(f)},
+                      rounding_of.random.empty() ? table_value{} : table_value{rounding_of.random}});
     fmt::print("{}", to_json(t));
     return done;
   }
 
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<11}  {}\n", what, value); };
   const std::string exact = decimal_on_screen(x);
-  const bool short_enough = exact.size() <= 40;
+  const bool short_enough = exact.size() <= 40 && !exact.ends_with("digits)");
   fmt::print("{} {} {} {}\n\n", o.format_name, hex(f, result.code), short_enough ? "=" : "~",
              short_enough ? exact : fmt::format("{:.6g}", to_double(f, result.code)));
   print_fields(f, result.code);

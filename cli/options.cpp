@@ -95,6 +95,17 @@ std::regex regex_of(const std::string& text, const std::string& option) {
   }
 }
 
+CLI::Validator whole_number() {
+  return {[](std::string& text) -> std::string {
+            std::int64_t value = 0;
+            const char* const end = text.data() + text.size();
+            const auto [stop, error] = std::from_chars(text.data(), end, value);
+            if (error == std::errc{} && stop == end && value >= 0) return "";
+            return fmt::format("'{}' is no integer from 0 to 9223372036854775807", text);
+          },
+          ""};
+}
+
 rounding rounding_options::value(const format& to) const {
   const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
                                       : parse_rounding(direction, to);
@@ -110,11 +121,18 @@ rounding rounding_options::value(const format& to) const {
   return mode;
 }
 
+bool rounding_options::is_preset() const {
+  const auto presets = rounding_presets();
+  return std::any_of(presets.begin(), presets.end(), [&](const auto& p) { return p.name == direction; });
+}
+
 std::string rounding_options::text(const format& to) const {
   const std::string canonical = to_string(value(to));
-  const auto presets = rounding_presets();
-  const bool preset = std::any_of(presets.begin(), presets.end(), [&](const auto& p) { return p.name == direction; });
-  return preset ? fmt::format("{} ({})", direction, canonical) : canonical;
+  std::string words = is_preset() ? fmt::format("{} ({})", direction, canonical) : canonical;
+  if (saturate) words += ", saturating";
+  if (!flush.empty()) words += ", ftz " + flush;
+  if (daz) words += ", daz";
+  return words;
 }
 
 namespace {
@@ -161,6 +179,7 @@ void add_rounding(CLI::App& command, rounding_options& options) {
       ->group(group);
   command.add_option("--seed", options.seed, "of the random bits of stochastic rounding")
       ->type_name("N")
+      ->check(whole_number())
       ->capture_default_str()
       ->group(group);
 }
@@ -250,7 +269,10 @@ void add_run(CLI::App& command, run_options& options) {
   command.add_option("--steps", options.steps, "steps A to B-1, either may be left out; A alone is one step")
       ->type_name("A:B")
       ->group(selection_group);
-  command.add_option("--every", options.every, "steps divisible by N")->type_name("N")->group(selection_group);
+  command.add_option("--every", options.every, "steps divisible by N")
+      ->type_name("N")
+      ->check(whole_number())
+      ->group(selection_group);
 
   const std::string input_group = "What inputs do not say themselves";
   command

@@ -31,6 +31,9 @@ namespace ulp::cli {
 // Throws usage_error that names the option and the place of the mistake.
 [[nodiscard]] std::regex regex_of(const std::string& text, const std::string& option);
 
+// Refuses what is no integer from 0 to 2^63 - 1 without sign: CLI11 would take -1 for 2^64 - 1.
+[[nodiscard]] CLI::Validator whole_number();
+
 struct rounding_options {
   std::string direction;  // a name or a preset; empty: the format's own
   bool saturate = false;
@@ -41,6 +44,12 @@ struct rounding_options {
 
   // For results in that format. Throws usage_error.
   [[nodiscard]] rounding value(const format& to) const;
+  // Whether any of them was asked for.
+  [[nodiscard]] bool given() const {
+    return !direction.empty() || saturate || daz || !flush.empty() || tininess != "after" || seed != 0;
+  }
+  // Whether the direction is that of some hardware's conversion.
+  [[nodiscard]] bool is_preset() const;
   // It in words: "nearest-even", "nvidia (stochastic:A,bits=13)".
   [[nodiscard]] std::string text(const format& to) const;
 };

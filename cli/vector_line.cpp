@@ -17,6 +17,7 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -125,11 +126,21 @@ std::string wrong_count(const vector_kind& kind, std::string_view whole, line_co
                      least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted);
 }
 
+// A field as it can be printed on one line.
+std::string printable(std::string_view field) {
+  constexpr std::size_t longest = 40;
+  std::string text;
+  for (const char c : field.substr(0, longest))
+    text += c > ' ' && c < 0x7F ? std::string{c} : fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+  return field.size() > longest ? text + "..." : text;
+}
+
 // A wrong number of fields is told first: then each is taken for another.
 std::string describe(problem p, const vector_kind& kind, std::string_view whole, line_content content,
                      std::string_view field, const std::string& name, const std::string& limit) {
   if (std::string count = wrong_count(kind, whole, content); !count.empty()) return count;
-  return fmt::format("{} '{}' {}", name, field, p == problem::not_hexadecimal ? "is not hexadecimal" : limit);
+  return fmt::format("{} '{}' {}", name, printable(field),
+                     p == problem::not_hexadecimal ? "is not hexadecimal" : limit);
 }
 
 // Bits after the last kept one that the exact result may have, at most.
@@ -210,6 +221,9 @@ vector_kind::vector_kind(const vector_options& options)
         fmt::format("{} has no sign and no zero: convert is its only operation", result ? to_name : from_name));
   }
   rounding = options.rounding.value(to);
+  if (options.rounding.is_preset() && (operation != ulp::operation::convert || from != binary32))
+    note(fmt::format("{} is documented for conversions from float32; here it is {}", options.rounding.direction,
+                     to_string(rounding)));
 }
 
 void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line) {

@@ -45,7 +45,10 @@ void add_vectors(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("vectors", "test vectors with their results, in TestFloat's form");
   add_vectors_of(command, o->vectors);
-  command.add_option("--level", o->level, "1: thousands of lines; 2: a million for two operands, more for three")
+  command
+      .add_option("--level", o->level,
+                  "1: some thousands of lines for one operand, 50 thousand for two, 350 for three; 2: all codes for "
+                  "one, a million, five millions")
       ->check(CLI::IsMember({1, 2}))
       ->type_name("1|2")
       ->capture_default_str();

@@ -31,6 +31,7 @@ struct outcome {
   std::uint64_t lines = 0;
   std::uint64_t differing = 0;
   std::uint64_t in_flags_only = 0;
+  std::string malformed;  // what is wrong with the line after those
   std::vector<kept_line> first;
 };
 
@@ -41,9 +42,8 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
   vector_line line;
   for (std::string_view text; lines.next(text);) {
     bool has_random = false;
-    if (const std::string problem = parse_line(kind, text, line_content::everything, line, has_random);
-        !problem.empty())
-      lines.reject(problem);
+    all.malformed = parse_line(kind, text, line_content::everything, line, has_random);
+    if (!all.malformed.empty()) return all;
     const random_input random = line.random(kind);
     const encoded expected = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, random);
     if (++all.lines % between_looks == 0) shown.advance(between_looks);
@@ -97,6 +97,12 @@ int run(const options& o) {
   const vector_kind kind(o.vectors);
   line_reader lines(o.file);
   const outcome all = compare(kind, lines, o);
+  // What was found before a line that cannot be read is not lost.
+  if (!all.malformed.empty()) {
+    if (all.differing > 0 && !o.json) print(kind, lines, all, o);
+    std::fflush(stdout);
+    lines.reject(all.malformed);
+  }
   if (o.json)
     print_json(kind, lines, all, o);
   else
@@ -114,6 +120,7 @@ void add_verify(CLI::App& program, action& chosen) {
   add_vectors_of(command, o->vectors);
   command.add_option("--show", o->keep, "how many lines that differ are explained")
       ->type_name("N")
+      ->check(whole_number())
       ->capture_default_str();
   command.add_flag("--ignore-flags", o->ignore_flags, "compare results only; the flags still have to be there");
   command.add_flag("--json", o->json, "print the counts as JSON");

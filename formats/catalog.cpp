@@ -120,6 +120,13 @@ std::string read_option(std::string_view option, options& o) {
          ": they are bias=N, specials=ieee|fn|fnuz|none, subnormals=yes|no, separated by commas";
 }
 
+std::string lower(std::string_view text) {
+  std::string result{text};
+  for (char& c : result)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return result;
+}
+
 // Levenshtein distance.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -196,11 +203,12 @@ parsed<format> parse_format(std::string_view name) {
 
 std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
 
-std::vector<std::string> similar_format_names(std::string_view name) {
+std::vector<std::string> similar_format_names(std::string_view typed) {
+  const std::string name = lower(typed);
   std::multimap<std::size_t, std::string_view> near;  // by distance; equal ones in the catalogue's order
   const std::size_t limit = std::max<std::size_t>(2, name.size() / 3);
   const auto consider = [&](std::string_view candidate) {
-    const std::size_t distance = edit_distance(name, candidate);
+    const std::size_t distance = candidate.starts_with(name) ? 0 : edit_distance(name, candidate);
     if (distance <= limit) near.emplace(distance, candidate);
   };
   for (const catalog_entry& row : rows) {
@@ -208,6 +216,7 @@ std::vector<std::string> similar_format_names(std::string_view name) {
     for (const std::string_view alias : row.aliases) consider(alias);
   }
   std::vector<std::string> names;
+  if (name != typed && find_format(name)) names.push_back(name);
   for (const auto& [distance, candidate] : near)
     if (names.size() < 3) names.emplace_back(candidate);
   return names;

@@ -6,6 +6,7 @@
 #include <exception>
 #include <ostream>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 #include <ulp/formats/catalog.hpp>
@@ -34,12 +35,13 @@ std::string grouped(std::uint64_t n) {
   return text;
 }
 
-// The decimal in at most 24 characters; longer ones to 17 digits after a "~".
+// The decimal: as it is up to 18 characters, in scientific notation up to 24 digits, else 17 of them after a "~".
 std::string decimal(const unpacked& x) {
-  constexpr std::size_t longest = 24;
+  constexpr std::size_t most_characters = 18;
+  constexpr std::size_t most_digits = 24;
   constexpr std::size_t digits_shown = 17;
   const std::string exact = exact_decimal(x);
-  if (exact.size() <= longest && !x.sticky) return exact;
+  if (exact.size() <= most_characters && !x.sticky) return exact;
 
   // d.ddd * 10^exponent
   std::string digits;
@@ -58,15 +60,57 @@ std::string decimal(const unpacked& x) {
     }
   }
   --exponent;
-  digits.resize(std::min(digits.size(), digits_shown));
-  std::string text = x.negative ? "~ -" : "~ ";
-  if (exponent >= -4 && exponent < static_cast<int>(digits.size())) {
-    if (exponent < 0) return text + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
-    digits.insert(static_cast<std::size_t>(exponent) + 1, ".");
-    return text + digits;
+  digits.erase(digits.find_last_not_of('0') + 1);
+  const bool cut = x.sticky || digits.size() > most_digits;
+  if (cut) digits.resize(std::min(digits.size(), digits_shown));
+  std::string text = cut ? "~ " : "";
+  if (x.negative) text += "-";
+  if (exponent >= -4 && exponent < 0)
+    return text + "0." + std::string(static_cast<std::size_t>(-exponent - 1), '0') + digits;
+  text += digits.substr(0, 1);
+  if (digits.size() > 1) text += "." + digits.substr(1);
+  return exponent == 0 ? text : text + "e" + std::to_string(exponent);
+}
+
+// Where x lies between the two numbers of the format beside it, and what stochastic rounding sees of that.
+struct whereabouts {
+  std::string text;
+  std::string discarded;
+};
+
+whereabouts whereabouts_of(const format& to, const unpacked& x, const rounding& mode) {
+  if (x.kind != number_class::finite || (x.negative && !to.has_sign)) return {};
+  const auto toward = [&](direction d) { return encode(to, x, {.direction = d}); };
+  const encoded below = toward(direction::toward_zero);
+  if (below.flags == status::none) return {"a number of the format", ""};
+  const encoded above = toward(x.negative ? direction::toward_negative : direction::toward_positive);
+  if (any(below.flags, status::overflow)) return {"beyond the largest number", ""};
+  if (!to.has_subnormals() && x.exponent < to.emin()) return {"below the smallest number", ""};
+
+  const int quantum = std::max(x.exponent, to.emin()) - to.fraction_bits;
+  const std::uint64_t lost = detail::bits_from(x, quantum - 1);  // in units of 2^-64 of the step
+  const bool more = x.sticky || detail::last_bit(x) < quantum - 64;
+  const std::string low = hex(below.code, to.width());
+  const std::string high = hex(above.code, to.width());
+  constexpr std::uint64_t half = std::uint64_t{1} << 63;
+  constexpr std::uint64_t near = std::uint64_t{1} << 54;  // a thousandth of a step
+  whereabouts p;
+  if (lost == half && !more)
+    p.text = "half way between " + low + " and " + high;
+  else if (lost < near)
+    p.text = "just beyond " + low;
+  else if (lost > ~near)
+    p.text = "just short of " + high;
+  else if (lost - (half - near) < 2 * near)
+    p.text = "just " + std::string{lost < half ? "short of" : "beyond"} + " half way between " + low + " and " + high;
+  else
+    p.text = std::to_string((lost >> 32) * 1000 >> 32) + "/1000 of the way from " + low + " to " + high;
+  if (mode.random_bits != all_random_bits) {
+    const int n = mode.random_bits;
+    p.discarded = hex(lost >> (64 - n), n) + " of 2^" + std::to_string(n);
+    if (more || (n < 64 && lost << n != 0)) p.discarded += " and a rest";
   }
-  text += digits.substr(0, 1) + "." + digits.substr(1);
-  return text + "e" + std::to_string(exponent);
+  return p;
 }
 
 std::string value_of(const format& f, std::uint64_t code) {
@@ -125,7 +169,11 @@ class checker {
       }
     };
     std::vector<std::thread> others;
-    for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work, t);
+    try {
+      for (std::size_t t = 1; t < threads; ++t) others.emplace_back(work, t);
+    } catch (const std::system_error&) {
+      // Fewer threads do it too.
+    }
     work(0);
     for (std::thread& other : others) other.join();
     for (const std::exception_ptr& problem : thrown)
@@ -231,13 +279,20 @@ std::string to_string(operation op, const format& to, const format& from, const 
     return hex(code, f.width()) + (value.starts_with('~') ? " " : " = ") + value;
   };
   const auto result = [&](const encoded& e) {
-    return with_value(to, e.code) + (flags ? "  (" + (e.flags == status::none ? "no flags" : ulp::to_string(e.flags)) + ")" : "");
+    return with_value(to, e.code) +
+           (flags ? "  (" + (e.flags == status::none ? "no flags" : ulp::to_string(e.flags)) + ")" : "");
   };
   for (int i = 0; i < operand_count(op); ++i)
     line(i == 0 ? "operands" : "", with_value(from, d.operands[static_cast<std::size_t>(i)]));
-  if (mode.direction == direction::stochastic)
+  const unpacked exact = exact_result(op, from, d.operands, mode.daz);
+  const whereabouts where = whereabouts_of(to, exact, mode);
+  line("exactly",
+       exact.kind == number_class::nan && any(d.expected.flags, status::invalid) ? "nan, invalid" : decimal(exact));
+  if (!where.text.empty()) line("that is", where.text);
+  if (mode.direction == direction::stochastic) {
+    if (!where.discarded.empty()) line("discarded", where.discarded);
     line("random", hex(d.random, mode.random_bits == all_random_bits ? 32 : mode.random_bits));
-  line("exactly", decimal(exact_result(op, from, d.operands, mode.daz)));
+  }
   line("expected", result(d.expected));
   line("got", result(d.got));
   return text;

@@ -42,6 +42,11 @@ parsed<rounding> parse_rounding(std::string_view text, const format& to) {
     documented += (documented.empty() ? "" : ", ") + std::string{row.to_name};
   }
   if (!documented.empty()) return {{}, std::string{text} + " is documented for results in " + documented + " only"};
+  const std::string_view head = text.substr(0, text.find_first_of(":,"));
+  if (head == "stochastic" || head == "sr")
+    return {{},
+            "'" + std::string{text} +
+                "': stochastic takes A, B or C, and bits=1 to bits=32 or bits=all, each at most once"};
   std::string names;
   for (const rounding_preset& row : rows)
     if (names.empty() || !names.ends_with(row.name)) names += (names.empty() ? "" : ", ") + std::string{row.name};

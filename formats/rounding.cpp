@@ -3,24 +3,26 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 
 namespace ulp {
 namespace {
 
 struct direction_name {
   std::string_view name;
-  std::string_view alias;
+  std::array<std::string_view, 3> aliases;
   ulp::direction direction;
 };
 
+// With Berkeley TestFloat's names, and RISC-V's.
 constexpr std::array names{
-    direction_name{"nearest-even", "rne", direction::nearest_even},
-    direction_name{"nearest-away", "rna", direction::nearest_away},
-    direction_name{"toward-zero", "rz", direction::toward_zero},
-    direction_name{"toward-positive", "ru", direction::toward_positive},
-    direction_name{"toward-negative", "rd", direction::toward_negative},
-    direction_name{"to-odd", "ro", direction::to_odd},
-    direction_name{"stochastic", "sr", direction::stochastic},
+    direction_name{"nearest-even", {"rne", "near_even"}, direction::nearest_even},
+    direction_name{"nearest-away", {"rna", "near_maxMag", "rmm"}, direction::nearest_away},
+    direction_name{"toward-zero", {"rz", "minMag", "rtz"}, direction::toward_zero},
+    direction_name{"toward-positive", {"ru", "max", "rup"}, direction::toward_positive},
+    direction_name{"toward-negative", {"rd", "min", "rdn"}, direction::toward_negative},
+    direction_name{"to-odd", {"ro", "odd"}, direction::to_odd},
+    direction_name{"stochastic", {"sr"}, direction::stochastic},
 };
 
 std::optional<stochastic_definition> parse_definition(std::string_view text) {
@@ -35,17 +37,21 @@ std::optional<stochastic_definition> parse_definition(std::string_view text) {
 std::optional<rounding> parse_rounding(std::string_view text) {
   const std::size_t end_of_head = text.find_first_of(":,");
   const std::string_view head = text.substr(0, end_of_head);
-  const auto* const row = std::find_if(names.begin(), names.end(),
-                                       [&](const direction_name& n) { return n.name == head || n.alias == head; });
+  const auto* const row = std::find_if(names.begin(), names.end(), [&](const direction_name& n) {
+    return n.name == head || (!head.empty() && std::find(n.aliases.begin(), n.aliases.end(), head) != n.aliases.end());
+  });
   if (row == names.end()) return std::nullopt;
   rounding mode;
   mode.direction = row->direction;
   if (end_of_head == std::string_view::npos) return mode;
   if (mode.direction != direction::stochastic) return std::nullopt;
   std::string_view options = text.substr(end_of_head + 1);
+  bool has_bits = false;
+  bool has_definition = false;
   while (true) {
     const std::size_t comma = options.find(',');
     const std::string_view option = options.substr(0, comma);
+    if (std::exchange(option.starts_with("bits=") ? has_bits : has_definition, true)) return std::nullopt;
     if (option == "bits=all") {
       mode.random_bits = all_random_bits;
     } else if (option.starts_with("bits=")) {

@@ -52,11 +52,12 @@ bool parse_integer(std::string_view text, long& value) {
   if (text.starts_with('+') && !text.substr(1).starts_with('-')) text.remove_prefix(1);
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error == std::errc::result_out_of_range && stop == end) {
-    value = text.starts_with('-') ? -1000000000L : 1000000000L;
-    return true;
-  }
-  return error == std::errc{} && stop == end;
+  if (stop != end || (error != std::errc{} && error != std::errc::result_out_of_range)) return false;
+  // Far beyond every exponent, and far from where adding to it overflows.
+  constexpr long limit = 1000000000;
+  if (error == std::errc::result_out_of_range) value = text.starts_with('-') ? -limit : limit;
+  value = std::clamp(value, -limit, limit);
+  return true;
 }
 
 // digits [. digits] at the start of a text.
@@ -259,12 +260,13 @@ std::string shortest_decimal(const format& in, std::uint64_t code) {
   };
 
   for (std::size_t n = 1; n < digits.size(); ++n) {
-    // Rounded down and up to n digits, the nearer one first.
+    // Rounded down and up to n digits, the nearer one first; of two equally near ones that with an even last digit.
     const std::string down = digits.substr(0, n);
     std::string up = cpp_int{cpp_int{down} + 1}.str();
     const long up_magnitude = magnitude + static_cast<long>(up.size() - n);
     up.erase(up.find_last_not_of('0') + 1);
-    const bool up_is_nearer = digits[n] >= '5';
+    const bool tie = digits[n] == '5' && n + 1 == digits.size();
+    const bool up_is_nearer = tie ? (down.back() - '0') % 2 != 0 : digits[n] >= '5';
     const std::string first = up_is_nearer ? written(up, up_magnitude) : written(down, magnitude);
     const std::string second = up_is_nearer ? written(down, magnitude) : written(up, up_magnitude);
     if (reads_back(first)) return first;

@@ -101,12 +101,14 @@ TEST_CASE("a line that differs is explained") {
         "  operands  3C00 = 1\n"
         "            3C01 = 1.0009765625\n"
         "  exactly   2.0009765625\n"
+        "  that is   half way between 4000 and 4001\n"
         "  expected  4000 = 2  (inexact)\n"
         "  got       4001 = 2.001953125  (no flags)\n"
         "line 3: 3C00 3C01 4000 00\n"
         "  operands  3C00 = 1\n"
         "            3C01 = 1.0009765625\n"
         "  exactly   2.0009765625\n"
+        "  that is   half way between 4000 and 4001\n"
         "  expected  4000 = 2  (inexact)\n"
         "  got       4000 = 2  (no flags)\n");
   run = run_ulp("verify --op add --format float16 --show 1", "3C00 3C01 4001 00\n3C00 3C01 4000 00\n");

@@ -93,12 +93,14 @@ TEST_CASE("the report explains a disagreement") {
   CHECK(to_string(operation::convert, bfloat16, binary32, {}, d, false) ==
         "  operands  3F808000 = 1.00390625\n"
         "  exactly   1.00390625\n"
+        "  that is   half way between 3F80 and 3F81\n"
         "  expected  3F80 = 1\n"
         "  got       3F81 = 1.0078125\n");
   d.got = {0x23F81, status::none};
   CHECK(to_string(operation::convert, bfloat16, binary32, {}, d, true) ==
         "  operands  3F808000 = 1.00390625\n"
         "  exactly   1.00390625\n"
+        "  that is   half way between 3F80 and 3F81\n"
         "  expected  3F80 = 1  (inexact)\n"
         "  got       23F81 = more than the 16 bits of a code  (no flags)\n");
   d = {.operands = {0x3C00, 0x4200}, .random = 5, .expected = {0x3555, status::inexact}, .got = {0x7C01}};
@@ -106,8 +108,10 @@ TEST_CASE("the report explains a disagreement") {
   CHECK(to_string(operation::div, float16, float16, stochastic, d, false) ==
         "  operands  3C00 = 1\n"
         "            4200 = 3\n"
-        "  random    005\n"
         "  exactly   ~ 0.33333333333333333\n"
+        "  that is   333/1000 of the way from 3555 to 3556\n"
+        "  discarded 555 of 2^12 and a rest\n"
+        "  random    005\n"
         "  expected  3555 = 0.333251953125\n"
         "  got       7C01 = signaling NaN\n");
 

@@ -1,5 +1,5 @@
-// Pins the value type's own formulas to arithmetic.hpp: add and mul of bfloat16 and cbfloat16 for all 2^32 pairs (float16
-// has its own test), fma for all triples of two 8-bit formats and 2^26 of the formats of 16 and 19 bits.
+// Pins the value type's own formulas to arithmetic.hpp: add and mul of bfloat16 and cbfloat16 for all 2^32 pairs
+// (float16 has its own test), fma for all triples of two 8-bit formats and 2^26 of the formats of 16 and 19 bits.
 #include <ulp/formats/number.hpp>
 
 #include <cstdint>

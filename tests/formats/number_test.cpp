@@ -194,7 +194,7 @@ TEST_CASE("numeric_limits") {
   static_assert(half::max() == 65504_f16 && half::lowest() == -65504_f16 && half::min() == 0x1p-14_f16);
   static_assert(half::denorm_min() == 0x1p-24_f16 && half::epsilon() == 0x1p-10_f16);
   static_assert(half::infinity().code() == 0x7C00 && half::quiet_NaN().code() == 0x7E00);
-  static_assert(half::signaling_NaN().code() == 0x7C01);
+  static_assert(half::signaling_NaN().code() == 0x7D00);
 
   using brain = std::numeric_limits<bfloat16_t>;
   static_assert(!brain::is_iec559 && brain::digits == 8 && brain::digits10 == 2 && brain::max_digits10 == 4);
@@ -215,6 +215,7 @@ TEST_CASE("numeric_limits") {
   static_assert(ibm::has_denorm == std::denorm_absent && ibm::max() == 8573157376_dl16);
   static_assert(ibm::min() == 0x1.008p-31_dl16 && ibm::denorm_min() == ibm::min());
 
+  static_assert(!std::is_constructible_v<float16_t, long double>);
   // The same as float's where the format is float's.
   using single = std::numeric_limits<number<binary32>>;
   using theirs = std::numeric_limits<float>;
@@ -325,6 +326,8 @@ TEST_CASE("printing and reading") {
   CHECK(fmt::format("{} {:.5f} [{:>8}] {:e}", 0.1_f16, 0.1_f16, 0.5_e2m1, 448_e4m3fn) ==
         "0.1 0.09998 [     0.5] 4.480000e+02");
   CHECK(fmt::format("{}", std::numeric_limits<float16_t>::quiet_NaN()) == "nan");
+  CHECK(fmt::format("[{:8}] [{:<8}] [{:*^8}] [{:08.3f}]", 0.1_f16, 0.1_f16, 0.1_f16, 0.1_f16) ==
+        "[     0.1] [0.1     ] [**0.1***] [0000.100]");
 
   std::istringstream in("0.3 -inf 2^-24 0x1.8p3 x 1");
   bfloat16_t b{};

@@ -93,6 +93,9 @@ TEST_CASE("stochastic rounding takes options") {
   CHECK(parse_rounding("stochastic:A,bits=8") == stochastic(stochastic_definition::a, 8));
   CHECK(parse_rounding("sr:B") == stochastic(stochastic_definition::b, 32));
   CHECK(parse_rounding("sr:c,bits=1") == stochastic(stochastic_definition::c, 1));
+  CHECK(parse_rounding("near_maxMag") == parse_rounding("nearest-away"));
+  CHECK(parse_rounding("minMag") == parse_rounding("rtz"));
+  CHECK(parse_rounding("odd") == parse_rounding("to-odd"));
   CHECK(parse_rounding("sr:bits=32") == stochastic(stochastic_definition::a, 32));
   CHECK(parse_rounding("stochastic,bits=8") == stochastic(stochastic_definition::a, 8));
   CHECK(parse_rounding("sr:bits=13,B") == stochastic(stochastic_definition::b, 13));
@@ -118,6 +121,8 @@ TEST_CASE("what is no rounding is rejected") {
                                  "sr:,A",
                                  "sr:A bits=8",
                                  "sr:bits",
+                                 "sr:A,B",
+                                 "sr,bits=3,bits=4",
                                  "sr:bits=",
                                  "sr:bits=0",
                                  "sr:bits=33",

@@ -148,6 +148,13 @@ TEST_CASE("texts that are numbers") {
     CHECK(encode(float16, parse_number(text).value()).code == 0x7E00);
   CHECK(encode(float16, parse_number("-nan").value()).code == 0xFE00);
   CHECK_FALSE(parse_number("nan").value().signaling);
+  // Exponents at and beyond the ends of long.
+  for (const char* const huge : {"1e9223372036854775807", "1e9223372036854775808", "0x10p9223372036854775807",
+                                 "11b*2^9223372036854775807", "2^99999999999999999999"})
+    CHECK(encode(float16, parse_number(huge).value()).code == float16.infinity_code());
+  for (const char* const tiny : {"0.01e-9223372036854775808", "1e-9223372036854775809", "0.1b*2^-9223372036854775808",
+                                 "0x0.1p-9223372036854775808", "2^-99999999999999999999"})
+    CHECK(encode(float16, parse_number(tiny).value()).code == 0);
 }
 
 TEST_CASE("texts that are no numbers") {

@@ -81,6 +81,37 @@ namespace ulp {
   return fma(in, decode(in, a), decode(in, b), decode(in, c), mode, random);
 }
 
+// Values are not codes: decode them first.
+template <class A, class B>
+requires std::floating_point<A> || std::floating_point<B> encoded add(const format&, A, B, const rounding& = {},
+                                                                      random_input = {})
+= delete;
+template <class A, class B>
+requires std::floating_point<A> || std::floating_point<B> encoded sub(const format&, A, B, const rounding& = {},
+                                                                      random_input = {})
+= delete;
+template <class A, class B>
+requires std::floating_point<A> || std::floating_point<B> encoded mul(const format&, A, B, const rounding& = {},
+                                                                      random_input = {})
+= delete;
+template <class A, class B>
+requires std::floating_point<A> || std::floating_point<B> encoded div(const format&, A, B, const rounding& = {},
+                                                                      random_input = {})
+= delete;
+template <class A, class B>
+requires std::floating_point<A> || std::floating_point<B> encoded rem(const format&, A, B, const rounding& = {},
+                                                                      random_input = {})
+= delete;
+template <std::floating_point A>
+encoded sqrt(const format&, A, const rounding& = {}, random_input = {}) = delete;
+template <class A, class B, class C>
+requires std::floating_point<A> || std::floating_point<B> || std::floating_point<C> encoded fma(const format&, A, B, C,
+                                                                                                const rounding& = {},
+                                                                                                random_input = {})
+= delete;
+template <std::floating_point A>
+encoded convert(const format&, const format&, A, const rounding& = {}, random_input = {}) = delete;
+
 // A code of `from` as one of `to`.
 [[nodiscard]] constexpr encoded convert(const format& to, const format& from, std::uint64_t code,
                                         const rounding& mode = {}, random_input random = {}) noexcept {

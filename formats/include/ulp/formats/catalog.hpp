@@ -17,6 +17,10 @@ namespace ulp {
 // IEEE 754-2019, 3.6, table 3.5: binary16.
 inline constexpr format float16{.exponent_bits = 5, .fraction_bits = 10, .bias = 15};
 
+// binary32 and binary64 (codec.hpp) under their catalogue names.
+inline constexpr format float32 = binary32;
+inline constexpr format float64 = binary64;
+
 // The upper half of binary32 (Intel, BFLOAT16 Hardware Numerics Definition, 338302-001).
 inline constexpr format bfloat16{.exponent_bits = 8, .fraction_bits = 7, .bias = 127};
 

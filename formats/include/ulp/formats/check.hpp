@@ -9,6 +9,7 @@
 #ifndef ULP_FORMATS_CHECK_HPP
 #define ULP_FORMATS_CHECK_HPP
 
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +36,7 @@ enum class check_inputs : std::uint8_t {
 };
 
 struct check_options {
-  ulp::rounding rounding;
+  ulp::rounding rounding{};
   bool flags = true;       // compared where the callable returns them
   bool nan_codes = false;  // a NaN must have the code that is expected; else it agrees with every NaN
   std::size_t keep = 10;   // disagreements that are kept, the first ones
@@ -107,6 +108,31 @@ encoded call(Callable& mine, Code... codes) {
 }
 #pragma GCC diagnostic pop
 
+// Whether no parameter is of a floating-point type, into which a code would silently be converted as a number. Of
+// callables with several or generic call operators nothing is known.
+template <class>
+struct takes_no_floats : std::true_type {};
+template <class R, class... P>
+struct takes_no_floats<R(P...)> : std::bool_constant<(!std::floating_point<std::remove_cvref_t<P>> && ...)> {};
+template <class R, class... P>
+struct takes_no_floats<R(P...) noexcept> : takes_no_floats<R(P...)> {};
+template <class C, class R, class... P>
+struct takes_no_floats<R (C::*)(P...)> : takes_no_floats<R(P...)> {};
+template <class C, class R, class... P>
+struct takes_no_floats<R (C::*)(P...) noexcept> : takes_no_floats<R(P...)> {};
+template <class C, class R, class... P>
+struct takes_no_floats<R (C::*)(P...) const> : takes_no_floats<R(P...)> {};
+template <class C, class R, class... P>
+struct takes_no_floats<R (C::*)(P...) const noexcept> : takes_no_floats<R(P...)> {};
+
+template <class Callable>
+constexpr bool takes_codes() {
+  if constexpr (requires { &Callable::operator(); })
+    return takes_no_floats<decltype(&Callable::operator())>::value;
+  else
+    return takes_no_floats<std::remove_pointer_t<Callable>>::value;
+}
+
 template <class Callable, std::size_t... I>
 constexpr bool returns_encoded(std::index_sequence<I...>) {
   if constexpr (std::is_invocable_v<Callable&, decltype(std::uint64_t{I})...>)
@@ -130,11 +156,15 @@ template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
                                  Callable&& mine, const check_options& options = {}) {
   using function = std::remove_reference_t<Callable>;
+  static_assert(detail::takes_codes<function>(),
+                "the callable takes codes, as unsigned integers: std::bit_cast them to floating point inside");
   const bool stochastic = options.rounding.direction == direction::stochastic;
   const int arguments = operand_count(op) + (stochastic ? 1 : 0);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> indices) {
     if (!std::is_invocable_v<function&, decltype(std::uint64_t{I})...>)
-      throw std::invalid_argument("ulp::check: the callable does not take " + std::to_string(arguments) + " arguments");
+      throw std::invalid_argument("ulp::check: the callable cannot be called with " + std::to_string(arguments) +
+                                  (arguments == 1 ? " unsigned integer" : " unsigned integers") +
+                                  ": the codes of the operands" + (stochastic ? " and the random bits" : ""));
     const auto block = [&](std::span<const operand_codes> operands, std::span<const std::uint32_t> random,
                            std::span<encoded> results) {
       for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -42,6 +42,14 @@ struct format {
 
   friend constexpr bool operator==(const format&, const format&) = default;
 
+  // Whether the numbers above are in range and every finite number is one of float64's, which they are for the bias
+  // 2^(exponent_bits - 1) - 1 and those not far from it.
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    const bool one_bit = fraction_bits == 0 && !has_sign && !has_zero();
+    return exponent_bits >= 2 && exponent_bits <= 11 && (fraction_bits >= 1 || one_bit) && fraction_bits <= 52 &&
+           emax() <= 1023 && min_subnormal_exponent() >= -1074;
+  }
+
   // Size of a code in bits: 4..64.
   [[nodiscard]] constexpr int width() const noexcept { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits; }
   // Significand bits including the implicit one.
@@ -110,6 +118,11 @@ struct format {
   // The fraction bit that tells quiet from signaling NaNs (specials::ieee).
   [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept { return std::uint64_t{1} << (fraction_bits - 1); }
 };
+
+// IEEE-style, with infinities, NaNs, subnormals and the bias 2^(exponent_bits - 1) - 1: what the name e<E>m<M> means.
+[[nodiscard]] constexpr format ieee_format(int exponent_bits, int fraction_bits) noexcept {
+  return {.exponent_bits = exponent_bits, .fraction_bits = fraction_bits, .bias = (1 << (exponent_bits - 1)) - 1};
+}
 
 }  // namespace ulp
 

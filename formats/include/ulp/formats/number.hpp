@@ -2,14 +2,12 @@
 //
 // Each operation is the exact result rounded once, to nearest: to even, or as the format's own definition says
 // (own_direction). No flags and no other directions: those are arithmetic.hpp's. Overflow gives infinity, NaN where the
-// format has none, the largest finite number where it has neither. Nothing depends on the processor's floating-point state: all is
-// integer arithmetic, or an exact conversion. Conversions are explicit. Trivially copyable, the size of its code; a default
-// initialised number has, like a float, no value, number{} is zero. constexpr but for text; nothing throws, only text
-// allocates.
+// format has none, the largest finite number where it has neither. Nothing depends on the processor's floating-point
+// state. Conversions are explicit. Trivially copyable, the size of its code; a default initialised number has, like a
+// float, no value, number{} is zero. constexpr but for text; nothing throws, only text allocates.
 #ifndef ULP_FORMATS_NUMBER_HPP
 #define ULP_FORMATS_NUMBER_HPP
 
-#include <bit>
 #include <compare>
 #include <concepts>
 #include <cstddef>
@@ -18,7 +16,6 @@
 #include <istream>
 #include <limits>
 #include <ostream>
-#include <string>
 #include <type_traits>
 
 #include <ulp/formats/arithmetic.hpp>
@@ -50,8 +47,13 @@ std::istream& scan(std::istream& in, const format& to, std::uint64_t& code);
 
 }  // namespace detail
 
+// What number<> can be of.
 template <format F>
-requires(F.has_sign&& F.has_zero()) class number {
+concept arithmetic_format = F.is_valid() && (F.has_sign) && F.has_zero();
+
+template <format F>
+requires arithmetic_format<F>
+class number {
  public:
   using code_type = detail::smallest_code<F.width()>;
   static constexpr ulp::format definition = F;
@@ -64,14 +66,15 @@ requires(F.has_sign&& F.has_zero()) class number {
   explicit constexpr number(float x) noexcept : code_(narrow(encode(F, x, mode).code)) {}
   explicit constexpr number(double x) noexcept : code_(narrow(encode(F, x, mode).code)) {}
   template <std::integral Int>
-  explicit constexpr number(Int n) noexcept : code_(narrow(of_integer(n))) {}
+  requires(sizeof(Int) <= 8) explicit constexpr number(Int n) noexcept : code_(narrow(of_integer(n))) {}
+  explicit number(long double) = delete;  // by way of double it would be rounded twice
   template <format G>
   explicit constexpr number(number<G> x) noexcept : code_(narrow(convert(F, G, x.code(), mode).code)) {}
 
-  // Bits above the width of the format must be zero.
+  // Bits above the width of the format are ignored.
   [[nodiscard]] static constexpr number from_code(code_type code) noexcept {
     number x{};
-    x.code_ = code;
+    x.code_ = narrow(code & F.code_mask());
     return x;
   }
   [[nodiscard]] constexpr code_type code() const noexcept { return code_; }
@@ -81,7 +84,7 @@ requires(F.has_sign&& F.has_zero()) class number {
   explicit constexpr operator double() const noexcept { return to_double(F, code_); }
   // Toward zero as from float, but defined for everything: the nearest end of the range beyond it, 0 for NaN.
   template <std::integral Int>
-  requires(!std::same_as<Int, bool>) explicit constexpr operator Int() const noexcept {
+  requires(sizeof(Int) <= 8 && !std::same_as<Int, bool>) explicit constexpr operator Int() const noexcept {
     using limits = std::numeric_limits<Int>;
     const unpacked x = decode(F, code_);
     if constexpr (std::is_unsigned_v<Int>)
@@ -137,7 +140,8 @@ requires(F.has_sign&& F.has_zero()) class number {
     return compare_quiet(F, a.code_, b.code_).order;
   }
 
-  // As in <cmath>; found by argument-dependent lookup, beside `using std::sqrt` and the like in generic code.
+  // As in <cmath>; found by argument-dependent lookup, beside `using std::sqrt` and the like in generic code. Functions
+  // that would be rounded twice by way of double are not here: no exp, log, trigonometry.
   friend constexpr number fma(number a, number b, number c) noexcept {
     if constexpr (detail::has_shortcut(F)) return from_code(narrow(shortcut::fma(a.code_, b.code_, c.code_)));
     return from_code(narrow(ulp::fma(F, a.code_, b.code_, c.code_, mode).code));
@@ -159,7 +163,7 @@ requires(F.has_sign&& F.has_zero()) class number {
   friend constexpr number abs(number x) noexcept { return signbit(x) ? -x : x; }
   friend constexpr number copysign(number x, number sign) noexcept { return signbit(x) == signbit(sign) ? x : -x; }
 
-  // The shortest decimal that reads back as this number.
+  // The shortest decimal that reads back as this number, whatever the stream's precision and floatfield.
   friend std::ostream& operator<<(std::ostream& out, number x) { return detail::print(out, F, x.code_); }
   // A word as text.hpp's parse_number reads it, rounded once; failing, zero.
   friend std::istream& operator>>(std::istream& in, number& x) {
@@ -269,7 +273,9 @@ class std::numeric_limits<ulp::number<F>> {
   static constexpr number round_error() noexcept { return number(0.5f); }
   static constexpr number infinity() noexcept { return of(F.has_infinity() ? F.infinity_code() : 0); }
   static constexpr number quiet_NaN() noexcept { return of(F.has_nan() ? F.nan_code() : 0); }
-  static constexpr number signaling_NaN() noexcept { return of(has_signaling_NaN ? F.infinity_code() + 1 : 0); }
+  static constexpr number signaling_NaN() noexcept {
+    return of(has_signaling_NaN ? F.infinity_code() | F.quiet_bit() >> 1 : 0);
+  }
   static constexpr number denorm_min() noexcept { return of(F.min_positive_code()); }
 };
 

@@ -30,7 +30,8 @@ struct table {
 // separators, ranges as "[low, high]"; a column with nothing in it is left out; ends with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
-// RFC 4180 with "\n" line ends and a header of keys. A column of ranges becomes two, KEY_low and KEY_high; flags are 0 and 1, nothing is an empty field, reals are shortest round-trip decimals.
+// RFC 4180 with "\n" line ends and a header of keys. A column of ranges becomes two, KEY_low and KEY_high; flags are 0
+// and 1, nothing is an empty field, reals are shortest round-trip decimals.
 [[nodiscard]] std::string to_csv(const table& t);
 
 // An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null.

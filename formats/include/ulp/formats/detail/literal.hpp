@@ -91,6 +91,12 @@ constexpr unpacked parse_literal(const char* text) {
   const bool hexadecimal = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
   std::uint64_t integer = 0;  // of a hexadecimal literal
   if (hexadecimal) text += 2;
+  // 017 is octal in C++, 017.5 and 017e0 are not.
+  if (!hexadecimal && text[0] == '0' && (text[1] == '\'' || (text[1] >= '0' && text[1] <= '9'))) {
+    const char* rest = text;
+    while (*rest != '\0' && *rest != '.' && *rest != 'e' && *rest != 'E') ++rest;
+    if (*rest == '\0') throw "an octal literal: write it without the leading zero";
+  }
   for (; *text != '\0'; ++text) {
     const char c = *text;
     if (c == '\'') continue;
