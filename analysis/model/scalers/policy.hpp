@@ -2,15 +2,18 @@
 //
 // A policy P has: `struct state`, `void fields(V&&)` in both (calling v(name, field, meaning) on each), `std::string
 // refused() const` (why the framework would refuse these parameters, or empty), `state start() const`,
-// `double scale(const state&) const`, and the pure transition `outcome next(state, const scaler_input&) const`.
+// `double scale(const state&) const`, and the pure transition `transition<state> next(state, const scaler_input&) const`;
+// optionally `double edge() const`, see scaler::edge.
 #ifndef ULP_MODEL_SCALERS_POLICY_HPP
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
 #include <cmath>
 #include <concepts>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -81,6 +84,44 @@ class machine final : public scaler::machine {
     auto [state, verdict] = policy_.next(state_, input);
     state_ = state;
     return verdict;
+  }
+  series_totals run(const step_series& steps, std::span<double> next_scales, std::span<std::uint8_t> skips) override {
+    series_totals totals;
+    double scale = policy_.scale(state_);
+    double least = std::numeric_limits<double>::infinity();
+    double greatest = -least;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      scaler_input input;
+      input.found_inf = !steps.found_inf.empty() && steps.found_inf[i] != 0;
+      if (!steps.max_abs.empty()) {
+        input.max_abs = steps.max_abs[i];
+        input.found_inf |= !(scale * input.max_abs < steps.threshold);
+      }
+      least = std::min(least, scale);
+      greatest = std::max(greatest, scale);
+      auto [state, verdict] = policy_.next(state_, input);
+      state_ = state;
+      scale = policy_.scale(state_);
+      ++totals.steps;
+      totals.skipped += verdict.skipped ? 1 : 0;
+      if (!next_scales.empty()) next_scales[i] = scale;
+      if (!skips.empty()) skips[i] = verdict.skipped ? 1 : 0;
+      if (!verdict.error.empty()) {
+        totals.error = std::move(verdict.error);
+        break;
+      }
+    }
+    if (totals.steps > 0) {
+      totals.least_scale = least;
+      totals.greatest_scale = greatest;
+    }
+    return totals;
+  }
+  [[nodiscard]] double edge() const override {
+    if constexpr (requires { policy_.edge(); })
+      return policy_.edge();
+    else
+      return not_known;
   }
   [[nodiscard]] std::vector<scaler_parameter> parameters() const override { return parameters_of(policy_); }
   [[nodiscard]] std::vector<std::pair<std::string, double>> state() const override {

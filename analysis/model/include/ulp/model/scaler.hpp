@@ -6,6 +6,9 @@
 #ifndef ULP_MODEL_SCALER_HPP
 #define ULP_MODEL_SCALER_HPP
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -34,16 +37,38 @@ struct scaler_parameter {
   std::string meaning;
 };
 
-// What a policy sees of one step.
+// What a policy sees of one step. Of what is not known (NaN) a policy assumes what its head comment says.
 struct scaler_input {
   bool found_inf = false;            // an element of the scaled gradients is infinite or NaN
-  double unscaled_norm = not_known;  // L2 norm of the unscaled gradients, where known
+  double unscaled_norm = not_known;  // L2 norm of the unscaled gradients
+  double max_abs = not_known;        // largest magnitude of the unscaled gradients
+  double above_edge = not_known;     // how many scaled gradients are above scaler::edge() in magnitude,
+  double up_to_edge = not_known;     // and how many are not
 };
 
 // What it does about it.
 struct scaler_verdict {
   bool skipped = false;  // the optimizer step is not taken
   std::string error;     // the framework raised this; the run ends here
+};
+
+// Many steps at once, as a step log has them: a step overflows where found_inf is not 0, or where
+// !(scale * max_abs < threshold), in double. Either may be empty; together they are of one size.
+struct step_series {
+  std::span<const std::uint8_t> found_inf;
+  std::span<const double> max_abs;  // of the unscaled gradients; NaN overflows
+  double threshold = 0;             // the least magnitude that overflows in the format
+
+  [[nodiscard]] std::size_t size() const noexcept { return std::max(found_inf.size(), max_abs.size()); }
+};
+
+// What a series of steps amounts to. A raised error ends it: `steps` counts that step too.
+struct series_totals {
+  std::uint64_t steps = 0;
+  std::uint64_t skipped = 0;
+  double least_scale = not_known;  // used in a step
+  double greatest_scale = not_known;
+  std::string error;
 };
 
 // One policy in the catalogue.
@@ -57,6 +82,7 @@ struct scaler_entry {
   std::string_view quirks;   // what surprises, some lines, or empty
   std::string_view source;   // repository, path, commit
   std::vector<scaler_parameter> parameters;
+  bool unscales_with_next = false;  // see scaler::unscales_with_next
 };
 
 // A parameter that does not exist, or a value that the framework would refuse. what() is one line that says which.
@@ -73,6 +99,9 @@ class scaler {
     [[nodiscard]] virtual std::unique_ptr<machine> clone() const = 0;
     [[nodiscard]] virtual double scale() const = 0;
     virtual scaler_verdict update(const scaler_input& input) = 0;
+    virtual series_totals run(const step_series& steps, std::span<double> next_scales,
+                              std::span<std::uint8_t> skips) = 0;
+    [[nodiscard]] virtual double edge() const = 0;
     [[nodiscard]] virtual std::vector<scaler_parameter> parameters() const = 0;
     [[nodiscard]] virtual std::vector<std::pair<std::string, double>> state() const = 0;
     virtual void set_state(std::string_view name, double value) = 0;
@@ -96,6 +125,18 @@ class scaler {
   // Ends a step: the new state is the policy's transition on the old one. After an error the state is the framework's
   // own after its exception, and further updates are meaningless.
   scaler_verdict update(const scaler_input& input) { return machine_->update(input); }
+
+  // update for each step of the series, in one go. next_scales and skips get the scale after each step and whether it was
+  // skipped where they are not empty; then they are of the size of the series.
+  series_totals run(const step_series& steps, std::span<double> next_scales = {}, std::span<std::uint8_t> skips = {}) {
+    return machine_->run(steps, next_scales, skips);
+  }
+
+  // The magnitude of scaled gradients that the policy counts by (scaler_input::above_edge); NaN where it does not.
+  [[nodiscard]] double edge() const { return machine_->edge(); }
+
+  // Whether the gradients of a step are unscaled by the scale after its update, not by the one the loss was scaled with.
+  [[nodiscard]] bool unscales_with_next() const noexcept { return entry_->unscales_with_next; }
 
   // All parameters with their effective values.
   [[nodiscard]] std::vector<scaler_parameter> parameters() const { return machine_->parameters(); }
