@@ -193,6 +193,25 @@ bool reaches(const threshold& t, multiplier by, double x) noexcept {
   return on_x.at < m || (on_x.closed && on_x.at == m);
 }
 
+count_range count_above(const cell_table& table, double edge, multiplier by) noexcept {
+  const threshold above = divided(threshold{.at = magnitude_of(edge), .closed = false}, by);
+  const auto is_above = [&](const magnitude& m) { return above.at < m || (above.closed && above.at == m); };
+  const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+  count_range n{table.infinities(), table.infinities()};
+  for (const cell& c : table.cells) {
+    const cell_range range = range_of(c);
+    // Of an open cell the values just above its lower end.
+    const bool all = is_above(range.low) || (!range.low_closed && above.at == range.low);
+    const magnitude high = std::min(range.high, largest);
+    const bool some = all || is_above(high);
+    if (all) n.low += c.count;
+    if (some) n.high += c.count;
+  }
+  // The largest is one of them.
+  if (table.max_abs > 0 && is_above(largest)) n.low = std::max(n.low, table.infinities() + 1);
+  return n;
+}
+
 outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                            dtype recorded) noexcept {
   outcome_counts counts;

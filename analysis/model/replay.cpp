@@ -5,7 +5,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
@@ -62,6 +65,25 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
   const bool found = t.closed ? !(scaled_max < at) : !(scaled_max <= at);
   return {found, !found || positive == negative};
 }
+
+// What one scaler sees of a step.
+struct seen_by_scaler {
+  scaler* of = nullptr;
+  overflow_answer overflow;
+  double max_abs = not_known;  // of the unscaled gradients
+  count_range above_edge;
+  std::uint64_t elements = 0;
+
+  // NaN once one was NaN.
+  void add_max_abs(double value) {
+    if (!any_max_abs) max_abs = value;
+    any_max_abs = true;
+    max_abs = std::isnan(max_abs) || std::isnan(value) ? not_known : std::max(max_abs, value);
+  }
+
+ private:
+  bool any_max_abs = false;
+};
 
 bool overflow_depends_on_sign(const format& to, const rounding& mode) {
   return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
@@ -133,17 +155,31 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   classify(tensors);
   trajectory_row row;
   row.key = now.key;
-  row.scale_used = scenario_.scaler.scale();
   row.recorded_applied = now.scalars.applied;
   if (!row.recorded_applied && now.scalars.found_inf) row.recorded_applied = !*now.scalars.found_inf;
 
-  overflow_answer overflow;
-  if (now.tensors.empty()) {
-    if (now.max_abs)
-      overflow |= overflows(row.scale_used * *now.max_abs, scenario_, now.key.step);
-    else
-      overflow |= {now.scalars.found_inf.value_or(false), true};
-  }
+  // What each scaler sees; there is one but for scalers with a scale per layer.
+  std::map<std::string_view, seen_by_scaler> seen;
+  const auto seen_of = [&](const std::string& layer) -> seen_by_scaler& {
+    const bool per_layer = scenario_.scaler.per_layer();
+    seen_by_scaler& it = seen[per_layer ? std::string_view{layer} : std::string_view{}];
+    if (it.of == nullptr)
+      it.of = per_layer ? &layers_.try_emplace(layer, scenario_.scaler).first->second : &scenario_.scaler;
+    return it;
+  };
+  if (!scenario_.scaler.per_layer()) seen_of({});
+
+  const auto from_log = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs) {
+    seen_by_scaler& it = seen_of(layer);
+    if (max_abs) {
+      it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.key.step);
+      it.add_max_abs(*max_abs);
+    } else {
+      it.overflow |= {found_inf.value_or(false), true};
+    }
+  };
+  for (const layer_row& layer : now.layers) from_log(layer.name, layer.found_inf, layer.max_abs);
+  if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs);
 
   double squares = 0;
   bool norm_known = false;
@@ -151,7 +187,9 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     const membership& m = members_[t.tensor];
     if (!m.counted && !m.checked) continue;
     const bool factor_known = !std::isnan(t.factor);
-    const multiplier by{.scale = row.scale_used, .factor = factor_known ? t.factor : 1};
+    const double unit = factor_known ? t.factor : 1;
+    seen_by_scaler& it = seen_of(tensors[t.tensor].name);
+    const multiplier by{.scale = it.of->scale(), .factor = unit};
     row.as_recorded = row.as_recorded || !factor_known;
 
     outcome_counts counts;
@@ -165,11 +203,18 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       ++checked_rows_;
       row.recorded_nan = row.recorded_nan || t.table.nans > 0;
       row.recorded_inf = row.recorded_inf || t.table.infinities() > 0;
-      overflow |= overflows(t, by, counts, scenario_, now.key.step);
+      it.overflow |= overflows(t, by, counts, scenario_, now.key.step);
+      it.add_max_abs(t.table.nans > 0           ? not_known
+                     : t.table.infinities() > 0 ? std::numeric_limits<double>::infinity()
+                                                : t.table.max_abs / unit);
+      if (const double edge = it.of->edge(); !std::isnan(edge) && by.scale > 0 && std::isfinite(by.scale)) {
+        const count_range above = count_above(t.table, edge, by);
+        it.above_edge += above;
+        it.elements += t.table.numel - t.table.nans;
+      }
     }
     if (m.in_norm) {
       norm_known = true;
-      const double unit = factor_known ? t.factor : 1;
       if (t.table.nans > 0) {
         squares = not_known;
       } else if (t.table.infinities() > 0) {
@@ -194,16 +239,28 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       if (members_[t.tensor].in_norm && scenario_.clip_value->triggers(t.table.max_abs / unit)) row.clipped = true;
     }
   }
+  // A norm that is NaN fails every "is finite" as an infinite one does.
+  const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;
 
+  row.scale_used = row.scale_next = seen.empty() ? scenario_.scaler.scale() : std::numeric_limits<double>::infinity();
+  overflow_answer overflow;
+  for (auto& [layer, it] : seen) {
+    overflow |= it.overflow;
+    row.scale_used = std::min(row.scale_used, it.of->scale());
+    scaler_input input{.found_inf = it.overflow.found, .unscaled_norm = norm_seen, .max_abs = it.max_abs};
+    if (it.elements > 0) {
+      input.above_edge = static_cast<double>(it.above_edge.high);
+      input.up_to_edge = static_cast<double>(it.elements - it.above_edge.high);
+      if (!it.above_edge.exact()) overflow.certain = false;
+    }
+    scaler_verdict verdict = it.of->update(input);
+    row.skipped = row.skipped || verdict.skipped;
+    if (row.error.empty()) row.error = std::move(verdict.error);
+    row.scale_next = std::min(row.scale_next, it.of->scale());
+  }
   row.found_inf = overflow.found;
   row.found_inf_certain = overflow.certain;
-  // A norm that is NaN fails every "is finite" as an infinite one does.
-  const bool norm_is_nan = norm_known && std::isnan(row.norm);
-  scaler_verdict verdict = scenario_.scaler.update(
-      {.found_inf = row.found_inf, .unscaled_norm = norm_is_nan ? std::numeric_limits<double>::infinity() : row.norm});
-  row.skipped = verdict.skipped;
-  row.error = std::move(verdict.error);
-  row.scale_next = scenario_.scaler.scale();
+  row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
   return row;
 }
 

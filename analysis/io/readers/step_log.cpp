@@ -1,4 +1,5 @@
-// One line per step: `step`, and `found_inf` or `maxabs`. Further columns are ignored; --scalars reads them.
+// One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer. Further columns
+// are ignored; --scalars reads them.
 
 #include <ulp/io/error.hpp>
 
@@ -14,6 +15,7 @@ class step_log final : public source {
         step_(rows_.require("step")),
         found_inf_(rows_.find("found_inf")),
         max_abs_(rows_.find_any({"maxabs", "max_abs"})),
+        layer_(rows_.find("layer")),
         pending_(rows_.next()) {
     if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
   }
@@ -25,15 +27,34 @@ class step_log final : public source {
     if (!pending_) return false;
     into = {};
     into.key.step = rows_.step(step_, previous_);
-    if (found_inf_ && !rows_.is_blank(*found_inf_)) into.scalars.found_inf = rows_.flag(*found_inf_);
-    if (max_abs_) into.max_abs = read_max_abs();
-    if (!max_abs_ && !into.scalars.found_inf) rows_.fail(*found_inf_, "the field is empty");
     previous_ = into.key.step;
-    pending_ = rows_.next();
+    if (!layer_) {
+      const layer_row row = read_row();
+      into.scalars.found_inf = row.found_inf;
+      into.max_abs = row.max_abs;
+      return true;
+    }
+    do {
+      const std::string& name = rows_.text(*layer_);
+      for (const layer_row& earlier : into.layers)
+        if (earlier.name == name) rows_.fail(*layer_, "layer '" + name + "' has a second row in this step");
+      into.layers.push_back(read_row());
+    } while (pending_ && rows_.step(step_, std::nullopt) == into.key.step);
     return true;
   }
 
  private:
+  // What the row says; the next one is read.
+  [[nodiscard]] layer_row read_row() {
+    layer_row row;
+    if (layer_) row.name = rows_.text(*layer_);
+    if (found_inf_ && !rows_.is_blank(*found_inf_)) row.found_inf = rows_.flag(*found_inf_);
+    if (max_abs_) row.max_abs = read_max_abs();
+    if (!max_abs_ && !row.found_inf) rows_.fail(*found_inf_, "the field is empty");
+    pending_ = rows_.next();
+    return row;
+  }
+
   [[nodiscard]] double read_max_abs() const {
     const double value = rows_.number(*max_abs_);
     if (value < 0) rows_.fail(*max_abs_, "a largest magnitude cannot be below zero");
@@ -44,6 +65,7 @@ class step_log final : public source {
   csv_reader::column step_;
   std::optional<csv_reader::column> found_inf_;
   std::optional<csv_reader::column> max_abs_;
+  std::optional<csv_reader::column> layer_;
   bool pending_;  // whether rows_ stands at a row that was not returned
   std::optional<std::int64_t> previous_;
   std::vector<tensor_info> none_;

@@ -81,6 +81,10 @@ struct multiplier {
 [[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                                          dtype recorded = dtype::unknown) noexcept;
 
+// How many values of the table have |x| * by.scale / by.factor > edge > 0; infinities do, NaNs do not. by.scale > 0 and
+// finite.
+[[nodiscard]] count_range count_above(const cell_table& table, double edge, multiplier by) noexcept;
+
 // Whether x * by.scale / by.factor, x > 0 and by.scale > 0 finite, reaches the threshold.
 [[nodiscard]] bool reaches(const threshold& t, multiplier by, double x) noexcept;
 

@@ -7,6 +7,10 @@
 // found_inf, or !(double(scale) * double(maxabs) < the format's overflow threshold), with the same exceptions. What the
 // scaler would have changed in training is not simulated: see trajectory_summary::first_divergence.
 //
+// A scaler with a scale per layer gets one machine for each checked or counted tensor, or for each layer of the log; the
+// row has the least of their scales, and the step is skipped where any of them says so. Other scalers see all layers
+// together.
+//
 // found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
 // rounding between the largest finite number and the next power of two), and for infinities recorded at a larger factor
 // than the scale. Tensors with NaN have a NaN norm, else those with infinities an infinite one.
@@ -15,6 +19,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -65,7 +71,8 @@ class replayer {
     bool checked = false;
     bool in_norm = false;
   };
-  std::vector<membership> members_;  // of each tensor
+  std::vector<membership> members_;       // of each tensor
+  std::map<std::string, scaler> layers_;  // of scalers with a scale per layer
 };
 
 }  // namespace ulp

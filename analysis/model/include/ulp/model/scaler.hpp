@@ -83,6 +83,7 @@ struct scaler_entry {
   std::string_view source;   // repository, path, commit
   std::vector<scaler_parameter> parameters;
   bool unscales_with_next = false;  // see scaler::unscales_with_next
+  bool per_layer = false;           // see scaler::per_layer
 };
 
 // A parameter that does not exist, or a value that the framework would refuse. what() is one line that says which.
@@ -137,6 +138,9 @@ class scaler {
 
   // Whether the gradients of a step are unscaled by the scale after its update, not by the one the loss was scaled with.
   [[nodiscard]] bool unscales_with_next() const noexcept { return entry_->unscales_with_next; }
+
+  // Whether every layer has a scale, and so a scaler, of its own; a step is skipped where any of them says so.
+  [[nodiscard]] bool per_layer() const noexcept { return entry_->per_layer; }
 
   // All parameters with their effective values.
   [[nodiscard]] std::vector<scaler_parameter> parameters() const { return machine_->parameters(); }

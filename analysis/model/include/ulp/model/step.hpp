@@ -62,11 +62,19 @@ struct tensor_row {
   cell_table table;
 };
 
+// What a step log says of one layer.
+struct layer_row {
+  std::string name;
+  std::optional<bool> found_inf;
+  std::optional<double> max_abs;  // of the unscaled gradients, NaN included
+};
+
 struct step {
   step_key key;
   step_scalars scalars;
   // Step logs without tensors: the largest |unscaled gradient| of the step, NaN included; nullopt elsewhere.
   std::optional<double> max_abs;
+  std::vector<layer_row> layers;  // step logs by layer; then neither max_abs nor scalars.found_inf are set
   std::vector<tensor_row> tensors;
   std::vector<std::uint32_t> ranks{0};  // whose data the row holds, ascending
 };

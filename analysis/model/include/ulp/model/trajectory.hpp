@@ -15,7 +15,8 @@ struct trajectory_row {
   step_key key;
   bool found_inf = false;
   bool found_inf_certain = true;  // false where a range or a random draw decided
-  double scale_used = 0;
+  double scale_used = 0;          // the loss was scaled with; with a scale per layer the least of them
+  double unscaled_by = 0;         // what the gradients that the optimizer saw were divided by; where a step is applied
   double scale_next = 0;
   bool skipped = false;
   bool recorded_nan = false;  // a checked tensor holds NaN as recorded: no scale changes that

@@ -1,0 +1,33 @@
+// What a framework's own configuration file means for a replay.
+#ifndef ULP_IO_CONFIG_IMPORT_HPP
+#define ULP_IO_CONFIG_IMPORT_HPP
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ulp/io/error.hpp>
+#include <ulp/model/scaler.hpp>
+
+namespace ulp {
+
+struct imported_config {
+  std::string framework;  // as it names itself: "DeepSpeed"
+  std::string scaler;     // a name of scaler_catalog(); "none" where the loss is not scaled
+  std::vector<std::pair<std::string, parameter_value>> parameters;
+  std::optional<std::string> format;  // of the scaled gradients, a name of the catalogue
+  std::optional<double> clip_norm;    // at most one of the two
+  std::optional<double> clip_value;
+  std::vector<std::string> meanings;  // one line for each key: "fp16.hysteresis = 4 -> ..."
+  std::vector<std::string> notes;     // what a user should know about it
+};
+
+// Reads a DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM configuration; which one it is, is read from its
+// content. docs/configurations.md has the keys. Throws input_error: for what is none of them, for a key that the framework
+// does not have (with the nearest one that it has), for a key given twice, for a value that the framework refuses.
+[[nodiscard]] imported_config import_config(const std::string& path);
+
+}  // namespace ulp
+
+#endif
