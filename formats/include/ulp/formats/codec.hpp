@@ -95,8 +95,8 @@ struct encoded {
 
 namespace detail {
 
-// A code that is not a normal number: zero, subnormal, infinity, NaN.
-constexpr unpacked decode_rare(const format& from, std::uint64_t code) noexcept {
+// The codes with the lowest and the highest exponent field: zero, subnormals, infinity, NaN, and in some formats numbers.
+constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noexcept {
   const std::uint64_t fraction = code & from.fraction_mask();
   const std::uint64_t magnitude = code & from.magnitude_mask();
   unpacked x;
@@ -109,28 +109,31 @@ constexpr unpacked decode_rare(const format& from, std::uint64_t code) noexcept 
     }
     return x;
   }
-  if (magnitude == 0) {
+  if (magnitude == 0 && from.has_zero()) {
     if (x.negative && from.top == specials::nan_negative_zero) x.kind = number_class::nan;
     return x;
   }
-  const int shift = std::countl_zero(fraction);
   x.kind = number_class::finite;
-  x.subnormal = true;
-  x.significand = fraction << shift;
-  x.exponent = from.min_subnormal_exponent() + 63 - shift;
+  x.subnormal = magnitude < from.min_normal_code();
+  const std::uint64_t implicit = x.subnormal ? 0 : std::uint64_t{1} << from.fraction_bits;
+  const int shift = std::countl_zero(fraction | implicit);
+  x.significand = (fraction | implicit) << shift;
+  x.exponent = x.subnormal ? from.min_subnormal_exponent() + 63 - shift
+                           : static_cast<int>(magnitude >> from.fraction_bits) - from.bias;
   return x;
 }
 
 }  // namespace detail
 
 [[gnu::always_inline]] constexpr unpacked decode(const format& from, std::uint64_t code) noexcept {
-  const std::uint64_t magnitude = code & from.magnitude_mask();
-  // The first normal code; where the lowest binade holds normal numbers and zero, that is the code after zero.
-  if (magnitude < from.min_normal_code() || magnitude > from.max_finite_code()) return detail::decode_rare(from, code);
+  // With the exponent field at the top.
+  const std::uint64_t aligned = code << (64 - from.exponent_bits - from.fraction_bits);
+  const std::uint64_t field = aligned >> (64 - from.exponent_bits);
+  if (field - 1 >= from.exponent_field_mask() - 1) return detail::decode_outermost(from, code);
   return {.kind = number_class::finite,
           .negative = (code & from.sign_mask()) != 0,
-          .exponent = static_cast<int>(magnitude >> from.fraction_bits) - from.bias,
-          .significand = (code << (63 - from.fraction_bits)) | (std::uint64_t{1} << 63)};
+          .exponent = static_cast<int>(field) - from.bias,
+          .significand = (aligned << (from.exponent_bits - 1)) | (std::uint64_t{1} << 63)};
 }
 
 namespace detail {
@@ -286,7 +289,8 @@ constexpr encoded encode_below_normals(const format& to, bool negative, const Ma
 template <class Magnitude>
 [[gnu::always_inline]] constexpr encoded encode_finite(const format& to, bool negative, const Magnitude& x,
                                                        const rounding& mode, const random_input& random) noexcept {
-  const std::uint64_t sign = to.sign_code(negative);
+  // A format without sign takes no negative numbers.
+  const std::uint64_t sign = std::uint64_t{negative ? 1u : 0u} << (to.exponent_bits + to.fraction_bits);
   const int emin = to.emin();
   const bool tiny_before = x.exponent < emin;
   if (!to.has_subnormals()) {

@@ -100,7 +100,7 @@ constexpr unpacked exact_quotient(const unpacked& x, const unpacked& y, int prec
   unpacked quotient{.kind = number_class::finite};
   // A dividend below the divisor, so that the first 64 bits of the quotient begin with a one.
   const bool at_least_one = x.significand >= y.significand;
-  const std::uint64_t dividend = at_least_one ? x.significand >> 1 : x.significand;
+  const std::uint64_t dividend = x.significand >> (at_least_one ? 1 : 0);
   quotient.exponent = x.exponent - y.exponent - (at_least_one ? 0 : 1);
   if (precision + stochastic_bits <= 64 && (y.significand & 0xFFFFFFFF) == 0) {
     // Long division by a divisor of 32 bits, two digits of 32.
