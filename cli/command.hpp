@@ -34,6 +34,7 @@ void add_outcomes(CLI::App& program, action& chosen);
 void add_record(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_scalers(CLI::App& program, action& chosen);
+void add_sweep(CLI::App& program, action& chosen);
 void add_vectors(CLI::App& program, action& chosen);
 void add_verify(CLI::App& program, action& chosen);
 

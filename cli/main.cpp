@@ -28,6 +28,7 @@ int run(int argc, char** argv) {
   ulp::cli::add_outcomes(program, chosen);
   ulp::cli::add_scalers(program, chosen);
   ulp::cli::add_replay(program, chosen);
+  ulp::cli::add_sweep(program, chosen);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help) {

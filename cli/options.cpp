@@ -95,6 +95,13 @@ std::regex regex_of(const std::string& text, const std::string& option) {
   }
 }
 
+std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw usage_error(fmt::format("{}: '{}' is not of the form key=value", option, text));
+  return {text.substr(0, equals), text.substr(equals + 1)};
+}
+
 CLI::Validator whole_number() {
   return {[](std::string& text) -> std::string {
             std::int64_t value = 0;

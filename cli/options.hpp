@@ -25,6 +25,9 @@ namespace ulp::cli {
 // The names of a list that was split at commas: what contains '=' is an option of the name before it.
 [[nodiscard]] std::vector<std::string> joined_names(const std::vector<std::string>& parts);
 
+// "key=value" as its two parts; `option` names it in the error.
+[[nodiscard]] std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option);
+
 // A positive finite number, "2^15" too; `option` names it in the error.
 [[nodiscard]] double positive_number(const std::string& text, const std::string& option);
 

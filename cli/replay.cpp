@@ -8,6 +8,7 @@
 #include <ulp/model/replay.hpp>
 
 #include "command.hpp"
+#include "configuration.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -17,6 +18,8 @@ namespace {
 
 struct options {
   run_options run;
+  std::string config;
+  std::optional<imported_config> configuration;  // what it holds
   std::string scaler;
   std::vector<std::string> parameters;
   std::vector<std::string> start;
@@ -28,11 +31,13 @@ struct options {
   output_options output;
 };
 
-std::pair<std::string, std::string> key_and_value(const std::string& text, const std::string& option) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw usage_error(fmt::format("{}: '{}' is not of the form key=value", option, text));
-  return {text.substr(0, equals), text.substr(equals + 1)};
+// With what --config says, and nothing missing.
+options completed(options o) {
+  if (!o.config.empty())
+    o.configuration = apply_configuration(o.config, {o.scaler, o.parameters, o.format_name, o.clip_norm, o.clip_value});
+  if (o.scaler.empty()) throw usage_error("--scaler or --config is required (see ulp replay --help)");
+  if (o.format_name.empty()) throw usage_error("--format is required (see ulp replay --help)");
+  return o;
 }
 
 scaler scaler_of(const options& o) {
@@ -110,13 +115,14 @@ void add_row(table& t, const trajectory_row& r) {
 }
 
 std::string rule_text(const replayer& r) {
-  switch (r.rule()) {
+  switch (r.choice().rule()) {
     case check_rule::undecided: return "what the log says";
-    case check_rule::expression: return fmt::format("{} tensors, by --check", r.checked_tensors());
-    case check_rule::counted: return fmt::format("{} tensors, by --tensor", r.checked_tensors());
-    case check_rule::low_weight_grads: return fmt::format("{} weight gradients of role low", r.checked_tensors());
-    case check_rule::all_weight_grads: return fmt::format("all {} weight gradients", r.checked_tensors());
-    case check_rule::everything: return fmt::format("all {} tensors", r.checked_tensors());
+    case check_rule::expression: return fmt::format("{} tensors, by --check", r.choice().checked_count());
+    case check_rule::counted: return fmt::format("{} tensors, by --tensor", r.choice().checked_count());
+    case check_rule::low_weight_grads:
+      return fmt::format("{} weight gradients of role low", r.choice().checked_count());
+    case check_rule::all_weight_grads: return fmt::format("all {} weight gradients", r.choice().checked_count());
+    case check_rule::everything: return fmt::format("all {} tensors", r.choice().checked_count());
   }
   return "";
 }
@@ -163,8 +169,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                      "the recorded run, not from scaler or format",
                      grouped(sum.recorded_nan), grouped(sum.recorded_inf), *sum.first_recorded_nonfinite));
   if (sum.has_counts) {
-    line("counted", fmt::format("{} tensors, checked or not: {} elements (see --tensor, --kind)", r.counted_tensors(),
-                                grouped(sum.counts.numel)));
+    line("counted", fmt::format("{} tensors, checked or not: {} elements (see --tensor, --kind)",
+                                r.choice().counted_count(), grouped(sum.counts.numel)));
     const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
     line("underflow", share(sum.counts.underflow, nonzero));
     line("overflow", share(sum.counts.overflow, nonzero));
@@ -214,19 +220,20 @@ int run(const options& o) {
     }
   }
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
-  if (r.rule() != check_rule::undecided && r.checked_rows() == 0)
+  if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
     throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there are '{}' and {} others)",
                                   o.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.check + "'",
                                   from->tensors().front().name, from->tensors().size() - 1));
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   write_table(all, o.output, false);
+  if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   note_other_type(o, s);
-  if (r.rule_is_late())
+  if (r.choice().rule_is_late())
     note(
         "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
         "--check, or record the input first");
-  if (r.rule() == check_rule::all_weight_grads)
+  if (r.choice().rule() == check_rule::all_weight_grads)
     note(
         "roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
         "float32; say which with --check or --role REGEX=low");
@@ -249,7 +256,13 @@ void add_replay(CLI::App& program, action& chosen) {
   CLI::App& command =
       *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
   add_run(command, o->run);
-  command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME")->required();
+  auto* const scaler = command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME");
+  command
+      .add_option("--config", o->config,
+                  "instead of scaler, parameters, format and clipping: a configuration of DeepSpeed, Accelerate, "
+                  "Lightning, Cerebras, NxD or Megatron-LM")
+      ->type_name("FILE")
+      ->excludes(scaler);
   command.add_option("--set", o->parameters, "a parameter of the policy, under the framework's name")
       ->type_name("key=value")
       ->allow_extra_args(false);
@@ -257,8 +270,7 @@ void add_replay(CLI::App& program, action& chosen) {
       ->type_name("key=value")
       ->allow_extra_args(false);
   command.add_option("--format", o->format_name, "the format whose overflow the scaler sees, see `ulp formats`")
-      ->type_name("F")
-      ->required();
+      ->type_name("F");
   command
       .add_option(
           "--check", o->check,
@@ -275,7 +287,7 @@ void add_replay(CLI::App& program, action& chosen) {
   command.footer(
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command.callback([o, &chosen] { chosen = [o] { return run(completed(*o)); }; });
 }
 
 }  // namespace ulp::cli

@@ -112,47 +112,8 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
 
 }  // namespace
 
-void replayer::classify(const std::vector<tensor_info>& tensors) {
-  if (rule_ == check_rule::undecided && !tensors.empty()) {
-    const auto any_tensor = [&](auto&& test) { return std::any_of(tensors.begin(), tensors.end(), test); };
-    const auto is_weight_grad = [](const tensor_info& t) { return t.kind == tensor_kind::weight_grad; };
-    const bool weight_grads = any_tensor(is_weight_grad);
-    const bool low = any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && t.role == tensor_role::low; });
-    rule_ = scenario_.checked          ? check_rule::expression
-            : scenario_.counted.tensor ? check_rule::counted
-            : low                      ? check_rule::low_weight_grads
-            : weight_grads             ? check_rule::all_weight_grads
-                                       : check_rule::everything;
-    norm_of_weight_grads_ =
-        any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && scenario_.counted.takes(t); });
-  }
-  const bool late = !members_.empty();
-  for (std::size_t i = members_.size(); i < tensors.size(); ++i) {
-    const tensor_info& t = tensors[i];
-    const bool weight_grad = t.kind == tensor_kind::weight_grad;
-    membership m;
-    m.counted = scenario_.counted.takes(t);
-    switch (rule_) {
-      case check_rule::undecided: break;
-      case check_rule::expression: m.checked = std::regex_search(t.name, *scenario_.checked); break;
-      case check_rule::counted: m.checked = m.counted; break;
-      case check_rule::low_weight_grads: m.checked = weight_grad && t.role == tensor_role::low; break;
-      case check_rule::all_weight_grads: m.checked = weight_grad; break;
-      case check_rule::everything: m.checked = true; break;
-    }
-    // A rule or a norm that this tensor would have changed, had it been there in the first step.
-    rule_is_late_ = rule_is_late_ || (late && weight_grad &&
-                                      (rule_ == check_rule::everything || !norm_of_weight_grads_ ||
-                                       (rule_ == check_rule::all_weight_grads && t.role == tensor_role::low)));
-    m.in_norm = m.counted && (weight_grad || !norm_of_weight_grads_);
-    checked_count_ += m.checked ? 1 : 0;
-    counted_count_ += m.counted ? 1 : 0;
-    members_.push_back(m);
-  }
-}
-
 trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors) {
-  classify(tensors);
+  choice_.see(tensors);
   trajectory_row row;
   row.key = now.key;
   row.recorded_applied = now.scalars.applied;
@@ -184,7 +145,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   double squares = 0;
   bool norm_known = false;
   for (const tensor_row& t : now.tensors) {
-    const membership& m = members_[t.tensor];
+    const tensor_choice::membership& m = choice_[t.tensor];
     if (!m.counted && !m.checked) continue;
     const bool factor_known = !std::isnan(t.factor);
     const double unit = factor_known ? t.factor : 1;
@@ -236,7 +197,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   if (scenario_.clip_value) {
     for (const tensor_row& t : now.tensors) {
       const double unit = std::isnan(t.factor) ? 1 : t.factor;
-      if (members_[t.tensor].in_norm && scenario_.clip_value->triggers(t.table.max_abs / unit)) row.clipped = true;
+      if (choice_[t.tensor].in_norm && scenario_.clip_value->triggers(t.table.max_abs / unit)) row.clipped = true;
     }
   }
   // A norm that is NaN fails every "is finite" as an infinite one does.

@@ -14,7 +14,7 @@ using namespace ulp::test;
 namespace {
 
 const char* const commands[] = {"formats", "inspect", "eval",     "vectors", "verify",
-                                "record",  "info",    "outcomes", "scalers", "replay"};
+                                "record",  "info",    "outcomes", "scalers", "sweep", "replay"};
 
 bool one_line(const std::string& text) {
   return text.starts_with("ulp: ") && std::count(text.begin(), text.end(), '\n') == 1 && text.back() == '\n';

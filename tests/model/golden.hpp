@@ -51,9 +51,8 @@ inline golden_input read_input(const std::filesystem::path& path) {
   return input;
 }
 
-// The scales after each step that an .events file stands for; shorter where the original raised.
+// The scales after each step that an .events file stands for; the last one is of the step in which the original raised.
 struct golden_trace {
-  double first = 0;
   std::vector<std::pair<std::size_t, double>> changes;  // step, scale_next
   std::optional<std::size_t> error_step;
 };
@@ -66,24 +65,51 @@ inline golden_trace read_events(const std::filesystem::path& path) {
   while (std::getline(in, line)) {
     const auto fields = fields_of(line);
     const auto at = static_cast<std::size_t>(number_of(fields.at(0)));
-    if (fields.at(2).starts_with("ERROR"))
-      trace.error_step = at;
-    else
-      trace.changes.emplace_back(at, number_of(fields.at(2)));
+    trace.changes.emplace_back(at, number_of(fields.at(2)));
+    if (fields.size() > 3) trace.error_step = at;
   }
   return trace;
 }
 
-// Steps whose scale differs from the trace; float16's overflow threshold as in the golden set.
+// Whether the step overflows; float16's overflow threshold, as in the golden set.
+inline bool overflows(const golden_input& input, std::size_t step, double scale) {
+  return input.closed_loop ? !(scale * input.values[step] < 65520) : input.values[step] != 0;
+}
+
+// What a scaler makes of an input, up to the step in which it raises.
+struct golden_run {
+  std::vector<double> scales;  // after each step
+  std::size_t found = 0;
+  std::size_t skipped = 0;
+  std::string error;
+};
+
+inline golden_run run_over(scaler s, const golden_input& input) {
+  golden_run run;
+  for (std::size_t i = 0; i < input.values.size() && run.error.empty(); ++i) {
+    const bool found = overflows(input, i, s.scale());
+    const scaler_verdict verdict =
+        s.update({.found_inf = found, .max_abs = input.closed_loop ? input.values[i] : not_known});
+    run.scales.push_back(s.scale());
+    run.found += found ? 1 : 0;
+    run.skipped += verdict.skipped ? 1 : 0;
+    run.error = verdict.error;
+  }
+  return run;
+}
+
+// Steps whose scale, skip or error differs from the trace.
 inline std::size_t differing_steps(scaler s, const golden_input& input, const golden_trace& trace) {
   std::size_t wrong = 0;
   std::size_t change = 0;
   double expected = s.scale();
   for (std::size_t i = 0; i < input.values.size(); ++i) {
-    const bool found = input.closed_loop ? !(s.scale() * input.values[i] < 65520) : input.values[i] != 0;
+    const bool found = overflows(input, i, s.scale());
     const scaler_verdict verdict = s.update({.found_inf = found});
     if (change < trace.changes.size() && trace.changes[change].first == i) expected = trace.changes[change++].second;
-    if (s.scale() != expected || verdict.skipped != found) ++wrong;
+    const bool raised = trace.error_step == i;
+    if (s.scale() != expected || verdict.skipped != found || verdict.error.empty() == raised) ++wrong;
+    if (raised) break;
   }
   return wrong + (trace.changes.size() - change);
 }
@@ -101,8 +127,10 @@ inline std::size_t differing_patterns(const scaler& start, const std::filesystem
     scaler s = start;
     bool same = true;
     for (std::size_t i = 0; i < scales.size(); ++i) {
-      const bool skipped = s.update({.found_inf = fields[0][i] == '1'}).skipped;
-      same = same && s.scale() == number_of(scales[i]) && skipped == (fields.at(2)[i] == '1');
+      const scaler_verdict verdict = s.update({.found_inf = fields[0][i] == '1'});
+      const bool raised = scales[i].starts_with("E:");
+      same = same && verdict.error.empty() != raised && verdict.skipped == (fields.at(2)[i] == '1') &&
+             (raised || s.scale() == number_of(scales[i]));
     }
     ++patterns;
     if (!same) ++wrong;

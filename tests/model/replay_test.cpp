@@ -139,15 +139,15 @@ TEST_CASE("which tensors the scaler sees") {
   SECTION("all weight gradients where roles are not known") {
     replayer r(float16_under("static"));
     CHECK_FALSE(r.advance(overflow_in_activation, tensors).found_inf);
-    CHECK(r.rule() == check_rule::all_weight_grads);
-    CHECK(r.checked_tensors() == 1);
+    CHECK(r.choice().rule() == check_rule::all_weight_grads);
+    CHECK(r.choice().checked_count() == 1);
   }
   SECTION("those of role low where roles are known") {
     tensors.push_back({.name = "norm.weight", .kind = tensor_kind::weight_grad, .role = tensor_role::float32});
     tensors[0].role = tensor_role::low;
     replayer r(float16_under("static"));
     CHECK_FALSE(r.advance(step_of(0, {row_of(0, {1}), row_of(2, {1e6F})}), tensors).found_inf);
-    CHECK(r.rule() == check_rule::low_weight_grads);
+    CHECK(r.choice().rule() == check_rule::low_weight_grads);
     CHECK(r.advance(step_of(1, {row_of(0, {1e6F})}), tensors).found_inf);
   }
   SECTION("by --check") {
@@ -162,13 +162,13 @@ TEST_CASE("which tensors the scaler sees") {
     const trajectory_row row = r.advance(overflow_in_activation, tensors);
     CHECK(row.found_inf);
     CHECK(row.counts.numel == 1);
-    CHECK(r.rule() == check_rule::counted);
+    CHECK(r.choice().rule() == check_rule::counted);
   }
   SECTION("everything without weight gradients") {
     tensors[0].kind = tensor_kind::unknown;
     replayer r(float16_under("static"));
     CHECK(r.advance(overflow_in_activation, tensors).found_inf);
-    CHECK(r.rule() == check_rule::everything);
+    CHECK(r.choice().rule() == check_rule::everything);
   }
 }
 
@@ -201,9 +201,9 @@ TEST_CASE("weight gradients that come late are told") {
   const std::vector<tensor_info> first{two[1]};
   const std::vector<tensor_info> both{two[1], two[0]};
   (void)r.advance(step_of(0, {row_of(0, {1})}), first);
-  CHECK_FALSE(r.rule_is_late());
+  CHECK_FALSE(r.choice().rule_is_late());
   (void)r.advance(step_of(1, {row_of(1, {1})}), both);
-  CHECK(r.rule_is_late());
+  CHECK(r.choice().rule_is_late());
 }
 
 TEST_CASE("the norm is that of the unscaled weight gradients, and decides clipping") {

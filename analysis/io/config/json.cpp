@@ -4,8 +4,8 @@
 
 #include <ulp/io/error.hpp>
 
-#include "config/tree.hpp"
 #include "readers/text.hpp"
+#include "tree.hpp"
 
 namespace ulp::io {
 namespace {
@@ -34,7 +34,6 @@ class counting_iterator {
     return before;
   }
   friend bool operator==(const counting_iterator& a, const counting_iterator& b) { return a.at_ == b.at_; }
-  friend bool operator!=(const counting_iterator& a, const counting_iterator& b) { return a.at_ != b.at_; }
 
  private:
   const char* at_;

@@ -1,4 +1,4 @@
-#include "config/tree.hpp"
+#include "tree.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ namespace {
 
 // More than any configuration needs, less than hurts: aliases of YAML multiply what they stand for.
 constexpr std::size_t deepest = 64;
-constexpr std::size_t most_nodes = 100'000;
+constexpr std::size_t most_nodes = 20'000;
 
 std::size_t nodes_in(const config_node& node) {
   std::size_t count = 1;

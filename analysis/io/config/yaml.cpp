@@ -8,8 +8,8 @@
 
 #include <ulp/io/error.hpp>
 
-#include "config/tree.hpp"
 #include "readers/text.hpp"
+#include "tree.hpp"
 
 namespace ulp::io {
 namespace {
@@ -44,8 +44,8 @@ class yaml_handler final : public YAML::EventHandler {
     if (builder_.expects_key())
       builder_.key(value, line_of(mark));
     else  // the tag of a plain scalar is "?"
-      remember(anchor, builder_.put({.what = config_node::kind::scalar, .quoted = tag != "?", .text = value},
-                                    line_of(mark)));
+      remember(anchor,
+               builder_.put({.what = config_node::kind::scalar, .quoted = tag != "?", .text = value}, line_of(mark)));
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {

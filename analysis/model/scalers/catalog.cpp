@@ -12,8 +12,54 @@ namespace ulp {
 namespace {
 
 const std::vector<scalers::registration>& rows() {
-  static const std::vector<scalers::registration> all{scalers::pytorch_gradscaler_row(), scalers::cerebras_dls_row(),
-                                                      scalers::tf_keras_dynamic_row(), scalers::static_scale_row()};
+  using namespace scalers;
+  static const std::vector<registration> all{pytorch_gradscaler_row(),
+                                             pytorch_gradscaler_preguard_row(),
+                                             pytorch_fsdp_sharded_cpu_row(),
+                                             composer_closure_row(),
+                                             fairscale_sharded_cpu_row(),
+                                             nemo_gradscaler_row(),
+                                             nemo_megatron_row(),
+                                             apex_update_scale_hysteresis_row(),
+                                             apex_amp_row(),
+                                             apex_fp16_utils_row(),
+                                             deepspeed_dynamic_row(),
+                                             deepspeed_row(),
+                                             deepspeed_fused_nonzero_row(),
+                                             deepspeed_fused_row(),
+                                             deepspeed_unfused_row(),
+                                             megatron_dynamic_row(),
+                                             megatron_constant_row(),
+                                             colossalai_dynamic_row(),
+                                             colossalai_mixin_row(),
+                                             fairseq_dynamic_row(),
+                                             fairseq_cli_row(),
+                                             metaseq_dynamic_row(),
+                                             fairscale_dynamic_row(),
+                                             fairscale_layerwise_row(),
+                                             jmp_dynamic_row(),
+                                             flax_dynamic_scale_row(),
+                                             tf_keras_dynamic_row(),
+                                             keras3_lso_row(),
+                                             tf_contrib_exponential_row(),
+                                             mxnet_amp_row(),
+                                             paddle_dygraph_row(),
+                                             paddle_ampscaler_row(),
+                                             paddle_static_row(),
+                                             mindspore_manager_row(),
+                                             mindspore_update_cell_row(),
+                                             mindspore_amp_scaler_row(),
+                                             openseq2seq_backoff_row(),
+                                             openseq2seq_logmax_row(),
+                                             chainer_dynamic_row(),
+                                             nnabla_updater_row(),
+                                             cerebras_dls_row(),
+                                             cerebras_tf_legacy_row(),
+                                             cerebras_gpu_row(),
+                                             popart_als_row(),
+                                             ada_loss_zhao_row(),
+                                             static_scale_row(),
+                                             no_scaling_row()};
   return all;
 }
 
@@ -53,7 +99,12 @@ const scaler_entry* find_scaler(std::string_view name) {
 
 scaler make_scaler(const scaler_entry& entry, const std::vector<std::pair<std::string, parameter_value>>& parameters) {
   for (const auto& row : rows())
-    if (row.entry.name == entry.name) return {entry, row.make(parameters)};
+    if (row.entry.name == entry.name) {
+      std::vector<std::pair<std::string, parameter_value>> all;
+      for (const auto& p : entry.parameters) all.emplace_back(p.name, p.value);
+      all.insert(all.end(), parameters.begin(), parameters.end());
+      return {entry, row.make(all)};
+    }
   throw parameter_error("no scaler '" + std::string{entry.name} + "'");
 }
 

@@ -3,6 +3,8 @@
 // Reproduced: float32 arithmetic throughout; defaults by fp16_type; falsy arguments mean the default; strict
 // comparisons, so growth comes on good step steps_per_increase + 1; every step since the last rescale counts toward
 // growth, overflowed ones that were tolerated too; the finite test is on the sum of squares of the unscaled gradients.
+// Not the scaler but the Trainer ends a run whose scale would have to fall below its floor (precision.py, from 2.5.0);
+// raise_at_minimum does the same here.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,6 +21,7 @@ struct cerebras_dls {
   std::optional<double> min_loss_scale;
   std::optional<double> max_loss_scale;
   double overflow_tolerance = 0;
+  bool raise_at_minimum = false;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -29,6 +32,7 @@ struct cerebras_dls {
     v("min_loss_scale", min_loss_scale, "floor of the scale; none: 2^-14, the least that is allowed");
     v("max_loss_scale", max_loss_scale, "ceiling of the scale; none: 2^31 for cbfloat16, else 2^15");
     v("overflow_tolerance", overflow_tolerance, "share of overflowed steps since the last change that is tolerated");
+    v("raise_at_minimum", raise_at_minimum, "end the run with ApplianceNanError at the floor, as the Trainer does");
   }
 
   struct state {
@@ -56,7 +60,8 @@ struct cerebras_dls {
     if (fp16_type != "float16" && fp16_type != "cbfloat16" && fp16_type != "bfloat16")
       return "fp16_type is one of float16, bfloat16, cbfloat16, not '" + fp16_type + "'";
     if (or_default(min_loss_scale, 0x1p-14) < 0x1p-14)
-      return "min_loss_scale is too small: the least that is allowed is 2^-14 = 6.103515625e-05";
+      return "min_loss_scale is too small: the least that is allowed is 2^-14 = 6.103515625e-05" +
+             std::string{*min_loss_scale == 2e-14 ? "; the 2e-14 of the documentation means 2^-14" : ""};
     if (overflow_tolerance < 0) return "overflow_tolerance must not be negative";
     return {};
   }
@@ -83,8 +88,12 @@ struct cerebras_dls {
     if (static_cast<float>(overflow_tolerance) < ratio) rescale(0.5F);
     if (or_default(steps_per_increase, 2000) < static_cast<double>(s.steps_since_rescale)) rescale(2);
     s.loss_scale = std::min(s.loss_scale, maximum());
+    const bool below = s.loss_scale < minimum();
     s.loss_scale = std::max(s.loss_scale, minimum());
-    return {s, {.skipped = !finite, .error = {}}};
+    scaler_verdict verdict{.skipped = !finite, .error = {}};
+    if (raise_at_minimum && below)
+      verdict.error = "ApplianceNanError: gradients still overflow at the least loss scale, min_loss_scale";
+    return {s, std::move(verdict)};
   }
 };
 
@@ -102,12 +111,19 @@ registration cerebras_dls_row() {
                     "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
                     "steps_per_increase < steps: scale *= 2, both counters = 0\n"
                     "then scale is clamped to max_loss_scale and to min_loss_scale",
-           .quirks = "grows on good step steps_per_increase + 1, and again after as many (2001 by default)\n"
-                     "finite gradients with a norm above 1.8e19 count as overflow\n"
-                     "with a tolerance, tolerated overflows still count toward growth\n"
-                     "0 for a parameter means its default",
+           .quirks =
+               "grows on good step steps_per_increase + 1, and again after as many (2001 by default)\n"
+               "finite gradients with a norm above 1.8e19 count as overflow\n"
+               "with a tolerance, tolerated overflows still count toward growth\n"
+               "0 for a parameter means its default\n"
+               "the Trainer raises ApplianceNanError when the scale would fall below its floor, by default on the "
+               "30th overflow in a row (float16) or the 46th (cbfloat16): raise_at_minimum\n"
+               "loss_scale as a number is another policy: static with skip_on_overflow=false\n"
+               "the 2e15 and 2e-14 of the documentation mean 2^15 and 2^-14: the literal 2e15 would be stored as "
+               "1999999973982208, 2e-14 is refused",
            .source = "cerebras_pytorch 2.10.0 cerebras/pytorch/amp/grad_scaler.py "
-                     "(dj707chen/cerebras-pytorch-src @0d187403)",
+                     "(dj707chen/cerebras-pytorch-src @0d187403), Cerebras/modelzoo "
+                     "src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09",
            .parameters = parameters_of(cerebras_dls{})},
           &make<cerebras_dls>};
 }

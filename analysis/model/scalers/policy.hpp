@@ -3,7 +3,8 @@
 // A policy P has: `struct state`, `void fields(V&&)` in both (calling v(name, field, meaning) on each), `std::string
 // refused() const` (why the framework would refuse these parameters, or empty), `state start() const`,
 // `double scale(const state&) const`, and the pure transition `transition<state> next(state, const scaler_input&) const`;
-// optionally `double edge() const`, see scaler::edge.
+// optionally `double edge() const`, see scaler::edge. Parameters and the rest may be two types, P and a runner R made
+// from it, so that what follows from the parameters is computed once.
 #ifndef ULP_MODEL_SCALERS_POLICY_HPP
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
@@ -31,6 +32,7 @@ struct transition {
 inline parameter_value to_value(double x) { return x; }
 inline parameter_value to_value(std::int64_t x) { return static_cast<double>(x); }
 inline parameter_value to_value(bool x) { return x; }
+inline parameter_value to_value(const parameter_value& x) { return x; }
 inline parameter_value to_value(const std::string& x) { return x; }
 inline parameter_value to_value(const std::optional<double>& x) {
   return x ? parameter_value{*x} : parameter_value{std::monostate{}};
@@ -43,7 +45,9 @@ inline parameter_value to_value(const std::optional<double>& x) {
 template <typename Field>
 void from_value(std::string_view name, Field& field, const parameter_value& value) {
   const double* const number = std::get_if<double>(&value);
-  if constexpr (std::is_same_v<Field, bool>) {
+  if constexpr (std::is_same_v<Field, parameter_value>) {
+    field = value;
+  } else if constexpr (std::is_same_v<Field, bool>) {
     const bool* const flag = std::get_if<bool>(&value);
     if (flag == nullptr) refuse(name, "true or false", value);
     field = *flag;
@@ -73,21 +77,23 @@ std::vector<scaler_parameter> parameters_of(Policy policy) {
   return all;
 }
 
-template <typename Policy>
+template <typename Policy, typename Runner = Policy>
 class machine final : public scaler::machine {
  public:
-  explicit machine(const Policy& policy) : policy_(policy), state_(policy.start()) {}
+  explicit machine(const Policy& policy) : policy_(policy), runner_(policy), state_(runner_.start()) {}
 
   [[nodiscard]] std::unique_ptr<scaler::machine> clone() const override { return std::make_unique<machine>(*this); }
-  [[nodiscard]] double scale() const override { return policy_.scale(state_); }
+  [[nodiscard]] double scale() const override { return runner_.scale(state_); }
   scaler_verdict update(const scaler_input& input) override {
-    auto [state, verdict] = policy_.next(state_, input);
+    auto [state, verdict] = runner_.next(state_, input);
     state_ = state;
     return verdict;
   }
   series_totals run(const step_series& steps, std::span<double> next_scales, std::span<std::uint8_t> skips) override {
     series_totals totals;
-    double scale = policy_.scale(state_);
+    const Runner runner = runner_;  // copies that the spans cannot alias
+    typename Runner::state now = state_;
+    double scale = runner.scale(now);
     double least = std::numeric_limits<double>::infinity();
     double greatest = -least;
     for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -99,9 +105,9 @@ class machine final : public scaler::machine {
       }
       least = std::min(least, scale);
       greatest = std::max(greatest, scale);
-      auto [state, verdict] = policy_.next(state_, input);
-      state_ = state;
-      scale = policy_.scale(state_);
+      auto [state, verdict] = runner.next(now, input);
+      now = state;
+      scale = runner.scale(now);
       ++totals.steps;
       totals.skipped += verdict.skipped ? 1 : 0;
       if (!next_scales.empty()) next_scales[i] = scale;
@@ -111,6 +117,7 @@ class machine final : public scaler::machine {
         break;
       }
     }
+    state_ = now;
     if (totals.steps > 0) {
       totals.least_scale = least;
       totals.greatest_scale = greatest;
@@ -118,15 +125,15 @@ class machine final : public scaler::machine {
     return totals;
   }
   [[nodiscard]] double edge() const override {
-    if constexpr (requires { policy_.edge(); })
-      return policy_.edge();
+    if constexpr (requires { runner_.edge(); })
+      return runner_.edge();
     else
       return not_known;
   }
   [[nodiscard]] std::vector<scaler_parameter> parameters() const override { return parameters_of(policy_); }
   [[nodiscard]] std::vector<std::pair<std::string, double>> state() const override {
     std::vector<std::pair<std::string, double>> all;
-    typename Policy::state copy = state_;
+    typename Runner::state copy = state_;
     copy.fields([&](const char* name, auto& field) { all.emplace_back(name, static_cast<double>(field)); });
     return all;
   }
@@ -144,10 +151,11 @@ class machine final : public scaler::machine {
 
  private:
   Policy policy_;
-  typename Policy::state state_;
+  Runner runner_;
+  typename Runner::state state_;
 };
 
-template <typename Policy>
+template <typename Policy, typename Runner = Policy>
 std::unique_ptr<scaler::machine> make(const std::vector<std::pair<std::string, parameter_value>>& parameters) {
   Policy policy;
   for (const auto& [name, value] : parameters) {
@@ -162,7 +170,7 @@ std::unique_ptr<scaler::machine> make(const std::vector<std::pair<std::string, p
     if (!found) throw parameter_error("no parameter '" + name + "'; it has " + names);
   }
   if (const std::string why = policy.refused(); !why.empty()) throw parameter_error(why);
-  return std::make_unique<machine<Policy>>(policy);
+  return std::make_unique<machine<Policy, Runner>>(policy);
 }
 
 // A row of the catalogue with what makes its scalers.
@@ -171,11 +179,64 @@ struct registration {
   std::unique_ptr<scaler::machine> (*make)(const std::vector<std::pair<std::string, parameter_value>>&);
 };
 
-// One function for each file of this folder; listed in catalog.cpp.
+// The row of a policy under a name that stands for other defaults.
+inline registration preset(registration row, std::string_view name, std::string_view summary,
+                           std::vector<scaler_parameter> parameters) {
+  row.entry.name = name;
+  row.entry.aliases = {};
+  row.entry.summary = summary;
+  row.entry.parameters = std::move(parameters);
+  return row;
+}
+
+// One function for each row, in the file of its policy; listed in catalog.cpp.
 registration pytorch_gradscaler_row();
-registration cerebras_dls_row();
+registration pytorch_gradscaler_preguard_row();
+registration pytorch_fsdp_sharded_cpu_row();
+registration composer_closure_row();
+registration fairscale_sharded_cpu_row();
+registration nemo_gradscaler_row();
+registration nemo_megatron_row();
+registration apex_update_scale_hysteresis_row();
+registration apex_amp_row();
+registration apex_fp16_utils_row();
+registration deepspeed_dynamic_row();
+registration deepspeed_row();
+registration deepspeed_fused_nonzero_row();
+registration deepspeed_fused_row();
+registration deepspeed_unfused_row();
+registration megatron_dynamic_row();
+registration megatron_constant_row();
+registration colossalai_dynamic_row();
+registration colossalai_mixin_row();
+registration fairseq_dynamic_row();
+registration fairseq_cli_row();
+registration metaseq_dynamic_row();
+registration fairscale_dynamic_row();
+registration fairscale_layerwise_row();
+registration jmp_dynamic_row();
+registration flax_dynamic_scale_row();
 registration tf_keras_dynamic_row();
+registration keras3_lso_row();
+registration tf_contrib_exponential_row();
+registration mxnet_amp_row();
+registration paddle_dygraph_row();
+registration paddle_ampscaler_row();
+registration paddle_static_row();
+registration mindspore_manager_row();
+registration mindspore_update_cell_row();
+registration mindspore_amp_scaler_row();
+registration openseq2seq_backoff_row();
+registration openseq2seq_logmax_row();
+registration chainer_dynamic_row();
+registration nnabla_updater_row();
+registration cerebras_dls_row();
+registration cerebras_tf_legacy_row();
+registration cerebras_gpu_row();
+registration popart_als_row();
+registration ada_loss_zhao_row();
 registration static_scale_row();
+registration no_scaling_row();
 
 }  // namespace ulp::scalers
 

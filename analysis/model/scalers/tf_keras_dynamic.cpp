@@ -1,11 +1,9 @@
 // tf.keras 2.x LossScaleOptimizer(dynamic=True): keras-team/tf-keras @dd0a7237
 // tf_keras/mixed_precision/loss_scale_optimizer.py, class _DynamicLossScaleState.
 // Reproduced: float32 arithmetic, growth by ">=", the floor of 1, growth dropped when it would be infinite.
-#include <algorithm>
 #include <array>
-#include <cmath>
 
-#include "policy.hpp"
+#include "engine.hpp"
 
 namespace ulp::scalers {
 namespace {
@@ -15,42 +13,23 @@ struct tf_keras_dynamic {
   std::int64_t growth_steps = 2000;
   double multiplier = 2;
 
+  using machine = engine<float32, rules{.grows = growth::tracker_reaches, .divides = true, .stays_finite = true}>;
+
   template <typename Visitor>
   void fields(Visitor&& v) {
     v("initial_loss_scale", initial_loss_scale, "scale of the first step");
     v("growth_steps", growth_steps, "good steps in a row before the scale grows");
     v("multiplier", multiplier, "factor of growth, divisor of backoff; 2 through the public interface");
   }
-
-  struct state {
-    float current_loss_scale = 0;
-    std::int64_t counter = 0;
-    template <typename Visitor>
-    void fields(Visitor&& v) {
-      v("current_loss_scale", current_loss_scale);
-      v("counter", counter);
-    }
-  };
-
   [[nodiscard]] std::string refused() const { return {}; }
-  [[nodiscard]] state start() const { return {.current_loss_scale = static_cast<float>(initial_loss_scale)}; }
-  [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.current_loss_scale); }
-
-  [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    const auto factor = static_cast<float>(multiplier);
-    if (input.found_inf) {
-      s.counter = 0;
-      s.current_loss_scale = std::max(s.current_loss_scale / factor, 1.0F);
-      return {s, {.skipped = true, .error = {}}};
-    }
-    if (s.counter + 1 >= growth_steps) {
-      const float grown = s.current_loss_scale * factor;
-      if (std::isfinite(grown)) s.current_loss_scale = grown;
-      s.counter = 0;
-    } else {
-      ++s.counter;
-    }
-    return {s, {}};
+  [[nodiscard]] settings values() const {
+    return {
+        .start = initial_loss_scale, .growth = multiplier, .backoff = multiplier, .window = growth_steps, .floor = 1};
+  }
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    v("current_loss_scale", s.scale);
+    v("counter", s.tracker);
   }
 };
 
@@ -67,10 +46,11 @@ registration tf_keras_dynamic_row() {
            .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
                     "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
            .quirks = "the floor of 1 is fixed\n"
+                     "growth that would leave float32 is dropped, the counter starts anew\n"
                      "a skipped step still advances optimizer.iterations, and with it learning-rate schedules",
            .source = "keras-team/tf-keras tf_keras/mixed_precision/loss_scale_optimizer.py @dd0a7237",
            .parameters = parameters_of(tf_keras_dynamic{})},
-          &make<tf_keras_dynamic>};
+          &make_ruled<tf_keras_dynamic>};
 }
 
 }  // namespace ulp::scalers

@@ -26,52 +26,27 @@
 
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
+#include <ulp/model/tensor_choice.hpp>
 #include <ulp/model/trajectory.hpp>
 
 namespace ulp {
 
-// How the checked tensors were chosen; decided at the first step that has tensors.
-enum class check_rule : std::uint8_t {
-  undecided,
-  expression,        // scenario::checked
-  counted,           // what the scenario's tensor expression selects
-  low_weight_grads,  // weight gradients of role low
-  all_weight_grads,  // roles are not known: all weight gradients
-  everything,        // no weight gradients: all tensors
-};
-
 class replayer {
  public:
-  explicit replayer(scenario what) : scenario_(std::move(what)) {}
+  explicit replayer(scenario what) : scenario_(std::move(what)), choice_(scenario_.counted, scenario_.checked) {}
 
   // The next step of the run: of ascending keys, of the steps that the scenario counts, accumulated gradients only
   // (microbatch -1). After a row with an error the replay is over.
   [[nodiscard]] trajectory_row advance(const step& now, const std::vector<tensor_info>& tensors);
 
-  [[nodiscard]] check_rule rule() const noexcept { return rule_; }
-  [[nodiscard]] std::size_t checked_tensors() const noexcept { return checked_count_; }
-  [[nodiscard]] std::size_t counted_tensors() const noexcept { return counted_count_; }
+  [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
   // Rows of checked tensors so far; 0 means that no overflow could be seen.
   [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
-  // A tensor came after the first step and would have changed rule() or what the norm is taken of.
-  [[nodiscard]] bool rule_is_late() const noexcept { return rule_is_late_; }
 
  private:
-  void classify(const std::vector<tensor_info>& tensors);
-
   scenario scenario_;
-  check_rule rule_ = check_rule::undecided;
-  bool norm_of_weight_grads_ = false;
-  std::size_t checked_count_ = 0;
-  std::size_t counted_count_ = 0;
+  tensor_choice choice_;
   std::uint64_t checked_rows_ = 0;
-  bool rule_is_late_ = false;
-  struct membership {
-    bool counted = false;
-    bool checked = false;
-    bool in_norm = false;
-  };
-  std::vector<membership> members_;       // of each tensor
   std::map<std::string, scaler> layers_;  // of scalers with a scale per layer
 };
 

@@ -1,0 +1,172 @@
+// PyTorch Lightning's Trainer arguments as YAML, alone or as LightningCLI writes them: Lightning-AI/pytorch-lightning
+// @7f0c3436 src/lightning/fabric/plugins/precision/precision.py (names of precisions), src/lightning/pytorch/trainer/
+// trainer.py, connectors/accelerator_connector.py (which plugin), plugins/precision/amp.py, fsdp.py,
+// strategies/deepspeed.py. Reproduced: 16-mixed becomes bf16-mixed on the CPU; clipping at 0 or below is off.
+#include <algorithm>
+#include <array>
+
+#include "frameworks.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr known_keys trainer_keys{
+    .read = "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins",
+    .not_read = R"(accumulate_grad_batches barebones benchmark callbacks check_val_every_n_epoch default_root_dir
+        detect_anomaly deterministic devices enable_autolog_hparams enable_checkpointing enable_model_summary
+        enable_progress_bar fast_dev_run inference_mode limit_predict_batches limit_test_batches limit_train_batches
+        limit_val_batches log_every_n_steps logger max_epochs max_steps max_time min_epochs min_steps model_registry
+        num_nodes num_sanity_val_steps overfit_batches profiler reload_dataloaders_every_n_epochs sync_batchnorm
+        use_distributed_sampler val_check_interval
+        amp_backend amp_level auto_lr_find auto_scale_batch_size auto_select_gpus gpus ipus
+        multiple_trainloader_mode num_processes replace_sampler_ddp resume_from_checkpoint tpu_cores track_grad_norm)"};
+
+constexpr known_keys cli_keys{.read = "trainer fit",
+                              .not_read = R"(seed_everything model data optimizer lr_scheduler ckpt_path config
+        verbose weights_only return_predictions datamodule validate test predict tune)"};
+
+struct precision_row {
+  std::string_view name;
+  std::string_view format;
+  bool scaled;
+  std::string_view meaning;
+};
+constexpr std::array precisions{
+    precision_row{"16-mixed", "float16", true, "autocast to float16 with torch.amp.GradScaler's defaults"},
+    precision_row{"bf16-mixed", "bfloat16", false, "autocast to bfloat16, the loss is not scaled"},
+    precision_row{"16-true", "float16", false, "weights and gradients in float16, the loss is not scaled"},
+    precision_row{"bf16-true", "bfloat16", false, "weights and gradients in bfloat16, the loss is not scaled"},
+    precision_row{"32-true", "float32", false, "float32, the loss is not scaled"},
+    precision_row{"64-true", "float64", false, "float64, the loss is not scaled"},
+    precision_row{
+        "transformer-engine", "bfloat16", false,
+        "weights in bfloat16, the loss is not scaled; the 8-bit scales of Transformer Engine are not replayed"},
+    precision_row{
+        "transformer-engine-float16", "float16", false,
+        "weights in float16, the loss is not scaled; the 8-bit scales of Transformer Engine are not replayed"},
+};
+struct precision_alias {
+  std::string_view alias;
+  std::string_view name;
+};
+constexpr std::array aliases{precision_alias{"16", "16-mixed"}, precision_alias{"bf16", "bf16-mixed"},
+                             precision_alias{"32", "32-true"}, precision_alias{"64", "64-true"}};
+
+const precision_row& row_named(std::string_view name) {
+  return *std::ranges::find(precisions, name, &precision_row::name);
+}
+
+const precision_row& precision_of(const config_section& trainer) {
+  std::string name = trainer.text("precision").value_or("32-true");
+  const auto alias = std::ranges::find(aliases, name, &precision_alias::alias);
+  if (alias != aliases.end()) name = alias->name;
+  const auto row = std::ranges::find(precisions, name, &precision_row::name);
+  if (row != precisions.end()) return *row;
+  std::string all;
+  for (const precision_row& p : precisions) all += std::string{p.name} + ", ";
+  trainer.fail("precision", "is one of " + all + "or 16, bf16, 32, 64");
+}
+
+std::string lower(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+// The strategy's name, or its class where it is given as class_path and init_args; in lower case.
+std::string strategy_of(const config_section& trainer) {
+  const config_entry* const e = trainer.find("strategy");
+  if (e == nullptr) return "auto";
+  if (e->value.what == config_node::kind::scalar) return lower(e->value.text);
+  const config_entry* const path = e->value.find("class_path");
+  return path == nullptr ? "" : lower(path->value.text);
+}
+
+// A plugin may bring a precision and a scaler of its own.
+void refuse_precision_plugins(const config_section& trainer) {
+  const config_entry* const plugins = trainer.find("plugins");
+  if (plugins == nullptr) return;
+  const auto decides = [](const config_node& node) {
+    const config_entry* const path = node.find("class_path");
+    const std::string& name = path == nullptr ? node.text : path->value.text;
+    return lower(name).find("precision") != std::string::npos;
+  };
+  bool any = decides(plugins->value);
+  for (const config_entry& e : plugins->value.entries) any = any || decides(e.value);
+  if (any) trainer.fail("plugins", "holds a precision plugin, which decides on the scaler; give --scaler and --format");
+}
+
+void read_clipping(const config_section& trainer, const std::string& strategy) {
+  const auto value = trainer.number("gradient_clip_val");
+  const std::string algorithm = lower(trainer.text("gradient_clip_algorithm").value_or("norm"));
+  if (algorithm != "norm" && algorithm != "value") trainer.fail("gradient_clip_algorithm", "is 'norm' or 'value'");
+  if (!value || *value <= 0) {
+    trainer.means("gradient_clip_val", "no clipping");
+    return;
+  }
+  if (strategy.find("fsdp") != std::string::npos && algorithm == "norm")
+    trainer.fail("gradient_clip_val", "by norm is refused by Lightning's FSDP strategy");
+  if (strategy.find("deepspeed") != std::string::npos && algorithm == "value")
+    trainer.fail("gradient_clip_algorithm", "'value' is refused by Lightning's DeepSpeed strategy");
+  if (trainer.has("gradient_clip_algorithm"))
+    trainer.means("gradient_clip_algorithm", algorithm == "norm" ? "by L2 norm" : "each gradient by itself");
+  trainer.means("gradient_clip_val", "gradients are clipped to this " + algorithm + ", unscaled");
+  (algorithm == "norm" ? trainer.run().out.clip_norm : trainer.run().out.clip_value) = *value;
+}
+
+// The wrapper's `trainer`, or in files of a subcommand `fit.trainer`; else the file holds the arguments themselves.
+config_section trainer_of(import_run& run, const config_entry& root) {
+  if (keys_in(root.value, cli_keys) == 0) return config_section(run, "", root, trainer_keys);
+  const config_section cli(run, "", root, cli_keys);
+  if (auto trainer = cli.section("trainer", trainer_keys)) return *trainer;
+  if (const auto fit = cli.section("fit", cli_keys))
+    if (auto trainer = fit->section("trainer", trainer_keys)) return *trainer;
+  cli.fail("trainer", "is missing: it holds the arguments of the Trainer");
+}
+
+}  // namespace
+
+std::size_t lightning_keys_in(const config_node& root) {
+  const config_entry* const trainer = root.find("trainer");
+  const std::size_t inside = trainer == nullptr ? 0 : keys_in(trainer->value, trainer_keys);
+  return keys_in(root, trainer_keys) + keys_in(root, cli_keys) + inside;
+}
+
+void set_grad_scaler(import_run& run) {
+  run.out.scaler = "pytorch_gradscaler";
+  run.out.format = "float16";
+  run.parameter("init_scale", 65536.0);
+  run.parameter("growth_factor", 2.0);
+  run.parameter("backoff_factor", 0.5);
+  run.parameter("growth_interval", 2000.0);
+}
+
+void import_lightning(import_run& run, const config_entry& root) {
+  const config_section trainer = trainer_of(run, root);
+  refuse_precision_plugins(trainer);
+  const std::string strategy = strategy_of(trainer);
+  const precision_row* precision = &precision_of(trainer);
+  std::string meaning{precision->meaning};
+  if (precision->scaled && trainer.text("accelerator") == "cpu") {
+    precision = &row_named("bf16-mixed");
+    meaning = "bf16-mixed, to which Lightning changes it on the CPU: " + std::string{precision->meaning};
+  }
+  const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
+  if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";
+  trainer.means("precision", meaning);
+  if (by_deepspeed) {
+    // strategies/deepspeed.py: loss_scale 0, initial_scale_power 16, loss_scale_window 1000, hysteresis 2, min 1.
+    const config_entry* const e = trainer.find("strategy");
+    if (e->value.what == config_node::kind::mapping && e->value.find("init_args") != nullptr)
+      trainer.fail("strategy", "has init_args, which may set the loss scale; give DeepSpeed's own JSON instead");
+    trainer.means("strategy", "DeepSpeed: ZeRO's DynamicLossScaler");
+    set_deepspeed_scaler(run, {.any_key = true});
+  } else if (precision->scaled) {
+    set_grad_scaler(run);
+  } else {
+    run.no_scaling(std::string{precision->format});
+  }
+  read_clipping(trainer, strategy);
+}
+
+}  // namespace ulp::io

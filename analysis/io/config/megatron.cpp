@@ -1,0 +1,167 @@
+// Megatron-LM's command-line arguments: NVIDIA/Megatron-LM @000c4ac2 megatron/training/arguments.py (the arguments and
+// their defaults), @d98e8a64 megatron/core/optimizer/__init__.py (which scaler), grad_scaler.py (what they refuse).
+// Reproduced: --loss-scale makes the scale constant also with --bf16; gradients are clipped to norm 1 unless --clip-grad
+// says otherwise.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "arguments.hpp"
+#include "frameworks.hpp"
+#include "megatron_arguments.hpp"
+#include "readers/text.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::string_view read_arguments_of =
+    "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --loss-scale-window --hysteresis --clip-grad "
+    "--accumulate-allreduce-grads-in-fp32 --fp8-format --deepspeed --yaml-cfg";
+
+class command_line {
+ public:
+  command_line(import_run& run, std::string_view text) : run_(run), list_(io::read_arguments(text)) {
+    const std::vector<std::string_view> read = words_of(read_arguments_of);
+    const std::vector<std::string_view> megatron = words_of(megatron_arguments);
+    const std::vector<std::string_view> launcher = words_of(launcher_arguments);
+    const auto among = [](const auto& names, const std::string& name) {
+      return std::ranges::find(names, name) != names.end();
+    };
+    for (const argument& a : list_.arguments) {
+      if (among(read, a.name)) continue;
+      if (!among(megatron, a.name) && !among(launcher, a.name)) {
+        std::vector<std::string_view> all = read;
+        all.insert(all.end(), megatron.begin(), megatron.end());
+        throw input_error(run.file, at_line(a.line),
+                          unknown_text(a.name, "known argument of Megatron-LM", all) +
+                              "; correct it, or take it out where your version has it");
+      }
+      if (!among(run.not_read, a.name)) run.not_read.push_back(a.name);
+    }
+    for (const std::string& variable : list_.unset)
+      run.note("what " + variable + " holds is not in this file and was not read");
+  }
+
+  // The argument; where it stands twice with different values, an error, since the last one would count.
+  [[nodiscard]] const argument* find(std::string_view name) const {
+    const argument* found = nullptr;
+    for (const argument& a : list_.arguments) {
+      if (a.name != name) continue;
+      if (found != nullptr && takes_value(name) && value(a) != value(*found))
+        fail(a, "is given twice, first on line " + std::to_string(found->line) + " with another value");
+      found = &a;
+    }
+    return found;
+  }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
+
+  [[nodiscard]] double number(std::string_view name, double otherwise) const {
+    const argument* const a = find(name);
+    if (a == nullptr) return otherwise;
+    const std::string text = value(*a);
+    double result = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
+    if (text.starts_with('$')) fail(*a, "is " + in_quotes(text) + "; write its value");
+    if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(result))
+      fail(*a, "takes a number, not " + in_quotes(text));
+    return result;
+  }
+  // Writes the meaning down, where the argument is given.
+  void means(std::string_view name, const std::string& meaning) const {
+    const argument* const a = find(name);
+    if (a != nullptr) run_.means(takes_value(name) ? a->name + " " + value(*a) : a->name, meaning);
+  }
+  [[noreturn]] void fail(const argument& a, const std::string& reason) const {
+    throw input_error(run_.file, at_line(a.line), a.name + " " + reason);
+  }
+  [[noreturn]] void fail(std::string_view name, const std::string& reason) const {
+    const argument* const a = find(name);
+    if (a != nullptr) fail(*a, reason);
+    throw input_error(run_.file, "", std::string{name} + " " + reason);
+  }
+
+ private:
+  static bool takes_value(std::string_view name) {
+    return name != "--fp16" && name != "--bf16" && name != "--accumulate-allreduce-grads-in-fp32";
+  }
+  [[nodiscard]] static std::string value(const argument& a) { return a.values.empty() ? "" : a.values.front(); }
+
+  import_run& run_;
+  argument_list list_;
+};
+
+void check_dynamic(const command_line& args, const megatron_loss_scale& s) {
+  if (!(s.initial_scale > 0)) args.fail("--initial-loss-scale", "must be above 0");
+  if (!(s.min_scale > 0)) args.fail("--min-loss-scale", "must be above 0");
+  if (s.min_scale > s.initial_scale) args.fail("--min-loss-scale", "must not be above --initial-loss-scale");
+  if (!(s.growth_interval > 0)) args.fail("--loss-scale-window", "must be above 0");
+  if (!(s.hysteresis > 0) || s.hysteresis != std::floor(s.hysteresis))
+    args.fail("--hysteresis", "is an integer above 0");
+}
+
+}  // namespace
+
+void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
+  run.out.format = "float16";
+  if (s.static_scale > 0) {
+    run.out.scaler = "megatron_constant";
+    run.parameter("initial_scale", s.static_scale);
+    return;
+  }
+  run.out.scaler = "megatron_dynamic";
+  run.parameter("initial_scale", s.initial_scale);
+  run.parameter("min_scale", s.min_scale);
+  run.parameter("growth_interval", s.growth_interval);
+  run.parameter("hysteresis", s.hysteresis);
+}
+
+void import_megatron(import_run& run, std::string_view text) {
+  const command_line args(run, text);
+  if (args.has("--deepspeed"))
+    args.fail("--deepspeed", "hands the loss scale to DeepSpeed; give the JSON that --deepspeed_config names");
+  if (args.has("--yaml-cfg")) args.fail("--yaml-cfg", "moves the arguments into another file, which is not read");
+  const bool fp16 = args.has("--fp16");
+  const bool bf16 = args.has("--bf16");
+  if (fp16 && bf16) args.fail("--bf16", "and --fp16 cannot both be given");
+  args.means("--fp16", "gradients in float16, the loss is scaled");
+  args.means("--bf16", "gradients in bfloat16");
+
+  const megatron_loss_scale s{.static_scale = args.number("--loss-scale", 0),
+                              .initial_scale = args.number("--initial-loss-scale", 0x1p32),
+                              .min_scale = args.number("--min-loss-scale", 1),
+                              .growth_interval = args.number("--loss-scale-window", 1000),
+                              .hysteresis = args.number("--hysteresis", 2)};
+  if (s.static_scale < 0) args.fail("--loss-scale", "must not be negative");
+  const bool dynamic = fp16 && s.static_scale == 0;
+  if (dynamic) check_dynamic(args, s);
+  args.means("--loss-scale", s.static_scale == 0 ? "as if it were not given"
+                             : fp16 || bf16      ? "constant scale, overflowed steps are skipped"
+                                                 : "nothing in float32");
+  const auto means = [&](std::string_view name, const std::string& meaning) {
+    args.means(name, dynamic ? meaning : "nothing, since the loss scale is not dynamic");
+  };
+  means("--initial-loss-scale", "scale of the first step");
+  means("--min-loss-scale", "floor of the scale");
+  means("--loss-scale-window", "good steps in a row before the scale doubles");
+  means("--hysteresis", "overflows since the scale last grew that halve it");
+  args.means("--accumulate-allreduce-grads-in-fp32", "nothing for overflow: the backward pass has rounded before");
+  args.means("--fp8-format", "nothing: the 8-bit scales of Transformer Engine are not replayed");
+
+  if (fp16) {
+    set_megatron_scaler(run, s);
+  } else if (bf16 && s.static_scale > 0) {
+    set_megatron_scaler(run, s);
+    run.out.format = "bfloat16";
+  } else {
+    if (!bf16) run.means("neither --fp16 nor --bf16", "float32, the loss is not scaled");
+    run.no_scaling(bf16 ? "bfloat16" : "float32");
+  }
+  const double clip = args.number("--clip-grad", 1);
+  if (clip < 0) args.fail("--clip-grad", "must not be negative");
+  args.means("--clip-grad", clip > 0 ? "clipped to this L2 norm" : "no clipping");
+  if (!args.has("--clip-grad")) run.means("--clip-grad is not given", "clipped to L2 norm 1, Megatron's default");
+  if (clip > 0) run.out.clip_norm = clip;
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,161 @@
+#include "section.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include <ulp/formats/similar.hpp>
+
+#include "readers/text.hpp"
+
+namespace ulp::io {
+namespace {
+
+std::optional<double> number_of(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return {};
+  return value;
+}
+
+// As YAML 1.1 has them, which the frameworks' own parsers read.
+std::optional<bool> flag_of(std::string_view text) {
+  constexpr std::array yes{"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"};
+  constexpr std::array no{"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF"};
+  if (std::ranges::find(yes, text) != yes.end()) return true;
+  if (std::ranges::find(no, text) != no.end()) return false;
+  return {};
+}
+
+// A value in a line for people: as written, made safe for terminals.
+std::string plain(const std::string& text) {
+  const std::string quoted = in_quotes(text);
+  return quoted.substr(1, quoted.size() - 2);
+}
+
+std::string shown(const config_node& value) {
+  switch (value.what) {
+    case config_node::kind::null: return "null";
+    case config_node::kind::scalar: return in_quotes(value.text);
+    case config_node::kind::sequence: return "a list";
+    case config_node::kind::mapping: return "a mapping";
+  }
+  return "";
+}
+
+}  // namespace
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  constexpr std::string_view blanks = " \n";
+  std::vector<std::string_view> words;
+  for (std::size_t at = text.find_first_not_of(blanks); at != std::string_view::npos;) {
+    const std::size_t end = std::min(text.find_first_of(blanks, at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = text.find_first_not_of(blanks, end);
+  }
+  return words;
+}
+
+std::string unknown_text(std::string_view key, const std::string& what, const std::vector<std::string_view>& known) {
+  return in_quotes(key) + " is no " + what + "; the nearest is " + in_quotes(nearest_name(key.substr(0, 100), known));
+}
+
+std::string number_text(double x) { return to_string(parameter_value{x}); }
+
+config_section::config_section(import_run& run, std::string path, const config_entry& entry, const known_keys& known)
+    : run_(&run), path_(std::move(path)), node_(&entry.value), line_(entry.line) {
+  if (node_->what != config_node::kind::mapping)
+    throw input_error(run.file, at_line(line_),
+                      path_.empty() ? "is not a mapping of keys to values"
+                                    : in_quotes(path_) + " holds keys and values, not " + shown(*node_));
+  const std::vector<std::string_view> read = words_of(known.read);
+  const std::vector<std::string_view> not_read = words_of(known.not_read);
+  for (const config_entry& e : node_->entries) {
+    if (std::ranges::find(read, e.key) != read.end()) continue;
+    if (std::ranges::find(not_read, e.key) != not_read.end()) {
+      run.not_read.push_back(name_of(e.key));
+      continue;
+    }
+    std::vector<std::string_view> all = read;
+    all.insert(all.end(), not_read.begin(), not_read.end());
+    const std::string where = path_.empty() ? " key" : " key of " + in_quotes(path_);
+    throw input_error(run.file, at_line(e.line), unknown_text(e.key, run.out.framework + where, all));
+  }
+}
+
+const config_entry* config_section::find(std::string_view key) const {
+  const config_entry* const found = node_->find(key);
+  return found == nullptr || found->value.what == config_node::kind::null ? nullptr : found;
+}
+
+std::optional<double> config_section::number(std::string_view key) const {
+  const config_entry* const e = find(key);
+  if (e == nullptr) return {};
+  const auto value = is_number(key) ? number_of(e->value.text) : std::nullopt;
+  if (!value || !std::isfinite(*value)) wrong_kind(key, "a number");
+  return value;
+}
+
+std::optional<std::int64_t> config_section::integer(std::string_view key) const {
+  const auto value = number(key);
+  if (!value) return {};
+  constexpr double most = 9e15;
+  if (*value != std::floor(*value) || std::abs(*value) > most) wrong_kind(key, "an integer");
+  return static_cast<std::int64_t>(*value);
+}
+
+std::optional<bool> config_section::flag(std::string_view key) const {
+  const config_entry* const e = find(key);
+  if (e == nullptr) return {};
+  const bool plain = e->value.what == config_node::kind::scalar && !e->value.quoted;
+  const auto value = plain ? flag_of(e->value.text) : std::nullopt;
+  if (!value) wrong_kind(key, "true or false");
+  return value;
+}
+
+std::optional<std::string> config_section::text(std::string_view key) const {
+  const config_entry* const e = find(key);
+  if (e == nullptr) return {};
+  if (e->value.what != config_node::kind::scalar) wrong_kind(key, "a word");
+  return e->value.text;
+}
+
+bool config_section::is_number(std::string_view key) const {
+  const config_entry* const e = find(key);
+  return e != nullptr && e->value.what == config_node::kind::scalar && !e->value.quoted && number_of(e->value.text);
+}
+
+std::optional<config_section> config_section::section(std::string_view key, const known_keys& known) const {
+  const config_entry* const e = find(key);
+  if (e == nullptr) return {};
+  return config_section(*run_, name_of(key), *e, known);
+}
+
+std::string config_section::name_of(std::string_view key) const {
+  std::string name = path_;
+  if (!path_.empty()) name += '.';
+  name += key;
+  return name;
+}
+
+std::string config_section::given(std::string_view key) const {
+  const config_entry* const e = node_->find(key);
+  if (e == nullptr) return name_of(key) + " is not given";
+  if (e->value.what == config_node::kind::null) return name_of(key) + " = null";
+  return e->value.what == config_node::kind::scalar ? name_of(key) + " = " + plain(e->value.text) : name_of(key);
+}
+
+void config_section::fail(std::string_view key, const std::string& reason) const {
+  const config_entry* const e = node_->find(key);
+  throw input_error(run_->file, at_line(e == nullptr ? line_ : e->line), name_of(key) + " " + reason);
+}
+
+void config_section::wrong_kind(std::string_view key, const std::string& wanted) const {
+  const config_node& value = find(key)->value;
+  const bool as_text = value.what == config_node::kind::scalar && value.quoted && number_of(value.text);
+  fail(key, "takes " + wanted + ", not " + (as_text ? "the text " : "") + shown(value));
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,91 @@
+// One mapping of a configuration: every key in it is known, and what it means for the replay is written down.
+#ifndef ULP_IO_CONFIG_SECTION_HPP
+#define ULP_IO_CONFIG_SECTION_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/io/config_import.hpp>
+
+#include "tree.hpp"
+
+namespace ulp::io {
+
+// The keys of a mapping, separated by blanks.
+struct known_keys {
+  std::string_view read;           // have a meaning for the replay
+  std::string_view not_read = {};  // have none, with all that is below them
+};
+
+[[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
+
+// "is no ... key; the nearest is 'hysteresis'".
+[[nodiscard]] std::string unknown_text(std::string_view key, const std::string& what,
+                                       const std::vector<std::string_view>& known);
+
+// What is being read, and what it has amounted to.
+struct import_run {
+  std::string file;
+  imported_config out;
+  std::vector<std::string> not_read;  // keys without meaning for the replay
+
+  void parameter(const std::string& name, parameter_value value) {
+    out.parameters.emplace_back(name, std::move(value));
+  }
+  void means(const std::string& what, const std::string& meaning) { out.meanings.push_back(what + " -> " + meaning); }
+  void note(const std::string& text) { out.notes.push_back(text); }
+  void no_scaling(const std::string& format) {
+    out.scaler = "none";
+    out.format = format;
+  }
+};
+
+// The shortest decimal that reads back.
+[[nodiscard]] std::string number_text(double x);
+
+class config_section {
+ public:
+  // Throws input_error where `entry` is no mapping or holds a key that is not in `known`. `path` names it: "fp16", or
+  // nothing for the whole file.
+  config_section(import_run& run, std::string path, const config_entry& entry, const known_keys& known);
+
+  // Whether the key stands there at all, whatever its value.
+  [[nodiscard]] bool has(std::string_view key) const { return node_->find(key) != nullptr; }
+  // The entry, nullptr where it is not there or null.
+  [[nodiscard]] const config_entry* find(std::string_view key) const;
+
+  // Values; nothing where the key is not there or null. Throw input_error for values of another kind.
+  [[nodiscard]] std::optional<double> number(std::string_view key) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(std::string_view key) const;
+  [[nodiscard]] std::optional<bool> flag(std::string_view key) const;
+  // Of any scalar.
+  [[nodiscard]] std::optional<std::string> text(std::string_view key) const;
+  // Whether the value is a number, not a text that looks like one.
+  [[nodiscard]] bool is_number(std::string_view key) const;
+  [[nodiscard]] std::optional<config_section> section(std::string_view key, const known_keys& known) const;
+
+  // "fp16.hysteresis".
+  [[nodiscard]] std::string name_of(std::string_view key) const;
+  // "fp16.hysteresis = 4", "fp16.hysteresis is not given", or the name alone where the value is no scalar.
+  [[nodiscard]] std::string given(std::string_view key) const;
+  void means(std::string_view key, const std::string& meaning) const { run_->means(given(key), meaning); }
+  // The line is that of the key, or of the section where it is not there.
+  [[noreturn]] void fail(std::string_view key, const std::string& reason) const;
+
+  [[nodiscard]] import_run& run() const noexcept { return *run_; }
+
+ private:
+  [[noreturn]] void wrong_kind(std::string_view key, const std::string& wanted) const;
+
+  import_run* run_;
+  std::string path_;
+  const config_node* node_;
+  std::size_t line_;
+};
+
+}  // namespace ulp::io
+
+#endif

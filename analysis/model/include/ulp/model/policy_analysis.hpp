@@ -1,0 +1,73 @@
+// What follows from a loss-scale policy and a run's largest gradients without replaying it.
+#ifndef ULP_MODEL_POLICY_ANALYSIS_HPP
+#define ULP_MODEL_POLICY_ANALYSIS_HPP
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/scaler.hpp>
+
+namespace ulp {
+
+// A scale that a policy may be at, and the probability that a step overflows there.
+struct scale_state {
+  double scale = 1;
+  double overflow_probability = 0;
+};
+
+// The powers of two from 2^least_log2 to 2^greatest_log2 with the share of steps that overflow at each:
+// !(scale * max_abs < threshold), so NaN does everywhere.
+[[nodiscard]] std::vector<scale_state> overflow_shares(std::span<const double> max_abs, double threshold,
+                                                       int least_log2, int greatest_log2);
+
+struct markov_prediction {
+  double skip_rate = 0;            // skipped steps per step, in the long run
+  double mean_log2_scale = 0;      // over the steps
+  std::vector<double> time_share;  // of each state; they add up to 1
+};
+
+// The closed form for GradScaler and its like: up one state after growth_steps good steps in a row, down one at an
+// overflow, the lowest and the highest keep. Exact where steps overflow independently of each other; real ones come in
+// bursts, which makes it an estimate. Probabilities must not fall from one state to the next; growth_steps is at least
+// 1 (growth_interval, one more for flax and Cerebras).
+[[nodiscard]] markov_prediction predict_markov(std::span<const scale_state> states, std::int64_t growth_steps);
+
+// Where a step with that largest gradient begins to overflow, as exact products: the largest scale at which it does
+// not, and the smallest at which it does, the next double (under stochastic rounding the smallest at which it must). 0
+// and 0 where every scale overflows (NaN, infinity), infinite twice where none does.
+struct critical_scale {
+  double largest_safe = 0;
+  double smallest_overflowing = 0;
+};
+[[nodiscard]] critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode = {});
+
+// What a policy makes of a burst: `overflows` in a row from the state that `s` is in, then good steps until the scale
+// is back. `good` is what it sees of a good step.
+struct burst_recovery {
+  double scale_before = 0;
+  double scale_after = 0;              // after the burst
+  double least_scale = 0;              // also in the steps after it: some policies react late
+  std::optional<std::uint64_t> steps;  // good steps until the scale is back; nullopt: not within most_steps
+  std::string error;                   // the policy raised
+};
+[[nodiscard]] burst_recovery recovery_after(scaler s, std::uint64_t overflows, std::uint64_t most_steps = 10'000'000,
+                                            const scaler_input& good = {});
+
+// What a logged fall of the scale says of the gradients, if each overflow multiplies the scale by `backoff`.
+struct fall_bounds {
+  std::uint64_t least_overflows = 0;
+  double least_max_abs = 0;  // some unscaled gradient was at least this large
+};
+[[nodiscard]] fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff = 0.5);
+
+// Parameters that the framework takes but that hardly mean what was meant, one line each.
+[[nodiscard]] std::vector<std::string> parameter_notes(const scaler& s);
+
+}  // namespace ulp
+
+#endif

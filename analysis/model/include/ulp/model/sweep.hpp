@@ -1,0 +1,70 @@
+// Many scenarios over one run at once: what `ulp replay` gives for each, in totals.
+//
+// Scenarios whose overflow follows from the largest magnitudes of a step, which are nearly all, are kept back: of each
+// step only these magnitudes, the norm and the underflow counts at all powers of two are stored, about a kilobyte for
+// each pair of format and rounding, and results() runs them in parallel. The others (a scale per layer, a policy that
+// counts by an edge, stochastic rounding, directions whose overflow depends on the sign, DAZ) replay step by step.
+// Results do not depend on threads, and are those of `replayer`: skips and scales exactly; underflow counts too where
+// the scale is a power of two, else as the range that the powers beside it give, and likewise where cells do not decide
+// (tables are merged over tensors of one factor, so a range may be wider than the replay's).
+#ifndef ULP_MODEL_SWEEP_HPP
+#define ULP_MODEL_SWEEP_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ulp/model/replay.hpp>
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+struct sweep_result {
+  std::uint64_t steps = 0;
+  std::uint64_t skipped = 0;
+  double mean_log2_scale = not_known;  // over the steps' scales that are neither 0 nor infinite
+  double least_scale = not_known;
+  double greatest_scale = not_known;
+  double last_scale = not_known;
+  count_range underflow;      // over the counted tensors
+  std::uint64_t nonzero = 0;  // of how many
+  bool has_counts = false;
+  std::string error;  // the scaler raised at the last step
+
+  // Skipped steps, of those that a raised error lost too.
+  [[nodiscard]] std::uint64_t lost_steps(std::uint64_t all_steps) const noexcept {
+    return skipped + (error.empty() ? 0 : all_steps - steps);
+  }
+};
+
+class sweep {
+ public:
+  // All scenarios count and check the same tensors and steps: those of the first.
+  explicit sweep(std::vector<scenario> scenarios);
+  ~sweep();
+
+  // The next step, as for replayer::advance.
+  void add(const step& now, const std::vector<tensor_info>& tensors);
+  [[nodiscard]] std::size_t steps() const noexcept;
+  [[nodiscard]] const tensor_choice& choice() const noexcept;
+
+  // In the order of the scenarios. `done` is told of each scenario that is finished, one at a time; what it throws ends
+  // the work and passes through.
+  [[nodiscard]] std::vector<sweep_result> results(const std::function<void()>& done = {});
+
+ private:
+  struct implementation;
+  std::unique_ptr<implementation> implementation_;
+};
+
+// Which of several outcomes no other one beats: (lost steps, underflow share) are both not above and one is below.
+// Ranges count by their middle.
+[[nodiscard]] std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::uint64_t all_steps);
+
+}  // namespace ulp
+
+#endif

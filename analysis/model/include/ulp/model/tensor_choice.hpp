@@ -1,0 +1,62 @@
+// Which tensors a replay counts, whose overflow the scaler sees, and which the norm is taken of.
+#ifndef ULP_MODEL_TENSOR_CHOICE_HPP
+#define ULP_MODEL_TENSOR_CHOICE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <utility>
+#include <vector>
+
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+
+namespace ulp {
+
+// How the checked tensors were chosen; decided at the first step that has tensors.
+enum class check_rule : std::uint8_t {
+  undecided,
+  expression,        // scenario::checked
+  counted,           // what the scenario's tensor expression selects
+  low_weight_grads,  // weight gradients of role low
+  all_weight_grads,  // roles are not known: all weight gradients
+  everything,        // no weight gradients: all tensors
+};
+
+class tensor_choice {
+ public:
+  struct membership {
+    bool counted = false;
+    bool checked = false;
+    bool in_norm = false;  // weight gradients where any is counted, else all counted tensors
+  };
+
+  tensor_choice(selection counted, std::optional<std::regex> checked)
+      : counted_(std::move(counted)), checked_(std::move(checked)) {}
+
+  // The tensors seen so far, more than before or as many.
+  void see(const std::vector<tensor_info>& tensors);
+
+  [[nodiscard]] const membership& operator[](std::size_t tensor) const { return members_[tensor]; }
+
+  [[nodiscard]] check_rule rule() const noexcept { return rule_; }
+  [[nodiscard]] std::size_t checked_count() const noexcept { return checked_count_; }
+  [[nodiscard]] std::size_t counted_count() const noexcept { return counted_count_; }
+  // A tensor came after the first step and would have changed rule() or what the norm is taken of.
+  [[nodiscard]] bool rule_is_late() const noexcept { return rule_is_late_; }
+
+ private:
+  selection counted_;
+  std::optional<std::regex> checked_;
+  check_rule rule_ = check_rule::undecided;
+  bool norm_of_weight_grads_ = false;
+  bool rule_is_late_ = false;
+  std::size_t checked_count_ = 0;
+  std::size_t counted_count_ = 0;
+  std::vector<membership> members_;
+};
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,73 @@
+// What is wrong with a trajectory, in words, each with the next step to take.
+#ifndef ULP_MODEL_TRAJECTORY_WATCH_HPP
+#define ULP_MODEL_TRAJECTORY_WATCH_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/model/scaler.hpp>
+#include <ulp/model/trajectory.hpp>
+
+namespace ulp {
+
+// Fed row by row; constant space. The policy's floor and ceiling are found by running a copy of it.
+class trajectory_watch {
+ public:
+  // The scaler as it is before the first row.
+  explicit trajectory_watch(scaler start);
+
+  void add(const trajectory_row& row);
+
+  // Of the rows so far, the gravest first:
+  // - the scale is 0 or infinite and never comes back, or so small that unscaling is infinite;
+  // - NaN, or overflow at every scale: scaling cannot help;
+  // - overflow at scales below one;
+  // - pinned at the policy's floor;
+  // - riding at its ceiling;
+  // - a run too short for the scale to grow back after an overflow.
+  [[nodiscard]] std::vector<std::string> warnings() const;
+
+ private:
+  struct streak {
+    std::int64_t first_step = 0;
+    std::int64_t last_step = 0;
+    std::uint64_t rows = 0;
+    double first_scale = 0;
+    double last_scale = 0;
+    bool all_nan = true;
+    void extend(const trajectory_row& row);
+    [[nodiscard]] bool beyond_scaling() const;
+  };
+  struct tally {
+    std::uint64_t rows = 0;
+    std::int64_t first_step = 0;
+    void add(const trajectory_row& row);
+  };
+
+  [[nodiscard]] bool can_grow_within_run() const;
+
+  scaler start_;
+  double floor_;  // 0 where there is none
+  std::uint64_t rows_ = 0;
+  std::optional<std::int64_t> first_skip_;
+  bool raised_ = false;
+  double greatest_ = 0;
+  tally at_greatest_;
+  tally zero_;
+  tally infinite_;
+  tally tiny_;
+  double least_tiny_ = 0;
+  tally below_one_;  // overflows that are not NaN as recorded
+  tally at_floor_;
+  tally overflows_at_floor_;  // likewise
+  streak overflows_;          // the present one
+  streak nans_;
+  std::optional<streak> hopeless_;  // the longest that counts
+  std::optional<streak> longest_nans_;
+};
+
+}  // namespace ulp
+
+#endif

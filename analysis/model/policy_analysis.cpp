@@ -1,0 +1,171 @@
+#include <ulp/model/policy_analysis.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <ulp/formats/codec.hpp>
+#include <ulp/model/outcome.hpp>
+
+namespace ulp {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Within a unit in the last place.
+double to_double(const magnitude& m) {
+  return std::ldexp(1 + std::ldexp(static_cast<double>(m.fraction), -64), m.exponent);
+}
+
+// The smallest double scale at which max_abs reaches the threshold.
+double smallest_reaching(const threshold& t, double max_abs) {
+  const auto reached = [&](double scale) { return reaches(t, {.scale = scale, .factor = 1}, max_abs); };
+  double scale = to_double(t.at) / max_abs;  // within a few units in the last place, or out of range
+  if (scale == 0) scale = std::numeric_limits<double>::denorm_min();
+  if (std::isinf(scale)) return infinity;
+  while (!reached(scale)) {
+    scale = std::nextafter(scale, infinity);
+    if (std::isinf(scale)) return infinity;
+  }
+  for (double below = std::nextafter(scale, 0.0); below > 0 && reached(below); below = std::nextafter(below, 0.0))
+    scale = below;
+  return scale;
+}
+
+// Of magnitudes that overflow under some draw, and of those that do under all.
+std::array<threshold, 2> stochastic_thresholds(const format& to) {
+  const magnitude largest = magnitude_of(ulp::to_double(to, to.max_finite_code()));
+  return {{{.at = largest, .closed = false}, {.at = {.exponent = to.emax() + 1}, .closed = true}}};
+}
+
+}  // namespace
+
+std::vector<scale_state> overflow_shares(std::span<const double> max_abs, double threshold, int least_log2,
+                                         int greatest_log2) {
+  std::vector<scale_state> states;
+  for (int k = least_log2; k <= greatest_log2; ++k) {
+    const double scale = std::ldexp(1.0, k);
+    const auto overflowing =
+        std::count_if(max_abs.begin(), max_abs.end(), [&](double x) { return !(scale * x < threshold); });
+    const double share = max_abs.empty() ? 0 : static_cast<double>(overflowing) / static_cast<double>(max_abs.size());
+    states.push_back({.scale = scale, .overflow_probability = share});
+  }
+  return states;
+}
+
+// The chain seen at the moments when it grows or overflows: from state j it grows with q_j = (1 - P_j)^N, so in balance
+// pi_j q_j = pi_(j+1) (1 - q_(j+1)). Each visit lasts E[T_j] = (1 - q_j) / P_j steps, and 1 - q_j of them end in a
+// skip.
+markov_prediction predict_markov(std::span<const scale_state> states, std::int64_t growth_steps) {
+  const auto n = static_cast<double>(growth_steps);
+  const auto log_q = [&](const scale_state& s) { return n * std::log1p(-s.overflow_probability); };
+  // Logarithms: from one state to the next the weights may differ by hundreds of powers of ten.
+  std::vector<double> log_weight(states.size(), 0);
+  for (std::size_t j = 1; j < states.size(); ++j) {
+    const double falls = -std::expm1(log_q(states[j]));
+    log_weight[j] = log_weight[j - 1] + log_q(states[j - 1]) - std::log(falls);
+    if (falls == 0) {  // never comes down again: what lies below is left for good
+      std::fill(log_weight.begin(), log_weight.begin() + static_cast<std::ptrdiff_t>(j), -infinity);
+      log_weight[j] = 0;
+    }
+  }
+  const double top = states.empty() ? 0 : *std::max_element(log_weight.begin(), log_weight.end());
+
+  markov_prediction result;
+  double steps = 0;
+  double skips = 0;
+  for (std::size_t j = 0; j < states.size(); ++j) {
+    const double weight = std::exp(log_weight[j] - top);
+    const double p = states[j].overflow_probability;
+    const double falls = -std::expm1(log_q(states[j]));
+    const double time = weight * (p == 0 ? n : falls / p);
+    steps += time;
+    skips += weight * falls;
+    result.mean_log2_scale += time * std::log2(states[j].scale);
+    result.time_share.push_back(time);
+  }
+  if (steps == 0) return result;
+  for (double& share : result.time_share) share /= steps;
+  result.skip_rate = skips / steps;
+  result.mean_log2_scale /= steps;
+  return result;
+}
+
+critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode) {
+  if (mode.direction == direction::stochastic) {
+    if (!std::isfinite(max_abs)) return {};
+    if (!(max_abs > 0)) return {.largest_safe = infinity, .smallest_overflowing = infinity};
+    const auto [may, must] = stochastic_thresholds(to);
+    return {.largest_safe = std::nextafter(smallest_reaching(may, max_abs), 0.0),
+            .smallest_overflowing = smallest_reaching(must, max_abs)};
+  }
+  // The sign is not known: the one that overflows first.
+  double smallest = infinity;
+  for (const bool negative : {false, true}) {
+    if (!overflow_is_infinite(to, mode, negative)) continue;
+    if (!std::isfinite(max_abs)) return {};
+    if (max_abs > 0)
+      smallest = std::min(smallest, smallest_reaching(thresholds_of(to, mode, negative).overflow, max_abs));
+  }
+  return {.largest_safe = std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0),
+          .smallest_overflowing = smallest};
+}
+
+burst_recovery recovery_after(scaler s, std::uint64_t overflows, std::uint64_t most_steps, const scaler_input& good) {
+  burst_recovery result{.scale_before = s.scale(), .scale_after = s.scale(), .least_scale = s.scale()};
+  const auto step = [&](const scaler_input& input) {
+    result.error = s.update(input).error;
+    result.least_scale = std::min(result.least_scale, s.scale());
+    return result.error.empty();
+  };
+  scaler_input bad = good;
+  bad.found_inf = true;
+  for (std::uint64_t i = 0; i < overflows; ++i)
+    if (!step(bad)) return result;
+  result.scale_after = s.scale();
+  // MXNet falls one step late; a policy that has not fallen by then tolerates the burst.
+  constexpr std::uint64_t latest_fall = 2;
+  for (std::uint64_t i = 0; i < most_steps; ++i) {
+    if (result.least_scale == result.scale_before && i == latest_fall) break;
+    if (!step(good)) return result;
+    if (result.least_scale < result.scale_before && s.scale() >= result.scale_before) {
+      result.steps = i + 1;
+      return result;
+    }
+  }
+  if (result.least_scale == result.scale_before) result.steps = 0;
+  return result;
+}
+
+fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff) {
+  fall_bounds result;
+  // The least number of multiplications that leads from `from` down to `to`; the last one started at to / backoff.
+  for (double scale = from; scale > to && backoff < 1; scale *= backoff) ++result.least_overflows;
+  if (result.least_overflows > 0) result.least_max_abs = threshold / (to / backoff);
+  return result;
+}
+
+std::vector<std::string> parameter_notes(const scaler& s) {
+  std::vector<std::string> notes;
+  if (!s.entry().name.starts_with("cerebras")) return notes;
+  const bool on_gpu = s.entry().name == "cerebras_gpu";
+  for (const scaler_parameter& p : s.parameters()) {
+    const double* const number = std::get_if<double>(&p.value);
+    if (number == nullptr) continue;
+    if (*number == 2e15)
+      notes.push_back(p.name +
+                      "=2e15: the documentation means 2^15 = 32768; the literal is taken as it stands, stored as "
+                      "the float32 1999999973982208, and nothing in 16 bits survives such a scale");
+    if (*number == 2e-14)
+      notes.push_back(p.name +
+                      "=2e-14: the documentation means 2^-14 = 6.103515625e-05, which is 3 billion times as much");
+    if (on_gpu && (p.name == "min_loss_scale" || p.name == "max_loss_scale"))
+      notes.push_back(p.name + " is ignored on GPUs: torch.amp.GradScaler has neither floor nor ceiling");
+    if (p.name == "multiplier" && *number != 2)
+      notes.emplace_back("multiplier is not used: the original warns and takes 2");
+  }
+  return notes;
+}
+
+}  // namespace ulp

@@ -1,0 +1,32 @@
+// Composer's ClosureGradScaler: mosaicml/composer @64051888 composer/trainer/_scaler.py.
+// Reproduced: torch's GradScaler, whose flag is summed over all ranks before the update.
+#include <array>
+
+#include "gradscaler.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct composer_closure : gradscaler_arguments {
+  using machine = gradscaler_machine;
+};
+
+constexpr std::array<std::string_view, 1> aliases{"composer"};
+
+}  // namespace
+
+registration composer_closure_row() {
+  return {{.name = "composer_closure",
+           .aliases = aliases,
+           .family = "A",
+           .summary = "Composer ClosureGradScaler, torch's GradScaler for optimizers with closures",
+           .tests = "an element of the scaled gradients of any rank is infinite or NaN",
+           .rules = gradscaler_rules,
+           .quirks = "as pytorch_gradscaler\n"
+                     "the closure returns None where any rank overflowed",
+           .source = "mosaicml/composer composer/trainer/_scaler.py @64051888",
+           .parameters = parameters_of(composer_closure{})},
+          &make_ruled<composer_closure>};
+}
+
+}  // namespace ulp::scalers

@@ -1,0 +1,58 @@
+// jmp.DynamicLossScale: google-deepmind/jmp @9c1cdbbf jmp/_src/loss_scale.py.
+// Reproduced: float32; growth to infinity is dropped and starts the count anew. Under jit a pytree round trip puts
+// min_loss_scale back to 1; a replay keeps what is set.
+#include <array>
+
+#include "engine.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct jmp_dynamic {
+  double init_scale = 32768;
+  std::int64_t period = 2000;
+  double factor = 2;
+  double min_loss_scale = 1;
+
+  using machine = engine<float32, rules{.divides = true, .stays_finite = true}>;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    v("init_scale", init_scale, "scale of the first step (loss_scale; required, 2^15 in its documentation)");
+    v("period", period, "good steps in a row before the scale grows");
+    v("factor", factor, "factor of growth, divisor of backoff");
+    v("min_loss_scale", min_loss_scale, "floor of the scale");
+  }
+  [[nodiscard]] std::string refused() const {
+    return period == 0 ? "period must not be 0: the counter is modulo it" : "";
+  }
+  [[nodiscard]] settings values() const {
+    return {.start = init_scale, .growth = factor, .backoff = factor, .window = period, .floor = min_loss_scale};
+  }
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    v("loss_scale", s.scale);
+    v("counter", s.tracker);
+  }
+};
+
+constexpr std::array<std::string_view, 1> aliases{"jmp"};
+
+}  // namespace
+
+registration jmp_dynamic_row() {
+  return {{.name = "jmp_dynamic",
+           .aliases = aliases,
+           .family = "A",
+           .summary = "jmp.DynamicLossScale (Haiku)",
+           .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+           .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
+                    "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
+           .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"
+                     "any jit or pytree round trip resets min_loss_scale to 1",
+           .source = "google-deepmind/jmp jmp/_src/loss_scale.py @9c1cdbbf",
+           .parameters = parameters_of(jmp_dynamic{})},
+          &make_ruled<jmp_dynamic>};
+}
+
+}  // namespace ulp::scalers

@@ -1,0 +1,50 @@
+// Keras 3 LossScaleOptimizer: keras-team/keras @3422977a keras/src/optimizers/loss_scale_optimizer.py.
+// Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are for ever.
+#include <array>
+
+#include "engine.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct keras3_lso {
+  double initial_scale = 32768;
+  std::int64_t dynamic_growth_steps = 2000;
+
+  using machine = engine<float32, rules{}>;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    v("initial_scale", initial_scale, "scale of the first step");
+    v("dynamic_growth_steps", dynamic_growth_steps, "good steps in a row before the scale doubles");
+  }
+  [[nodiscard]] std::string refused() const { return {}; }
+  [[nodiscard]] settings values() const { return {.start = initial_scale, .window = dynamic_growth_steps}; }
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    v("dynamic_scale", s.scale);
+    v("step_counter", s.tracker);
+  }
+};
+
+constexpr std::array<std::string_view, 2> aliases{"keras", "keras3"};
+
+}  // namespace
+
+registration keras3_lso_row() {
+  return {{.name = "keras3_lso",
+           .aliases = aliases,
+           .family = "A",
+           .summary = "Keras 3 LossScaleOptimizer",
+           .tests = "an element of the scaled gradients is infinite or NaN",
+           .rules = "overflow: skip, scale /= 2, counter = 0\n"
+                    "good step: counter += 1; when it equals dynamic_growth_steps: scale *= 2, counter = 0",
+           .quirks = "no floor: the scale can reach 0 and stays there\n"
+                     "no ceiling: the scale grows to infinity and stays there\n"
+                     "a skipped step does not advance iterations, unlike in tf.keras 2",
+           .source = "keras-team/keras keras/src/optimizers/loss_scale_optimizer.py @3422977a",
+           .parameters = parameters_of(keras3_lso{})},
+          &make_ruled<keras3_lso>};
+}
+
+}  // namespace ulp::scalers

@@ -1,0 +1,66 @@
+// NeMo's GradScaler: NVIDIA/NeMo @8cfedd72 nemo/collections/nlp/parts/nlp_overrides.py.
+// Reproduced: the hysteresis is consecutive, any good step refills it; once spent, each further overflow in a row lowers
+// the scale, the tracker going below 0. A resumed run starts with a tracker of 1, because loading looks for a misspelt
+// key: --start _hysteresis_tracker=1.
+#include <array>
+
+#include "gradscaler.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct nemo_gradscaler : gradscaler_arguments {
+  std::int64_t hysteresis = 1;
+
+  using machine = engine<float32_by_double, rules{.waits = patience::down, .stays_finite = true}>;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    gradscaler_arguments::fields(v);
+    v("hysteresis", hysteresis, "overflows in a row before the scale is lowered");
+  }
+  [[nodiscard]] settings values() const {
+    settings s = gradscaler_arguments::values();
+    s.limit = hysteresis;
+    s.refilled_by_good = true;
+    return s;
+  }
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    gradscaler_arguments::state_fields(s, v);
+    v("_hysteresis_tracker", s.waited);
+  }
+};
+
+constexpr std::array<std::string_view, 1> aliases{"nemo"};
+
+}  // namespace
+
+registration nemo_gradscaler_row() {
+  return {{.name = "nemo_gradscaler",
+           .aliases = aliases,
+           .family = "A / Hc",
+           .summary = "NeMo's GradScaler with hysteresis",
+           .tests = gradscaler_tests,
+           .rules =
+               "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale *= backoff_factor\n"
+               "good step: hysteresis tracker = hysteresis, tracker += 1; when it equals growth_interval: scale *= "
+               "growth_factor, tracker = 0",
+           .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
+                     "after a resume the hysteresis tracker is 1, whatever was saved: the first overflow backs off\n"
+                     "no floor; growth that would leave float32 is dropped",
+           .source = "NVIDIA/NeMo nemo/collections/nlp/parts/nlp_overrides.py @8cfedd72",
+           .parameters = parameters_of(nemo_gradscaler{})},
+          &make_ruled<nemo_gradscaler>};
+}
+
+registration nemo_megatron_row() {
+  nemo_gradscaler built;
+  built.init_scale = 0x1p32;
+  built.growth_interval = 1000;
+  built.hysteresis = 2;
+  return preset(nemo_gradscaler_row(), "nemo_megatron", "nemo_gradscaler as NeMo's Megatron trainer builds it",
+                parameters_of(built));
+}
+
+}  // namespace ulp::scalers

@@ -1,0 +1,39 @@
+// No loss scaling at all: what float32 and bfloat16 training does. Infinities reach the optimizer.
+#include <array>
+
+#include "policy.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct no_scaling {
+  template <typename Visitor>
+  void fields(Visitor&&) {}
+  struct state {
+    template <typename Visitor>
+    void fields(Visitor&&) {}
+  };
+  [[nodiscard]] std::string refused() const { return {}; }
+  [[nodiscard]] state start() const { return {}; }
+  [[nodiscard]] double scale(const state&) const { return 1; }
+  [[nodiscard]] transition<state> next(state s, const scaler_input&) const { return {s, {}}; }
+};
+
+constexpr std::array<std::string_view, 0> aliases{};
+
+}  // namespace
+
+registration no_scaling_row() {
+  return {{.name = "none",
+           .aliases = aliases,
+           .family = "S",
+           .summary = "no loss scaling",
+           .tests = "nothing",
+           .rules = "the scale is 1 and no step is skipped",
+           .quirks = "",
+           .source = "",
+           .parameters = {}},
+          &make<no_scaling>};
+}
+
+}  // namespace ulp::scalers

@@ -1,0 +1,46 @@
+// torch.cuda.amp.GradScaler before its kernel got the guard against growth to infinity (pytorch/pytorch#98876):
+// @5bde2162 aten/src/ATen/native/cuda/AmpKernels.cu, with torch/cuda/amp/grad_scaler.py of torch 1.13.
+// Reproduced: as pytorch_gradscaler, but the scale grows to infinity and stays there, every step then being skipped.
+#include <array>
+
+#include "gradscaler.hpp"
+
+namespace ulp::scalers {
+namespace {
+
+struct pytorch_gradscaler_preguard : gradscaler_arguments {
+  std::string kernel = "noguard";
+
+  using machine = engine<float32_by_double, rules{}>;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    gradscaler_arguments::fields(v);
+    v("kernel", kernel, "noguard, the kernel that this policy is; the one with the guard is pytorch_gradscaler");
+  }
+
+  [[nodiscard]] std::string refused() const {
+    if (kernel != "noguard") return "kernel is noguard here; pytorch_gradscaler has the kernel with the guard";
+    return gradscaler_arguments::refused();
+  }
+};
+
+constexpr std::array<std::string_view, 1> aliases{"pytorch_preguard"};
+
+}  // namespace
+
+registration pytorch_gradscaler_preguard_row() {
+  return {{.name = "pytorch_gradscaler_preguard",
+           .aliases = aliases,
+           .family = "A",
+           .summary = "torch.cuda.amp.GradScaler of torch up to 2.0",
+           .tests = gradscaler_tests,
+           .rules = gradscaler_rules,
+           .quirks = "grows to infinity and stays there: infinity times backoff_factor is infinity\n"
+                     "no floor: the scale can reach 0 and stays there",
+           .source = "pytorch/pytorch aten/src/ATen/native/cuda/AmpKernels.cu @5bde2162",
+           .parameters = parameters_of(pytorch_gradscaler_preguard{})},
+          &make_ruled<pytorch_gradscaler_preguard>};
+}
+
+}  // namespace ulp::scalers

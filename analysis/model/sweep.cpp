@@ -1,0 +1,402 @@
+#include <ulp/model/sweep.hpp>
+
+#include <tbb/parallel_for.h>
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include <ulp/formats/codec.hpp>
+
+namespace ulp {
+namespace {
+
+// Format and rounding, which the stored counts and critical scales are of.
+struct delivery {
+  ulp::format format;
+  ulp::rounding rounding;
+  friend bool operator==(const delivery&, const delivery&) = default;
+};
+
+// Whether found_inf is a matter of the largest magnitude alone.
+bool follows_from_largest(const scenario& s) {
+  const bool signs_agree =
+      overflow_is_infinite(s.format, s.rounding, false) == overflow_is_infinite(s.format, s.rounding, true);
+  return signs_agree && s.rounding.direction != direction::stochastic && !s.rounding.daz && !s.scaler.per_layer() &&
+         std::isnan(s.scaler.edge());
+}
+
+// Underflow counts at the scales 2^j: entry i at j = first - i, of ascending counts; beyond the ends nothing more
+// changes.
+struct underflow_counts {
+  int first = 0;
+  std::vector<count_range> at;
+
+  [[nodiscard]] const count_range& of(int j) const {
+    const int i = std::clamp(first - j, 0, static_cast<int>(at.size()) - 1);
+    return at[static_cast<std::size_t>(i)];
+  }
+};
+
+int exponent_of(double power) { return std::ilogb(power); }
+
+// Makes entries for the scales 2^last to 2^first too.
+void widen(underflow_counts& a, int first, int last) {
+  if (first > a.first) {
+    a.at.insert(a.at.begin(), static_cast<std::size_t>(first - a.first), a.at.front());
+    a.first = first;
+  }
+  const int end = a.first - static_cast<int>(a.at.size()) + 1;
+  if (last < end) a.at.insert(a.at.end(), static_cast<std::size_t>(end - last), a.at.back());
+}
+
+// Adds to counts the underflow of a table whose values are recorded times `factor`, a power of two: the threshold at the
+// scale 2^j lies in one octave, all below it underflow, and in that octave the cells decide.
+void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
+  for (const bool negative : {false, true}) {
+    const threshold edge = thresholds_of(to.format, to.rounding, negative).nonzero;
+    if (edge.at.exponent < 2 * binary64.emin()) continue;  // no nonzero value becomes zero
+    // Octave by octave: how many values, and how many of them are below the threshold's place in an octave.
+    struct octave {
+      std::uint64_t all = 0;
+      count_range below;
+    };
+    std::map<int, octave> octaves;
+    for (const cell& c : table.cells) {
+      if (c.sign != (negative ? cell_sign::negative : cell_sign::positive) &&
+          !(c.sign == cell_sign::unknown && !negative))
+        continue;
+      const cell_range range = range_of(c);
+      const magnitude at{.exponent = c.exponent, .fraction = edge.at.fraction};
+      const auto is_below = [&](const magnitude& m, bool included) {
+        return m < at || (m == at && (!edge.closed || !included));
+      };
+      octave& o = octaves[c.exponent];
+      o.all += c.count;
+      const bool single = range.low == range.high;
+      const bool all = is_below(range.high, single);
+      const bool some = all || range.low < at || (range.low == at && range.low_closed && !edge.closed);
+      if (all) o.below.low += c.count;
+      if (some) o.below.high += c.count;
+    }
+    if (octaves.empty()) continue;
+    const int lowest = octaves.begin()->first;
+    const int highest = octaves.rbegin()->first;
+    // At 2^j the threshold is in octave edge.exponent - j + factor_exponent.
+    const auto j_of = [&](int k) { return edge.at.exponent + factor_exponent - k; };
+    const int first = j_of(lowest - 1);
+    const int last = j_of(highest + 1);
+    if (counts.at.empty()) {
+      counts.first = first;
+      counts.at.assign(static_cast<std::size_t>(first - last) + 1, {});
+    }
+    widen(counts, first, last);
+    std::uint64_t below = 0;
+    auto next = octaves.begin();
+    for (std::size_t i = 0; i < counts.at.size(); ++i) {
+      const int k = edge.at.exponent + factor_exponent - (counts.first - static_cast<int>(i));
+      while (next != octaves.end() && next->first < k) {
+        below += next->second.all;
+        ++next;
+      }
+      const bool here = next != octaves.end() && next->first == k;
+      counts.at[i].low += below + (here ? next->second.below.low : 0);
+      counts.at[i].high += below + (here ? next->second.below.high : 0);
+    }
+  }
+}
+
+// Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
+// so is the count.
+void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor) {
+  const int exponent = std::ilogb(factor);
+  if (std::ldexp(1.0, exponent) == factor) return add_underflow(counts, table, to, exponent);
+  underflow_counts fewest;
+  underflow_counts most;
+  add_underflow(fewest, table, to, exponent);
+  add_underflow(most, table, to, exponent + 1);
+  if (fewest.at.empty()) return;
+  const int first = std::max(fewest.first, most.first);
+  const int last =
+      std::min(fewest.first - static_cast<int>(fewest.at.size()), most.first - static_cast<int>(most.at.size())) + 1;
+  if (counts.at.empty()) {
+    counts.first = first;
+    counts.at.assign(static_cast<std::size_t>(first - last) + 1, {});
+  }
+  widen(counts, first, last);
+  for (std::size_t i = 0; i < counts.at.size(); ++i) {
+    const int j = counts.first - static_cast<int>(i);
+    counts.at[i] += {fewest.of(j).low, most.of(j).high};
+  }
+}
+
+// The smallest scale that overflows; 0 where every one does.
+double critical_scale(const threshold& overflow, double max_abs, double factor) {
+  if (!(max_abs > 0)) return std::numeric_limits<double>::infinity();
+  const double at = std::ldexp(1 + std::ldexp(static_cast<double>(overflow.at.fraction), -64), overflow.at.exponent);
+  double scale = at / max_abs * factor;
+  const auto overflows = [&](double s) { return reaches(overflow, {.scale = s, .factor = factor}, max_abs); };
+  const double most = std::numeric_limits<double>::max();
+  scale = std::clamp(scale, std::numeric_limits<double>::denorm_min(), most);
+  while (scale < most && !overflows(scale)) scale = std::nextafter(scale, most);
+  if (!overflows(scale)) return std::numeric_limits<double>::infinity();
+  for (double below = std::nextafter(scale, 0.0); below > 0 && overflows(below); below = std::nextafter(below, 0.0))
+    scale = below;
+  return scale;
+}
+
+struct stored_step {
+  step_key key;
+  double norm = not_known;     // as the replay's scaler sees it
+  double max_abs = not_known;  // likewise
+  std::uint64_t nonzero = 0;
+  bool has_counts = false;
+};
+
+// What is stored of each step for one delivery.
+struct by_delivery {
+  delivery of;
+  std::vector<double> critical;  // the step overflows where !(scale < critical)
+  std::vector<underflow_counts> underflow;
+};
+
+}  // namespace
+
+struct sweep::implementation {
+  std::vector<scenario> scenarios;
+  tensor_choice choice;
+  std::vector<std::size_t> delivery_of;  // index into deliveries, or `by_replay`
+  std::vector<by_delivery> deliveries;
+  std::vector<stored_step> steps;
+  struct slow_replay {
+    std::size_t scenario;
+    replayer replay;
+    trajectory_summary sum;
+    double log2_sum = 0;
+    std::uint64_t log2_count = 0;
+  };
+  std::vector<slow_replay> slow;
+  static constexpr std::size_t by_replay = static_cast<std::size_t>(-1);
+
+  explicit implementation(std::vector<scenario> all)
+      : scenarios(std::move(all)), choice(scenarios.front().counted, scenarios.front().checked) {
+    for (std::size_t i = 0; i < scenarios.size(); ++i) {
+      const scenario& s = scenarios[i];
+      if (!follows_from_largest(s)) {
+        delivery_of.push_back(by_replay);
+        slow.push_back({i, replayer(s), {}});
+        continue;
+      }
+      const delivery d{s.format, s.rounding};
+      const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
+      delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
+      if (same == deliveries.end()) deliveries.push_back({d, {}, {}});
+    }
+  }
+
+  // One scenario over the stored steps.
+  [[nodiscard]] sweep_result run(std::size_t index) const {
+    const by_delivery& of = deliveries[delivery_of[index]];
+    const scenario& s = scenarios[index];
+    scaler machine = s.scaler;
+    sweep_result r;
+    r.least_scale = std::numeric_limits<double>::infinity();
+    r.greatest_scale = 0;
+    double log2_sum = 0;
+    std::uint64_t log2_count = 0;
+    double scale = machine.scale();
+    double last_seen = not_known;
+    bool is_power = false;
+    int exponent = 0;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const stored_step& now = steps[i];
+      if (scale != last_seen) {
+        last_seen = scale;
+        const bool usable = scale > 0 && std::isfinite(scale);
+        exponent = usable ? exponent_of(scale) : 0;
+        is_power = usable && std::ldexp(1.0, exponent) == scale;
+      }
+      r.least_scale = std::min(r.least_scale, scale);
+      r.greatest_scale = std::max(r.greatest_scale, scale);
+      if (scale > 0 && std::isfinite(scale)) {
+        log2_sum += is_power ? exponent : std::log2(scale);
+        ++log2_count;
+      }
+      if (now.has_counts) {
+        r.has_counts = true;
+        r.nonzero += now.nonzero;
+        const underflow_counts& u = of.underflow[i];
+        if (scale == 0) {
+          r.underflow += {now.nonzero, now.nonzero};
+        } else if (std::isfinite(scale) && !u.at.empty()) {
+          r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
+        }
+      }
+      scaler_input input{.found_inf = !(scale < of.critical[i]), .unscaled_norm = now.norm, .max_abs = now.max_abs};
+      scaler_verdict verdict = machine.update(input);
+      scale = machine.scale();
+      ++r.steps;
+      r.skipped += verdict.skipped ? 1 : 0;
+      if (!verdict.error.empty()) {
+        r.error = std::move(verdict.error);
+        break;
+      }
+    }
+    r.last_scale = scale;
+    if (log2_count > 0) r.mean_log2_scale = log2_sum / static_cast<double>(log2_count);
+    return r;
+  }
+};
+
+sweep::sweep(std::vector<scenario> scenarios)
+    : implementation_(std::make_unique<implementation>(std::move(scenarios))) {}
+sweep::~sweep() = default;
+
+std::size_t sweep::steps() const noexcept { return implementation_->steps.size(); }
+const tensor_choice& sweep::choice() const noexcept { return implementation_->choice; }
+
+void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
+  implementation& all = *implementation_;
+  all.choice.see(tensors);
+  for (auto& s : all.slow) {
+    if (!s.sum.error.empty()) continue;
+    const trajectory_row row = s.replay.advance(now, tensors);
+    s.sum.add(row);
+    if (row.scale_used > 0 && std::isfinite(row.scale_used)) {
+      s.log2_sum += std::log2(row.scale_used);
+      ++s.log2_count;
+    }
+  }
+
+  stored_step& stored = all.steps.emplace_back();
+  stored.key = now.key;
+  const bool from_log = now.tensors.empty();
+  bool flagged = !now.max_abs && now.scalars.found_inf.value_or(false);
+  std::optional<double> log_max = now.max_abs;
+  for (const layer_row& layer : now.layers) {
+    if (!layer.max_abs) flagged = flagged || layer.found_inf.value_or(false);
+    if (layer.max_abs)
+      log_max = log_max && (std::isnan(*log_max) || *log_max > *layer.max_abs) ? log_max : layer.max_abs;
+  }
+  if (from_log && log_max) stored.max_abs = *log_max;
+
+  // The largest magnitude of each factor, what no scale changes, and the counted tables of each factor as one.
+  std::map<double, double> largest;
+  std::map<double, cell_table> counted;
+  bool nan = false;
+  bool infinite = false;
+  double squares = 0;
+  bool norm_known = false;
+  bool any_checked = false;
+  double max_abs = 0;
+  for (const tensor_row& t : now.tensors) {
+    const tensor_choice::membership& m = all.choice[t.tensor];
+    const double unit = std::isnan(t.factor) ? 1 : t.factor;
+    if (m.counted) {
+      stored.has_counts = true;
+      stored.nonzero += t.table.nonzero_finite();
+      const auto [at, fresh] = counted.try_emplace(unit, t.table);
+      if (!fresh) at->second.merge(t.table);
+    }
+    if (m.checked) {
+      any_checked = true;
+      nan = nan || t.table.nans > 0;
+      infinite = infinite || t.table.infinities() > 0;
+      double& of_factor = largest[unit];
+      of_factor = std::max(of_factor, t.table.max_abs);
+      max_abs = std::max(max_abs, t.table.max_abs / unit);
+    }
+    if (m.in_norm) {
+      norm_known = true;
+      if (t.table.nans > 0)
+        squares = not_known;
+      else if (t.table.infinities() > 0)
+        squares += std::numeric_limits<double>::infinity();
+      else
+        squares += squares_sum(t.table).value / unit / unit;
+    }
+  }
+  if (any_checked) stored.max_abs = nan ? not_known : infinite ? std::numeric_limits<double>::infinity() : max_abs;
+  if (norm_known) stored.norm = std::isnan(squares) ? std::numeric_limits<double>::infinity() : std::sqrt(squares);
+
+  for (by_delivery& d : all.deliveries) {
+    const bool delivers = overflow_is_infinite(d.of.format, d.of.rounding, false);
+    const bool keeps = keeps_infinity(d.of.format, d.of.rounding);
+    const threshold overflow = thresholds_of(d.of.format, d.of.rounding, false).overflow;
+    double critical = std::numeric_limits<double>::infinity();
+    if (from_log) {
+      if (flagged || (log_max && std::isinf(*log_max) && keeps) ||
+          (log_max && std::isnan(*log_max) && d.of.format.has_nan())) {
+        critical = 0;
+      } else if (log_max && std::isfinite(*log_max) && delivers) {
+        // The log's own test: !(double(scale) * double(max_abs) < threshold).
+        const double at =
+            std::ldexp(1 + std::ldexp(static_cast<double>(overflow.at.fraction), -64), overflow.at.exponent);
+        critical =
+            std::clamp(at / *log_max, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max());
+        const auto overflows = [&](double s) { return overflow.closed ? !(s * *log_max < at) : !(s * *log_max <= at); };
+        while (!overflows(critical) && critical < std::numeric_limits<double>::max())
+          critical = std::nextafter(critical, std::numeric_limits<double>::infinity());
+        if (!overflows(critical)) critical = std::numeric_limits<double>::infinity();
+        for (double below = std::nextafter(critical, 0.0); below > 0 && overflows(below);
+             below = std::nextafter(below, 0.0))
+          critical = below;
+      }
+    } else {
+      if (delivers)
+        for (const auto& [factor, magnitude] : largest)
+          critical = std::min(critical, critical_scale(overflow, magnitude, factor));
+      if ((nan && d.of.format.has_nan()) || (infinite && keeps)) critical = 0;
+    }
+    d.critical.push_back(critical);
+    underflow_counts& counts = d.underflow.emplace_back();
+    for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
+  }
+}
+
+std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
+  implementation& all = *implementation_;
+  std::vector<sweep_result> results(all.scenarios.size());
+  std::mutex telling;
+  tbb::parallel_for(std::size_t{0}, results.size(), [&](std::size_t i) {
+    if (all.delivery_of[i] != implementation::by_replay) results[i] = all.run(i);
+    const std::lock_guard lock(telling);
+    if (done) done();
+  });
+  for (const auto& s : all.slow) {
+    sweep_result& r = results[s.scenario];
+    r.steps = s.sum.steps;
+    r.skipped = s.sum.skipped;
+    r.least_scale = s.sum.least_scale;
+    r.greatest_scale = s.sum.greatest_scale;
+    r.last_scale = s.sum.last_scale;
+    r.underflow = s.sum.counts.underflow;
+    r.nonzero = s.sum.counts.numel - s.sum.counts.zero - s.sum.counts.nonfinite;
+    r.has_counts = s.sum.has_counts;
+    r.error = s.sum.error;
+    if (s.log2_count > 0) r.mean_log2_scale = s.log2_sum / static_cast<double>(s.log2_count);
+  }
+  return results;
+}
+
+std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::uint64_t all_steps) {
+  const auto share = [](const sweep_result& r) {
+    return r.nonzero == 0
+               ? 0.0
+               : static_cast<double>(r.underflow.low + r.underflow.high) / 2 / static_cast<double>(r.nonzero);
+  };
+  std::vector<bool> front(results.size(), true);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    for (const sweep_result& other : results) {
+      const auto mine = results[i].lost_steps(all_steps);
+      const auto theirs = other.lost_steps(all_steps);
+      if (theirs <= mine && share(other) <= share(results[i]) && (theirs < mine || share(other) < share(results[i])))
+        front[i] = false;
+    }
+  return front;
+}
+
+}  // namespace ulp

@@ -1,0 +1,231 @@
+#include <ulp/model/trajectory_watch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace ulp {
+namespace {
+
+// From here down 1 / scale is infinite in float32.
+constexpr double infinite_inverse = 0x1p-128;
+// So many NaN steps in a row are no accident.
+constexpr std::uint64_t many_nans = 5;
+// So many overflows in a row, while the scale falls so deep, are no search for the right scale: the largest start in
+// use, 2^32, is 17 powers of two above the usual one.
+constexpr std::uint64_t many_overflows = 30;
+constexpr double deep_fall = 0x1p20;
+constexpr std::uint64_t few_overflows_at_floor = 3;
+constexpr std::uint64_t many_steps_at_floor = 1000;
+constexpr std::uint64_t least_rows_of_a_run = 100;
+
+std::string text(double scale) {
+  int exponent = 0;
+  if (scale > 0 && std::isfinite(scale) && std::frexp(scale, &exponent) == 0.5 && std::abs(exponent - 1) > 3)
+    return "2^" + std::to_string(exponent - 1);
+  return to_string(parameter_value{scale});
+}
+
+std::string count(std::uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
+
+std::string from(std::int64_t step) { return "from step " + std::to_string(step) + " on "; }
+
+// Where overflows without end lead; 0 where there is no floor, or the policy raises before.
+double floor_of(scaler s) {
+  constexpr int most_changes = 4000;   // from the largest to the smallest double there are 2098 halvings
+  constexpr int most_tolerated = 200;  // overflows in a row that change nothing
+  int unchanged = 0;
+  for (int i = 0; i < most_changes && unchanged < most_tolerated; ++i) {
+    const double before = s.scale();
+    if (!s.update({.found_inf = true}).error.empty()) return 0;
+    unchanged = s.scale() == before ? unchanged + 1 : 0;
+  }
+  return s.scale();
+}
+
+// Good steps, as many as `steps`; the greatest scale and the step that it was reached in.
+struct climb {
+  double greatest = 0;
+  std::uint64_t reached = 0;
+  bool grew = false;  // in some step
+  bool raised = false;
+};
+climb climb_of(scaler s, std::uint64_t steps) {
+  constexpr std::size_t block = 1000;
+  // A tiny gradient, for policies that follow the largest one.
+  static const std::vector<double> tiny(block, 1e-30);
+  std::array<double, block> scales{};
+  climb result{.greatest = s.scale()};
+  double before = s.scale();
+  for (std::uint64_t done = 0; done < steps; done += block) {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(block, steps - done));
+    const step_series good{.found_inf = {},
+                           .max_abs = std::span<const double>{tiny}.first(n),
+                           .threshold = std::numeric_limits<double>::infinity()};
+    const series_totals totals = s.run(good, std::span<double>{scales}.first(n));
+    for (std::size_t i = 0; i < n && i < totals.steps; ++i) {
+      result.grew = result.grew || scales[i] > before;
+      before = scales[i];
+      if (!(scales[i] > result.greatest)) continue;
+      result.greatest = scales[i];
+      result.reached = done + i + 1;
+    }
+    if (!totals.error.empty()) {
+      result.raised = true;
+      break;
+    }
+  }
+  return result;
+}
+
+// The same after overflows have lowered the scale once; nullopt where they do not.
+std::optional<climb> climb_after_fall(scaler s, std::uint64_t steps) {
+  constexpr int most_tolerated = 200;
+  const double before = s.scale();
+  for (int i = 0; i < most_tolerated && !(s.scale() < before); ++i)
+    if (!s.update({.found_inf = true}).error.empty()) return std::nullopt;
+  if (!(s.scale() < before)) return std::nullopt;
+  return climb_of(std::move(s), steps);
+}
+
+// Good steps without end do not lead above it; nullopt where that takes too long to find out.
+std::optional<double> ceiling_of(const scaler& s) {
+  constexpr std::uint64_t patience = 1'000'000;
+  const std::optional<climb> up = climb_after_fall(s, patience);
+  if (!up || up->raised || up->reached > patience / 2) return std::nullopt;
+  return std::max(up->greatest, s.scale());
+}
+
+}  // namespace
+
+void trajectory_watch::tally::add(const trajectory_row& row) {
+  if (rows++ == 0) first_step = row.key.step;
+}
+
+void trajectory_watch::streak::extend(const trajectory_row& row) {
+  if (rows++ == 0) {
+    first_step = row.key.step;
+    first_scale = row.scale_used;
+    all_nan = true;
+  }
+  last_step = row.key.step;
+  last_scale = row.scale_used;
+  all_nan = all_nan && row.recorded_nan;
+}
+
+trajectory_watch::trajectory_watch(scaler start) : start_(std::move(start)), floor_(floor_of(start_)) {}
+
+bool trajectory_watch::streak::beyond_scaling() const {
+  return rows >= many_overflows && first_scale >= deep_fall * last_scale;
+}
+
+void trajectory_watch::add(const trajectory_row& row) {
+  ++rows_;
+  if (row.skipped && !first_skip_) first_skip_ = row.key.step;
+  raised_ = raised_ || !row.error.empty();
+  if (row.scale_used > greatest_) {
+    greatest_ = row.scale_used;
+    at_greatest_ = {};
+  }
+  if (row.scale_used == greatest_) at_greatest_.add(row);
+
+  if (row.scale_next == 0) zero_.add(row);
+  if (std::isinf(row.scale_next)) infinite_.add(row);
+  if (row.scale_next > 0 && row.scale_next <= infinite_inverse) {
+    least_tiny_ = tiny_.rows == 0 ? row.scale_next : std::min(least_tiny_, row.scale_next);
+    tiny_.add(row);
+  }
+  if (row.found_inf && !row.recorded_nan && row.scale_used < 1) below_one_.add(row);
+  if (floor_ > 0 && row.scale_used <= floor_) {
+    at_floor_.add(row);
+    if (row.found_inf && !row.recorded_nan) overflows_at_floor_.add(row);
+  }
+
+  const auto follow = [&](streak& now, bool goes_on, std::optional<streak>& longest, auto&& counts) {
+    if (!goes_on) {
+      now = {};
+      return;
+    }
+    now.extend(row);
+    if (counts(now) && (!longest || now.rows > longest->rows)) longest = now;
+  };
+  follow(nans_, row.skipped && row.recorded_nan, longest_nans_, [](const streak& s) { return s.rows >= many_nans; });
+  follow(overflows_, row.skipped && row.found_inf, hopeless_, [](const streak& s) { return s.beyond_scaling(); });
+}
+
+bool trajectory_watch::can_grow_within_run() const {
+  constexpr std::uint64_t patience = 2'000'000;
+  if (rows_ > patience) return true;
+  const std::optional<climb> up = climb_after_fall(start_, rows_);
+  return !up || up->raised || up->grew;
+}
+
+std::vector<std::string> trajectory_watch::warnings() const {
+  std::vector<std::string> all;
+  if (zero_.rows > 0)
+    all.push_back(from(zero_.first_step) +
+                  "the scale is 0 and never comes back: 0 times any factor is 0, and gradients divided by it are NaN. "
+                  "Find what overflowed before, then start again from a scale above 0 with a policy that has a floor");
+  if (infinite_.rows > 0)
+    all.push_back(from(infinite_.first_step) +
+                  "the scale is infinite and never comes back: infinity times any factor is infinite, and every "
+                  "gradient overflows. Set a ceiling, or take a policy that keeps the scale in float32");
+  if (tiny_.rows > 0 && zero_.rows == 0)
+    all.push_back(from(tiny_.first_step) + "the scale is as low as " + text(least_tiny_) +
+                  ": from 2^-128 down its inverse is infinite in float32, so that unscaling itself makes infinities. "
+                  "Find what overflowed before, then start again with a policy that has a floor");
+
+  const bool nans = longest_nans_.has_value();
+  if (nans)
+    all.push_back(count(longest_nans_->rows, "step") +
+                  " in a row are skipped because their gradients hold NaN (steps " +
+                  std::to_string(longest_nans_->first_step) + " to " + std::to_string(longest_nans_->last_step) +
+                  "): NaN, not overflow, and scaling cannot help. Look for the first NaN of the forward pass, in the "
+                  "batch of step " +
+                  std::to_string(longest_nans_->first_step) + " and in the weights before it");
+  const bool hopeless = hopeless_ && !(nans && hopeless_->all_nan);
+  if (hopeless)
+    all.push_back(
+        count(hopeless_->rows, "step") + " in a row overflow at every scale from " + text(hopeless_->first_scale) +
+        " down to " + text(hopeless_->last_scale) + " (steps " + std::to_string(hopeless_->first_step) + " to " +
+        std::to_string(hopeless_->last_step) +
+        "): that is NaN, or infinity in the forward pass, and scaling cannot help. Log the loss and the first "
+        "layer that is not finite at step " +
+        std::to_string(hopeless_->first_step));
+  if (below_one_.rows > 0 && !hopeless)
+    all.push_back("overflow at a scale below one in " + count(below_one_.rows, "step") + ", first at step " +
+                  std::to_string(below_one_.first_step) +
+                  ": gradients that overflow unscaled come from a forward pass that overflows. Look for the largest "
+                  "activations, keep that layer in float32 or bfloat16, or lower the learning rate");
+  const std::string at_floor = text(floor_) + ", the least scale of the policy";
+  if (overflows_at_floor_.rows >= few_overflows_at_floor)
+    all.push_back("pinned at the floor: overflow in " + count(overflows_at_floor_.rows, "step") + " at " + at_floor +
+                  ", first at step " + std::to_string(overflows_at_floor_.first_step) +
+                  (floor_ > 1
+                       ? ". Lower the floor or the scale where that is a parameter, else take another policy"
+                       : ": NaN, or gradients that overflow unscaled. Look at the loss and the forward pass there "
+                         "first; a lower floor helps against neither NaN nor infinity in the forward pass"));
+  else if (at_floor_.rows >= many_steps_at_floor && floor_ < greatest_)
+    all.push_back(
+        "pinned at the floor: " + count(at_floor_.rows, "step") + " of " + std::to_string(rows_) + " are at " +
+        at_floor + ", where small gradients are lost. Shorten the growth interval" +
+        (first_skip_ ? ", or find out what overflowed from step " + std::to_string(*first_skip_) + " on" : ""));
+
+  if (rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_) {
+    const std::optional<double> ceiling = ceiling_of(start_);
+    if (ceiling && greatest_ >= *ceiling)
+      all.push_back("rides at the ceiling: " + count(at_greatest_.rows, "step") + " of " + std::to_string(rows_) +
+                    " are at " + text(greatest_) +
+                    ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
+  }
+  if ((first_skip_ || rows_ >= least_rows_of_a_run) && !raised_ && !can_grow_within_run())
+    all.push_back(
+        "the run is too short for its policy: " + count(rows_, "good step") +
+        " do not make the scale grow back after an overflow, so it can only fall. Shorten the growth interval, "
+        "or replay more steps");
+  return all;
+}
+
+}  // namespace ulp

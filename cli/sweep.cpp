@@ -1,0 +1,256 @@
+// ulp sweep: a grid of scalers, parameters, formats and roundings over one run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <ulp/io/source.hpp>
+#include <ulp/model/sweep.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::vector<std::string> scalers;
+  std::vector<std::string> parameters;
+  std::vector<std::string> formats;
+  std::vector<std::string> roundings;
+  rounding_options rounding;
+  std::string check;
+  std::size_t show = 40;
+  output_options output;
+};
+
+// A parameter and the values it takes in turn.
+struct axis {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+std::vector<axis> axes_of(const options& o) {
+  std::vector<axis> all;
+  for (const std::string& text : o.parameters) {
+    const auto [name, values] = key_and_value(text, "--set");
+    if (std::any_of(all.begin(), all.end(), [&](const axis& a) { return a.name == name; }))
+      throw usage_error(fmt::format("--set: {} is given twice; its values are a list, {}=v1,v2", name, name));
+    axis a{name, {}};
+    for (std::size_t at = 0; at <= values.size();) {
+      const std::size_t comma = std::min(values.find(',', at), values.size());
+      a.values.push_back(values.substr(at, comma - at));
+      if (a.values.back().empty()) throw usage_error(fmt::format("--set: '{}' has an empty value", text));
+      at = comma + 1;
+    }
+    all.push_back(std::move(a));
+  }
+  return all;
+}
+
+// One row of the grid.
+struct point {
+  std::string scaler;
+  std::string parameters;  // those that were set
+  std::string format;
+  std::string rounding;
+};
+
+struct grid {
+  std::vector<point> points;
+  std::vector<scenario> scenarios;
+};
+
+void add_points(grid& g, const options& o, const std::string& name, const std::vector<axis>& axes) {
+  const scaler_entry& entry = scaler_named(name);
+  std::vector<const axis*> own;
+  for (const axis& a : axes)
+    if (std::any_of(entry.parameters.begin(), entry.parameters.end(), [&](const auto& p) { return p.name == a.name; }))
+      own.push_back(&a);
+  std::vector<std::size_t> at(own.size(), 0);
+  while (true) {
+    std::vector<std::pair<std::string, parameter_value>> parameters;
+    std::string text;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string& value = own[i]->values[at[i]];
+      parameters.emplace_back(own[i]->name, parse_parameter(value));
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", own[i]->name, value);
+    }
+    for (const std::string& format_name : o.formats)
+      for (const std::string& direction : o.roundings) {
+        try {
+          scenario s{make_scaler(entry, parameters)};
+          s.format = value_format_named(format_name);
+          rounding_options rounding = o.rounding;
+          rounding.direction = direction;
+          s.rounding = rounding.value(s.format);
+          s.seed = rounding.seed;
+          s.counted = o.run.selected();
+          if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
+          g.points.push_back({name, text, format_name, rounding.text(s.format)});
+          g.scenarios.push_back(std::move(s));
+        } catch (const parameter_error& problem) {
+          throw usage_error(fmt::format("{}: {}", name, problem.what()));
+        }
+      }
+    // The next combination, the last parameter running fastest.
+    std::size_t i = own.size();
+    while (i > 0 && ++at[i - 1] == own[i - 1]->values.size()) at[--i] = 0;
+    if (i == 0) return;
+  }
+}
+
+grid grid_of(const options& o) {
+  const std::vector<axis> axes = axes_of(o);
+  grid g;
+  for (const std::string& name : o.scalers) add_points(g, o, name, axes);
+  for (const axis& a : axes) {
+    const auto has = [&](const std::string& name) {
+      const auto& all = scaler_named(name).parameters;
+      return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p.name == a.name; });
+    };
+    if (std::none_of(o.scalers.begin(), o.scalers.end(), has))
+      throw usage_error(
+          fmt::format("--set: no parameter '{}' in {} (see ulp scalers NAME)", a.name, fmt::join(o.scalers, ", ")));
+  }
+  return g;
+}
+
+double share_of(const sweep_result& r) {
+  return r.nonzero == 0 ? 0.0
+                        : static_cast<double>(r.underflow.low + r.underflow.high) / 2 / static_cast<double>(r.nonzero);
+}
+
+table table_of(const grid& g, const std::vector<sweep_result>& results, std::uint64_t steps) {
+  const std::vector<bool> front = pareto_front(results, steps);
+  std::vector<std::size_t> order(results.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // The front first; then by lost steps, then by underflow; what is equal stays in the order of the grid.
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    if (front[a] != front[b]) return static_cast<bool>(front[a]);
+    const auto lost_a = results[a].lost_steps(steps);
+    const auto lost_b = results[b].lost_steps(steps);
+    return lost_a != lost_b ? lost_a < lost_b : share_of(results[a]) < share_of(results[b]);
+  });
+  table t;
+  t.columns = {{"rank", "rank"},
+               {"pareto", ""},
+               {"", "best"},
+               {"scaler", "scaler"},
+               {"parameters", "set"},
+               {"format", "format"},
+               {"rounding", "rounding"},
+               {"steps", ""},
+               {"skipped", "skipped", true},
+               {"underflow", "underflow", true},
+               {"nonzero", ""},
+               {"underflow_share", ""},
+               {"", "% of nonzero", false, true},
+               {"mean_log2_scale", ""},
+               {"", "mean scale", false, true},
+               {"last_scale", ""},
+               {"", "last scale", false, true},
+               {"error", ""},
+               {"", "raised"}};
+  std::int64_t rank = 0;
+  for (const std::size_t i : order) {
+    const sweep_result& r = results[i];
+    const point& p = g.points[i];
+    const auto counts = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
+    t.rows.push_back(
+        {++rank, static_cast<bool>(front[i]), std::string{front[i] ? "*" : ""}, p.scaler,
+         p.parameters.empty() ? table_value{} : table_value{p.parameters}, p.format, p.rounding,
+         static_cast<std::int64_t>(r.steps), count_range{r.skipped, r.skipped}, counts(r.underflow),
+         r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
+         r.has_counts ? table_value{share_of(r)} : table_value{},
+         r.has_counts ? table_value{fmt::format("{:.4g}", 100 * share_of(r))} : table_value{}, r.mean_log2_scale,
+         std::isnan(r.mean_log2_scale) ? table_value{} : table_value{fmt::format("2^{:.2f}", r.mean_log2_scale)},
+         r.last_scale, as_power(r.last_scale), r.error.empty() ? table_value{} : table_value{r.error},
+         r.error.empty() ? table_value{} : table_value{fmt::format("after {} steps", grouped(r.steps))}});
+  }
+  return t;
+}
+
+int run(const options& given) {
+  options o = given;
+  o.formats = joined_names(o.formats);
+  if (o.roundings.empty()) o.roundings.emplace_back();
+  const grid g = grid_of(o);
+  sweep all(g.scenarios);
+  const selection selected = o.run.selected();
+  const std::unique_ptr<source> from = open_run(o.run);
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (selected.takes(now.key.step) && now.key.microbatch == -1) all.add(now, from->tensors());
+    }
+  }
+  if (all.steps() == 0) throw usage_error("no step is selected: nothing to replay");
+  std::vector<sweep_result> results;
+  {
+    progress shown("scenarios", g.points.size());
+    results = all.results([&] { shown.advance(); });
+  }
+  table t = table_of(g, results, all.steps());
+  write_table(t, o.output, false);
+  if (o.output.machine_stdout()) return done;
+  fmt::print("{} scenarios over {} steps; * no other has both fewer skipped steps and a smaller underflow\n\n",
+             grouped(g.points.size()), grouped(all.steps()));
+  const std::size_t rows = t.rows.size();
+  if (rows > o.show) t.rows.resize(o.show);
+  fmt::print("{}", to_text(t));
+  if (rows > o.show)
+    fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", o.show, grouped(rows));
+  return done;
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command =
+      *program.add_subcommand("sweep", "many scalers, parameters, formats and roundings over one run, ranked");
+  add_run(command, o->run);
+  command.add_option("--scaler", o->scalers, "the policies, see `ulp scalers`")
+      ->type_name("NAME,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->required();
+  command
+      .add_option("--set", o->parameters,
+                  "a parameter and its values in turn, for the policies that have it; several make a grid")
+      ->type_name("key=v1,v2")
+      ->allow_extra_args(false);
+  command.add_option("--format", o->formats, "the formats, see `ulp formats`")
+      ->type_name("F,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->required();
+  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
+      ->type_name("REGEX");
+  command.add_option("--show", o->show, "how many rows are printed")
+      ->type_name("N")
+      ->check(whole_number())
+      ->capture_default_str();
+  add_rounding(command, o->rounding);
+  command.remove_option(command.get_option("--rounding"));
+  command.add_option("--rounding", o->roundings, "as in ulp replay; several times for several")
+      ->type_name("R")
+      ->allow_extra_args(false)
+      ->group("Rounding");
+  add_output(command, o->output);
+  command.footer(
+      "Each scenario gives what `ulp replay` gives. Example:\n"
+      "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
+      "fp16,cb16");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

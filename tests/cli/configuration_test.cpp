@@ -1,0 +1,75 @@
+// --config on the command line: what it stands in for, what goes before it, where its meanings are printed.
+#include "support/catch.hpp"
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+const std::string log_of_steps = "step,found_inf\n0,0\n1,1\n2,0\n";
+
+class folder {
+ public:
+  [[nodiscard]] program_result replay(const std::string& config, const std::string& options = "") const {
+    write_file(dir_ / "c", config);
+    return run_ulp("replay - --config " + (dir_ / "c").string() + " " + options, log_of_steps);
+  }
+
+ private:
+  temporary_dir dir_;
+};
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+const std::string grad_scaler = "trainer:\n  precision: 16-mixed\n";
+const std::string clipping = grad_scaler + "  gradient_clip_val: 1\n";
+
+}  // namespace
+
+TEST_CASE("a configuration is a scaler with its parameters and a format") {
+  const folder dir;
+  const program_result run = dir.replay(grad_scaler);
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.out, "c: Lightning\n"));
+  CHECK(has(run.out, "trainer.precision = 16-mixed -> autocast to float16"));
+  CHECK(has(run.out, "scaler       pytorch_gradscaler init_scale=65536 growth_factor=2"));
+  CHECK(has(run.out, "format       float16"));
+  CHECK(has(run.out, "1 skipped"));
+}
+
+TEST_CASE("what is given goes before the configuration") {
+  const folder dir;
+  const program_result run = dir.replay(clipping, "--set growth_interval=7 --format bf16");
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.out, "init_scale=65536 growth_factor=2 backoff_factor=0.5 growth_interval=7"));
+  CHECK(has(run.out, "format       bf16"));
+}
+
+TEST_CASE("meanings leave standard output to machines") {
+  const folder dir;
+  const program_result run = dir.replay(grad_scaler, "--csv -");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.starts_with("step,found_inf,scale_used"));
+  CHECK(has(run.err, "c: Lightning: trainer.precision = 16-mixed -> "));
+}
+
+TEST_CASE("contradictions and mistakes are one line and exit 2") {
+  const folder dir;
+  const auto check = [&](const program_result& run, const std::string& part) {
+    INFO(run.err);
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    CHECK(has(run.err, part));
+  };
+  check(dir.replay(clipping, "--clip-norm 2"), "--clip-norm: ");
+  check(dir.replay(clipping, "--clip-value 2"), "clips already, to L2 norm 1; take the one or the other out");
+  check(dir.replay(grad_scaler, "--scaler pytorch"), "--scaler excludes --config");
+  check(dir.replay(grad_scaler, "--set grow=1"), "no parameter 'grow'");
+  check(dir.replay("trainer:\n  precission: 16-mixed\n"),
+        "c: line 2: 'precission' is no Lightning key of 'trainer'; the nearest is 'precision'");
+  check(dir.replay("what: ever\n"), "c: has no key of a configuration that is read");
+  check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
+  check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");
+  check(run_ulp("replay - --scaler pytorch", log_of_steps), "--format is required");
+}
