@@ -49,4 +49,6 @@ void write_whole_file(const std::string& path, std::string_view content) {
 
 void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", message); }
 
+void warn(const std::string& message) { fmt::print(stderr, "ulp: warning: {}\n", message); }
+
 }  // namespace ulp::cli

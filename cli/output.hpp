@@ -25,8 +25,9 @@ void write_table(const table& t, const output_options& options, bool text = true
 // Whole or absent: written beside and renamed. Throws input_error.
 void write_whole_file(const std::string& path, std::string_view content);
 
-// A line on stderr: "ulp: note: ...".
+// A line on stderr: "ulp: note: ...", "ulp: warning: ...".
 void note(const std::string& message);
+void warn(const std::string& message);
 
 }  // namespace ulp::cli
 

@@ -5,7 +5,9 @@
 #include <memory>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/source.hpp>
+#include <ulp/model/policy_analysis.hpp>
 #include <ulp/model/replay.hpp>
+#include <ulp/model/trajectory_watch.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -96,22 +98,39 @@ table trajectory_table() {
                {"", "norm", false, true},
                {"norm_exact", ""},
                {"clip_coefficient", ""},
-               {"clipped", "clipped"}};
+               {"clipped", "clipped"},
+               {"unscaled_by", ""},
+               {"diverged", ""}};
   return t;
 }
 
 // What is not exact is said to be so.
 std::string marked(const std::string& text, bool exact) { return exact ? text : "~" + text; }
 
-void add_row(table& t, const trajectory_row& r) {
+void add_row(table& t, const trajectory_row& r, bool diverged) {
   const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
   const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
-  t.rows.push_back({r.key.step, r.found_inf, r.scale_used, r.scale_next, r.skipped, as_power(r.scale_used),
-                    marked(r.found_inf ? "yes" : "no", r.found_inf_certain), r.found_inf_certain, count(r.counts.numel),
-                    count(r.counts.zero), count(r.counts.nonfinite), range(r.counts.underflow),
-                    range(r.counts.subnormal), range(r.counts.overflow), r.norm,
+  t.rows.push_back({r.key.step,
+                    r.found_inf,
+                    r.scale_used,
+                    r.scale_next,
+                    r.skipped,
+                    as_power(r.scale_used),
+                    marked(r.found_inf ? "yes" : "no", r.found_inf_certain),
+                    r.found_inf_certain,
+                    count(r.counts.numel),
+                    count(r.counts.zero),
+                    count(r.counts.nonfinite),
+                    range(r.counts.underflow),
+                    range(r.counts.subnormal),
+                    range(r.counts.overflow),
+                    r.norm,
                     std::isnan(r.norm) ? "-" : marked(fmt::format("{:.6g}", r.norm), r.norm_exact),
-                    std::isnan(r.norm) ? table_value{} : table_value{r.norm_exact}, r.clip_coefficient, r.clipped});
+                    std::isnan(r.norm) ? table_value{} : table_value{r.norm_exact},
+                    r.clip_coefficient,
+                    r.clipped,
+                    r.unscaled_by,
+                    diverged});
 }
 
 std::string rule_text(const replayer& r) {
@@ -183,9 +202,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
   line("open loop",
        sum.first_divergence
-           ? fmt::format("from step {} on: there the replay and the recorded run{} part, and later "
-                         "gradients would have been others",
-                         *sum.first_divergence, sum.recorded_outcome_known ? "" : " (taken to have applied every step)")
+           ? fmt::format("diverged from what was recorded{} from step {} on: later gradients would have been others",
+                         sum.recorded_outcome_known ? "" : " (taken to have applied every step)", *sum.first_divergence)
            : fmt::format("no: the replay skips exactly what the recorded run{} skipped",
                          sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
 }
@@ -204,6 +222,7 @@ int run(const options& o) {
   const std::unique_ptr<source> from = open_run(o.run);
   replayer r(s);
   trajectory_summary sum;
+  trajectory_watch watch(s.scaler);
   table all = trajectory_table();
   std::vector<trajectory_row> rows;
   {
@@ -214,7 +233,8 @@ int run(const options& o) {
       if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
       const trajectory_row row = r.advance(now, from->tensors());
       sum.add(row);
-      add_row(all, row);
+      watch.add(row);
+      add_row(all, row, sum.first_divergence.has_value());
       rows.push_back(row);
       if (!row.error.empty()) break;
     }
@@ -229,6 +249,8 @@ int run(const options& o) {
   write_table(all, o.output, false);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   note_other_type(o, s);
+  for (const std::string& text : parameter_notes(s.scaler)) note(text);
+  for (const std::string& text : watch.warnings()) warn(text);
   if (r.choice().rule_is_late())
     note(
         "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "

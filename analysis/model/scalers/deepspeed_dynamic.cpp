@@ -1,8 +1,9 @@
 // DeepSpeed's DynamicLossScaler, for ZeRO 1 to 3: microsoft/DeepSpeed @38327e07 deepspeed/runtime/fp16/loss_scaler.py,
 // with config.py, constants.py, zero/stage_1_and_2.py and zero/stage3.py.
-// Reproduced: doubles; sticky hysteresis, refilled by growth only, or consecutive with consecutive_hysteresis; an overflow
-// at min_scale raises and leaves the state; the message of an overflow at an infinite scale raises; gradients are divided
-// by the scale after the update. Defaults are the class's: JSON with any loss-scale key has those of `deepspeed`.
+// Reproduced: doubles; sticky hysteresis, refilled by growth only, or consecutive with consecutive_hysteresis; an
+// overflow at min_scale raises and leaves the state; the message of an overflow at an infinite scale raises; gradients
+// are divided by the scale after the update. Defaults are the class's: JSON with any loss-scale key has those of
+// `deepspeed`.
 #include <array>
 #include <cmath>
 

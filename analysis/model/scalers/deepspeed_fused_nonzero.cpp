@@ -1,9 +1,9 @@
 // DeepSpeed's FP16_Optimizer, fused and without ZeRO: microsoft/DeepSpeed @38327e07
 // deepspeed/runtime/fp16/fused_optimizer.py.
-// Reproduced: the steps since the last overflow are counted from one too late, so growth comes on good step window + 1 and
-// then every window; the factor is the int 2, so a whole scale stays an int until the first overflow, and beyond the
-// largest double raises instead of becoming infinite; hysteresis is not looked at; no error at the minimum; gradients are
-// divided by the scale after the update. Defaults are the class's; JSON gives those of `deepspeed_fused`.
+// Reproduced: the steps since the last overflow are counted from one too late, so growth comes on good step window + 1
+// and then every window; the factor is the int 2, so a whole scale stays an int until the first overflow, and beyond
+// the largest double raises instead of becoming infinite; hysteresis is not looked at; no error at the minimum;
+// gradients are divided by the scale after the update. Defaults are the class's; JSON gives those of `deepspeed_fused`.
 #include <array>
 
 #include "engine.hpp"

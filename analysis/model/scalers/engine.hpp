@@ -1,6 +1,6 @@
-// The state machine that most loss scalers are. A framework's row of rules says when the scale grows, how many overflows
-// it takes to lower it, what clamps it and how it is rounded; with factor 2, equal windows and the clamps out of the way,
-// scalers of one class (docs/scalers.md) give the same scales.
+// The state machine that most loss scalers are. A framework's row of rules says when the scale grows, how many
+// overflows it takes to lower it, what clamps it and how it is rounded; with factor 2, equal windows and the clamps out
+// of the way, scalers of one class (docs/scalers.md) give the same scales.
 #ifndef ULP_MODEL_SCALERS_ENGINE_HPP
 #define ULP_MODEL_SCALERS_ENGINE_HPP
 
@@ -171,9 +171,9 @@ class engine {
 };
 
 // A framework F as a policy over its engine. F has its parameters (see policy.hpp), `using machine = engine<...>`,
-// `settings values() const`, and `state_fields(s, v)`, which calls v(name, field) on what it shows of the state; and, where
-// it raises, `raises(state, overflow)` before a step, which then leaves the state, or `raised(state)` after it, each
-// giving the message or nothing. Where it raises the step counts as skipped, unless `raises_after_step`.
+// `settings values() const`, and `state_fields(s, v)`, which calls v(name, field) on what it shows of the state; and,
+// where it raises, `raises(state, overflow)` before a step, which then leaves the state, or `raised(state)` after it,
+// each giving the message or nothing. Where it raises the step counts as skipped, unless `raises_after_step`.
 template <typename F>
 class ruled {
  public:

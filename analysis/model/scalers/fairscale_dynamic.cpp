@@ -1,7 +1,7 @@
 // fairscale's experimental DynamicLossScaler: facebookresearch/fairscale @146f1602
 // fairscale/experimental/optim/dynamic_loss_scaler.py, in a loop written as for torch: step() and update() every step.
-// Reproduced: fairseq's rules, but update() also follows a skipped step, so that the iteration advances by two and growth
-// after an overflow comes one step early.
+// Reproduced: fairseq's rules, but update() also follows a skipped step, so that the iteration advances by two and
+// growth after an overflow comes one step early.
 #include <array>
 
 #include "fairseq.hpp"

@@ -1,8 +1,8 @@
 // fairseq's DynamicLossScaler: facebookresearch/fairseq @3d262bb2 fairseq/optim/dynamic_loss_scaler.py, with
 // fp16_optimizer.py, trainer.py and the defaults of dataclass/configs.py.
 // Reproduced: doubles; the share of overflows is counted since the scale last changed, and growth does not reset the
-// count; the minimum is checked after lowering, restores the scale and raises; a run that catches that and goes on divides
-// by zero at every further overflow. Defaults are the class's; the command line has those of `fairseq_cli`.
+// count; the minimum is checked after lowering, restores the scale and raises; a run that catches that and goes on
+// divides by zero at every further overflow. Defaults are the class's; the command line has those of `fairseq_cli`.
 #include <array>
 
 #include "fairseq.hpp"

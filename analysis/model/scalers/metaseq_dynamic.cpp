@@ -1,6 +1,6 @@
 // metaseq's DynamicLossScaler: facebookresearch/metaseq @f7ffa5fd metaseq/optim/dynamic_loss_scaler.py.
-// Reproduced: fairseq's rules; the window is multiplied and divided along with the scale (a float after growth, cut to an
-// int after backoff); at the minimum the scale stays and steps go on being skipped, the window still shrinking.
+// Reproduced: fairseq's rules; the window is multiplied and divided along with the scale (a float after growth, cut to
+// an int after backoff); at the minimum the scale stays and steps go on being skipped, the window still shrinking.
 #include <array>
 
 #include "fairseq.hpp"

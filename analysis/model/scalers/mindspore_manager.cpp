@@ -1,8 +1,8 @@
 // MindSpore's DynamicLossScaleManager.update_loss_scale, on the host: mindspore-ai/mindspore @0b992d37
 // mindspore/python/mindspore/train/loss_scale_manager.py.
 // Reproduced: a Python number, which is an int as long as start and factor are and nothing overflowed, and then raises
-// beyond the largest double; backoff multiplies by 1 / scale_factor; the floor of 1; the 1001st overflow in a row raises,
-// its backoff done. A whole init_loss_scale is taken for an int.
+// beyond the largest double; backoff multiplies by 1 / scale_factor; the floor of 1; the 1001st overflow in a row
+// raises, its backoff done. A whole init_loss_scale is taken for an int.
 #include <array>
 
 #include "engine.hpp"

@@ -1,7 +1,7 @@
 // MindSpore's DynamicLossScaleUpdateCell, on the device: mindspore-ai/mindspore @017f26fc
 // mindspore/python/mindspore/nn/wrap/loss_scale.py.
-// Reproduced: float32; backoff multiplies by the float32 reciprocal of the factor; growth counts as the last overflow; the
-// floor of 1; no ceiling.
+// Reproduced: float32; backoff multiplies by the float32 reciprocal of the factor; growth counts as the last overflow;
+// the floor of 1; no ceiling.
 #include <array>
 
 #include "engine.hpp"

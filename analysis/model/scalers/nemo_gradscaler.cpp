@@ -1,7 +1,7 @@
 // NeMo's GradScaler: NVIDIA/NeMo @8cfedd72 nemo/collections/nlp/parts/nlp_overrides.py.
-// Reproduced: the hysteresis is consecutive, any good step refills it; once spent, each further overflow in a row lowers
-// the scale, the tracker going below 0. A resumed run starts with a tracker of 1, because loading looks for a misspelt
-// key: --start _hysteresis_tracker=1.
+// Reproduced: the hysteresis is consecutive, any good step refills it; once spent, each further overflow in a row
+// lowers the scale, the tracker going below 0. A resumed run starts with a tracker of 1, because loading looks for a
+// misspelt key: --start _hysteresis_tracker=1.
 #include <array>
 
 #include "gradscaler.hpp"

@@ -34,8 +34,8 @@ struct float64 {
   [[nodiscard]] static double over(double s, double k) noexcept { return s / k; }
 };
 
-// A Python number: an int, of any size, for as long as only ints have made it; else a float. A whole number that is given
-// is taken for an int. In products of ints the factor is always the same one.
+// A Python number: an int, of any size, for as long as only ints have made it; else a float. A whole number that is
+// given is taken for an int. In products of ints the factor is always the same one.
 class python_number {
  public:
   python_number() = default;

@@ -1,6 +1,7 @@
-// paddle.amp.GradScaler and AmpScaler in dynamic graphs: PaddlePaddle/Paddle @00816fcb python/paddle/amp/grad_scaler.py.
-// Reproduced: float32; the count of overflows is of those in a row, although the documentation says accumulated; neither
-// floor nor ceiling. Defaults are GradScaler's; AmpScaler's are those of `paddle_ampscaler`.
+// paddle.amp.GradScaler and AmpScaler in dynamic graphs: PaddlePaddle/Paddle @00816fcb
+// python/paddle/amp/grad_scaler.py.
+// Reproduced: float32; the count of overflows is of those in a row, although the documentation says accumulated;
+// neither floor nor ceiling. Defaults are GradScaler's; AmpScaler's are those of `paddle_ampscaler`.
 #include <array>
 
 #include "paddle.hpp"

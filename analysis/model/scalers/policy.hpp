@@ -2,9 +2,9 @@
 //
 // A policy P has: `struct state`, `void fields(V&&)` in both (calling v(name, field, meaning) on each), `std::string
 // refused() const` (why the framework would refuse these parameters, or empty), `state start() const`,
-// `double scale(const state&) const`, and the pure transition `transition<state> next(state, const scaler_input&) const`;
-// optionally `double edge() const`, see scaler::edge. Parameters and the rest may be two types, P and a runner R made
-// from it, so that what follows from the parameters is computed once.
+// `double scale(const state&) const`, and the pure transition `transition<state> next(state, const scaler_input&)
+// const`; optionally `double edge() const`, see scaler::edge. Parameters and the rest may be two types, P and a runner
+// R made from it, so that what follows from the parameters is computed once.
 #ifndef ULP_MODEL_SCALERS_POLICY_HPP
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
