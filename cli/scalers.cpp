@@ -3,7 +3,9 @@
 
 #include <memory>
 #include <string>
+#include <ulp/formats/similar.hpp>
 #include <ulp/model/scaler.hpp>
+#include <vector>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -83,9 +85,18 @@ int run(const options& o) {
 
 const scaler_entry& scaler_named(const std::string& name) {
   if (const scaler_entry* const entry = find_scaler(name)) return *entry;
-  std::string names;
-  for (const scaler_entry& e : scaler_catalog()) names += (names.empty() ? "" : ", ") + std::string{e.name};
-  throw usage_error(fmt::format("unknown scaler '{}': one of {} (see ulp scalers)", name, names));
+  std::vector<std::string_view> names;
+  for (const scaler_entry& e : scaler_catalog()) {
+    names.push_back(e.name);
+    names.insert(names.end(), e.aliases.begin(), e.aliases.end());
+  }
+  std::string near;
+  for (int i = 0; i < 3; ++i) {
+    const std::string_view best = nearest_name(name, names);
+    near += (near.empty() ? "" : ", ") + std::string{best};
+    std::erase(names, best);
+  }
+  throw usage_error(fmt::format("unknown scaler '{}'; near: {} (see ulp scalers)", name, near));
 }
 
 void add_scalers(CLI::App& program, action& chosen) {

@@ -133,6 +133,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   const auto from_log = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs) {
     seen_by_scaler& it = seen_of(layer);
     if (max_abs) {
+      row.recorded_nan = row.recorded_nan || std::isnan(*max_abs);
       it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.key.step);
       it.add_max_abs(*max_abs);
     } else {

@@ -1,6 +1,8 @@
 // Pins the trajectory on the command line: its CSV, golden traces through it, standard input, start states.
 #include "support/catch.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "model/golden.hpp"
 #include "support/program.hpp"
 
@@ -73,8 +75,34 @@ TEST_CASE("a person is told the open loop, what was checked, and how often clipp
       run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
   CHECK(run.exit_code == 0);
   CHECK(run.out.find("(taken to have applied every step)") != std::string::npos);
-  CHECK(run.out.find("open loop    from step 480 on") != std::string::npos);
+  CHECK(run.out.find(
+            "open loop    diverged from what was recorded (taken to have applied every step) from step 480 on") !=
+        std::string::npos);
   CHECK(run.out.find("checked      all 13 weight gradients") != std::string::npos);
   CHECK(run.out.find("clipping     58 of 800 steps") != std::string::npos);
   CHECK(run.err.find("note: roles are not known") != std::string::npos);
+}
+
+TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {
+  const auto sweep = run_ulp(
+      "sweep examples/digits.ulp --scaler pytorch,tf_keras --set growth_interval=50,200 --format fp16,bf16 --json");
+  REQUIRE(sweep.exit_code == 0);
+  const auto rows = nlohmann::json::parse(sweep.out);
+  REQUIRE(rows.size() == 6);
+  int compared = 0;
+  for (const auto& row : rows) {
+    if (row.at("scaler") != "pytorch") continue;
+    const auto replay =
+        run_ulp("replay examples/digits.ulp --scaler pytorch --set " + row.at("parameters").get<std::string>() +
+                " --format " + row.at("format").get<std::string>() + " --json");
+    std::int64_t skipped = 0;
+    const auto steps = nlohmann::json::parse(replay.out);
+    for (const auto& step : steps) skipped += step.at("skipped").get<bool>() ? 1 : 0;
+    CHECK(row.at("skipped").get<std::int64_t>() == skipped);
+    CHECK(row.at("last_scale").get<double>() == steps.back().at("scale_next").get<double>());
+    ++compared;
+  }
+  CHECK(compared == 4);
+  CHECK(rows.at(0).at("pareto").get<bool>());
+  CHECK(run_ulp("sweep examples/digits.ulp --scaler pytorch --set grow=1,2 --format fp16").exit_code == 2);
 }
