@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <ulp/formats/similar.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
 
@@ -105,6 +106,13 @@ void add_points(grid& g, const options& o, const std::string& name, const std::v
   }
 }
 
+std::string near_parameter(const std::vector<std::string>& scalers, const std::string& name) {
+  std::vector<std::string_view> names;
+  for (const std::string& scaler : scalers)
+    for (const auto& p : scaler_named(scaler).parameters) names.push_back(p.name);
+  return std::string{nearest_name(name, names)};
+}
+
 grid grid_of(const options& o) {
   const std::vector<axis> axes = axes_of(o);
   grid g;
@@ -115,8 +123,8 @@ grid grid_of(const options& o) {
       return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p.name == a.name; });
     };
     if (std::none_of(o.scalers.begin(), o.scalers.end(), has))
-      throw usage_error(
-          fmt::format("--set: no parameter '{}' in {} (see ulp scalers NAME)", a.name, fmt::join(o.scalers, ", ")));
+      throw usage_error(fmt::format("--set: no parameter '{}' in {}; near: {} (see ulp scalers NAME)", a.name,
+                                    fmt::join(o.scalers, ", "), near_parameter(o.scalers, a.name)));
   }
   return g;
 }

@@ -207,6 +207,9 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
     if (all) n.low += c.count;
     if (some) n.high += c.count;
   }
+  std::uint64_t in_no_cell = table.nonzero_finite();
+  for (const cell& c : table.cells) in_no_cell -= c.count;
+  n.high += in_no_cell;
   // The largest is one of them.
   if (table.max_abs > 0 && is_above(largest)) n.low = std::max(n.low, table.infinities() + 1);
   return n;

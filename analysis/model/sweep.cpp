@@ -21,12 +21,15 @@ struct delivery {
   friend bool operator==(const delivery&, const delivery&) = default;
 };
 
-// Whether found_inf is a matter of the largest magnitude alone.
+// Whether found_inf is a matter of the largest magnitude alone, and no count depends on a sign.
 bool follows_from_largest(const scenario& s) {
+  if (s.rounding.direction == direction::stochastic) return false;
+  const threshold positive = thresholds_of(s.format, s.rounding, false).nonzero;
+  const threshold negative = thresholds_of(s.format, s.rounding, true).nonzero;
   const bool signs_agree =
+      positive.at == negative.at && positive.closed == negative.closed &&
       overflow_is_infinite(s.format, s.rounding, false) == overflow_is_infinite(s.format, s.rounding, true);
-  return signs_agree && s.rounding.direction != direction::stochastic && !s.rounding.daz && !s.scaler.per_layer() &&
-         std::isnan(s.scaler.edge());
+  return signs_agree && !s.rounding.daz && !s.scaler.per_layer() && std::isnan(s.scaler.edge());
 }
 
 // Underflow counts at the scales 2^j: entry i at j = first - i, of ascending counts; beyond the ends nothing more
@@ -133,19 +136,18 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
   }
 }
 
-// The smallest scale that overflows; 0 where every one does.
-double critical_scale(const threshold& overflow, double max_abs, double factor) {
-  if (!(max_abs > 0)) return std::numeric_limits<double>::infinity();
-  const double at = std::ldexp(1 + std::ldexp(static_cast<double>(overflow.at.fraction), -64), overflow.at.exponent);
-  double scale = at / max_abs * factor;
-  const auto overflows = [&](double s) { return reaches(overflow, {.scale = s, .factor = factor}, max_abs); };
-  const double most = std::numeric_limits<double>::max();
-  scale = std::clamp(scale, std::numeric_limits<double>::denorm_min(), most);
-  while (scale < most && !overflows(scale)) scale = std::nextafter(scale, most);
-  if (!overflows(scale)) return std::numeric_limits<double>::infinity();
-  for (double below = std::nextafter(scale, 0.0); below > 0 && overflows(below); below = std::nextafter(below, 0.0))
-    scale = below;
-  return scale;
+// The smallest positive finite scale that overflows, where larger ones do too; infinity where none does. Bisects the bit
+// patterns of the positive doubles, which are in their order.
+template <typename Overflows>
+double smallest_overflowing(Overflows overflows) {
+  std::uint64_t fine = 0;  // of the largest known not to, as 0 does
+  std::uint64_t over = std::bit_cast<std::uint64_t>(std::numeric_limits<double>::max());
+  if (!overflows(std::numeric_limits<double>::max())) return std::numeric_limits<double>::infinity();
+  while (over - fine > 1) {
+    const std::uint64_t middle = fine + (over - fine) / 2;
+    (overflows(std::bit_cast<double>(middle)) ? over : fine) = middle;
+  }
+  return std::bit_cast<double>(over);
 }
 
 struct stored_step {
@@ -153,13 +155,15 @@ struct stored_step {
   double norm = not_known;     // as the replay's scaler sees it
   double max_abs = not_known;  // likewise
   std::uint64_t nonzero = 0;
+  std::uint64_t in_no_cell = 0;  // of those: may underflow or not
   bool has_counts = false;
 };
 
 // What is stored of each step for one delivery.
 struct by_delivery {
   delivery of;
-  std::vector<double> critical;  // the step overflows where !(scale < critical)
+  std::vector<double> critical;   // the step overflows where !(scale < critical)
+  std::vector<bool> at_infinity;  // whether it does where the scale is infinite
   std::vector<underflow_counts> underflow;
 };
 
@@ -193,7 +197,7 @@ struct sweep::implementation {
       const delivery d{s.format, s.rounding};
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
-      if (same == deliveries.end()) deliveries.push_back({d, {}, {}});
+      if (same == deliveries.end()) deliveries.push_back({d, {}, {}, {}});
     }
   }
 
@@ -229,13 +233,15 @@ struct sweep::implementation {
         r.has_counts = true;
         r.nonzero += now.nonzero;
         const underflow_counts& u = of.underflow[i];
+        if (std::isfinite(scale)) r.underflow.high += scale == 0 ? 0 : now.in_no_cell;
         if (scale == 0) {
           r.underflow += {now.nonzero, now.nonzero};
         } else if (std::isfinite(scale) && !u.at.empty()) {
           r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
         }
       }
-      scaler_input input{.found_inf = !(scale < of.critical[i]), .unscaled_norm = now.norm, .max_abs = now.max_abs};
+      const bool overflows = std::isfinite(scale) ? !(scale < of.critical[i]) : of.at_infinity[i];
+      scaler_input input{.found_inf = overflows, .unscaled_norm = now.norm, .max_abs = now.max_abs};
       scaler_verdict verdict = machine.update(input);
       scale = machine.scale();
       ++r.steps;
@@ -291,6 +297,8 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   double squares = 0;
   bool norm_known = false;
   bool any_checked = false;
+  bool any_value = false;
+  bool any_zero = false;
   double max_abs = 0;
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = all.choice[t.tensor];
@@ -298,6 +306,8 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     if (m.counted) {
       stored.has_counts = true;
       stored.nonzero += t.table.nonzero_finite();
+      stored.in_no_cell += t.table.nonzero_finite();
+      for (const cell& c : t.table.cells) stored.in_no_cell -= c.count;
       const auto [at, fresh] = counted.try_emplace(unit, t.table);
       if (!fresh) at->second.merge(t.table);
     }
@@ -305,6 +315,8 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
       any_checked = true;
       nan = nan || t.table.nans > 0;
       infinite = infinite || t.table.infinities() > 0;
+      any_value = any_value || t.table.numel > 0;
+      any_zero = any_zero || t.table.zeros > 0;
       double& of_factor = largest[unit];
       of_factor = std::max(of_factor, t.table.max_abs);
       max_abs = std::max(max_abs, t.table.max_abs / unit);
@@ -335,23 +347,25 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
         // The log's own test: !(double(scale) * double(max_abs) < threshold).
         const double at =
             std::ldexp(1 + std::ldexp(static_cast<double>(overflow.at.fraction), -64), overflow.at.exponent);
-        critical =
-            std::clamp(at / *log_max, std::numeric_limits<double>::denorm_min(), std::numeric_limits<double>::max());
-        const auto overflows = [&](double s) { return overflow.closed ? !(s * *log_max < at) : !(s * *log_max <= at); };
-        while (!overflows(critical) && critical < std::numeric_limits<double>::max())
-          critical = std::nextafter(critical, std::numeric_limits<double>::infinity());
-        if (!overflows(critical)) critical = std::numeric_limits<double>::infinity();
-        for (double below = std::nextafter(critical, 0.0); below > 0 && overflows(below);
-             below = std::nextafter(below, 0.0))
-          critical = below;
+        critical = smallest_overflowing([&](double s) {
+          const double scaled = s * *log_max;
+          return overflow.closed ? !(scaled < at) : !(scaled <= at);
+        });
       }
     } else {
       if (delivers)
         for (const auto& [factor, magnitude] : largest)
-          critical = std::min(critical, critical_scale(overflow, magnitude, factor));
+          if (magnitude > 0)
+            critical = std::min(critical, smallest_overflowing([&, m = magnitude, f = factor](double s) {
+                                  return reaches(overflow, {.scale = s, .factor = f}, m);
+                                }));
       if ((nan && d.of.format.has_nan()) || (infinite && keeps)) critical = 0;
     }
     d.critical.push_back(critical);
+    // 0 times infinity is NaN.
+    const bool nan_at_infinity = from_log ? log_max && (std::isnan(*log_max) || *log_max == 0) : nan || any_zero;
+    const bool inf_at_infinity = from_log ? log_max.has_value() : any_value;
+    d.at_infinity.push_back(flagged || (nan_at_infinity && d.of.format.has_nan()) || (inf_at_infinity && keeps));
     underflow_counts& counts = d.underflow.emplace_back();
     for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
   }

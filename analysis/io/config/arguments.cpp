@@ -44,7 +44,8 @@ std::vector<word> words_in(std::string_view text) {
 // NAME of "NAME=..." at the start of a word.
 std::string assigned_name(const std::string& word) {
   const auto end = std::ranges::find_if_not(word, is_name_character);
-  const bool assigns = end != word.begin() && end != word.end() && (*end == '=' || (*end == '+' && *(end + 1) == '='));
+  const std::string_view rest(end, word.end());
+  const bool assigns = end != word.begin() && (rest.starts_with('=') || rest.starts_with("+="));
   return assigns ? std::string(word.begin(), end) : "";
 }
 
