@@ -1,6 +1,7 @@
 // ulp replay: a recorded run under another scaler and format.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <ulp/formats/catalog.hpp>
@@ -47,6 +48,9 @@ scaler scaler_of(const options& o) {
   std::vector<std::pair<std::string, parameter_value>> parameters;
   for (const std::string& text : o.parameters) {
     const auto [key, value] = key_and_value(text, "--set");
+    if (std::any_of(parameters.begin(), parameters.end(), [&, k = key](const auto& p) { return p.first == k; }) &&
+        !o.configuration)
+      throw usage_error(fmt::format("--set: {} is given twice", key));
     parameters.emplace_back(key, parse_parameter(value));
   }
   try {

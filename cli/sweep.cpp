@@ -86,6 +86,9 @@ void add_points(grid& g, const options& o, const std::string& name, const std::v
       for (const std::string& direction : o.roundings) {
         try {
           scenario s{make_scaler(entry, parameters)};
+          if (!(s.scaler.scale() > 0) || !std::isfinite(s.scaler.scale()))
+            throw usage_error(
+                fmt::format("{}: a replay cannot start from the scale {}", name, shortest(s.scaler.scale())));
           s.format = value_format_named(format_name);
           rounding_options rounding = o.rounding;
           rounding.direction = direction;

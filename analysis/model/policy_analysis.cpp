@@ -156,7 +156,9 @@ std::vector<std::string> parameter_notes(const scaler& s) {
     if (*number == 2e15)
       notes.push_back(p.name +
                       "=2e15: the documentation means 2^15 = 32768; the literal is taken as it stands, stored as "
-                      "the float32 1999999973982208, where nearly every 16-bit gradient overflows");
+                      "the float32 1999999973982208, " +
+                      (p.name == "max_loss_scale" ? "where nearly every 16-bit gradient overflows"
+                                                  : "then clamped to the largest scale"));
     if (*number == 2e-14)
       notes.push_back(p.name +
                       "=2e-14: the documentation means 2^-14 = 6.103515625e-05, which is 3 billion times as much");

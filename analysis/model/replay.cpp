@@ -220,6 +220,12 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     if (row.error.empty()) row.error = std::move(verdict.error);
     row.scale_next = std::min(row.scale_next, it.of->scale());
   }
+  // Layers without a row in this step keep theirs.
+  for (const auto& [name, layer] : layers_)
+    if (!seen.contains(name)) {
+      row.scale_used = std::min(row.scale_used, layer.scale());
+      row.scale_next = std::min(row.scale_next, layer.scale());
+    }
   row.found_inf = overflow.found;
   row.found_inf_certain = overflow.certain;
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;

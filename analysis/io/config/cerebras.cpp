@@ -103,10 +103,6 @@ void ignore_dynamic_keys(const config_section& p, const std::string& why) {
 
 // The documentation writes 2e15 and 2e-14 where the code has 2^15 and 2^-14.
 void check_literals(const config_section& p) {
-  for (const std::string_view key : {"initial_loss_scale", "max_loss_scale"})
-    if (p.number(key) == 2e15)
-      p.run().note(p.given(key) +
-                   ": the documentation's 2e15 means 2^15 = 32768; the literal is stored as 1999999973982208");
   const double least = p.number("min_loss_scale").value_or(0);
   if (least != 0 && least < 0x1p-14)
     p.fail("min_loss_scale", "is too small: the least that is allowed is 2^-14 = 6.103515625e-05" +

@@ -170,6 +170,12 @@ class engine {
   value ceiling_;
 };
 
+// A framework that raises only after the optimizer's step says so by a member raises_after_step.
+template <typename F>
+concept has_raises_after_step = requires {
+  F::raises_after_step;
+};
+
 // A framework F as a policy over its engine. F has its parameters (see policy.hpp), `using machine = engine<...>`,
 // `settings values() const`, and `state_fields(s, v)`, which calls v(name, field) on what it shows of the state; and,
 // where it raises, `raises(state, overflow)` before a step, which then leaves the state, or `raised(state)` after it,
@@ -197,19 +203,16 @@ class ruled {
     const state after{machine_.next(s, overflow)};
     if constexpr (requires { framework_.raised(after); })
       if (const std::string_view error = framework_.raised(after); !error.empty())
-        return {after, {.skipped = overflow || !requires {F::raises_after_step;
+        return {after, {.skipped = overflow || skips_when_raised, .error = std::string{error}}};
+    return {after, {.skipped = overflow, .error = {}}};
   }
-  , .error = std::string { error }
-}
-};  // namespace ulp::scalers
-return {after, {.skipped = overflow, .error = {}}};
-}
 
-private:
-F framework_;
-machine machine_;
-}
-;
+ private:
+  static constexpr bool skips_when_raised = !has_raises_after_step<F>;
+
+  F framework_;
+  machine machine_;
+};
 
 template <typename F>
 std::unique_ptr<scaler::machine> make_ruled(const std::vector<std::pair<std::string, parameter_value>>& parameters) {

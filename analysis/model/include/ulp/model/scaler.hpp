@@ -127,7 +127,8 @@ class scaler {
   // own after its exception, and further updates are meaningless.
   scaler_verdict update(const scaler_input& input) { return machine_->update(input); }
 
-  // update for each step of the series, in one go. next_scales and skips get the scale after each step and whether it was
+  // update for each step of the series, in one go; the norm is not known to it. After a step that raised nothing more is
+  // written. next_scales and skips get the scale after each step and whether it was
   // skipped where they are not empty; then they are of the size of the series.
   series_totals run(const step_series& steps, std::span<double> next_scales = {}, std::span<std::uint8_t> skips = {}) {
     return machine_->run(steps, next_scales, skips);
