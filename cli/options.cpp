@@ -241,10 +241,25 @@ bool run_options::selects() const {
   return !tensor.empty() || !steps.empty() || every != 1 || any_name(kinds) || any_name(roles);
 }
 
+std::vector<std::string> run_options::files() const {
+  std::vector<std::string> all = inputs;
+  all.push_back(scalars);
+  return all;
+}
+
 std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
   source_options how = options.how_to_read();
   how.with_sums = with_sums;
   auto from = open_source(options.inputs, how);
+  if (from->tensors().empty()) {
+    for (const auto& [option, given] : {std::pair{"--tensor", !options.tensor.empty()},
+                                        {"--kind", !options.kinds.empty()},
+                                        {"--role", !options.roles.empty()},
+                                        {"--factor", !options.factor.empty()}})
+      if (given)
+        throw usage_error(fmt::format("{}: {} has no tensors: leave it out (maxabs in a step log is unscaled)", option,
+                                      options.inputs.front()));
+  }
   for (const std::string& line : from->notes()) note(line);
   return from;
 }

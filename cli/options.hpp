@@ -72,7 +72,8 @@ struct run_options {
 
   [[nodiscard]] selection selected() const;
   [[nodiscard]] source_options how_to_read() const;
-  [[nodiscard]] bool selects() const;  // less than everything
+  [[nodiscard]] bool selects() const;                    // less than everything
+  [[nodiscard]] std::vector<std::string> files() const;  // all that are read
 };
 void add_run(CLI::App& command, run_options& options);
 

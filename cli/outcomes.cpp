@@ -135,6 +135,7 @@ table table_of(const options& o, const std::vector<question>& questions, const s
 }
 
 int run(const options& o) {
+  keep_inputs(o.output, o.run.files());
   const std::vector<question> questions = questions_of(o);
   const selection selected = o.run.selected();
   const std::unique_ptr<source> from = open_run(o.run);

@@ -29,6 +29,14 @@ void write_table(const table& t, const output_options& options, bool text) {
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
 
+void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
+  for (const std::string& input : inputs) {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::equivalent(input, options.csv, ignored))
+      throw usage_error(fmt::format("--csv: {} is read here and would be overwritten; give another file", options.csv));
+  }
+}
+
 void write_whole_file(const std::string& path, std::string_view content) {
   // Not a plain file (a pipe, /dev/stdout): there is nothing to rename.
   const std::string temporary = path + ".part" + std::to_string(getpid());

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
+#include <vector>
 
 namespace ulp::cli {
 
@@ -21,6 +22,9 @@ void add_output(CLI::App& command, output_options& options);
 
 // Writes `t` as the options ask; as text when no form for machines goes to stdout and `text` is set.
 void write_table(const table& t, const output_options& options, bool text = true);
+
+// Throws usage_error where the file for CSV is one of those that are read.
+void keep_inputs(const output_options& options, const std::vector<std::string>& inputs);
 
 // Whole or absent: written beside and renamed. Throws input_error.
 void write_whole_file(const std::string& path, std::string_view content);

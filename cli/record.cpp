@@ -44,6 +44,10 @@ int run(const options& o) {
     while (from->next(now)) {
       shown.advance();
       if (!selected.takes(now.key.step)) continue;
+      if (!now.layers.empty())
+        throw usage_error(
+            fmt::format("{}: a recording has no layers of a step log; give the log itself to ulp replay and ulp sweep",
+                        o.run.inputs.front()));
       std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
       writing = true;
       writer.write(now, from->tensors());

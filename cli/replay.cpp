@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
+#include <span>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/source.hpp>
-#include <ulp/model/policy_analysis.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
 
@@ -15,6 +16,8 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "policy_text.hpp"
+#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -36,6 +39,10 @@ struct options {
 
 // With what --config says, and nothing missing.
 options completed(options o) {
+  std::set<std::string> set;
+  for (const std::string& text : o.parameters)
+    if (const auto [key, value] = key_and_value(text, "--set"); !set.insert(key).second)
+      throw usage_error(fmt::format("--set: {} is given twice", key));
   if (!o.config.empty())
     o.configuration = apply_configuration(o.config, {o.scaler, o.parameters, o.format_name, o.clip_norm, o.clip_value});
   if (o.scaler.empty()) throw usage_error("--scaler or --config is required (see ulp replay --help)");
@@ -48,21 +55,20 @@ scaler scaler_of(const options& o) {
   std::vector<std::pair<std::string, parameter_value>> parameters;
   for (const std::string& text : o.parameters) {
     const auto [key, value] = key_and_value(text, "--set");
-    if (std::any_of(parameters.begin(), parameters.end(), [&, k = key](const auto& p) { return p.first == k; }) &&
-        !o.configuration)
-      throw usage_error(fmt::format("--set: {} is given twice", key));
     parameters.emplace_back(key, parse_parameter(value));
   }
   try {
     scaler made = make_scaler(entry, parameters);
+    std::set<std::string> started;
     for (const std::string& text : o.start) {
       const auto [key, value] = key_and_value(text, "--start");
+      if (!started.insert(key).second) throw usage_error(fmt::format("--start: {} is given twice", key));
       const parameter_value parsed = parse_parameter(value);
       const double* const number = std::get_if<double>(&parsed);
       if (number == nullptr) throw usage_error(fmt::format("--start: '{}' is not a number", value));
       made.set_state(key, *number);
     }
-    if (!(made.scale() > 0) || !std::isfinite(made.scale()))
+    if (!(made.scale() >= 0))
       throw usage_error(fmt::format("{}: a replay cannot start from the scale {}", entry.name, shortest(made.scale())));
     return made;
   } catch (const parameter_error& problem) {
@@ -90,6 +96,8 @@ table trajectory_table() {
                {"scale_next", ""},
                {"skipped", "skipped"},
                {"", "scale", false, true},
+               {"critical_scale", ""},
+               {"", "critical", false, true},
                {"", "found_inf"},
                {"found_inf_certain", ""},
                {"numel", ""},
@@ -102,7 +110,8 @@ table trajectory_table() {
                {"", "norm", false, true},
                {"norm_exact", ""},
                {"clip_coefficient", ""},
-               {"clipped", "clipped"},
+               {"clipped", ""},
+               {"", "clipped"},
                {"unscaled_by", ""},
                {"diverged", ""}};
   return t;
@@ -111,7 +120,7 @@ table trajectory_table() {
 // What is not exact is said to be so.
 std::string marked(const std::string& text, bool exact) { return exact ? text : "~" + text; }
 
-void add_row(table& t, const trajectory_row& r, bool diverged) {
+void add_row(table& t, const trajectory_row& r, bool clips, bool diverged) {
   const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
   const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
   t.rows.push_back({r.key.step,
@@ -120,6 +129,8 @@ void add_row(table& t, const trajectory_row& r, bool diverged) {
                     r.scale_next,
                     r.skipped,
                     as_power(r.scale_used),
+                    std::isnan(r.critical_scale) ? table_value{} : table_value{r.critical_scale},
+                    std::isnan(r.critical_scale) ? table_value{} : table_value{log2_text(r.critical_scale)},
                     marked(r.found_inf ? "yes" : "no", r.found_inf_certain),
                     r.found_inf_certain,
                     count(r.counts.numel),
@@ -132,7 +143,8 @@ void add_row(table& t, const trajectory_row& r, bool diverged) {
                     std::isnan(r.norm) ? "-" : marked(fmt::format("{:.6g}", r.norm), r.norm_exact),
                     std::isnan(r.norm) ? table_value{} : table_value{r.norm_exact},
                     r.clip_coefficient,
-                    r.clipped,
+                    r.clipped ? table_value{*r.clipped} : table_value{},
+                    clips && r.clipped ? table_value{*r.clipped} : table_value{},
                     r.unscaled_by,
                     diverged});
 }
@@ -175,10 +187,14 @@ table changes_of(const table& all, const std::vector<trajectory_row>& rows) {
   return t;
 }
 
-void print_summary(const options& o, const scenario& s, const replayer& r, const trajectory_summary& sum) {
-  const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<12} {}\n", what, value); };
+void print_summary(const options& o, const scenario& s, const replayer& r, std::span<const trajectory_row> rows,
+                   const trajectory_summary& sum) {
+  const auto line = [](std::string_view what, const std::string& value) {
+    if (!value.empty()) fmt::print("{:<12} {}\n", what, value);
+  };
   std::string parameters;
-  for (const auto& p : s.scaler.parameters()) parameters += " " + p.name + "=" + to_string(p.value);
+  for (const auto& p : s.scaler.parameters())
+    if (!std::holds_alternative<std::monostate>(p.value)) parameters += " " + p.name + "=" + to_string(p.value);
   line("scaler", std::string{s.scaler.entry().name} + parameters);
   line("format", fmt::format("{}, {}", o.format_name, o.rounding.text(s.format)));
   line("checked", rule_text(r));
@@ -186,6 +202,9 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""));
   line("scale", fmt::format("{} at the start, {} after the last step; used from {} to {}", as_power(sum.first_scale),
                             as_power(sum.last_scale), as_power(sum.least_scale), as_power(sum.greatest_scale)));
+  line("critical", critical_text(rows));
+  line("recovery", recovery_text(s.scaler));
+  line("expected", prediction_text(s.scaler, rows, sum));
   if (sum.recorded_nan + sum.recorded_inf > 0)
     line("recorded",
          fmt::format("{} steps hold NaN already, {} others infinities, the first step {}: these skips come from "
@@ -201,7 +220,13 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
          sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient");
   }
   if (s.clip_norm || s.clip_value)
-    line("clipping", fmt::format("{} of {} steps", grouped(sum.clipped), grouped(sum.steps)));
+    line("clipping", sum.clipping_unknown == sum.steps
+                         ? (s.clip_norm ? "not known: the input does not tell the norm"
+                                        : "not known: the input does not tell the largest gradient")
+                         : fmt::format("{} of {} steps{}", grouped(sum.clipped), grouped(sum.steps),
+                                       sum.clipping_unknown == 0
+                                           ? ""
+                                           : fmt::format(", not known of {}", grouped(sum.clipping_unknown))));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
   line("open loop",
@@ -212,21 +237,17 @@ void print_summary(const options& o, const scenario& s, const replayer& r, const
                          sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
 }
 
-// A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
-void note_other_type(const options& o, const scenario& s) {
-  for (const scaler_parameter& p : s.scaler.parameters()) {
-    if (p.name != "fp16_type" || find_format(to_string(p.value)) == s.format) continue;
-    note(fmt::format("{} has the defaults of fp16_type={}, the replay is in {}; see --set fp16_type=",
-                     s.scaler.entry().name, to_string(p.value), o.format_name));
-  }
-}
-
 int run(const options& o) {
+  std::vector<std::string> read = o.run.files();
+  read.push_back(o.config);
+  keep_inputs(o.output, read);
   const scenario s = scenario_of(o);
   const std::unique_ptr<source> from = open_run(o.run);
+  check_tensors_exist(o.check, *from);
   replayer r(s);
   trajectory_summary sum;
   trajectory_watch watch(s.scaler);
+  run_notes notes;
   table all = trajectory_table();
   std::vector<trajectory_row> rows;
   {
@@ -235,15 +256,18 @@ int run(const options& o) {
     while (from->next(now)) {
       shown.advance();
       if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+      notes.see(now);
       const trajectory_row row = r.advance(now, from->tensors());
+      if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
       sum.add(row);
       watch.add(row);
-      add_row(all, row, sum.first_divergence.has_value());
+      add_row(all, row, s.clip_norm || s.clip_value, sum.first_divergence.has_value());
       rows.push_back(row);
       if (!row.error.empty()) break;
     }
   }
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
+  check_tensors_counted(r.choice(), *from);
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
     throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there are '{}' and {} others)",
                                   o.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.check + "'",
@@ -252,19 +276,11 @@ int run(const options& o) {
 
   write_table(all, o.output, false);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
-  note_other_type(o, s);
-  for (const std::string& text : parameter_notes(s.scaler)) note(text);
+  for (const std::string& text : policy_notes(s, o.format_name)) note(text);
+  for (const std::string& text : notes.lines(r.choice())) note(text);
   for (const std::string& text : watch.warnings()) warn(text);
-  if (r.choice().rule_is_late())
-    note(
-        "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
-        "--check, or record the input first");
-  if (r.choice().rule() == check_rule::all_weight_grads)
-    note(
-        "roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
-        "float32; say which with --check or --role REGEX=low");
   if (o.output.machine_stdout()) return done;
-  print_summary(o, s, r, sum);
+  print_summary(o, s, r, rows, sum);
   const table shown = changes_of(all, rows);
   if (!shown.rows.empty()) {
     fmt::print(

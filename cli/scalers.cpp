@@ -32,11 +32,14 @@ std::string defaults_of(const scaler_entry& entry) {
 
 table overview() {
   table t;
-  t.columns = {{"scaler", "scaler"}, {"aliases", "aliases"},   {"class", "class"},
-               {"tests", ""},        {"defaults", "defaults"}, {"source", ""}};
+  t.columns = {
+      {"scaler", "scaler"}, {"aliases", ""},        {"class", "class"},       {"tests", "looks for overflow in"},
+      {"floor", "floor"},   {"ceiling", "ceiling"}, {"defaults", "defaults"}, {"quirks", ""},
+      {"source", ""}};
   for (const scaler_entry& e : scaler_catalog())
     t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.tests},
-                      defaults_of(e), std::string{e.source}});
+                      std::string{e.floor}, std::string{e.ceiling}, defaults_of(e), std::string{e.quirks},
+                      std::string{e.source}});
   return t;
 }
 
@@ -55,7 +58,12 @@ void print_card(const scaler_entry& entry) {
   if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
   fmt::print("\nParameters\n");
   for (const auto& p : entry.parameters) fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
-  print_lines("What it tests", entry.tests);
+  fmt::print("\nState (--start)\n ");
+  for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
+  fmt::print("\n");
+  print_lines("Looks for overflow in", entry.tests);
+  print_lines("Floor", entry.floor);
+  print_lines("Ceiling", entry.ceiling);
   print_lines("Rules", entry.rules);
   print_lines("Quirks", entry.quirks);
   print_lines("Source", entry.source);
@@ -90,6 +98,8 @@ const scaler_entry& scaler_named(const std::string& name) {
     names.push_back(e.name);
     names.insert(names.end(), e.aliases.begin(), e.aliases.end());
   }
+  if (name.find(',') != std::string::npos)
+    throw usage_error(fmt::format("'{}' is more than one scaler; ulp sweep takes a list", name));
   std::string near;
   for (int i = 0; i < 3; ++i) {
     const std::string_view best = nearest_name(name, names);

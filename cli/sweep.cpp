@@ -6,6 +6,7 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <ulp/formats/similar.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
@@ -14,6 +15,7 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -86,7 +88,7 @@ void add_points(grid& g, const options& o, const std::string& name, const std::v
       for (const std::string& direction : o.roundings) {
         try {
           scenario s{make_scaler(entry, parameters)};
-          if (!(s.scaler.scale() > 0) || !std::isfinite(s.scaler.scale()))
+          if (!(s.scaler.scale() >= 0))
             throw usage_error(
                 fmt::format("{}: a replay cannot start from the scale {}", name, shortest(s.scaler.scale())));
           s.format = value_format_named(format_name);
@@ -99,7 +101,7 @@ void add_points(grid& g, const options& o, const std::string& name, const std::v
           g.points.push_back({name, text, format_name, rounding.text(s.format)});
           g.scenarios.push_back(std::move(s));
         } catch (const parameter_error& problem) {
-          throw usage_error(fmt::format("{}: {}", name, problem.what()));
+          throw usage_error(fmt::format("{}{}{}: {}", name, text.empty() ? "" : " with ", text, problem.what()));
         }
       }
     // The next combination, the last parameter running fastest.
@@ -132,6 +134,11 @@ grid grid_of(const options& o) {
   return g;
 }
 
+// Of a mean over scales that may be 0 or infinite.
+std::string power_text(double log2) {
+  return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : log2 < 0 ? "0" : "inf";
+}
+
 double share_of(const sweep_result& r) {
   return r.nonzero == 0 ? 0.0
                         : static_cast<double>(r.underflow.low + r.underflow.high) / 2 / static_cast<double>(r.nonzero);
@@ -158,6 +165,8 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
                {"rounding", "rounding"},
                {"steps", ""},
                {"skipped", "skipped", true},
+               {"lost", ""},
+               {"", "lost", true},
                {"underflow", "underflow", true},
                {"nonzero", ""},
                {"underflow_share", ""},
@@ -168,39 +177,82 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
                {"", "last scale", false, true},
                {"error", ""},
                {"", "raised"}};
+  const bool any_raised = std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); });
   std::int64_t rank = 0;
   for (const std::size_t i : order) {
     const sweep_result& r = results[i];
     const point& p = g.points[i];
     const auto counts = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
-    t.rows.push_back(
-        {++rank, static_cast<bool>(front[i]), std::string{front[i] ? "*" : ""}, p.scaler,
-         p.parameters.empty() ? table_value{} : table_value{p.parameters}, p.format, p.rounding,
-         static_cast<std::int64_t>(r.steps), count_range{r.skipped, r.skipped}, counts(r.underflow),
-         r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
-         r.has_counts ? table_value{share_of(r)} : table_value{},
-         r.has_counts ? table_value{fmt::format("{:.4g}", 100 * share_of(r))} : table_value{}, r.mean_log2_scale,
-         std::isnan(r.mean_log2_scale) ? table_value{} : table_value{fmt::format("2^{:.2f}", r.mean_log2_scale)},
-         r.last_scale, as_power(r.last_scale), r.error.empty() ? table_value{} : table_value{r.error},
-         r.error.empty() ? table_value{} : table_value{fmt::format("after {} steps", grouped(r.steps))}});
+    t.rows.push_back({++rank,
+                      static_cast<bool>(front[i]),
+                      std::string{front[i] ? "*" : ""},
+                      p.scaler,
+                      p.parameters.empty() ? table_value{} : table_value{p.parameters},
+                      p.format,
+                      p.rounding,
+                      static_cast<std::int64_t>(r.steps),
+                      count_range{r.skipped, r.skipped},
+                      static_cast<std::int64_t>(r.lost_steps(steps)),
+                      any_raised ? table_value{count_range{r.lost_steps(steps), r.lost_steps(steps)}} : table_value{},
+                      counts(r.underflow),
+                      r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
+                      r.has_counts ? table_value{share_of(r)} : table_value{},
+                      r.has_counts ? table_value{fmt::format("{:.4g}", 100 * share_of(r))} : table_value{},
+                      r.mean_log2_scale,
+                      std::isnan(r.mean_log2_scale) ? table_value{} : table_value{power_text(r.mean_log2_scale)},
+                      r.last_scale,
+                      as_power(r.last_scale),
+                      r.error.empty() ? table_value{} : table_value{r.error},
+                      r.error.empty() ? table_value{} : table_value{"in its step " + grouped(r.steps)}});
   }
   return t;
 }
 
+// Each once, however many scenarios it is true of.
+void print_notes(const grid& g, std::vector<std::string> lines, bool factor_unknown) {
+  if (factor_unknown)
+    lines.emplace_back(
+        "the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
+  for (std::size_t i = 0; i < g.points.size(); ++i)
+    for (std::string& text : policy_notes(g.scenarios[i], g.points[i].format))
+      if (std::ranges::find(lines, text) == lines.end()) lines.push_back(std::move(text));
+  for (const std::string& text : lines) note(text);
+}
+
+// Names of one thing make scenarios twice.
+template <typename T>
+void refuse_twins(const std::string& option, const std::vector<std::string>& names, T meaning) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (meaning(names[i]) == meaning(names[j]))
+        throw usage_error(names[i] == names[j] ? fmt::format("{}: {} is given twice", option, names[i])
+                                               : fmt::format("{}: {} and {} are the same", option, names[j], names[i]));
+}
+
 int run(const options& given) {
   options o = given;
+  keep_inputs(o.output, o.run.files());
   o.formats = joined_names(o.formats);
   if (o.roundings.empty()) o.roundings.emplace_back();
+  refuse_twins("--scaler", o.scalers, [](const std::string& name) { return scaler_named(name).name; });
+  refuse_twins("--format", o.formats, value_format_named);
+  refuse_twins("--rounding", o.roundings, [](const std::string& name) { return name; });
   const grid g = grid_of(o);
   sweep all(g.scenarios);
   const selection selected = o.run.selected();
   const std::unique_ptr<source> from = open_run(o.run);
+  check_tensors_exist(o.check, *from);
+  run_notes notes;
+  bool factor_unknown = false;
   {
     progress shown("steps", from->step_count());
     step now;
     while (from->next(now)) {
       shown.advance();
-      if (selected.takes(now.key.step) && now.key.microbatch == -1) all.add(now, from->tensors());
+      if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
+      notes.see(now);
+      for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
+      all.add(now, from->tensors());
     }
   }
   if (all.steps() == 0) throw usage_error("no step is selected: nothing to replay");
@@ -209,11 +261,21 @@ int run(const options& given) {
     progress shown("scenarios", g.points.size());
     results = all.results([&] { shown.advance(); });
   }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", g.points[i].scaler, results[i].error));
+  check_tensors_counted(all.choice(), *from);
   table t = table_of(g, results, all.steps());
   write_table(t, o.output, false);
+  print_notes(g, notes.lines(all.choice()), factor_unknown);
   if (o.output.machine_stdout()) return done;
-  fmt::print("{} scenarios over {} steps; * no other has both fewer skipped steps and a smaller underflow\n\n",
-             grouped(g.points.size()), grouped(all.steps()));
+  const auto counted = [](std::uint64_t n, const char* what) {
+    return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s");
+  };
+  fmt::print("{} over {}; * no other has as few skipped steps and as little underflow, and less of one of them\n",
+             counted(g.points.size(), "scenario"), counted(all.steps(), "step"));
+  if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
+    fmt::print("steps after a policy raised are lost like skipped ones; its underflow is of the steps before\n");
+  fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
   fmt::print("{}", to_text(t));
@@ -258,7 +320,7 @@ void add_sweep(CLI::App& program, action& chosen) {
       ->group("Rounding");
   add_output(command, o->output);
   command.footer(
-      "Each scenario gives what `ulp replay` gives. Example:\n"
+      "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider. Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });

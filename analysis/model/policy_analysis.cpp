@@ -4,9 +4,11 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/outcome.hpp>
+#include <ulp/model/policy_probe.hpp>
 
 namespace ulp {
 namespace {
@@ -41,15 +43,14 @@ std::array<threshold, 2> stochastic_thresholds(const format& to) {
 
 }  // namespace
 
-std::vector<scale_state> overflow_shares(std::span<const double> max_abs, double threshold, int least_log2,
+std::vector<scale_state> overflow_shares(std::span<const double> critical_scales, double unit, int least_log2,
                                          int greatest_log2) {
   std::vector<scale_state> states;
+  const auto steps = static_cast<double>(std::max<std::size_t>(critical_scales.size(), 1));
   for (int k = least_log2; k <= greatest_log2; ++k) {
-    const double scale = std::ldexp(1.0, k);
-    const auto overflowing =
-        std::count_if(max_abs.begin(), max_abs.end(), [&](double x) { return !(scale * x < threshold); });
-    const double share = max_abs.empty() ? 0 : static_cast<double>(overflowing) / static_cast<double>(max_abs.size());
-    states.push_back({.scale = scale, .overflow_probability = share});
+    const double scale = std::ldexp(unit, k);
+    const auto overflowing = std::ranges::count_if(critical_scales, [&](double c) { return !(scale <= c); });
+    states.push_back({.scale = scale, .overflow_probability = static_cast<double>(overflowing) / steps});
   }
   return states;
 }
@@ -92,8 +93,35 @@ markov_prediction predict_markov(std::span<const scale_state> states, std::int64
   return result;
 }
 
+std::optional<markov_prediction> predict_markov(const scaler& start, std::span<const double> critical_scales) {
+  const auto period = doubling_period(start);
+  if (!period) return std::nullopt;
+  std::vector<double> known;
+  double least = infinity;
+  double greatest = 0;
+  for (const double c : critical_scales) {
+    if (!(c > 0)) continue;
+    known.push_back(c);
+    least = std::min(least, c);
+    if (std::isfinite(c)) greatest = std::max(greatest, c);
+  }
+  if (greatest == 0) return std::nullopt;
+  const double unit = start.scale();
+  const auto octaves_to = [&](double scale) {
+    return static_cast<int>(std::floor(std::log2(scale) - std::log2(unit)));
+  };
+  // One octave of room: below the least critical scale nothing overflows, above the greatest nearly everything.
+  int first = octaves_to(least) - 1;
+  int last = octaves_to(greatest) + 2;
+  if (const double floor = floor_of(start); floor > 0) first = std::max(first, octaves_to(floor));
+  if (const auto ceiling = ceiling_of(start); ceiling && std::isfinite(*ceiling))
+    last = std::min(last, octaves_to(*ceiling));
+  first = std::min(first, last);
+  return predict_markov(overflow_shares(known, unit, first, last), *period);
+}
+
 critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode) {
-  if (mode.direction == direction::stochastic) {
+  if (mode.direction == direction::stochastic && overflow_is_infinite(to, mode, false)) {
     if (!std::isfinite(max_abs)) return {};
     if (!(max_abs > 0)) return {.largest_safe = infinity, .smallest_overflowing = infinity};
     const auto [may, must] = stochastic_thresholds(to);
@@ -110,32 +138,6 @@ critical_scale critical_scale_of(double max_abs, const format& to, const roundin
   }
   return {.largest_safe = std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0),
           .smallest_overflowing = smallest};
-}
-
-burst_recovery recovery_after(scaler s, std::uint64_t overflows, std::uint64_t most_steps, const scaler_input& good) {
-  burst_recovery result{.scale_before = s.scale(), .scale_after = s.scale(), .least_scale = s.scale()};
-  const auto step = [&](const scaler_input& input) {
-    result.error = s.update(input).error;
-    result.least_scale = std::min(result.least_scale, s.scale());
-    return result.error.empty();
-  };
-  scaler_input bad = good;
-  bad.found_inf = true;
-  for (std::uint64_t i = 0; i < overflows; ++i)
-    if (!step(bad)) return result;
-  result.scale_after = s.scale();
-  // MXNet falls one step late; a policy that has not fallen by then tolerates the burst.
-  constexpr std::uint64_t latest_fall = 2;
-  for (std::uint64_t i = 0; i < most_steps; ++i) {
-    if (result.least_scale == result.scale_before && i == latest_fall) break;
-    if (!step(good)) return result;
-    if (result.least_scale < result.scale_before && s.scale() >= result.scale_before) {
-      result.steps = i + 1;
-      return result;
-    }
-  }
-  if (result.least_scale == result.scale_before) result.steps = 0;
-  return result;
 }
 
 fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff) {
@@ -157,8 +159,8 @@ std::vector<std::string> parameter_notes(const scaler& s) {
       notes.push_back(p.name +
                       "=2e15: the documentation means 2^15 = 32768; the literal is taken as it stands, stored as "
                       "the float32 1999999973982208, " +
-                      (p.name == "max_loss_scale" ? "where nearly every 16-bit gradient overflows"
-                                                  : "then clamped to the largest scale"));
+                      (s.scale() < *number / 2 ? "then clamped to the largest scale"
+                                               : "where nearly every 16-bit gradient overflows"));
     if (*number == 2e-14)
       notes.push_back(p.name +
                       "=2e-14: the documentation means 2^-14 = 6.103515625e-05, which is 3 billion times as much");

@@ -12,6 +12,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
+#include <ulp/model/policy_analysis.hpp>
 
 namespace ulp {
 namespace {
@@ -74,15 +75,14 @@ struct seen_by_scaler {
   count_range above_edge;
   std::uint64_t elements = 0;
 
+  bool any_max_abs = false;
+
   // NaN once one was NaN.
   void add_max_abs(double value) {
     if (!any_max_abs) max_abs = value;
     any_max_abs = true;
     max_abs = std::isnan(max_abs) || std::isnan(value) ? not_known : std::max(max_abs, value);
   }
-
- private:
-  bool any_max_abs = false;
 };
 
 bool overflow_depends_on_sign(const format& to, const rounding& mode) {
@@ -140,11 +140,14 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       it.overflow |= {found_inf.value_or(false), true};
     }
   };
+  if (!now.layers.empty() && std::ranges::all_of(now.layers, [](const auto& l) { return l.found_inf.has_value(); }))
+    row.recorded_applied = std::ranges::none_of(now.layers, [](const auto& l) { return *l.found_inf; });
   for (const layer_row& layer : now.layers) from_log(layer.name, layer.found_inf, layer.max_abs);
   if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs);
 
   double squares = 0;
   bool norm_known = false;
+  double largest = not_known;  // of the tensors that are clipped, unscaled
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (!m.counted && !m.checked) continue;
@@ -177,6 +180,8 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
     if (m.in_norm) {
       norm_known = true;
+      largest = std::fmax(largest,
+                          t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / unit);
       if (t.table.nans > 0) {
         squares = not_known;
       } else if (t.table.infinities() > 0) {
@@ -188,27 +193,28 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       }
     }
   }
-  if (norm_known) {
-    row.norm = std::sqrt(squares);
-    if (scenario_.clip_norm) {
+  if (norm_known) row.norm = std::sqrt(squares);
+  if (scenario_.clip_norm) {
+    row.clipped.reset();
+    if (norm_known) {
       row.clip_coefficient = scenario_.clip_norm->coefficient(row.norm);
       row.clipped = scenario_.clip_norm->triggers(row.norm);
     }
   }
   if (scenario_.clip_value) {
-    for (const tensor_row& t : now.tensors) {
-      const double unit = std::isnan(t.factor) ? 1 : t.factor;
-      if (choice_[t.tensor].in_norm && scenario_.clip_value->triggers(t.table.max_abs / unit)) row.clipped = true;
-    }
+    if (now.tensors.empty()) largest = now.max_abs.value_or(not_known);
+    row.clipped.reset();
+    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(largest);
   }
   // A norm that is NaN fails every "is finite" as an infinite one does.
   const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;
 
-  row.scale_used = row.scale_next = seen.empty() ? scenario_.scaler.scale() : std::numeric_limits<double>::infinity();
+  const bool one_scale = !scenario_.scaler.per_layer() || seen.empty();
+  row.scale_used = row.scale_next = one_scale ? scenario_.scaler.scale() : std::numeric_limits<double>::infinity();
   overflow_answer overflow;
   for (auto& [layer, it] : seen) {
     overflow |= it.overflow;
-    row.scale_used = std::min(row.scale_used, it.of->scale());
+    row.scale_used = one_scale ? row.scale_used : std::min(row.scale_used, it.of->scale());
     scaler_input input{.found_inf = it.overflow.found, .unscaled_norm = norm_seen, .max_abs = it.max_abs};
     if (it.elements > 0) {
       input.above_edge = static_cast<double>(it.above_edge.high);
@@ -218,8 +224,10 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     scaler_verdict verdict = it.of->update(input);
     row.skipped = row.skipped || verdict.skipped;
     if (row.error.empty()) row.error = std::move(verdict.error);
+    row.lacks_input = row.lacks_input || verdict.lacks_input;
     row.scale_next = std::min(row.scale_next, it.of->scale());
   }
+  if (!scenario_.scaler.per_layer()) row.scale_next = scenario_.scaler.scale();
   // Layers without a row in this step keep theirs.
   for (const auto& [name, layer] : layers_)
     if (!seen.contains(name)) {
@@ -228,6 +236,10 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
   row.found_inf = overflow.found;
   row.found_inf_certain = overflow.certain;
+  // Infinities as recorded hide how large the gradients were.
+  const seen_by_scaler* const one = scenario_.scaler.per_layer() ? nullptr : &seen.begin()->second;
+  if (one != nullptr && one->any_max_abs && (row.recorded_nan || !row.recorded_inf))
+    row.critical_scale = critical_scale_of(one->max_abs, scenario_.format, scenario_.rounding).largest_safe;
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
   return row;
 }
@@ -238,7 +250,8 @@ void trajectory_summary::add(const trajectory_row& row) {
   if (steps == 0) first_scale = row.scale_used;
   ++steps;
   skipped += row.skipped ? 1 : 0;
-  clipped += row.clipped ? 1 : 0;
+  clipped += row.clipped.value_or(false) ? 1 : 0;
+  clipping_unknown += row.clipped ? 0 : 1;
   recorded_nan += row.recorded_nan ? 1 : 0;
   recorded_inf += row.recorded_inf && !row.recorded_nan ? 1 : 0;
   if ((row.recorded_nan || row.recorded_inf) && !first_recorded_nonfinite) first_recorded_nonfinite = row.key.step;
@@ -246,6 +259,7 @@ void trajectory_summary::add(const trajectory_row& row) {
   last_scale = row.scale_next;
   least_scale = least(least_scale, row.scale_used);
   greatest_scale = greatest(greatest_scale, row.scale_used);
+  log2_sum += std::log2(row.scale_used);
   counts += row.counts;
   has_counts = has_counts || row.has_counts;
   as_recorded = as_recorded || row.as_recorded;

@@ -179,8 +179,7 @@ struct sweep::implementation {
     std::size_t scenario;
     replayer replay;
     trajectory_summary sum;
-    double log2_sum = 0;
-    std::uint64_t log2_count = 0;
+    bool lacks_input = false;
   };
   std::vector<slow_replay> slow;
   static constexpr std::size_t by_replay = static_cast<std::size_t>(-1);
@@ -210,7 +209,6 @@ struct sweep::implementation {
     r.least_scale = std::numeric_limits<double>::infinity();
     r.greatest_scale = 0;
     double log2_sum = 0;
-    std::uint64_t log2_count = 0;
     double scale = machine.scale();
     double last_seen = not_known;
     bool is_power = false;
@@ -225,10 +223,7 @@ struct sweep::implementation {
       }
       r.least_scale = std::min(r.least_scale, scale);
       r.greatest_scale = std::max(r.greatest_scale, scale);
-      if (scale > 0 && std::isfinite(scale)) {
-        log2_sum += is_power ? exponent : std::log2(scale);
-        ++log2_count;
-      }
+      log2_sum += is_power ? exponent : std::log2(scale);
       if (now.has_counts) {
         r.has_counts = true;
         r.nonzero += now.nonzero;
@@ -248,11 +243,12 @@ struct sweep::implementation {
       r.skipped += verdict.skipped ? 1 : 0;
       if (!verdict.error.empty()) {
         r.error = std::move(verdict.error);
+        r.lacks_input = verdict.lacks_input;
         break;
       }
     }
     r.last_scale = scale;
-    if (log2_count > 0) r.mean_log2_scale = log2_sum / static_cast<double>(log2_count);
+    if (r.steps > 0) r.mean_log2_scale = log2_sum / static_cast<double>(r.steps);
     return r;
   }
 };
@@ -271,10 +267,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     if (!s.sum.error.empty()) continue;
     const trajectory_row row = s.replay.advance(now, tensors);
     s.sum.add(row);
-    if (row.scale_used > 0 && std::isfinite(row.scale_used)) {
-      s.log2_sum += std::log2(row.scale_used);
-      ++s.log2_count;
-    }
+    s.lacks_input = row.lacks_input;
   }
 
   stored_step& stored = all.steps.emplace_back();
@@ -391,7 +384,8 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
     r.nonzero = s.sum.counts.numel - s.sum.counts.zero - s.sum.counts.nonfinite;
     r.has_counts = s.sum.has_counts;
     r.error = s.sum.error;
-    if (s.log2_count > 0) r.mean_log2_scale = s.log2_sum / static_cast<double>(s.log2_count);
+    r.lacks_input = s.lacks_input;
+    r.mean_log2_scale = s.sum.mean_log2_scale();
   }
   return results;
 }

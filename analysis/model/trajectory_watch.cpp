@@ -1,10 +1,10 @@
 #include <ulp/model/trajectory_watch.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <utility>
+
+#include <ulp/model/policy_probe.hpp>
 
 namespace ulp {
 namespace {
@@ -31,72 +31,6 @@ std::string text(double scale) {
 std::string count(std::uint64_t n, const char* what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 std::string from(std::int64_t step) { return "from step " + std::to_string(step) + " on "; }
-
-// Where overflows without end lead; 0 where there is no floor, or the policy raises before.
-double floor_of(scaler s) {
-  constexpr int most_changes = 4000;   // from the largest to the smallest double there are 2098 halvings
-  constexpr int most_tolerated = 200;  // overflows in a row that change nothing
-  int unchanged = 0;
-  for (int i = 0; i < most_changes && unchanged < most_tolerated; ++i) {
-    const double before = s.scale();
-    if (!s.update({.found_inf = true}).error.empty()) return 0;
-    unchanged = s.scale() == before ? unchanged + 1 : 0;
-  }
-  return s.scale();
-}
-
-// Good steps, as many as `steps`; the greatest scale and the step that it was reached in.
-struct climb {
-  double greatest = 0;
-  std::uint64_t reached = 0;
-  bool grew = false;  // in some step
-  bool raised = false;
-};
-climb climb_of(scaler s, std::uint64_t steps) {
-  constexpr std::size_t block = 1000;
-  // A tiny gradient, for policies that follow the largest one.
-  static const std::vector<double> tiny(block, 1e-30);
-  std::array<double, block> scales{};
-  climb result{.greatest = s.scale()};
-  double before = s.scale();
-  for (std::uint64_t done = 0; done < steps; done += block) {
-    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(block, steps - done));
-    const step_series good{.found_inf = {},
-                           .max_abs = std::span<const double>{tiny}.first(n),
-                           .threshold = std::numeric_limits<double>::infinity()};
-    const series_totals totals = s.run(good, std::span<double>{scales}.first(n));
-    for (std::size_t i = 0; i < n && i < totals.steps; ++i) {
-      result.grew = result.grew || scales[i] > before;
-      before = scales[i];
-      if (!(scales[i] > result.greatest)) continue;
-      result.greatest = scales[i];
-      result.reached = done + i + 1;
-    }
-    if (!totals.error.empty()) {
-      result.raised = true;
-      break;
-    }
-  }
-  return result;
-}
-
-// The same after overflows have lowered the scale once; nullopt where they do not.
-std::optional<climb> climb_after_fall(scaler s, std::uint64_t steps) {
-  constexpr int most_tolerated = 200;
-  const double before = s.scale();
-  for (int i = 0; i < most_tolerated && !(s.scale() < before); ++i)
-    if (!s.update({.found_inf = true}).error.empty()) return std::nullopt;
-  if (!(s.scale() < before)) return std::nullopt;
-  return climb_of(std::move(s), steps);
-}
-
-// Good steps without end do not lead above it; nullopt where that takes too long to find out.
-std::optional<double> ceiling_of(const scaler& s) {
-  constexpr std::uint64_t patience = 1'000'000;
-  const std::optional<climb> up = climb_after_fall(s, patience);
-  if (!up || up->raised || up->reached > patience / 2) return std::nullopt;
-  return std::max(up->greatest, s.scale());
-}
 
 }  // namespace
 
@@ -131,6 +65,8 @@ void trajectory_watch::add(const trajectory_row& row) {
   }
   if (row.scale_used == greatest_) at_greatest_.add(row);
 
+  last_scale_ = row.scale_next;
+  if (std::isnan(row.scale_next)) nan_.add(row);
   if (row.scale_next == 0) zero_.add(row);
   if (std::isinf(row.scale_next)) infinite_.add(row);
   if (row.scale_next > 0 && row.scale_next <= infinite_inverse) {
@@ -157,21 +93,23 @@ void trajectory_watch::add(const trajectory_row& row) {
 
 bool trajectory_watch::can_grow_within_run() const {
   constexpr std::uint64_t patience = 2'000'000;
-  if (rows_ > patience) return true;
-  const std::optional<climb> up = climb_after_fall(start_, rows_);
-  return !up || up->raised || up->grew;
+  return rows_ > patience || grows_back_within(start_, rows_);
 }
 
 std::vector<std::string> trajectory_watch::warnings() const {
   std::vector<std::string> all;
-  if (zero_.rows > 0)
+  if (zero_.rows > 0 && last_scale_ == 0)
     all.push_back(from(zero_.first_step) +
                   "the scale is 0 and never comes back: 0 times any factor is 0, and gradients divided by it are NaN. "
                   "Find what overflowed before, then start again from a scale above 0 with a policy that has a floor");
-  if (infinite_.rows > 0)
+  if (infinite_.rows > 0 && std::isinf(last_scale_))
     all.push_back(from(infinite_.first_step) +
                   "the scale is infinite and never comes back: infinity times any factor is infinite, and every "
                   "gradient overflows. Set a ceiling, or take a policy that keeps the scale in float32");
+  if (nan_.rows > 0)
+    all.push_back(from(nan_.first_step) +
+                  "the scale is NaN and makes every gradient NaN: the policy computed it from a gradient that is zero, "
+                  "infinite or NaN. Find that step, and take a policy that does not follow statistics");
   if (tiny_.rows > 0 && zero_.rows == 0)
     all.push_back(from(tiny_.first_step) + "the scale is as low as " + text(least_tiny_) +
                   ": from 2^-128 down its inverse is infinite in float32, so that unscaling itself makes infinities. "
@@ -213,7 +151,8 @@ std::vector<std::string> trajectory_watch::warnings() const {
         at_floor + ", where small gradients are lost. Shorten the growth interval" +
         (first_skip_ ? ", or find out what overflowed from step " + std::to_string(*first_skip_) + " on" : ""));
 
-  if (rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_) {
+  if (rows_ >= least_rows_of_a_run && at_greatest_.rows * 2 >= rows_ && floor_ < greatest_ &&
+      std::isfinite(greatest_)) {
     const std::optional<double> ceiling = ceiling_of(start_);
     if (ceiling && greatest_ >= *ceiling)
       all.push_back("rides at the ceiling: " + count(at_greatest_.rows, "step") + " of " + std::to_string(rows_) +
@@ -223,8 +162,8 @@ std::vector<std::string> trajectory_watch::warnings() const {
   if ((first_skip_ || rows_ >= least_rows_of_a_run) && !raised_ && !can_grow_within_run())
     all.push_back(
         "the run is too short for its policy: " + count(rows_, "good step") +
-        " do not make the scale grow back after an overflow, so it can only fall. Shorten the growth interval, "
-        "or replay more steps");
+        " in a row would not make the scale grow back after an overflow, so it can only fall. Take a growth interval "
+        "that the run can reach, or replay more steps");
   return all;
 }
 

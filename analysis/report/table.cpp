@@ -51,7 +51,9 @@ nlohmann::ordered_json json_of(const table_value& value) {
   using json = nlohmann::ordered_json;
   return std::visit(overloaded{[](std::monostate) { return json{}; }, [](bool b) { return json(b); },
                                [](std::int64_t n) { return json(n); },
-                               [](double x) { return std::isfinite(x) ? json(x) : json{}; },
+                               [](double x) {
+                                 return std::isfinite(x) ? json(x) : std::isnan(x) ? json{} : json(shortest(x));
+                               },
                                [](const std::string& s) { return json(s); },
                                [](const count_range& c) {
                                  return c.exact() ? json(c.low) : json::array({c.low, c.high});

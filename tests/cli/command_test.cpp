@@ -107,7 +107,7 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "replay examples/digits.ulp --scaler pytorch --format fp16 --set growth_factor=0.5",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --start tracker=1",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --set init_scale=-5",
-        "replay examples/digits.ulp --scaler pytorch --format fp16 --start scale=0",
+        "replay examples/digits.ulp --scaler pytorch --format fp16 --start scale=-1",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --json --csv -",
         "outcomes examples/digits.ulp --format fp16 --every 0",
         "info examples/digits.ulp --digest --steps 3",

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/policy_probe.hpp>
 #include <ulp/model/trajectory_watch.hpp>
 
 #include <cmath>
@@ -41,6 +42,12 @@ std::vector<double> lognormal_maxima(double mean, double deviation, std::size_t 
   for (double& x : maxima)
     x = std::exp2(mean + deviation * std::sqrt(-2 * std::log(uniform())) * std::cos(2 * std::numbers::pi * uniform()));
   return maxima;
+}
+
+std::vector<double> criticals_of(const std::vector<double>& maxima) {
+  std::vector<double> all;
+  for (const double x : maxima) all.push_back(critical_scale_of(x, float16).largest_safe);
+  return all;
 }
 
 // A trajectory of the scaler over step maxima, as a replay makes it.
@@ -101,10 +108,51 @@ TEST_CASE("the closed form agrees with what GradScaler does") {
   CHECK(torch.first == Approx(narrow.skip_rate).epsilon(0.02));
   CHECK(torch.second == Approx(narrow.mean_log2_scale).margin(0.02));
   // flax needs one good step more; the shares are counted here, not assumed.
-  const markov_prediction counted = predict_markov(overflow_shares(maxima, overflow_at, -10, 40), 201);
+  const markov_prediction counted = predict_markov(overflow_shares(criticals_of(maxima), 1, -10, 40), 201);
   const auto flax = simulated(made("flax", {{"growth_interval", 200.0}}));
   CHECK(flax.first == Approx(counted.skip_rate).epsilon(0.02));
   CHECK(flax.second == Approx(counted.mean_log2_scale).margin(0.02));
+}
+
+TEST_CASE("the closed form for a policy finds its period, floor and ceiling") {
+  const std::vector<double> maxima = lognormal_maxima(-3.3, 1, 3000);
+  const std::vector<double> critical = criticals_of(maxima);
+  const auto same = [](const markov_prediction& a, const markov_prediction& b) {
+    return a.skip_rate == Approx(b.skip_rate) && a.mean_log2_scale == Approx(b.mean_log2_scale);
+  };
+  const auto torch = predict_markov(made("pytorch", {{"growth_interval", 200.0}}), critical);
+  REQUIRE(torch);
+  CHECK(same(*torch, predict_markov(overflow_shares(critical, 1, 0, 40), 200)));
+  // Cerebras never goes above 2^15, which hardly overflows here.
+  const auto cerebras = predict_markov(made("cerebras_dls"), critical);
+  REQUIRE(cerebras);
+  CHECK(same(*cerebras, predict_markov(overflow_shares(critical, 1, -14, 15), 2001)));
+  // NaN steps are no matter of the scale.
+  std::vector<double> with_nan = critical;
+  with_nan.insert(with_nan.end(), 500, 0);
+  CHECK(same(*predict_markov(made("pytorch", {{"growth_interval", 200.0}}), with_nan), *torch));
+
+  CHECK(doubling_period(made("pytorch")) == 2000);
+  CHECK(doubling_period(made("flax")) == 2001);
+  CHECK(doubling_period(made("fairseq")) == 2000);
+  for (const std::string name :
+       {"deepspeed", "mxnet", "chainer", "metaseq", "paddle_static", "static", "none", "popart"})
+    CHECK_FALSE(doubling_period(made(name)));
+  CHECK_FALSE(predict_markov(made("deepspeed"), critical));
+  CHECK_FALSE(predict_markov(made("pytorch"), std::vector<double>{0, a_nan}));
+}
+
+TEST_CASE("floors and ceilings are found by running the policy") {
+  CHECK(floor_of(made("pytorch")) == 0);
+  CHECK(floor_of(made("megatron")) == 1);
+  CHECK(floor_of(made("cerebras_dls")) == 0x1p-14);
+  CHECK(floor_of(made("cerebras_dls", {{"raise_at_minimum", true}})) == 0);
+  CHECK(ceiling_of(made("cerebras_dls")) == 32768);
+  CHECK(ceiling_of(made("mxnet")) == 0x1p24);
+  CHECK(ceiling_of(made("pytorch")) == std::ldexp(1.0, 127));
+  CHECK_FALSE(ceiling_of(made("static")));
+  CHECK(grows_back_within(made("pytorch"), 2000));
+  CHECK_FALSE(grows_back_within(made("pytorch"), 1999));
 }
 
 TEST_CASE("the closed form at its ends") {
@@ -130,7 +178,7 @@ TEST_CASE("the closed form at its ends") {
 
 TEST_CASE("shares of overflow count NaN at every scale") {
   const std::vector<double> maxima{1, 2, a_nan, 40000};
-  const auto states = overflow_shares(maxima, overflow_at, 0, 16);
+  const auto states = overflow_shares(criticals_of(maxima), 1, 0, 16);
   CHECK(states.size() == 17);
   CHECK(states.front().overflow_probability == 0.25);
   CHECK(states.at(1).overflow_probability == 0.5);
@@ -237,7 +285,8 @@ TEST_CASE("a policy at its floor and one at its ceiling") {
 }
 
 TEST_CASE("a run shorter than the growth interval can only fall") {
-  CHECK(says(warnings_of(made("pytorch"), constant(500, 0.1)), "500 good steps do not make the scale grow back"));
+  CHECK(says(warnings_of(made("pytorch"), constant(500, 0.1)),
+             "500 good steps in a row would not make the scale grow back"));
   CHECK_FALSE(says(warnings_of(made("pytorch"), constant(2000, 0.1)), "too short"));
   CHECK_FALSE(says(warnings_of(made("static"), constant(500, 0.1)), "too short"));
   CHECK_FALSE(says(warnings_of(made("chainer"), constant(500, 0.1)), "too short"));

@@ -387,7 +387,7 @@ TEST_CASE("parameters that do not exist or cannot be are refused by name") {
     return std::string{};
   };
   CHECK(message("pytorch", {{"grow", 1.0}}) ==
-        "no parameter 'grow'; it has init_scale, growth_factor, backoff_factor, growth_interval");
+        "no parameter 'grow'; near: growth_factor; it has init_scale, growth_factor, backoff_factor, growth_interval");
   CHECK(message("pytorch", {{"growth_interval", 1.5}}) == "parameter 'growth_interval' takes an integer, not '1.5'");
   CHECK(message("pytorch", {{"growth_factor", 1.0}}) == "growth_factor must be above 1");
   CHECK(message("pytorch", {{"init_scale", std::string{"big"}}}) == "parameter 'init_scale' takes a number, not 'big'");
@@ -395,7 +395,6 @@ TEST_CASE("parameters that do not exist or cannot be are refused by name") {
   CHECK(message("megatron", {{"hysteresis", 0.0}}) == "hysteresis must be above 0");
   CHECK(message("colossalai", {{"max_scale", 2.0}}) == "max_scale must not be below initial_scale");
   CHECK(message("colossalai", {{"max_scale", 0.0}}).empty());
-  CHECK(message("deepspeed", {{"scale_window", 0.0}}) == "scale_window must not be 0: a good step divides by it");
   CHECK(message("mindspore_manager", {{"init_loss_scale", 0.5}}) == "init_loss_scale must be at least 1");
   CHECK(message("pytorch_gradscaler_preguard", {{"kernel", std::string{"noguard"}}}).empty());
   CHECK_FALSE(message("pytorch_gradscaler_preguard", {{"kernel", std::string{"guard"}}}).empty());

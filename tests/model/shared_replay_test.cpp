@@ -85,7 +85,7 @@ TEST_CASE("norms are those that training logged, and clipping triggers as often"
     while (std::getline(in, line)) {
       const double logged = number_of(fields_of(line).at(column));
       const trajectory_row& row = rows.at(i++);
-      triggered += row.clipped ? 1 : 0;
+      triggered += row.clipped.value_or(false) ? 1 : 0;
       if (std::isfinite(logged)) worst = std::max(worst, std::abs(row.norm - logged) / logged);
     }
     CHECK(i == rows.size());

@@ -46,11 +46,6 @@ std::vector<scenario> scenarios() {
   return all;
 }
 
-struct replayed {
-  trajectory_summary sum;
-  double log2_sum = 0;
-};
-
 // Compares everything that both tell.
 void compare(const std::vector<scenario>& all, const std::vector<step>& run, const std::vector<tensor_info>& tensors,
              bool exact_counts) {
@@ -74,6 +69,10 @@ void compare(const std::vector<scenario>& all, const std::vector<step>& run, con
     CHECK(r.last_scale == sum.last_scale);
     CHECK(r.least_scale == sum.least_scale);
     CHECK(r.greatest_scale == sum.greatest_scale);
+    if (std::isfinite(r.mean_log2_scale))
+      CHECK(r.mean_log2_scale == Approx(sum.mean_log2_scale()));
+    else
+      CHECK(!std::isfinite(sum.mean_log2_scale()));
     CHECK(r.has_counts == sum.has_counts);
     CHECK(r.nonzero == sum.counts.numel - sum.counts.zero - sum.counts.nonfinite);
     // Counts at a scale that is no power of two, and of a format whose edge cuts cells, come as a wider range.

@@ -1,6 +1,11 @@
 // Arguments of Megatron-LM without meaning for the loss scale, as data: an argument that is in no list is taken for a
-// mistake. From NVIDIA/Megatron-LM @000c4ac2 megatron/training/arguments.py, and from earlier versions of that file and
-// of bigscience-workshop/Megatron-DeepSpeed's what scripts still have.
+// mistake. From NVIDIA/Megatron-LM megatron/training/arguments.py @43af4b4f @cd2001de @000c4ac2 @b3a15982 @307dcf37 (of
+// @25110629 the end), megatron/arguments.py @97d9a508 @00129014, and for the arguments made of dataclasses
+// megatron/training/argument_utils.py @00357955 (how they are named), megatron/core/transformer/transformer_config.py
+// @002526d8, megatron/core/model_parallel_config.py @02aa3ee4 @f5217c1f and megatron/training/config/training_config.py
+// @008e9cdb, common_config.py @05830077, resilience_config.py @2318cfcb; from megatron/arguments.py of
+// bigscience-workshop/Megatron-DeepSpeed @007719ad @b1246143, of its copy TurkuNLP/Megatron-DeepSpeed @38971a07 and of
+// deepspeedai/Megatron-DeepSpeed @207b2d5a, with what DeepSpeed adds to them. A few names are in none of these.
 #ifndef ULP_IO_CONFIG_MEGATRON_ARGUMENTS_HPP
 #define ULP_IO_CONFIG_MEGATRON_ARGUMENTS_HPP
 
@@ -10,150 +15,270 @@ namespace ulp::io {
 
 inline constexpr std::string_view megatron_arguments = R"(
 --abort-on-unmet-fused-kernel-constraints --account-for-embedding-in-pipeline-split
---account-for-loss-in-pipeline-split --activation-func-clamp-value --adam-beta1 --adam-beta2 --adam-eps --add-qkv-bias
---adlr-autoresume --adlr-autoresume-interval --allow-ambiguous-pad-tokens --app-tag-run-name --app-tag-run-version
---apply-layernorm-1p --apply-query-key-layer-scaling --apply-residual-connection-post-layernorm --async-save
---attention-backend --attention-dropout --attention-softmax-in-fp32 --auto-detect-ckpt-format --batch-size
+--account-for-loss-in-pipeline-split --activation-func-clamp-value --activation-offload-fraction --actual-vocab-size
+--adam-beta1 --adam-beta2 --adam-eps --add-qkv-bias --adlr-autoresume --adlr-autoresume-interval
+--aio-intra-op-parallelism --allow-ambiguous-pad-tokens --aml-data-download-path --app-tag-run-name
+--app-tag-run-version --apply-dsa-kernel-fusion --apply-layernorm-1p --apply-query-key-layer-scaling
+--apply-residual-connection-post-layernorm --apply-wd-to-qk-layernorm --async-ckpt-cpu-priority
+--async-ckpt-io-priority --async-ckpt-use-cpu-shm --async-save --async-strategy --attention-backend --attention-dropout
+--attention-output-gate --attention-softmax-in-fp32 --auto-detect-ckpt-format --batch-invariant-mode --batch-size
 --bert-binary-head --bert-embedder-type --bert-load --bert-no-binary-head --biencoder-projection-dim
 --biencoder-shared-query-context-model --block-data-path --cache-mla-latents --calc-ft-timeouts
---calculate-per-token-loss --check-for-large-grads --check-for-spiky-loss
---check-weight-hash-across-dp-replicas-interval --checkpoint-activations --checkpoint-in-cpu --checkpoint-method
---checkpoint-num-layers --ckpt-assume-constant-structure --ckpt-convert-format --ckpt-convert-save
---ckpt-convert-update-legacy-dist-opt-format --ckpt-format --ckpt-fully-parallel-load --ckpt-fully-parallel-save
---ckpt-step --classes-fraction --cls-weight --config-logger-dir --context-parallel-size --contigious-checkpointing
---cp-comm-type --cpu-offloading-num-layers --cpu-optimizer --create-moe-param-group --cross-entropy-fusion-impl
---cross-entropy-loss-fusion --cuda-graph-impl --cuda-graph-scope --cuda-graph-warmup-steps --data-args-path
---data-cache-path --data-impl --data-parallel-random-init --data-parallel-sharding-strategy --data-path
---data-per-class-fraction --dataloader-type --ddp-average-in-collective --ddp-bucket-size --DDP-impl --ddp-num-buckets
---ddp-pad-buckets-for-high-nccl-busbw --ddp-reduce-scatter-with-fp32-accumulation --decode-only-cuda-graphs
---decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers --decoder-num-layers --decoder-seq-length
---decoupled-lr --decoupled-min-lr --decrease-batch-size-if-needed --deepscale --deepscale_config
---deepspeed-activation-checkpointing --deepspeed_config --defer-embedding-wgrad-compute --delay-grad-reduce
---delay-param-gather --delay-wgrad-compute --deterministic-mode --dino-bottleneck-size --dino-freeze-last-layer
---dino-head-hidden-size --dino-local-crops-number --dino-local-img-size --dino-norm-last-layer --dino-teacher-temp
---dino-warmup-teacher-temp --dino-warmup-teacher-temp-epochs --disable-bf16-reduced-precision-matmul
---disable-bias-linear --disable-chunked-prefill --disable-gloo-process-groups --disable-mamba-mem-eff-path
---disable-moe-token-dropping --disable-msc --disable-straggler-on-startup --disable-symmetric-registration
---disable-tp-comm-bulk-dgrad --disable-tp-comm-bulk-wgrad --disable-tp-comm-overlap-ag --disable-tp-comm-overlap-rs
---disable-tp-comm-split-ag --disable-tp-comm-split-rs --dist-ckpt-format --dist-ckpt-optim-fully-reshardable
---dist-ckpt-save-pre-mcore-014 --dist-ckpt-strictness --distrib-optim-fully-reshardable-mem-efficient
---distribute-saved-activations --distributed-backend --distributed-timeout-minutes
---distributed-timeout-seconds-after-init --ds-inference --ds-sequence-parallel-size --dump-param-to-param-group-map
---embed-layernorm --embedding-init-method-std --embedding-path --empty-unused-memory-level --enable-cuda-graph
---enable-experimental --enable-ft-package --enable-full-sharding-in-hsdp --enable-one-logger --encoder-num-layers
+--calculate-per-token-loss --chat-template --check-for-large-grads --check-for-spiky-loss
+--check-weight-hash-across-dp-replicas-interval --checkpoint-activations --checkpoint-data-parallel
+--checkpoint-granularity --checkpoint-in-cpu --checkpoint-io-buffer-size --checkpoint-method --checkpoint-num-layers
+--checkpoint-writer-decoupled --ckpt-assume-constant-structure --ckpt-convert-format --ckpt-convert-save
+--ckpt-convert-update-legacy-dist-opt-format --ckpt-format --ckpt-fully-parallel-load
+--ckpt-fully-parallel-load-exchange-algo --ckpt-fully-parallel-load-process-group
+--ckpt-fully-parallel-load-replicate-local --ckpt-fully-parallel-save --ckpt-fully-parallel-save-process-group
+--ckpt-fully-parallel-save-replicate-local --ckpt-step --classes-fraction --cls-weight --codecarbon-dir
+--config-logger-dir --context-parallel-size --contigious-checkpointing --cp-comm-type --cp-partition-mode
+--cpu-offloading-num-layers --cpu-offloading-retain-pinned-cpu-buffers --cpu-optimizer --cpu_torch_adam
+--create-all-gather-group --create-moe-param-group --cross-entropy-fusion-impl --cross-entropy-loss-fusion
+--csa-compress-ratios --csa-compress-rotary-base --csa-dense-mode --csa-window-size --cuda-graph-dynamic-microbatches
+--cuda-graph-impl --cuda-graph-modules --cuda-graph-scope --cuda-graph-warmup-steps --data-args-path --data-cache-path
+--data-efficiency-curriculum-learning --data-impl --data-parallel-random-init --data-parallel-sharding-strategy
+--data-path --data-per-class-fraction --dataloader-defer-npy-index-mmap --dataloader-fast-cache-load --dataloader-type
+--ddp-average-in-collective --ddp-bucket-size --DDP-impl --ddp-num-buckets --ddp-pad-buckets-for-high-nccl-busbw
+--ddp-param-name-patterns-for-fp32-local-accumulation --ddp-reduce-scatter-with-fp32-accumulation
+--decode-only-cuda-graphs --decoder-first-pipeline-num-layers --decoder-last-pipeline-num-layers --decoder-num-layers
+--decoder-seq-length --decoupled-lr --decoupled-min-lr --decrease-batch-size-if-needed --deepscale --deepscale_config
+--deepspeed-activation-checkpointing --deepspeed_config --deepspeed_mpi --defer-embedding-wgrad-compute
+--delay-grad-reduce --delay-offload-until-cuda-graph --delay-param-gather --delay-wgrad-compute
+--delta-offload-bytes-across-pp-ranks --dense-grouped-gemm --deterministic-mode --dino-bottleneck-size
+--dino-freeze-last-layer --dino-head-hidden-size --dino-local-crops-number --dino-local-img-size --dino-norm-last-layer
+--dino-teacher-temp --dino-warmup-teacher-temp --dino-warmup-teacher-temp-epochs --disable-align-grad-reduce
+--disable-bf16-reduced-precision-matmul --disable-bias-linear --disable-chunked-prefill
+--disable-ckpt-load-validate-sharding-integrity --disable-clone-scatter-output-in-embedding
+--disable-dsa-indexer-rotate-activation --disable-dsa-indexer-scoring-relu --disable-flight-recorder-dump-on-timeout
+--disable-flight-recorder-extra-dump-on-exec --disable-flight-recorder-include-only-active --disable-fp8-wgrad
+--disable-gloo-process-groups --disable-jit-fuser --disable-log-loss-scale-to-tensorboard --disable-mamba-mem-eff-path
+--disable-manual-gc-eval --disable-mem-efficient-ln --disable-moe-token-dropping --disable-moe-top2-2nd-expert-sampling
+--disable-mok-use-mxfp8-weights --disable-msc --disable-pad-vocab-size --disable-straggler-on-startup
+--disable-strict-fsdp-dtensor-load --disable-symmetric-registration
+--disable-tokenizer-sentencepiece-ignore-extra-whitespaces --disable-tp-comm-bulk-dgrad --disable-tp-comm-bulk-wgrad
+--disable-tp-comm-overlap-ag --disable-tp-comm-overlap-rs --disable-tp-comm-split-ag --disable-tp-comm-split-rs
+--disable-use-tokenizer-model-from-checkpoint-args --dist-ckpt-format --dist-ckpt-optim-fully-reshardable
+--dist-ckpt-save-pre-mcore-014 --dist-ckpt-strictness --dist-ckpt-workers
+--distrib-optim-fully-reshardable-mem-efficient --distribute-checkpointed-activations --distribute-saved-activations
+--distributed-backend --distributed-timeout-minutes --distributed-timeout-seconds-after-init --ds-inference
+--ds-sequence-parallel-fpdt --ds-sequence-parallel-fpdt-chunk-size --ds-sequence-parallel-fpdt-offloading
+--ds-sequence-parallel-size --ds_fused_adam --dsa-indexer-head-dim --dsa-indexer-k-norm-epsilon
+--dsa-indexer-k-norm-fp32 --dsa-indexer-loss-coeff --dsa-indexer-n-heads --dsa-indexer-rope-interleaved
+--dsa-indexer-skip-topk-offset --dsa-indexer-topk --dsa-indexer-topk-freq --dsa-indexer-use-sparse-loss
+--dsa-kernel-backend --dump-param-to-param-group-map --dynamic-context-parallel --embed-layernorm
+--embedding-init-method-std --embedding-path --embedding-weights-in-fp32 --empty-unused-memory-level
+--enable-chunked-prefill --enable-cuda-graph --enable-experimental --enable-expert-tensor-parallelism
+--enable-ft-package --enable-full-sharding-in-hsdp --enable-hyper-connections --enable-msc --enable-one-logger
+--enable-onelogger --enable-zbh1-exact-semantics --enable-zbh1-pipeline --encoder-num-layers
 --encoder-pipeline-model-parallel-size --encoder-seq-length --encoder-tensor-model-parallel-size --end-weight-decay
---eod-mask-loss --error-injection-rate --error-injection-type --eval-interval --eval-iters --evidence-data-path
---exit-duration-in-mins --exit-interval --exit-on-missing-checkpoint --exit-signal-handler --exp-avg-dtype
---exp-avg-sq-dtype --expert-model-parallel-size --expert-parallel --expert-tensor-parallel-size --external-cuda-graph
---ffn-hidden-size --finetune --first-last-layers-bf16 --flash-decode --fp16-lm-cross-entropy --fp32-residual-connection
---fp4-format --fp4-param-gather --fp4-quantizer-factory --fp4-recipe --fp8-amax-compute-algo --fp8-amax-history-len
---fp8-e4m3 --fp8-hybrid --fp8-interval --fp8-margin --fp8-param-gather --fp8-quantizer-factory --fp8-recipe --fp8-wgrad
---fsdp-double-buffer --full-validation --global-batch-size --glu-activation --glu-linear-offset --grad-reduce-in-bf16
---group-query-attention --grpo-clamp-eps-lower --grpo-clamp-eps-upper --grpo-default-temperature --grpo-default-top-p
+--eod-mask-loss --ep-overlap-early-attn-memory-release --ep-overlap-use-scheduled-tensor-release --error-injection-rate
+--error-injection-type --eval-global-batch-size --eval-interval --eval-iters --eval-micro-batch-size --eval-only
+--evidence-data-path --exit-duration-in-mins --exit-interval --exit-on-missing-checkpoint --exit-signal
+--exit-signal-handler --exit-signal-handler-for-dataloader --exit-signal-handler-for-training --exp-avg-dtype
+--exp-avg-sq-dtype --experimental-attention-variant --expert-interval --expert-model-parallel-size --expert-parallel
+--expert-tensor-parallel-num-weight-shards --expert-tensor-parallel-size --external-cuda-graph --fake-process-group
+--fallback-to-eager-attn --fault-injector-delay-start-iteration --fault-injector-fault-delay
+--fault-injector-fault-probabilities --fault-injector-fault-types --fault-injector-mtti-seconds
+--fault-injector-num-ranks --fault-injector-offset-seconds --fault-injector-ranks --fault-injector-seed
+--ffn-hidden-size --fim-data --fim-eod-token --fim-fragment-rate --fim-middle-token --fim-no-prefix --fim-pad-token
+--fim-prefix-token --fim-rate --fim-split-sample --fim-spm-rate --fim-suffix-token --fine-grained-activation-offloading
+--fine-grained-offloading-max-inflight-offloads --finetune --first-last-layers-bf16 --flash-decode
+--flight-recorder-dump-path --flight-recorder-include-stack-trace --flight-recorder-trace-buffer-size
+--force-ds-sequence-parallel --fp16-lm-cross-entropy --fp32-residual-connection --fp4-format --fp4-param-gather
+--fp4-quantizer-factory --fp4-recipe --fp8-amax-compute-algo --fp8-amax-history-len --fp8-e4m3 --fp8-hybrid
+--fp8-interval --fp8-margin --fp8-output-proj --fp8-param-gather --fp8-quantizer-factory --fp8-recipe --fp8-wgrad
+--freeze-all-layers --fsdp-double-buffer --fsdp-manual-registration --ft-num-warmup-iters --full-validation
+--fused-residual-rmsnorm --gdn-conv-pad-alignment --gdn-pre-gated-delta-rule-fusion --global-batch-size
+--glu-activation --glu-linear-offset --gpu-sniff-test-interval --grad-reduce-in-bf16 --group-query-attention
+--grpo-clamp-eps-lower --grpo-clamp-eps-upper --grpo-default-temperature --grpo-default-top-p
 --grpo-entropy-term-weight --grpo-filter-groups-with-same-reward --grpo-group-size --grpo-iterations --grpo-kl-beta
---grpo-prompts-per-step --head-lr-mult --heterogeneous-layers-config-encoded-json --heterogeneous-layers-config-path
---hidden-dropout --hidden-size --hierarchical-context-parallel-sizes --high-priority-stream-groups
---hybrid-attention-ratio --hybrid-mlp-ratio --hybrid-override-pattern --ict-head-size --ict-load --img-h --img-w
---indexer-batch-size --indexer-log-interval --inference --inference-batch-times-seqlen-threshold
---inference-dynamic-batching --inference-dynamic-batching-block-size
+--grpo-prompts-per-step --head-lr-mult --head-wise-attn-gate --heterogeneous-layers-config-encoded-json
+--heterogeneous-layers-config-path --hidden-dropout --hidden-size --hidden-size-teacher
+--hierarchical-context-parallel-sizes --high-priority-a2a-comm-stream --high-priority-stream-groups
+--hybrid-attention-ratio --hybrid-context-parallel --hybrid-layer-pattern --hybrid-mlp-ratio --hybrid-override-pattern
+--ict-head-size --ict-load --img-dim --img-h --img-w --indexer-batch-size --indexer-log-interval --inference
+--inference-batch-times-seqlen-threshold --inference-coordinator-port --inference-cuda-graph-all-prefills
+--inference-cuda-graph-scope --inference-disable-ep-consensus --inference-disable-triton-nvls-kernels
+--inference-dynamic-batching --inference-dynamic-batching-async-sched-mode --inference-dynamic-batching-block-size
 --inference-dynamic-batching-buffer-guaranteed-fraction --inference-dynamic-batching-buffer-overflow-factor
---inference-dynamic-batching-buffer-size-gb --inference-dynamic-batching-max-requests-override
---inference-dynamic-batching-max-tokens-override --inference-dynamic-batching-num-cuda-graphs
---inference-dynamic-batching-track-paused-request-events --inference-dynamic-batching-unified-memory-level
---inference-max-batch-size --inference-max-requests --inference-max-seq-length --inference-rng-tracker
---inference-wandb-logging-step-interval --init-method-std --init-method-xavier-uniform --init-model-with-meta-device
---inprocess-active-world-size --inprocess-barrier-timeout --inprocess-completion-timeout --inprocess-empty-cuda-cache
---inprocess-granularity --inprocess-hard-timeout --inprocess-heartbeat-interval --inprocess-heartbeat-timeout
---inprocess-last-call-wait --inprocess-max-iterations --inprocess-monitor-process-interval
---inprocess-monitor-thread-interval --inprocess-progress-watchdog-interval --inprocess-restart --inprocess-soft-timeout
---inprocess-termination-grace-time --is-hybrid-model --iter-per-epoch --iterations-to-skip --keep-fp8-transpose-cache
---kill-switch-path --kitchen-config-file --kitchen-recipe-number --kv-channels --kv-lora-rank --langrl-env-config
---langrl-external-server --langrl-inference-server-conversation-template --langrl-inference-server-type --lazy-mpu-init
---legacy-tokenizer --load --load-main-params-from-ckpt --local-rank --log-batch-size-to-tensorboard --log-energy
---log-interval --log-learning-rate-to-tensorboard --log-level --log-level-replica --log-loss-scale-to-tensorboard
---log-memory-to-tensorboard --log-num-zeros-in-grad --log-params-norm --log-progress --log-straggler --log-throughput
---log-timers-to-tensorboard --log-validation-ppl-to-tensorboard --log-world-size-to-tensorboard --logging-level
---loss-on-targets-only --lr --lr-decay-iters --lr-decay-samples --lr-decay-style --lr-warmup-fraction --lr-warmup-init
---lr-warmup-iters --lr-warmup-samples --lr-wsd-decay-iters --lr-wsd-decay-samples --lr-wsd-decay-style
---main-grads-dtype --main-params-dtype --make-vocab-size-divisible-by --mamba-head-dim --mamba-num-groups
---mamba-num-heads --mamba-state-dim --manual-gc --manual-gc-interval --mask-factor --mask-prob --mask-type
---max-position-embeddings --max-tokens-to-oom --memory-centric-tiled-linear --memory-snapshot-path --merge-file
---micro-batch-size --microbatch-group-size-per-virtual-pipeline-stage --mid-level-dataset-surplus --min-lr
---mlp-chunks-for-prefill --mock-data --model-parallel-size --moe-apply-probs-on-input --moe-aux-loss-coeff
---moe-deepep-num-sms --moe-enable-deepep --moe-eval-capacity-factor --moe-expert-capacity-factor
---moe-expert-parallel-size --moe-extended-tp --moe-ffn-hidden-size --moe-grouped-gemm --moe-input-jitter-eps
---moe-layer-freq --moe-layer-recompute --moe-loss-coeff --moe-min-capacity --moe-pad-expert-input-to-capacity
---moe-pad-experts-for-cuda-graph-inference --moe-per-layer-logging --moe-permute-fusion --moe-router-bias-update-rate
---moe-router-dtype --moe-router-enable-expert-bias --moe-router-force-load-balancing --moe-router-fusion
---moe-router-group-topk --moe-router-load-balancing-type --moe-router-num-groups --moe-router-padding-for-fp8
---moe-router-pre-softmax --moe-router-score-function --moe-router-topk --moe-router-topk-scaling-factor
---moe-shared-expert-intermediate-size --moe-shared-expert-overlap --moe-token-dispatcher-type --moe-token-drop-policy
---moe-train-capacity-factor --moe-upcycling-granularity --moe-use-legacy-grouped-gemm --moe-use-upcycling
---moe-z-loss-coeff --mrope-section --mscale --mscale-all-dim --mtp-loss-scaling-factor --mtp-num-layers
---multi-latent-attention --multiple-validation-sets --muon-extra-scale-factor --muon-fp32-matmul-prec --muon-momentum
---muon-no-split-qkv --muon-num-ns-steps --muon-scale-mode --muon-tp-mode --muon-use-nesterov
+--inference-dynamic-batching-buffer-size-gb --inference-dynamic-batching-cuda-graph-max-tokens
+--inference-dynamic-batching-cuda-graph-mixed-prefill-count --inference-dynamic-batching-cuda-graph-sizing-distribution
+--inference-dynamic-batching-logprobs-mode --inference-dynamic-batching-mamba-memory-ratio
+--inference-dynamic-batching-max-requests --inference-dynamic-batching-max-requests-override
+--inference-dynamic-batching-max-tokens --inference-dynamic-batching-max-tokens-override
+--inference-dynamic-batching-num-cuda-graphs --inference-dynamic-batching-paused-buffer-size-gb
+--inference-dynamic-batching-prefix-caching --inference-dynamic-batching-prefix-caching-coordinator-policy
+--inference-dynamic-batching-prefix-caching-eviction-policy --inference-dynamic-batching-prefix-caching-mamba-gb
+--inference-dynamic-batching-prefix-caching-routing-alpha --inference-dynamic-batching-sampling-backend
+--inference-dynamic-batching-track-generated-token-events --inference-dynamic-batching-track-paused-request-events
+--inference-dynamic-batching-unified-memory-level --inference-fuse-tp-communication --inference-grouped-gemm-backend
+--inference-logging-step-interval --inference-max-batch-size --inference-max-requests --inference-max-seq-length
+--inference-moe-disable-fused-quant-kernels --inference-moe-token-dispatcher-type --inference-rng-tracker
+--inference-shards --inference-text-gen-server-logging --inference-use-synchronous-zmq-collectives
+--inference-wandb-logging --inference-wandb-logging-step-interval --init-method-std --init-method-xavier-uniform
+--init-model-with-meta-device --inprocess-active-world-size --inprocess-barrier-timeout --inprocess-completion-timeout
+--inprocess-empty-cuda-cache --inprocess-granularity --inprocess-hard-timeout --inprocess-heartbeat-interval
+--inprocess-heartbeat-timeout --inprocess-last-call-wait --inprocess-max-iterations
+--inprocess-monitor-process-interval --inprocess-monitor-thread-interval --inprocess-progress-watchdog-interval
+--inprocess-restart --inprocess-soft-timeout --inprocess-termination-grace-time --is-hybrid-model --iter-per-epoch
+--iterations-to-skip --kd --kd-alpha-ce --kd-beta-ce --kd-temp --keep-fp8-transpose-cache --kill-switch-file
+--kill-switch-path --kitchen-attention-backend --kitchen-config-file --kitchen-recipe-number --kv-channels
+--kv-lora-rank --langrl-env-config --langrl-external-server --langrl-inference-server-conversation-template
+--langrl-inference-server-type --layernorm-epsilon --lazy-mpu-init --legacy-tokenizer --linear-attention-freq
+--linear-attention-type --linear-conv-kernel-dim --linear-cp-mode --linear-key-head-dim --linear-num-key-heads
+--linear-num-value-heads --linear-value-head-dim --lion-beta1 --lion-beta2 --load --load-main-params-from-ckpt
+--load-tag --load-teacher --local-rank --local_rank --log-batch-size-to-tensorboard --log-device-memory-used
+--log-energy --log-interval --log-learning-rate-to-tensorboard --log-level --log-level-replica
+--log-loss-scale-to-tensorboard --log-max-attention-logit --log-memory-interval --log-memory-to-tensorboard
+--log-moe-overload-factor --log-num-zeros-in-grad --log-optimizer-states-to-tensorboard --log-params-norm --log-path
+--log-progress --log-straggler --log-throughput --log-timers-to-tensorboard --log-validation-ppl-to-tensorboard
+--log-world-size-to-tensorboard --logging-level --logits-load-decode-threads --logits-load-dir
+--logits-load-ignore-errors --logits-load-kd-loss-alpha --logits-load-msc-prefetch-depth --logits-load-prefetch-factor
+--logits-save-dir --logits-save-dtype --logits-save-top-k --logits-save-top-p --logits-save-top-p-min-k
+--loss-on-targets-only --lr --lr-decay-iters --lr-decay-samples --lr-decay-style --lr-decay-tokens --lr-warmup-fraction
+--lr-warmup-init --lr-warmup-iters --lr-warmup-samples --lr-warmup-style --lr-warmup-tokens --lr-wsd-decay-iters
+--lr-wsd-decay-samples --lr-wsd-decay-style --main-grads-dtype --main-params-dtype --make-vocab-size-divisible-by
+--mamba-head-dim --mamba-inference-conv-states-dtype --mamba-inference-ssm-states-dtype --mamba-num-groups
+--mamba-num-heads --mamba-state-dim --mamba-training-ssm-states-dtype --manual-gc --manual-gc-interval --mask-factor
+--mask-prob --mask-type --max-position-embeddings --max-seqlen-per-dp-cp-rank --max-tokens-to-oom
+--mean-noise-span-length --megatron-fsdp-enable-fine-grained-param-gather --megatron-fsdp-grad-comm-dtype
+--megatron-fsdp-main-grads-dtype --megatron-fsdp-main-params-dtype --memory-centric-tiled-linear --memory-snapshot-path
+--merge-file --mhc-init-gating-factor --mhc-recompute-layer-num --mhc-sinkhorn-iterations --micro-batch-size
+--microbatch-group-size-per-virtual-pipeline-stage --mid-level-dataset-surplus --min-dynamic-context-parallel-size
+--min-lr --min-offloaded-tensor-size --mla-down-proj-fusion --mlp-chunks-for-prefill --mlp-chunks-for-training
+--mlp-type --mmap-warmup --mock-data --model-parallel-size --moe-apply-probs-on-input --moe-aux-loss-coeff
+--moe-deepep-num-sms --moe-enable-deepep --moe-enable-routing-replay --moe-eval-capacity-factor
+--moe-expert-capacity-factor --moe-expert-parallel-size --moe-expert-rank-capacity-factor --moe-extended-tp
+--moe-ffn-hidden-size --moe-flex-dispatcher-backend --moe-flex-dispatcher-num-sms --moe-grouped-gemm
+--moe-hybridep-num-blocks-permute --moe-hybridep-num-blocks-unpermute --moe-hybridep-num-sms
+--moe-hybridep-num-sms-preprocessing --moe-hybridep-pad-variable-tokens --moe-input-jitter-eps --moe-latent-size
+--moe-layer-freq --moe-layer-recompute --moe-loss-coeff --moe-min-capacity --moe-mlp-glu-interleave-size
+--moe-n-hash-layers --moe-ncclep-static-shape --moe-ncclep-use-symm-mem --moe-pad-expert-input-to-capacity
+--moe-pad-experts-for-cuda-graph-inference --moe-paged-stash --moe-paged-stash-buffer-size-factor-cpu
+--moe-paged-stash-buffer-size-factor-cuda --moe-paged-stash-page-size --moe-per-layer-logging --moe-permute-fusion
+--moe-permute-fusion-into-hybridep --moe-router-bias-update-rate --moe-router-dtype --moe-router-enable-expert-bias
+--moe-router-force-biased --moe-router-force-load-balancing --moe-router-fusion --moe-router-group-topk
+--moe-router-load-balancing-type --moe-router-num-groups --moe-router-padding-for-fp8
+--moe-router-padding-for-quantization --moe-router-pre-softmax --moe-router-score-function --moe-router-topk
+--moe-router-topk-limited-devices --moe-router-topk-scaling-factor --moe-routing-trace-capture-hidden-states
+--moe-routing-trace-capture-logits --moe-routing-trace-dump-weights --moe-routing-trace-max-training-iters
+--moe-routing-trace-path --moe-shared-expert-gate --moe-shared-expert-glu-interleave-size
+--moe-shared-expert-intermediate-size --moe-shared-expert-overlap --moe-single-grouped-bias --moe-single-grouped-weight
+--moe-token-dispatcher-type --moe-token-drop-policy --moe-train-capacity-factor --moe-upcycling-granularity
+--moe-use-legacy-grouped-gemm --moe-use-upcycling --moe-z-loss-coeff --mok-all-gather-top-experts-chunk-bytes
+--mok-bwd-num-comm-sms --mok-fwd-num-comm-sms --mok-macrobatch-size --mok-minibatch-size --mok-scale-router-before-fc2
+--mok-schedule-capacity-multiplier --mok-source-mlp-glu-interleave-size --mos --mrope-interleaved --mrope-section
+--mscale --mscale-all-dim --mtp-detach-heads --mtp-hybrid-override-pattern --mtp-loss-scaling-factor --mtp-num-layers
+--mtp-standalone --mtp-use-repeated-layer --multi-latent-attention --multiple-validation-sets --muon-coefficient-type
+--muon-extra-scale-factor --muon-fp32-matmul-prec --muon-momentum --muon-nesterov --muon-no-split-qkv
+--muon-num-ns-steps --muon-scalar-optimizer --muon-scale-mode --muon-tp-mode --muon-use-nesterov --mup-attn-scale-power
+--mup-base-head-dim --mup-base-hidden-size --mup-embedding-mult --mup-output-mult --mup-width-mult
 --nccl-all-reduce-for-prefill --nccl-communicator-config-path --no-align-grad-reduce --no-align-param-gather
 --no-async-tensor-model-parallel-allreduce --no-barrier-with-level-1-timing --no-bias-dropout-fusion
 --no-bias-gelu-fusion --no-bias-swiglu --no-bias-swiglu-fusion --no-check-for-nan-in-loss-and-grad
---no-ckpt-fully-parallel-save --no-clone-scatter-output-in-embedding --no-contiguous-buffers-in-local-ddp
---no-create-attention-mask-in-dataloader --no-data-sharding --no-fp8-wgrad --no-gradient-accumulation-fusion
---no-gradient-reduce-div-fusion --no-initialization --no-langrl-external-server --no-load-optim --no-load-rng
+--no-ckpt-fully-parallel-save --no-ckpt-load-validate-sharding-integrity --no-clone-scatter-output-in-embedding
+--no-contiguous-buffers-in-local-ddp --no-create-attention-mask-in-dataloader --no-data-sharding --no-delay-grad-reduce
+--no-dsa-indexer-rotate-activation --no-dsa-indexer-scoring-relu --no-flight-recorder-dump-on-timeout
+--no-flight-recorder-extra-dump-on-exec --no-flight-recorder-include-only-active --no-fp8-wgrad
+--no-gradient-accumulation-fusion --no-gradient-reduce-div-fusion --no-inference-disable-ep-consensus
+--no-inference-dynamic-batching-prefix-caching --no-inference-text-gen-server-logging
+--no-inference-use-synchronous-zmq-collectives --no-inference-wandb-logging --no-initialization
+--no-langrl-external-server --no-layer-norm-fusion --no-load-lr-state --no-load-optim --no-load-rng
 --no-log-learnig-rate-to-tensorboard --no-log-learning-rate-to-tensorboard --no-log-loss-scale-to-tensorboard
---no-manual-gc-eval --no-masked-softmax-fusion --no-mmap-bin-files --no-one-logger --no-overlap-p2p-communication
---no-persist-layer-norm --no-pin-cpu-grads --no-pin-cpu-params --no-pipeline-parallel --no-position-embedding
---no-query-key-layer-scaling --no-rl-calculate-intra-group-similarity --no-rl-inference-logprobs-is-correction
---no-rl-offload-kv-cache-during-training --no-rl-partial-rollouts --no-rl-remove-kv-cache-during-training
---no-rl-reset-cuda-graphs --no-rope-freq --no-rope-fusion --no-save-optim --no-save-rng
---no-scatter-gather-tensors-in-pipeline --no-strict-fsdp-dtensor-load --no-use-tokenizer-model-from-checkpoint-args
---non-persistent-ckpt-type --non-persistent-global-ckpt-dir --non-persistent-local-ckpt-algo
---non-persistent-local-ckpt-dir --non-persistent-save-interval --norm-epsilon --normalization --num-attention-heads
+--no-manual-gc-eval --no-masked-softmax-fusion --no-mmap-bin-files --no-mok-use-mxfp8-weights --no-one-logger
+--no-optimizer-fusion --no-overlap-p2p-communication --no-pad-vocab-size --no-persist-layer-norm --no-pin-cpu-grads
+--no-pin-cpu-params --no-pipeline-parallel --no-position-embedding --no-query-key-layer-scaling
+--no-rl-calculate-intra-group-similarity --no-rl-inference-logprobs-is-correction
+--no-rl-offload-inference-model-weights-when-idle --no-rl-offload-kv-cache-during-training --no-rl-partial-rollouts
+--no-rl-persist-cuda-graphs --no-rl-remove-kv-cache-during-training --no-rl-reset-cuda-graphs --no-rl-skip-bos-token
+--no-rl-training-cuda-graphs --no-rl-use-sequence-packing --no-rl-verify-model-weights-swap --no-rope-freq
+--no-rope-fusion --no-save-optim --no-save-rng --no-scatter-gather-tensors-in-pipeline --no-strict-fsdp-dtensor-load
+--no-tokenizer-sentencepiece-ignore-extra-whitespaces --no-tp-comm-bulk-dgrad --no-tp-comm-bulk-wgrad
+--no-tp-comm-overlap-ag --no-tp-comm-overlap-rs --no-tp-comm-split-ag --no-tp-comm-split-rs
+--no-use-layer-wise-param-layout --no-use-tokenizer-model-from-checkpoint-args --no-weight-decay-cond-type
+--no-yarn-correction-range-round-to-int --noise-density --non-persistent-ckpt-type --non-persistent-global-ckpt-dir
+--non-persistent-local-ckpt-algo --non-persistent-local-ckpt-dir --non-persistent-save-interval --norm-epsilon
+--normalization --null-tokenizer-eod-id --null-tokenizer-pad-id --num-attention-heads --num-attention-heads-teacher
 --num-channels --num-classes --num-dataset-builder-threads --num-distributed-optimizer-instances --num-experts
---num-layers --num-layers-at-end-in-bf16 --num-layers-at-start-in-bf16 --num-layers-per-virtual-pipeline-stage
---num-query-groups --num-virtual-stages-per-pipeline-rank --num-workers --object-storage-cache-path --one-logger-async
+--num-experts-switch --num-experts-teacher --num-key-value-heads --num-layers --num-layers-at-end-in-bf16
+--num-layers-at-start-in-bf16 --num-layers-per-virtual-pipeline-stage --num-layers-teacher --num-query-groups
+--num-residual-streams --num-speculative-tokens --num-virtual-stages-per-pipeline-rank --num-workers --nvtx-ranges
+--object-storage-cache-path --offload-modules --offload-optimizer-states --one-logger-async --one-logger-entity
 --one-logger-project --one-logger-run-name --onnx-safe --openai-gelu --optimizer --optimizer-cpu-offload
---optimizer-offload-fraction --output-bert-embeddings --overlap-cpu-optimizer-d2h-h2d --overlap-grad-reduce
---overlap-moe-expert-parallel-comm --overlap-p2p-communication-warmup-flush --overlap-param-gather
---overlap-param-gather-with-optimizer-step --override-lr-scheduler --override-opt-param-scheduler
---override-opt_param-scheduler --padded-vocab-size --partition-activations --patch-dim --per-split-data-args-path
---perform-rl-step --persistent-save-interval --pipeline-model-parallel-comm-backend --pipeline-model-parallel-layout
---pipeline-model-parallel-size --pipeline-model-parallel-split-rank --position-embedding-type --pp-partition-method
---pretrained-checkpoint --profile --profile-backward --profile-ranks --profile-step-end --profile-step-start
---q-lora-rank --qk-head-dim --qk-l2-norm --qk-layernorm --qk-pos-emb-head-dim --query-in-block-prob --quick-geglu
---rampup-batch-size --recompute-activations --recompute-granularity --recompute-method --recompute-modules
---recompute-num-layers --record-memory-history --relative-attention-max-distance --relative-attention-num-buckets
---remote-device --replication --replication-factor --replication-jump --rerun-mode --reset-attention-mask
---reset-position-ids --result-rejected-tracker-filename --retriever-report-topk-accuracies --retriever-score-scaling
+--optimizer-cuda-graph --optimizer-offload-fraction --outer-dp-sharding-strategy --output-bert-embeddings
+--overlap-cpu-optimizer-d2h-h2d --overlap-dispatch-backward-with-experts-wgrad --overlap-grad-reduce
+--overlap-moe-expert-parallel-comm --overlap-p2p-communication --overlap-p2p-communication-warmup-flush
+--overlap-param-gather --overlap-param-gather-with-optimizer-step --override-ckpt-iteration --override-lr-scheduler
+--override-opt-param-scheduler --override-opt_param-scheduler --pad-packed-seq-alignment --pad-vocab-size-to
+--padded-vocab-size --partition-activations --patch-dim --per-dataset-sequences-path --per-split-data-args-path
+--perform-rl-step --persistent-save-interval --phase-transition-iterations --pipeline-model-parallel-comm-backend
+--pipeline-model-parallel-layout --pipeline-model-parallel-size --pipeline-model-parallel-split-rank
+--pipeline-p2p-fixed-shape --position-embedding-type --pp-partition-method --pretrained-checkpoint --profile
+--profile-backward --profile-ranks --profile-step-end --profile-step-start --profile_steps
+--pytorch-profiler-collect-callstack --pytorch-profiler-collect-chakra --pytorch-profiler-collect-shapes --q-lora-rank
+--qk-clip --qk-clip-alpha --qk-clip-threshold --qk-head-dim --qk-l2-norm --qk-layernorm --qk-pos-emb-head-dim
+--query-in-block-prob --quick-geglu --rampup-batch-size --random-ltd --recompute-activations --recompute-granularity
+--recompute-method --recompute-modules --recompute-num-layers --record-memory-history --record-shapes --refit-method
+--relative-attention-max-distance --relative-attention-num-buckets --remote-device --repeated-dataloader --replication
+--replication-factor --replication-jump --rerun-mode --reset-attention-mask --reset-iteration --reset-position-ids
+--reset-progress --result-rejected-tracker-filename --retriever-report-topk-accuracies --retriever-score-scaling
 --retriever-seq-length --retro-add-retriever --retro-attention-gate --retro-cyclic-train-iters
 --retro-encoder-attention-dropout --retro-encoder-hidden-dropout --retro-encoder-layers
 --retro-no-verify-neighbor-count --retro-num-neighbors --retro-num-retrieved-chunks --retro-project-dir
---reuse-grad-buf-for-mxfp8-param-ag --reweight-loss-based-on-position-frequency --rl-calculate-intra-group-similarity
---rl-importance-sampling-truncation-coef --rl-inference-logprobs-is-correction --rl-offload-kv-cache-during-training
---rl-offload-optimizer-during-inference --rl-partial-rollouts --rl-prompts-per-eval
---rl-remove-kv-cache-during-training --rl-reset-cuda-graphs --rl-sequence-packing-algo --rl-sequence-packing-bin-size
---rl-use-sequence-packing --rope-scaling-factor --rope-type --rotary-base --rotary-interleaved --rotary-percent
---rotary-scaling-factor --rotary-seq-len-interpolation-factor --run-workload-inspector-server --sample-rate --save
---save-interval --save-retain-interval --scatter-gather-tensors-in-pipeline --seed --seq-length --sequence-parallel
---sft --sft-tokenizer-prompt-format --sgd-momentum --sharp-enabled-group --short-seq-prob --skip-train
---skip-train-iteration-range --softmax-type --spec --split --squared-relu --standalone-embedding-stage
---start-weight-decay --straggler-ctrlr-port --straggler-minmax-count --suggested-communication-unit-size --swiglu
---swin-backbone-type --symmetric-ar-type --sync-tp-duplicated-parameters --synchronize-each-layer --te-rng-tracker
---tensor-model-parallel-size --tensorboard-dir --tensorboard-log-interval --tensorboard-queue-size --test-data-path
---test-mode --test-weighted-split-paths --tiktoken-num-special-tokens --tiktoken-pattern --tiktoken-special-tokens
---tile-factor --timing-log-level --timing-log-option --titles-data-path --tokenizer-metadata --tokenizer-model
---tokenizer-type --topk --torch-fsdp2-no-reshard-after-forward --tp-comm-bootstrap-backend --tp-comm-overlap
---tp-comm-overlap-cfg --tp-comm-overlap-rs-dgrad --train-data-path --train-iters --train-samples --train-sync-interval
---train-weighted-split-paths --transformer-impl --trust-remote-code --universal-checkpoint
---untie-embeddings-and-output-weights --use-bnb-optimizer --use-checkpoint-args --use-checkpoint-lr-scheduler
---use-checkpoint-opt-param-scheduler --use-checkpoint-opt_param-scheduler --use-cpu-initialization --use-dist-ckpt
---use-distributed-optimizer --use-flash-attn --use-flash-attn-triton --use-flash-attn-v1 --use-flash-attn-v2
---use-fused-weighted-squared-relu --use-legacy-models --use-legacy-static-engine --use-mcore-models --use-megatron-fsdp
---use-mp-args-from-checkpoint-args --use-nccl-ub --use-one-sent-docs --use-persistent-ckpt-worker --use-pin-memory
---use-precision-aware-optimizer --use-pytorch-profiler --use-ring-exchange-p2p --use-rope-scaling
+--retro-return-doc-ids --retro-workdir --return-data-index --reuse-grad-buf-for-mxfp8-param-ag
+--reweight-loss-based-on-position-frequency --rl-calculate-intra-group-similarity --rl-consumption-granularity
+--rl-default-temperature --rl-default-top-k --rl-default-top-p --rl-generation-batch-size --rl-generation-lag
+--rl-importance-sampling-truncation-coef --rl-inference-expert-model-parallel-size
+--rl-inference-expert-tensor-model-parallel-size --rl-inference-logprobs-is-correction
+--rl-inference-model-unified-memory-level --rl-inference-parsers --rl-inference-pipeline-model-parallel-size
+--rl-inference-tensor-model-parallel-size --rl-kv-cache-management-mode --rl-num-parallel-generation-batches
+--rl-num-parallel-generations --rl-offload-inference-model-weights-when-idle --rl-offload-kv-cache-during-training
+--rl-offload-optimizer-during-inference --rl-parallel-generation-tasks --rl-partial-rollouts --rl-persist-cuda-graphs
+--rl-profile --rl-profile-dir --rl-prompts-per-eval --rl-remove-kv-cache-during-training --rl-reset-cuda-graphs
+--rl-sequence-packing-algo --rl-sequence-packing-bin-size --rl-sequence-packing-max-sequences-per-bin
+--rl-skip-bos-token --rl-submission-granularity --rl-training-cuda-graphs --rl-use-sequence-packing
+--rl-verify-model-weights-swap --rope-scaling-factor --rope-type --rotary-base --rotary-base-per-layer
+--rotary-interleaved --rotary-percent --rotary-position-embeddings-theta --rotary-scaling-factor
+--rotary-seq-len-interpolation-factor --run-workload-inspector-server --s3-cache-path --sample-rate --save
+--save-activations-interval --save-dgrads-interval --save-interval --save-params-interval --save-retain-interval
+--save-tokens-per-expert-interval --save-wgrads-interval --scatter-gather-tensors-in-pipeline --scattered-embeddings
+--seed --seq-length --sequence-packing-scheduler --sequence-parallel --sft --sft-mock-dataset-config-json
+--sft-tokenizer-prompt-format --sgd-momentum --sharp-enabled-group --short-seq-prob --skip-train
+--skip-train-iteration-range --softmax-type --spec --split --split-transformers --squared-relu
+--standalone-embedding-stage --start-eval-at-iter --start-weight-decay --step-batch-size-schedule
+--straggler-ctrlr-port --straggler-minmax-count --suggested-communication-unit-size --swiglu --swin-backbone-type
+--symmetric-ar-type --sync-tp-duplicated-parameters --synchronize-each-layer --te-precision-config-file
+--te-rng-tracker --tensor-model-parallel-size --tensor-parallel-num-weight-shards --tensorboard-dir
+--tensorboard-log-interval --tensorboard-queue-size --test-data-path --test-mode --test-weighted-split-paths
+--test-weighted-split-paths-path --thd-max-packed-sequences --thd-tail-padding-policy --tiktoken-num-special-tokens
+--tiktoken-pattern --tiktoken-special-tokens --tile-factor --timing-log-level --timing-log-option --titles-data-path
+--tokenizer-hf-include-special-tokens --tokenizer-hf-no-include-special-tokens --tokenizer-hf-no-use-fast
+--tokenizer-hf-use-fast --tokenizer-metadata --tokenizer-model --tokenizer-name-or-path
+--tokenizer-sentencepiece-legacy --tokenizer-special-tokens --tokenizer-type --topk
+--torch-fsdp2-no-reshard-after-forward --torch_adam --tp-comm-bootstrap-backend --tp-comm-overlap --tp-comm-overlap-cfg
+--tp-comm-overlap-rs-dgrad --train-data-exact-num-epochs --train-data-path --train-desc-path --train-doc-idx-path
+--train-idx-path --train-iters --train-sample-idx-path --train-samples --train-shuffle-idx-path --train-sync-interval
+--train-tokens --train-weighted-split-paths --train-weighted-split-paths-path --transformer-impl --trust-remote-code
+--ul2-denoiser-ratios --ul2-denoisers --ul2-mask-ratios --ul2-mean-span-lengths --ul2-model-type --ul2-r-denoiser-token
+--ul2-s-denoiser-token --ul2-x-denoiser-token --universal-checkpoint --untie-embeddings-and-output-weights
+--use-bnb-optimizer --use-checkpoint-args --use-checkpoint-lr-scheduler --use-checkpoint-opt-param-scheduler
+--use-checkpoint-opt_param-scheduler --use-contiguous-buffers-in-ddp --use-cpu-initialization --use-dataset-only
+--use-dist-ckpt --use-distributed-optimizer --use-flash-attn --use-flash-attn-builder --use-flash-attn-triton
+--use-flash-attn-v1 --use-flash-attn-v2 --use-fused-mhc --use-fused-weighted-squared-relu
+--use-grouped-gemm-for-dense-mlp --use-grouped-gemm-for-shared-expert --use-kitchen-attention --use-legacy-models
+--use-legacy-static-engine --use-mcore-models --use-megatron-fsdp --use-mok-megakernel
+--use-mp-args-from-checkpoint-args --use-mup --use-nccl-ub --use-one-sent-docs --use-persistent-ckpt-worker
+--use-pin-memory --use-precision-aware-optimizer --use-pytorch-profiler --use-ring-exchange-p2p --use-rope-scaling
 --use-rotary-position-embeddings --use-sharp --use-te-activation-func --use-torch-fsdp2
---use-torch-optimizer-for-cpu-offload --use-tp-pp-dp-mapping --use-tutel --v-head-dim --valid-data-path
---valid-weighted-split-paths --vision-backbone-type --vision-pretraining --vision-pretraining-type --vocab-extra-ids
---vocab-file --vocab-size --wandb-entity --wandb-exp-name --wandb-project --wandb-save-dir --warmup --weight-decay
---weight-decay-incr-style --wgrad-deferral-limit --window-attn-skip-freq --window-size --zero-stage
+--use-torch-optimizer-for-cpu-offload --use-tp-pp-dp-mapping --use-transformer-engine-op-fuser --use-tutel
+--use-varlen-dataset --v-head-dim --valid-data-path --valid-num-workers --valid-weighted-split-paths
+--valid-weighted-split-paths-path --validation-set-names --varlen-bshd-validation --varlen-mock-dataset-config-json
+--verify-integrity --vision-backbone-type --vision-pretraining --vision-pretraining-type --vocab-extra-ids --vocab-file
+--vocab-size --wandb-entity --wandb-exp-name --wandb-project --wandb-save-dir --warmup --weight-decay
+--weight-decay-incr-style --wgrad-deferral-limit --window-attn-skip-freq --window-size --yarn-beta-fast
+--yarn-beta-slow --yarn-correction-range-round-to-int --yarn-original-max-position-embeddings
+--zero-allgather-bucket-size --zero-contigious-gradients --zero-reduce-bucket-size --zero-reduce-scatter --zero-stage
 )";
 
 // Of torchrun, python -m torch.distributed.launch and the deepspeed launcher, which stand before the script's own

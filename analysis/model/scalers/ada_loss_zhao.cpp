@@ -136,7 +136,8 @@ struct ada_loss_zhao {
         {.skipped = false,
          .error = "the scale of a layer follows from statistics of its gradients and weights, which no input tells; "
                   "set those of one layer: " +
-                  list}};
+                  list,
+         .lacks_input = true}};
   }
 };
 
@@ -150,6 +151,8 @@ registration ada_loss_zhao_row() {
            .family = "own",
            .summary = "adaptive scale of one layer (Zhao et al. 2020) from statistics of its gradients and weights",
            .tests = "nothing: no step is skipped",
+           .floor = "1",
+           .ceiling = "16 a layer",
            .rules = "approx_range: sigma = sqrt((g_std^2 + g_mean^2) * (w_std^2 + w_mean^2) * fan_in / 2), "
                     "scale = 6e-8 / (sqrt(2) * erfinv(n_uf_threshold) * sigma)\n"
                     "abs_range: scale = 6e-8 / fan_in / (g_absmin_nz * w_absmin_nz)\n"

@@ -16,7 +16,7 @@ struct apex_amp {
   std::optional<double> min_loss_scale;
   double max_loss_scale = 0x1p24;
 
-  using machine = engine<float64, rules{}>;
+  using machine = engine<float64, rules{.grows_on_overflow = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -28,7 +28,9 @@ struct apex_amp {
   }
   [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
-    settings s{.start = std::min(max_loss_scale, init_scale), .window = scale_window, .ceiling = max_loss_scale};
+    settings s{.start = std::min(max_loss_scale, init_scale),
+               .window = static_cast<double>(scale_window),
+               .ceiling = max_loss_scale};
     if (min_loss_scale && *min_loss_scale != 0) s.floor = *min_loss_scale;
     return s;
   }
@@ -51,7 +53,9 @@ registration apex_amp_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "apex.amp, dynamic loss scaling of opt levels O1 and O2",
-           .tests = "the float32 sum of the scaled gradients of a tensor is infinite or NaN (Python path)",
+           .tests = "float32 sum of the scaled gradients of a tensor (Python path)",
+           .floor = "min_loss_scale; at 0 it raises",
+           .ceiling = "max_loss_scale",
            .rules = "a scale of 0: raises ZeroDivisionError\n"
                     "overflow: skip, scale = max(scale / 2, min_loss_scale), unskipped = 0\n"
                     "good step: unskipped += 1; when it equals scale_window: scale = min(scale * 2, max_loss_scale), "

@@ -11,7 +11,7 @@ namespace {
 struct apex_fp16_utils {
   double init_scale = 0x1p32;
   double scale_factor = 2;
-  std::int64_t scale_window = 1000;
+  double scale_window = 1000;
 
   using machine = engine<float64, rules{.grows = growth::window_divides, .divides = true}>;
 
@@ -21,9 +21,7 @@ struct apex_fp16_utils {
     v("scale_factor", scale_factor, "factor of growth, divisor of backoff");
     v("scale_window", scale_window, "good steps in a row before the scale grows");
   }
-  [[nodiscard]] std::string refused() const {
-    return scale_window == 0 ? "scale_window must not be 0: a good step divides by it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_scale, .growth = scale_factor, .backoff = scale_factor, .window = scale_window, .floor = 1};
   }
@@ -44,7 +42,9 @@ registration apex_fp16_utils_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "apex.fp16_utils.DynamicLossScaler",
-           .tests = "the float32 sum of the scaled gradients of a tensor is infinite or NaN",
+           .tests = "float32 sum of the scaled gradients of a tensor",
+           .floor = "1",
+           .ceiling = "none",
            .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"
                     "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor",
            .quirks = "the floor of 1 is fixed\n"

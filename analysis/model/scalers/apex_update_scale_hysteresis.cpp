@@ -7,32 +7,17 @@
 namespace ulp::scalers {
 namespace {
 
-struct apex_update_scale_hysteresis : gradscaler_arguments {
-  std::int64_t hysteresis = 1;
+struct apex_update_scale_hysteresis : hysteresis_arguments {
   bool amp_c = true;
-
-  using machine = engine<float32_by_double, rules{.waits = patience::down, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
-    gradscaler_arguments::fields(v);
-    v("hysteresis", hysteresis, "overflows in a row before the scale is lowered");
+    hysteresis_arguments::fields(v);
     v("amp_c", amp_c, "true: the kernel, which this policy is; NeMo's own Python for it is nemo_gradscaler");
   }
   [[nodiscard]] std::string refused() const {
     if (!amp_c) return "amp_c is true here; nemo_gradscaler is the policy without apex's kernel";
     return gradscaler_arguments::refused();
-  }
-  [[nodiscard]] settings values() const {
-    settings s = gradscaler_arguments::values();
-    s.limit = hysteresis;
-    s.refilled_by_good = true;
-    return s;
-  }
-  template <typename State, typename Visitor>
-  static void state_fields(State& s, Visitor&& v) {
-    gradscaler_arguments::state_fields(s, v);
-    v("_hysteresis_tracker", s.waited);
   }
 };
 
@@ -46,10 +31,9 @@ registration apex_update_scale_hysteresis_row() {
            .family = "A / Hc",
            .summary = "apex's update kernel with hysteresis, amp_C.update_scale_hysteresis",
            .tests = gradscaler_tests,
-           .rules =
-               "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale *= backoff_factor\n"
-               "good step: hysteresis tracker = hysteresis, tracker += 1; when it equals growth_interval: scale *= "
-               "growth_factor, tracker = 0",
+           .floor = "none; 0 stays",
+           .ceiling = "kept finite",
+           .rules = hysteresis_rules,
            .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
                      "no floor; growth that would leave float32 is dropped",
            .source = "NVIDIA/apex csrc/update_scale_hysteresis.cu @6424da3b",

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/similar.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/model/scaler.hpp>
 
@@ -64,6 +65,17 @@ const std::vector<scalers::registration>& rows() {
 }
 
 }  // namespace
+
+namespace scalers {
+
+std::string unknown_name(std::string_view what, std::string_view name, const std::vector<std::string_view>& names) {
+  std::string list;
+  for (const std::string_view n : names) list += (list.empty() ? "" : ", ") + std::string{n};
+  return "no " + std::string{what} + " '" + std::string{name} + "'" +
+         (names.empty() ? "; it has none" : "; near: " + std::string{nearest_name(name, names)} + "; it has " + list);
+}
+
+}  // namespace scalers
 
 std::string to_string(const parameter_value& value) {
   if (std::holds_alternative<std::monostate>(value)) return "none";

@@ -73,8 +73,7 @@ struct cerebras_dls {
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
     // norm < inf in float32: the sum of squares must not leave float32.
-    const bool sum_overflows =
-        input.unscaled_norm * input.unscaled_norm > static_cast<double>(std::numeric_limits<float>::max());
+    const bool sum_overflows = squares_overflow(input.unscaled_norm, input.max_abs);
     const bool finite = !input.found_inf && !sum_overflows;
     if (!finite) ++s.num_skipped_steps;
     ++s.steps_since_rescale;
@@ -106,7 +105,9 @@ registration cerebras_dls_row() {
            .aliases = aliases,
            .family = "C",
            .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
-           .tests = "the float32 sum of squares of the unscaled gradients is not finite",
+           .tests = "float32 sum of squares of the unscaled gradients",
+           .floor = "min_loss_scale",
+           .ceiling = "max_loss_scale",
            .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
                     "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
                     "steps_per_increase < steps: scale *= 2, both counters = 0\n"

@@ -3,10 +3,7 @@
 // Trainer's.
 // Reproduced: the floor and the ceiling are ignored; a number as loss_scaling_factor is not static: the scale never
 // grows, its growth interval being 2^63 - 1, but every overflow still halves it.
-#include <array>
-#include <cmath>
-
-#include "policy.hpp"
+#include "gradscaler.hpp"
 
 namespace ulp::scalers {
 namespace {
@@ -18,6 +15,8 @@ struct cerebras_gpu {
   std::optional<double> min_loss_scale;
   std::optional<double> max_loss_scale;
 
+  using machine = gradscaler_machine;
+
   template <typename Visitor>
   void fields(Visitor&& v) {
     v("loss_scaling_factor", loss_scaling_factor,
@@ -28,39 +27,20 @@ struct cerebras_gpu {
     v("max_loss_scale", max_loss_scale, "ignored on GPUs");
   }
 
-  struct state {
-    float scale = 0;
-    std::int64_t growth_tracker = 0;
-    template <typename Visitor>
-    void fields(Visitor&& v) {
-      v("scale", scale);
-      v("_growth_tracker", growth_tracker);
-    }
-  };
-
   [[nodiscard]] const double* number() const { return std::get_if<double>(&loss_scaling_factor); }
   [[nodiscard]] std::string refused() const {
     if (number() == nullptr && loss_scaling_factor != parameter_value{std::string{"dynamic"}})
       return "loss_scaling_factor is a number or dynamic, not '" + to_string(loss_scaling_factor) + "'";
     return {};
   }
-  [[nodiscard]] state start() const {
-    return {.scale = static_cast<float>(number() != nullptr ? *number() : initial_loss_scale.value_or(65536))};
+  [[nodiscard]] settings values() const {
+    const double* const constant = number();
+    return {.start = constant != nullptr ? *constant : initial_loss_scale.value_or(65536),
+            .window = constant != nullptr ? 0x1p63 : static_cast<double>(steps_per_increase)};
   }
-  [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
-
-  [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    if (input.found_inf) {
-      s.scale /= 2;
-      s.growth_tracker = 0;
-      return {s, {.skipped = true, .error = {}}};
-    }
-    ++s.growth_tracker;
-    if (number() == nullptr && s.growth_tracker == steps_per_increase) {
-      if (std::isfinite(s.scale * 2)) s.scale *= 2;
-      s.growth_tracker = 0;
-    }
-    return {s, {}};
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    gradscaler_arguments::state_fields(s, v);
   }
 };
 
@@ -71,7 +51,9 @@ registration cerebras_gpu_row() {
            .aliases = {},
            .family = "A",
            .summary = "the Trainer of Cerebras Model Zoo on GPUs: torch.amp.GradScaler",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "none; 0 stays",
+           .ceiling = "kept finite",
            .rules = "overflow: skip, scale /= 2, tracker = 0\n"
                     "good step: tracker += 1; when it equals steps_per_increase: scale *= 2, tracker = 0\n"
                     "with a number as loss_scaling_factor the scale never grows",
@@ -81,7 +63,7 @@ registration cerebras_gpu_row() {
                      "cbfloat16 becomes bfloat16",
            .source = "Cerebras/modelzoo src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09",
            .parameters = parameters_of(cerebras_gpu{})},
-          &make<cerebras_gpu>};
+          &make_ruled<cerebras_gpu>};
 }
 
 }  // namespace ulp::scalers

@@ -62,10 +62,7 @@ struct cerebras_tf_legacy {
   }
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    // The norm is taken in float32.
-    const bool norm_overflows =
-        input.unscaled_norm * input.unscaled_norm > static_cast<double>(std::numeric_limits<float>::max());
-    const bool finite = !input.found_inf && !norm_overflows;
+    const bool finite = !input.found_inf && !squares_overflow(input.unscaled_norm, input.max_abs);
     ++s.steps_since_rescale;
     if (!finite) ++s.overflows_since_rescale;
     const float ratio = static_cast<float>(s.overflows_since_rescale) / static_cast<float>(s.steps_since_rescale);
@@ -93,7 +90,9 @@ registration cerebras_tf_legacy_row() {
            .aliases = aliases,
            .family = "own",
            .summary = "CSDynamicLossScale of Cerebras Model Zoo 1.6 to 1.8, TensorFlow",
-           .tests = "the float32 norm of the unscaled gradients is not finite",
+           .tests = "float32 norm of the unscaled gradients",
+           .floor = "min_loss_scale",
+           .ceiling = "max_loss_scale",
            .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
                     "overflows / steps > overflow_tolerance: scale /= 2, both counters = 0\n"
                     "steps == increment_period: scale *= 2, both counters = 0\n"

@@ -12,7 +12,7 @@ namespace ulp::scalers {
 namespace {
 
 struct chainer_dynamic {
-  std::int64_t interval = 1000;
+  double interval = 1000;
   std::optional<double> static_scale;
 
   template <typename Visitor>
@@ -32,7 +32,7 @@ struct chainer_dynamic {
   };
 
   [[nodiscard]] std::string refused() const {
-    if (interval < 1) return "interval must be at least 1";
+    if (!(interval >= 1)) return "interval must be at least 1";
     if (static_scale && !(*static_scale > 0)) return "scale must be above 0";
     return {};
   }
@@ -42,9 +42,7 @@ struct chainer_dynamic {
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
     if (static_scale) return {s, {}};
     if (input.found_inf) s.isnan_ever = 1;
-    const double factor = input.found_inf     ? 0.5
-                          : s.isnan_ever != 0 ? std::pow(2.0, 1.0 / static_cast<double>(interval))
-                                              : 2.0;
+    const double factor = input.found_inf ? 0.5 : s.isnan_ever != 0 ? std::pow(2.0, 1.0 / interval) : 2.0;
     s.loss_scale = std::max(1.0, std::min(65504.0, s.loss_scale * factor));
     return {s, {.skipped = input.found_inf, .error = {}}};
   }
@@ -59,7 +57,9 @@ registration chainer_dynamic_row() {
            .aliases = aliases,
            .family = "own",
            .summary = "chainer.Optimizer.loss_scaling()",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "1",
+           .ceiling = "65504",
            .rules = "overflow: skip, scale /= 2\n"
                     "good step before the first overflow of the run: scale *= 2\n"
                     "good step after it: scale *= 2^(1/interval)\n"

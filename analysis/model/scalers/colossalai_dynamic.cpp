@@ -14,7 +14,7 @@ struct colossalai_dynamic {
   double initial_scale = 65536;
   double growth_factor = 2;
   double backoff_factor = 0.5;
-  std::int64_t growth_interval = 1000;
+  double growth_interval = 1000;
   std::optional<double> min_scale;
   std::optional<double> max_scale;
   std::int64_t hysteresis = 2;
@@ -73,7 +73,9 @@ registration colossalai_dynamic_row() {
        .aliases = aliases,
        .family = "A / Hs",
        .summary = "Colossal-AI DynamicGradScaler, defaults of the class",
-       .tests = "an element of the scaled gradients is infinite or NaN",
+       .tests = "element of the scaled gradients",
+       .floor = "min_scale",
+       .ceiling = "max_scale",
        .rules =
            "overflow: skip, growth step = 0, hysteresis step += 1; when it is hysteresis or more: scale = max(scale "
            "* backoff_factor, min_scale)\n"

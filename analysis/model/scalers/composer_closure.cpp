@@ -20,7 +20,9 @@ registration composer_closure_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "Composer ClosureGradScaler, torch's GradScaler for optimizers with closures",
-           .tests = "an element of the scaled gradients of any rank is infinite or NaN",
+           .tests = "element of the scaled gradients of any rank",
+           .floor = "none; 0 stays",
+           .ceiling = "kept finite",
            .rules = gradscaler_rules,
            .quirks = "as pytorch_gradscaler\n"
                      "the closure returns None where any rank overflowed",

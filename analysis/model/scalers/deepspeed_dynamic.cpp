@@ -4,6 +4,7 @@
 // overflow at min_scale raises and leaves the state; the message of an overflow at an infinite scale raises; gradients
 // are divided by the scale after the update. Defaults are the class's: JSON with any loss-scale key has those of
 // `deepspeed`.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -15,7 +16,7 @@ namespace {
 struct deepspeed_dynamic {
   double init_scale = 0x1p32;
   double scale_factor = 2;
-  std::int64_t scale_window = 1000;
+  double scale_window = 1000;
   double min_scale = 1;
   std::int64_t delayed_shift = 1;
   bool consecutive_hysteresis = false;
@@ -34,9 +35,7 @@ struct deepspeed_dynamic {
     v("consecutive_hysteresis", consecutive_hysteresis, "whether any good step refills the hysteresis");
     v("raise_error_at_min_scale", raise_error_at_min_scale, "whether an overflow at min_scale ends the run");
   }
-  [[nodiscard]] std::string refused() const {
-    return scale_window == 0 ? "scale_window must not be 0: a good step divides by it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_scale,
             .growth = scale_factor,
@@ -58,7 +57,9 @@ struct deepspeed_dynamic {
     const bool lowers = delayed_shift == 1 || s.waited == 1;
     if (lowers && s.scale == min_scale && raise_error_at_min_scale)
       return "Exception: the loss scale is already at its minimum and cannot decrease";
-    return std::isinf(s.scale) ? "OverflowError: cannot convert float infinity to integer" : "";
+    // Its message holds int(scale) before and after.
+    const double next = lowers ? std::max(s.scale / scale_factor, min_scale) : s.scale;
+    return std::isinf(s.scale) || std::isinf(next) ? "OverflowError: cannot convert float infinity to integer" : "";
   }
 };
 
@@ -71,7 +72,9 @@ registration deepspeed_dynamic_row() {
            .aliases = aliases,
            .family = "A / Hs / Hc",
            .summary = "DeepSpeed with ZeRO, defaults of the class (those of the JSON: deepspeed)",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "min_scale; an overflow there raises",
+           .ceiling = "none; an overflow at infinity raises",
            .rules =
                "overflow: skip, last overflow = this step; if the hysteresis left is 1: scale = max(scale / "
                "scale_factor, min_scale), and an error if it was min_scale; else hysteresis left -= 1\n"

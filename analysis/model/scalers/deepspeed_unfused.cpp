@@ -9,7 +9,7 @@ namespace {
 
 struct deepspeed_unfused {
   double cur_scale = 65536;
-  std::int64_t scale_window = 1000;
+  double scale_window = 1000;
   double min_loss_scale = 0.25;
 
   using machine = engine<float64, rules{.grows = growth::window_divides_one_less, .divides = true}>;
@@ -20,9 +20,7 @@ struct deepspeed_unfused {
     v("scale_window", scale_window, "good steps, less one, before the scale doubles (JSON: loss_scale_window)");
     v("min_loss_scale", min_loss_scale, "floor of the scale");
   }
-  [[nodiscard]] std::string refused() const {
-    return scale_window == 0 ? "scale_window must not be 0: a good step divides by it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = cur_scale, .growth = 2, .backoff = 2, .window = scale_window, .floor = min_loss_scale};
   }
@@ -43,7 +41,9 @@ registration deepspeed_unfused_row() {
            .aliases = aliases,
            .family = "B",
            .summary = "DeepSpeed FP16_UnfusedOptimizer (LAMB)",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "min_loss_scale",
+           .ceiling = "none",
            .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
                     "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
            .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"

@@ -21,6 +21,7 @@ namespace ulp::scalers {
 enum class growth {
   tracker_equals,           // tracker + 1 == window
   tracker_reaches,          // tracker + 1 >= window
+  tracker_wraps,            // tracker + 1 == window, and the tracker counts modulo window
   window_divides,           // (step - last overflow) mod window == 0
   window_divides_one_less,  // the same for step - last overflow - 1, if that is above 0
   window_reached,           // step - last overflow >= window; then growth counts as the last overflow too
@@ -41,6 +42,7 @@ struct rules {
   bool restarts_when_spent = false;  // counting up: lowering the scale starts the count anew
   bool divides = false;              // the scale is lowered by a quotient, not a product
   bool stays_finite = false;         // growth to infinity keeps the scale
+  bool grows_on_overflow = false;    // the tracker is compared after an overflow too: a window of 0 undoes the fall
   bool clamps_both_ways = false;     // floor and ceiling after each change, not floor below and ceiling above
   std::int64_t first_step = 0;       // its number; the last overflow counts as one before
 };
@@ -49,7 +51,7 @@ struct settings {
   double start = 1;
   double growth = 2;
   double backoff = 0.5;
-  std::int64_t window = 1;
+  double window = 1;
   std::int64_t limit = 1;         // of patience
   bool refilled_by_good = false;  // patience is whole again after any good step, not only after growth
   double floor = -std::numeric_limits<double>::infinity();
@@ -74,7 +76,8 @@ class engine {
       : start_(s.start),
         growth_(static_cast<factor>(s.growth)),
         backoff_(static_cast<factor>(s.backoff)),
-        window_(s.window),
+        window_(whole(s.window)),
+        part_of_step_(counts_modulo && s.window != std::floor(s.window) ? s.window : 0),
         limit_(s.limit),
         refilled_by_good_(s.refilled_by_good),
         floor_(static_cast<value>(s.floor)),
@@ -86,11 +89,22 @@ class engine {
     return s;
   }
 
+  // What Python raises instead of `next`, or nothing.
+  [[nodiscard]] std::string_view raises(state s, bool overflow) const {
+    const bool counts = R.grows == growth::window_divides || s.step - s.last_overflow > 1;
+    if (counts_modulo && !overflow && window_ == 0 && part_of_step_ == 0 && counts)
+      return "ZeroDivisionError: integer modulo by zero";
+    if (R.divides && Number::raises_dividing_by_zero && overflow && backoff_ == 0 && spent(s))
+      return "ZeroDivisionError: division by zero";
+    return {};
+  }
+
   [[nodiscard]] state next(state s, bool overflow) const {
     if (overflow) {
       if (spent(s)) s.scale = lowered(s.scale);
       s.tracker = 0;
       s.last_overflow = s.step;
+      if (R.grows_on_overflow && window_ == 0) s.scale = grown(s.scale);
     } else {
       if (refilled_by_good_) refill(s);
       if (due(s)) {
@@ -103,7 +117,16 @@ class engine {
   }
 
  private:
+  static constexpr bool counts_modulo = R.grows == growth::window_divides || R.grows == growth::window_divides_one_less;
   static constexpr bool counts_down = R.waits == patience::down || R.waits == patience::down_to_one;
+
+  // The first whole number of steps that reaches it.
+  [[nodiscard]] static std::int64_t whole(double window) {
+    constexpr double most = 0x1p63;
+    if (!(window < most)) return std::numeric_limits<std::int64_t>::max();
+    if (R.grows == growth::tracker_equals && window != std::floor(window)) return -1;  // no number of steps equals it
+    return static_cast<std::int64_t>(std::ceil(std::max(window, -most)));
+  }
 
   void refill(state& s) const {
     if constexpr (R.waits != patience::none) s.waited = counts_down ? limit_ : 0;
@@ -130,6 +153,11 @@ class engine {
       if (now) s.tracker = 0;
       return now;
     }
+    if constexpr (R.grows == growth::tracker_wraps) {
+      const bool now = s.tracker + 1 == window_;
+      s.tracker = window_ == 0 ? 0 : (s.tracker + 1) % window_;
+      return now;
+    }
     const std::int64_t since = s.step - s.last_overflow;
     if constexpr (R.grows == growth::window_divides) return divides(since);
     if constexpr (R.grows == growth::window_divides_one_less) return since > 1 && divides(since - 1);
@@ -140,6 +168,7 @@ class engine {
 
   // Short numbers divide several times faster.
   [[nodiscard]] bool divides(std::int64_t since) const {
+    if (part_of_step_ != 0) return std::fmod(static_cast<double>(since), part_of_step_) == 0;
     const auto n = static_cast<std::uint64_t>(since);
     const auto w = static_cast<std::uint64_t>(window_);
     if (((n | w) >> 32U) == 0) return static_cast<std::uint32_t>(n) % static_cast<std::uint32_t>(w) == 0;
@@ -147,7 +176,7 @@ class engine {
   }
 
   [[nodiscard]] value lowered(const value& scale) const {
-    const value next = R.divides ? Number::over(scale, backoff_) : Number::times(scale, backoff_);
+    const value next = R.divides ? Number::over(scale, backoff_) : Number::lowered(scale, backoff_);
     if constexpr (R.clamps_both_ways) return std::max(floor_, std::min(next, ceiling_));
     return std::max(next, floor_);
   }
@@ -164,6 +193,7 @@ class engine {
   factor growth_;
   factor backoff_;
   std::int64_t window_;
+  double part_of_step_;  // the window where it is no whole number of steps and steps are counted modulo it, else 0
   std::int64_t limit_;
   bool refilled_by_good_;
   value floor_;
@@ -197,6 +227,8 @@ class ruled {
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
   [[nodiscard]] transition<state> next(const state& s, const scaler_input& input) const {
     const bool overflow = input.found_inf;
+    if (const std::string_view error = machine_.raises(s, overflow); !error.empty())
+      return {s, {.skipped = overflow || skips_when_raised, .error = std::string{error}}};
     if constexpr (requires { framework_.raises(s, overflow); })
       if (const std::string_view error = framework_.raises(s, overflow); !error.empty())
         return {s, {.skipped = true, .error = std::string{error}}};

@@ -18,7 +18,9 @@ registration fairscale_dynamic_row() {
            .aliases = aliases,
            .family = "E",
            .summary = "fairscale's experimental DynamicLossScaler",
-           .tests = "the norm of the scaled gradients is infinite or NaN",
+           .tests = "norm of the scaled gradients",
+           .floor = "min_loss_scale, which raises; or threshold",
+           .ceiling = "none",
            .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"
                     "if overflows / iterations since the last change >= tolerance: scale = max(scale / scale_factor, "
                     "threshold), overflows = 0\n"

@@ -38,7 +38,7 @@ struct fairscale_layerwise {
     return {.start = init_scale,
             .growth = growth_factor,
             .backoff = backoff_factor,
-            .window = growth_interval,
+            .window = static_cast<double>(growth_interval),
             .floor = min_scale,
             .ceiling = max_scale};
   }
@@ -58,7 +58,9 @@ registration fairscale_layerwise_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "fairscale LayerwiseGradientScaler, a scale for each layer",
-           .tests = "an element of the layer's scaled gradients is infinite or NaN",
+           .tests = "element of the layer's scaled gradients",
+           .floor = "min_scale",
+           .ceiling = "max_scale",
            .rules = "overflow in the layer: skip the whole step, scale *= backoff_factor, tracker = 0\n"
                     "good step of the layer: tracker += 1; when it equals growth_interval: scale *= growth_factor, "
                     "tracker = 0\n"

@@ -23,6 +23,8 @@ registration fairscale_sharded_cpu_row() {
            .family = "A",
            .summary = "fairscale ShardedGradScaler, scale on the CPU",
            .tests = gradscaler_tests,
+           .floor = "none; 0 stays",
+           .ceiling = "none",
            .rules = gradscaler_rules,
            .quirks = "no floor and no ceiling: 0 and infinity stay\n"
                      "with several ranks only a sum of flags of exactly 1 counts as overflow: two ranks that overflow "

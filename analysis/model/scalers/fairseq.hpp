@@ -16,7 +16,7 @@ namespace ulp::scalers {
 struct fairseq_arguments {
   double init_scale = 32768;
   double scale_factor = 2;
-  std::int64_t scale_window = 2000;
+  double scale_window = 2000;
   double tolerance = 0;
   std::optional<double> threshold;
   double min_loss_scale = 1e-4;
@@ -30,9 +30,7 @@ struct fairseq_arguments {
     v("threshold", threshold, "floor of the scale; none: no floor");
     v("min_loss_scale", min_loss_scale, "least scale that is allowed, see the rules");
   }
-  [[nodiscard]] std::string refused() const {
-    return scale_window == 0 ? "scale_window must not be 0: a good step divides by it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
 };
 
 enum class fairseq_copy {
@@ -64,13 +62,12 @@ class fairseq_machine {
 
   explicit fairseq_machine(const fairseq_arguments& arguments) : p_(arguments) {}
 
-  [[nodiscard]] state start() const {
-    return {.loss_scale = p_.init_scale, .scale_window = static_cast<double>(p_.scale_window)};
-  }
+  [[nodiscard]] state start() const { return {.loss_scale = p_.init_scale, .scale_window = p_.scale_window}; }
   [[nodiscard]] double scale(const state& s) const { return s.loss_scale; }
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    if (!input.found_inf) {
+    if (!found_inf(s, input)) {
+      if (window_is_zero(s)) return {s, {.skipped = false, .error = no_modulo}};
       update(s);
       return {s, {}};
     }
@@ -81,6 +78,7 @@ class fairseq_machine {
     if (since == 0)  // only after an error that was caught
       return {s, {.skipped = true, .error = "ZeroDivisionError: float division by zero"}};
     if (static_cast<double>(s.overflows_since_rescale) / static_cast<double>(since) >= p_.tolerance) {
+      if (p_.scale_factor == 0) return {s, {.skipped = true, .error = "ZeroDivisionError: float division by zero"}};
       lower(s);
       s.last_rescale_iter = s.iter;
       s.overflows_since_rescale = 0;
@@ -92,15 +90,24 @@ class fairseq_machine {
       return {s, {.skipped = true, .error = minimum_reached()}};
     }
     ++s.iter;
-    if constexpr (Copy == fairseq_copy::fairscale) update(s);
+    if constexpr (Copy == fairseq_copy::fairscale) {
+      if (window_is_zero(s)) return {s, {.skipped = true, .error = no_modulo}};
+      update(s);
+    }
     return {s, {.skipped = true, .error = {}}};
   }
 
  private:
-  [[nodiscard]] bool window_passed(const state& s) const {
-    const std::int64_t since = s.iter - s.last_overflow_iter;
-    if constexpr (Copy == fairseq_copy::metaseq) return std::fmod(static_cast<double>(since), s.scale_window) == 0;
-    return since % p_.scale_window == 0;
+  static constexpr const char* no_modulo = "ZeroDivisionError: integer modulo by zero";
+
+  // The norm is a float32, and so are the squares that it is made of.
+  [[nodiscard]] bool found_inf(const state& s, const scaler_input& input) const {
+    return input.found_inf || squares_overflow(s.loss_scale * input.unscaled_norm, s.loss_scale * input.max_abs);
+  }
+
+  [[nodiscard]] static bool window_is_zero(const state& s) { return s.scale_window == 0; }
+  [[nodiscard]] static bool window_passed(const state& s) {
+    return std::fmod(static_cast<double>(s.iter - s.last_overflow_iter), s.scale_window) == 0;
   }
 
   void update(state& s) const {

@@ -19,7 +19,9 @@ registration fairseq_dynamic_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "fairseq DynamicLossScaler, defaults of the class",
-           .tests = "the norm of the scaled gradients, not averaged, is infinite or NaN",
+           .tests = "norm of the scaled gradients, not averaged",
+           .floor = "min_loss_scale, which raises; or threshold",
+           .ceiling = "none",
            .rules = "overflow: skip, last overflow = this step, overflows += 1\n"
                     "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "
                     "threshold), overflows = 0\n"

@@ -77,7 +77,9 @@ registration flax_dynamic_scale_row() {
            .aliases = aliases,
            .family = "C",
            .summary = "flax.training.dynamic_scale.DynamicScale",
-           .tests = "an element of the unscaled gradients is infinite or NaN",
+           .tests = "element of the unscaled gradients",
+           .floor = "minimum_scale",
+           .ceiling = "largest float32",
            .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"
                     "good step with fin_steps == growth_interval: scale = min(scale * growth_factor, FLT_MAX), "
                     "fin_steps = 0\n"

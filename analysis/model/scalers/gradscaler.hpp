@@ -29,7 +29,10 @@ struct gradscaler_arguments {
   }
 
   [[nodiscard]] settings values() const {
-    return {.start = init_scale, .growth = growth_factor, .backoff = backoff_factor, .window = growth_interval};
+    return {.start = init_scale,
+            .growth = growth_factor,
+            .backoff = backoff_factor,
+            .window = static_cast<double>(growth_interval)};
   }
 
   template <typename State, typename Visitor>
@@ -39,13 +42,41 @@ struct gradscaler_arguments {
   }
 };
 
+// With a budget of overflows that any good step refills and that, once spent, keeps falling below 0.
+struct hysteresis_arguments : gradscaler_arguments {
+  std::int64_t hysteresis = 1;
+
+  using machine = engine<float32_by_double, rules{.waits = patience::down, .stays_finite = true}>;
+
+  template <typename Visitor>
+  void fields(Visitor&& v) {
+    gradscaler_arguments::fields(v);
+    v("hysteresis", hysteresis, "overflows in a row before the scale is lowered");
+  }
+  [[nodiscard]] settings values() const {
+    settings s = gradscaler_arguments::values();
+    s.limit = hysteresis;
+    s.refilled_by_good = true;
+    return s;
+  }
+  template <typename State, typename Visitor>
+  static void state_fields(State& s, Visitor&& v) {
+    gradscaler_arguments::state_fields(s, v);
+    v("_hysteresis_tracker", s.waited);
+  }
+};
+
 // The update kernel: torch's since the guard against growth to infinity.
 using gradscaler_machine = engine<float32_by_double, rules{.stays_finite = true}>;
 
-inline constexpr std::string_view gradscaler_tests = "an element of the scaled gradients is infinite or NaN";
+inline constexpr std::string_view gradscaler_tests = "element of the scaled gradients";
 inline constexpr std::string_view gradscaler_rules =
     "overflow: skip, scale *= backoff_factor, tracker = 0\n"
     "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0";
+inline constexpr std::string_view hysteresis_rules =
+    "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale *= backoff_factor\n"
+    "good step: hysteresis tracker = hysteresis, tracker += 1; when it equals growth_interval: scale *= "
+    "growth_factor, tracker = 0";
 
 }  // namespace ulp::scalers
 

@@ -14,7 +14,7 @@ struct jmp_dynamic {
   double factor = 2;
   double min_loss_scale = 1;
 
-  using machine = engine<float32, rules{.divides = true, .stays_finite = true}>;
+  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -23,11 +23,13 @@ struct jmp_dynamic {
     v("factor", factor, "factor of growth, divisor of backoff");
     v("min_loss_scale", min_loss_scale, "floor of the scale");
   }
-  [[nodiscard]] std::string refused() const {
-    return period == 0 ? "period must not be 0: the counter is modulo it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
-    return {.start = init_scale, .growth = factor, .backoff = factor, .window = period, .floor = min_loss_scale};
+    return {.start = init_scale,
+            .growth = factor,
+            .backoff = factor,
+            .window = static_cast<double>(period),
+            .floor = min_loss_scale};
   }
   template <typename State, typename Visitor>
   static void state_fields(State& s, Visitor&& v) {
@@ -46,6 +48,8 @@ registration jmp_dynamic_row() {
            .family = "A",
            .summary = "jmp.DynamicLossScale (Haiku)",
            .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+           .floor = "min_loss_scale",
+           .ceiling = "kept finite",
            .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
                     "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
            .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"

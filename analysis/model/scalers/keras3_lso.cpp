@@ -19,7 +19,9 @@ struct keras3_lso {
     v("dynamic_growth_steps", dynamic_growth_steps, "good steps in a row before the scale doubles");
   }
   [[nodiscard]] std::string refused() const { return {}; }
-  [[nodiscard]] settings values() const { return {.start = initial_scale, .window = dynamic_growth_steps}; }
+  [[nodiscard]] settings values() const {
+    return {.start = initial_scale, .window = static_cast<double>(dynamic_growth_steps)};
+  }
   template <typename State, typename Visitor>
   static void state_fields(State& s, Visitor&& v) {
     v("dynamic_scale", s.scale);
@@ -36,7 +38,9 @@ registration keras3_lso_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "Keras 3 LossScaleOptimizer",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "none; 0 stays",
+           .ceiling = "none",
            .rules = "overflow: skip, scale /= 2, counter = 0\n"
                     "good step: counter += 1; when it equals dynamic_growth_steps: scale *= 2, counter = 0",
            .quirks = "no floor: the scale can reach 0 and stays there\n"

@@ -14,7 +14,7 @@ struct megatron_dynamic {
   double min_scale = 1;
   double growth_factor = 2;
   double backoff_factor = 0.5;
-  std::int64_t growth_interval = 1000;
+  double growth_interval = 1000;
   std::int64_t hysteresis = 2;
 
   using machine = engine<float32, rules{.waits = patience::down}>;
@@ -63,7 +63,9 @@ registration megatron_dynamic_row() {
            .aliases = aliases,
            .family = "A / Hs",
            .summary = "Megatron-LM DynamicGradScaler",
-           .tests = "an element of the scaled gradients (main gradients) is infinite or NaN",
+           .tests = "element of the scaled gradients (main gradients)",
+           .floor = "min_scale",
+           .ceiling = "none",
            .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "
                     "backoff_factor, min_scale)\n"
                     "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0, "

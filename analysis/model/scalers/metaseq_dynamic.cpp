@@ -25,7 +25,9 @@ registration metaseq_dynamic_row() {
            .aliases = aliases,
            .family = "D",
            .summary = "metaseq DynamicLossScaler (OPT)",
-           .tests = "the norm of the scaled gradients is infinite or NaN",
+           .tests = "norm of the scaled gradients",
+           .floor = "min_loss_scale or threshold",
+           .ceiling = "none",
            .rules =
                "overflow: skip, last overflow = this step, overflows += 1\n"
                "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "

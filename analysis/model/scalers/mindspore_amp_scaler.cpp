@@ -13,7 +13,7 @@ struct mindspore_amp_scaler {
   std::int64_t scale_factor = 2;
   std::int64_t scale_window = 2000;
 
-  using machine = engine<float32, rules{.divides = true, .stays_finite = true}>;
+  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -29,7 +29,11 @@ struct mindspore_amp_scaler {
   }
   [[nodiscard]] settings values() const {
     const auto factor = static_cast<double>(scale_factor);
-    return {.start = scale_value, .growth = factor, .backoff = factor, .window = scale_window, .floor = 1};
+    return {.start = scale_value,
+            .growth = factor,
+            .backoff = factor,
+            .window = static_cast<double>(scale_window),
+            .floor = 1};
   }
   template <typename State, typename Visitor>
   static void state_fields(State& s, Visitor&& v) {
@@ -48,6 +52,8 @@ registration mindspore_amp_scaler_row() {
            .family = "A",
            .summary = "mindspore.amp.DynamicLossScaler",
            .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+           .floor = "1",
+           .ceiling = "kept finite",
            .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
                     "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
            .quirks = "the floor of 1 is fixed\n"

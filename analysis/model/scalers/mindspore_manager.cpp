@@ -35,7 +35,7 @@ struct mindspore_manager {
     return {.start = init_loss_scale,
             .growth = scale_factor,
             .backoff = 1 / scale_factor,
-            .window = scale_window,
+            .window = static_cast<double>(scale_window),
             .refilled_by_good = true,
             .floor = 1};
   }
@@ -62,6 +62,8 @@ registration mindspore_manager_row() {
            .family = "A",
            .summary = "MindSpore DynamicLossScaleManager, updated on the host",
            .tests = "what the caller passes",
+           .floor = "1",
+           .ceiling = "an int raises beyond the largest double",
            .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"
                     "good step: bad = 0; if (step - last overflow) mod scale_window is 0: scale *= scale_factor\n"
                     "bad above 1000: raises RuntimeError",

@@ -27,7 +27,7 @@ struct mindspore_update_cell {
     return {.start = loss_scale_value,
             .growth = scale_factor,
             .backoff = static_cast<double>(1 / static_cast<float>(scale_factor)),
-            .window = scale_window,
+            .window = static_cast<double>(scale_window),
             .floor = 1};
   }
   template <typename State, typename Visitor>
@@ -47,7 +47,9 @@ registration mindspore_update_cell_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "MindSpore DynamicLossScaleUpdateCell, updated on the device",
-           .tests = "an element of the unscaled gradients is infinite or NaN",
+           .tests = "element of the unscaled gradients",
+           .floor = "1",
+           .ceiling = "none",
            .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last change = this step\n"
                     "good step: if step - last change >= scale_window: scale *= scale_factor, last change = this step",
            .quirks = "the floor of 1 is fixed\n"

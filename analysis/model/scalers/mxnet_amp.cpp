@@ -12,12 +12,14 @@ namespace {
 
 struct mxnet_amp {
   double loss_scale = 65536;
+  std::optional<double> next_loss_scale;
   double max_loss_scale = 0x1p24;
   std::int64_t scale_seq_len = 2000;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
     v("_loss_scale", loss_scale, "scale of the first step");
+    v("_next_loss_scale", next_loss_scale, "scale of the second step; none: that of the first");
     v("_max_loss_scale", max_loss_scale, "ceiling of the scale when it grows");
     v("_scale_seq_len", scale_seq_len, "good steps in a row before the scale grows");
   }
@@ -35,7 +37,9 @@ struct mxnet_amp {
   };
 
   [[nodiscard]] std::string refused() const { return {}; }
-  [[nodiscard]] state start() const { return {.loss_scale = loss_scale, .next_loss_scale = loss_scale}; }
+  [[nodiscard]] state start() const {
+    return {.loss_scale = loss_scale, .next_loss_scale = next_loss_scale.value_or(loss_scale)};
+  }
   [[nodiscard]] double scale(const state& s) const { return s.loss_scale; }
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
@@ -64,7 +68,9 @@ registration mxnet_amp_row() {
        .aliases = aliases,
        .family = "G",
        .summary = "mxnet.amp LossScaler",
-       .tests = "an element of the scaled gradients is infinite or NaN",
+       .tests = "element of the scaled gradients",
+       .floor = "none; 0 stays",
+       .ceiling = "_max_loss_scale",
        .rules = "every step: the pending scale becomes the scale\n"
                 "overflow: skip, pending = scale / 2, counter = 0\n"
                 "good step: counter += 1; when it equals _scale_seq_len: pending = min(_max_loss_scale, 2 * scale), "

@@ -9,28 +9,7 @@
 namespace ulp::scalers {
 namespace {
 
-struct nemo_gradscaler : gradscaler_arguments {
-  std::int64_t hysteresis = 1;
-
-  using machine = engine<float32_by_double, rules{.waits = patience::down, .stays_finite = true}>;
-
-  template <typename Visitor>
-  void fields(Visitor&& v) {
-    gradscaler_arguments::fields(v);
-    v("hysteresis", hysteresis, "overflows in a row before the scale is lowered");
-  }
-  [[nodiscard]] settings values() const {
-    settings s = gradscaler_arguments::values();
-    s.limit = hysteresis;
-    s.refilled_by_good = true;
-    return s;
-  }
-  template <typename State, typename Visitor>
-  static void state_fields(State& s, Visitor&& v) {
-    gradscaler_arguments::state_fields(s, v);
-    v("_hysteresis_tracker", s.waited);
-  }
-};
+using nemo_gradscaler = hysteresis_arguments;
 
 constexpr std::array<std::string_view, 1> aliases{"nemo"};
 
@@ -42,10 +21,9 @@ registration nemo_gradscaler_row() {
            .family = "A / Hc",
            .summary = "NeMo's GradScaler with hysteresis",
            .tests = gradscaler_tests,
-           .rules =
-               "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale *= backoff_factor\n"
-               "good step: hysteresis tracker = hysteresis, tracker += 1; when it equals growth_interval: scale *= "
-               "growth_factor, tracker = 0",
+           .floor = "none; 0 stays",
+           .ceiling = "kept finite",
+           .rules = hysteresis_rules,
            .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
                      "after a resume the hysteresis tracker is 1, whatever was saved: the first overflow backs off\n"
                      "no floor; growth that would leave float32 is dropped",

@@ -33,15 +33,14 @@ struct nnabla_updater {
     }
   };
 
-  [[nodiscard]] std::string refused() const {
-    return scaling_factor == 0 ? "scaling_factor must not be 0: the first overflow would divide by it" : "";
-  }
+  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const { return {.scale = initial_scale}; }
   [[nodiscard]] double scale(const state& s) const { return s.scale; }
 
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
     constexpr std::int64_t max_recursive_count = 100;
     if (input.found_inf) {
+      if (scaling_factor == 0) return {s, {.skipped = true, .error = "ZeroDivisionError: float division by zero"}};
       s.scale /= scaling_factor;
       s.counter = 0;
       if (++s.recursive_count > max_recursive_count) s.recursive_count = 0;
@@ -67,7 +66,9 @@ registration nnabla_updater_row() {
            .aliases = aliases,
            .family = "own",
            .summary = "nnabla DynamicLossScalingUpdater; a row of the input is one attempt",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "none; a good step at 0 raises",
+           .ceiling = "none",
            .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"
                     "good step: if counter > N: scale *= scaling_factor, counter = 0; then counter += 1",
            .quirks = "grows first on good step N + 2, then every N + 1\n"

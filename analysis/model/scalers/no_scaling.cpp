@@ -29,6 +29,8 @@ registration no_scaling_row() {
            .family = "S",
            .summary = "no loss scaling",
            .tests = "nothing",
+           .floor = "constant",
+           .ceiling = "constant",
            .rules = "the scale is 1 and no step is skipped",
            .quirks = "",
            .source = "",

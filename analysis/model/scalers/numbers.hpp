@@ -8,12 +8,16 @@
 
 namespace ulp::scalers {
 
+// Each has `times` for growth, `over` for a backoff that divides and `lowered` for one that multiplies.
+
 // A float32 tensor and float32 factors.
 struct float32 {
   using value = float;
   using factor = float;
   [[nodiscard]] static float times(float s, float k) noexcept { return s * k; }
+  [[nodiscard]] static float lowered(float s, float k) noexcept { return s * k; }
   [[nodiscard]] static float over(float s, float k) noexcept { return s / k; }
+  static constexpr bool raises_dividing_by_zero = false;
 };
 
 // A float32 tensor and double factors; the exact product is rounded to double, then to float32, as in torch's kernels.
@@ -23,7 +27,9 @@ struct float32_by_double {
   [[nodiscard]] static float times(float s, double k) noexcept {
     return static_cast<float>(static_cast<double>(s) * k);
   }
+  [[nodiscard]] static float lowered(float s, double k) noexcept { return times(s, k); }
   [[nodiscard]] static float over(float s, double k) noexcept { return static_cast<float>(static_cast<double>(s) / k); }
+  static constexpr bool raises_dividing_by_zero = false;
 };
 
 // A Python float.
@@ -31,7 +37,9 @@ struct float64 {
   using value = double;
   using factor = double;
   [[nodiscard]] static double times(double s, double k) noexcept { return s * k; }
+  [[nodiscard]] static double lowered(double s, double k) noexcept { return s * k; }
   [[nodiscard]] static double over(double s, double k) noexcept { return s / k; }
+  static constexpr bool raises_dividing_by_zero = true;
 };
 
 // A Python number: an int, of any size, for as long as only ints have made it; else a float. A whole number that is
@@ -48,6 +56,8 @@ class python_number {
 
   [[nodiscard]] python_number times(double k) const;
   [[nodiscard]] python_number over(double k) const noexcept { return real(nearest_ / k); }
+  // By a Python float, whole or not.
+  [[nodiscard]] python_number times_float(double k) const noexcept { return real(nearest_ * k); }
 
   friend bool operator<(const python_number& a, const python_number& b) noexcept { return a.nearest_ < b.nearest_; }
 
@@ -64,7 +74,9 @@ struct python {
   using value = python_number;
   using factor = double;
   [[nodiscard]] static python_number times(const python_number& s, double k) { return s.times(k); }
+  [[nodiscard]] static python_number lowered(const python_number& s, double k) noexcept { return s.times_float(k); }
   [[nodiscard]] static python_number over(const python_number& s, double k) noexcept { return s.over(k); }
+  static constexpr bool raises_dividing_by_zero = true;
 };
 
 }  // namespace ulp::scalers

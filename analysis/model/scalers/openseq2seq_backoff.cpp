@@ -73,7 +73,9 @@ registration openseq2seq_backoff_row() {
            .aliases = aliases,
            .family = "A, clipped",
            .summary = "OpenSeq2Seq BackoffScaler",
-           .tests = "an element of the unscaled float32 gradients is infinite or NaN",
+           .tests = "element of the unscaled float32 gradients",
+           .floor = "scale_min",
+           .ceiling = "scale_max",
            .rules = "overflow: skip, scale /= step_factor\n"
                     "good step with (iteration - last overflow) % step_window == 0: scale *= step_factor\n"
                     "clipped to [scale_min, scale_max]",

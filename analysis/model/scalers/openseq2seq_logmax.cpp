@@ -62,7 +62,8 @@ struct openseq2seq_logmax {
       return {s,
               {.skipped = false,
                .error = "LogMax follows the largest gradient of every step, which this input does not tell: give a "
-                        "recording or a step log with maxabs"}};
+                        "recording or a step log with maxabs",
+               .lacks_input = true}};
     const float x = input.found_inf ? numpy_exp2(static_cast<float>(log_max))
                                     : numpy_log(static_cast<float>(input.max_abs)) / std::numbers::ln2_v<float>;
     const auto b1 = static_cast<float>(beta1);
@@ -95,7 +96,9 @@ registration openseq2seq_logmax_row() {
        .aliases = {},
        .family = "own",
        .summary = "OpenSeq2Seq LogMaxScaler; needs the largest gradient of every step",
-       .tests = "an element of the unscaled float32 gradients is infinite or NaN",
+       .tests = "element of the unscaled float32 gradients",
+       .floor = "scale_min",
+       .ceiling = "scale_max",
        .rules = "x = log2 of the largest unscaled gradient, 2^log_max on overflow\n"
                 "mean of x (beta1) and its deviation (beta2) as bias-corrected exponential averages\n"
                 "every step: scale = 2^(16 - mean - overflow_std_dev * deviation), clipped to [scale_min, scale_max]",

@@ -32,7 +32,7 @@ struct paddle_arguments {
     return {.start = init_loss_scaling,
             .growth = incr_ratio,
             .backoff = decr_ratio,
-            .window = incr_every_n_steps,
+            .window = static_cast<double>(incr_every_n_steps),
             .limit = decr_every_n_nan_or_inf,
             .refilled_by_good = true};
   }

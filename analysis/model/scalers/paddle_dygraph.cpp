@@ -29,7 +29,9 @@ registration paddle_dygraph_row() {
            .aliases = aliases,
            .family = "A / P",
            .summary = "paddle.amp.GradScaler in dynamic graphs",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "none; 0 stays",
+           .ceiling = "none",
            .rules =
                "overflow: skip, incr count = 0, decr count += 1; when it equals decr_every_n_nan_or_inf: scale *= "
                "decr_ratio, decr count = 0\n"

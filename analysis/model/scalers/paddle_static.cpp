@@ -41,7 +41,9 @@ registration paddle_static_row() {
            .aliases = aliases,
            .family = "A / P",
            .summary = "Paddle's update_loss_scaling kernel in static graphs",
-           .tests = "an element of the scaled gradients is infinite or NaN",
+           .tests = "element of the scaled gradients",
+           .floor = "1",
+           .ceiling = "kept finite",
            .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "
                     "decr_ratio, 1), bad = 0\n"
                     "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",

@@ -8,6 +8,7 @@
 #ifndef ULP_MODEL_SCALERS_POLICY_HPP
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <ulp/model/scaler.hpp>
@@ -28,6 +30,13 @@ struct transition {
   State state;
   scaler_verdict verdict;
 };
+
+// Whether squares of gradients overflow a float32 sum, seen by their norm, which is at least the largest of them; either
+// may be unknown.
+inline bool squares_overflow(double norm, double max_abs) {
+  const double least = std::fmax(norm, max_abs);
+  return least * least > static_cast<double>(std::numeric_limits<float>::max());
+}
 
 inline parameter_value to_value(double x) { return x; }
 inline parameter_value to_value(std::int64_t x) { return static_cast<double>(x); }
@@ -42,6 +51,10 @@ inline parameter_value to_value(const std::optional<double>& x) {
   throw parameter_error("parameter '" + std::string{name} + "' takes " + wanted + ", not '" + to_string(value) + "'");
 }
 
+// "no parameter 'grow'; near: growth_factor; it has init_scale, growth_factor".
+[[nodiscard]] std::string unknown_name(std::string_view what, std::string_view name,
+                                       const std::vector<std::string_view>& names);
+
 template <typename Field>
 void from_value(std::string_view name, Field& field, const parameter_value& value) {
   const double* const number = std::get_if<double>(&value);
@@ -52,9 +65,10 @@ void from_value(std::string_view name, Field& field, const parameter_value& valu
     if (flag == nullptr) refuse(name, "true or false", value);
     field = *flag;
   } else if constexpr (std::is_same_v<Field, std::int64_t>) {
-    if (number == nullptr || *number != std::floor(*number) || std::abs(*number) > 9e15)
-      refuse(name, "an integer", value);
-    field = static_cast<std::int64_t>(*number);
+    if (number == nullptr || *number != std::floor(*number)) refuse(name, "an integer", value);
+    // 2^63 - 1 means never, and is 2^63 as a double.
+    constexpr double most = 0x1p63;
+    field = *number < most ? static_cast<std::int64_t>(std::max(*number, -most)) : std::numeric_limits<Field>::max();
   } else if constexpr (std::is_same_v<Field, std::string>) {
     const std::string* const word = std::get_if<std::string>(&value);
     if (word == nullptr) refuse(name, "a word", value);
@@ -98,10 +112,11 @@ class machine final : public scaler::machine {
     double greatest = -least;
     for (std::size_t i = 0; i < steps.size(); ++i) {
       scaler_input input;
-      input.found_inf = !steps.found_inf.empty() && steps.found_inf[i] != 0;
       if (!steps.max_abs.empty()) {
         input.max_abs = steps.max_abs[i];
-        input.found_inf |= !(scale * input.max_abs < steps.threshold);
+        input.found_inf = !(scale * input.max_abs < steps.threshold);
+      } else {
+        input.found_inf = steps.found_inf[i] != 0;
       }
       least = std::min(least, scale);
       greatest = std::max(greatest, scale);
@@ -139,14 +154,14 @@ class machine final : public scaler::machine {
   }
   void set_state(std::string_view name, double value) override {
     bool found = false;
-    std::string names;
+    std::vector<std::string_view> names;
     state_.fields([&](const char* field_name, auto& field) {
-      names += names.empty() ? field_name : std::string{", "} + field_name;
+      names.push_back(field_name);
       if (name != field_name) return;
       found = true;
       from_value(name, field, value);
     });
-    if (!found) throw parameter_error("no state '" + std::string{name} + "'; it has " + names);
+    if (!found) throw parameter_error(unknown_name("state", name, names));
   }
 
  private:
@@ -160,14 +175,14 @@ std::unique_ptr<scaler::machine> make(const std::vector<std::pair<std::string, p
   Policy policy;
   for (const auto& [name, value] : parameters) {
     bool found = false;
-    std::string names;
+    std::vector<std::string_view> names;
     policy.fields([&](const char* field_name, auto& field, const char*) {
-      names += names.empty() ? field_name : std::string{", "} + field_name;
+      names.push_back(field_name);
       if (name != field_name) return;
       found = true;
       from_value(name, field, value);
     });
-    if (!found) throw parameter_error("no parameter '" + name + "'; it has " + names);
+    if (!found) throw parameter_error(unknown_name("parameter", name, names));
   }
   if (const std::string why = policy.refused(); !why.empty()) throw parameter_error(why);
   return std::make_unique<machine<Policy, Runner>>(policy);

@@ -51,7 +51,8 @@ struct popart_als {
       return {s,
               {.skipped = false,
                .error = "PopART counts gradients above and below an edge, which a step log does not tell: give a "
-                        "recording, a dump or a histogram"}};
+                        "recording, a dump or a histogram",
+               .lacks_input = true}};
     if (s.step_in_period == 0) {
       const auto t = static_cast<float>(threshold_upper_count_proportion);
       const float f = t / (1 - t);
@@ -72,7 +73,9 @@ registration popart_als_row() {
            .aliases = aliases,
            .family = "own",
            .summary = "PopART automatic loss scaling; needs counts above an edge, so no step log",
-           .tests = "the share of scaled gradients above binEdgeLocation * 65504 in magnitude",
+           .tests = "share of scaled gradients above binEdgeLocation * 65504 in magnitude",
+           .floor = "none",
+           .ceiling = "none",
            .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"
                     "in the first step of every updatePeriod; no step is skipped",
            .quirks = "no dead band: the scale doubles or halves in every update, for ever\n"

@@ -22,7 +22,9 @@ registration pytorch_fsdp_sharded_cpu_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "FSDP ShardedGradScaler, scale on the CPU",
-           .tests = "an element of the scaled gradients of any rank is infinite or NaN",
+           .tests = "element of the scaled gradients of any rank",
+           .floor = "none; 0 stays",
+           .ceiling = "none",
            .rules = gradscaler_rules,
            .quirks = "no floor, and none of the kernel's guard: the scale grows to infinity and stays there\n"
                      "in torch 1.13 the flag is read on the CPU before the ranks have agreed on it",

@@ -23,6 +23,8 @@ registration pytorch_gradscaler_row() {
            .family = "A",
            .summary = "torch.amp.GradScaler; Lightning 16-mixed, Accelerate and apex.transformer use it",
            .tests = gradscaler_tests,
+           .floor = "none; 0 stays",
+           .ceiling = "kept finite",
            .rules = gradscaler_rules,
            .quirks = "no floor: from 2^16 the scale reaches 0 at the 166th overflow in a row and stays there\n"
                      "no ceiling but float32: growth that would be infinite is dropped, the tracker starts anew\n"

@@ -35,6 +35,8 @@ registration pytorch_gradscaler_preguard_row() {
            .family = "A",
            .summary = "torch.cuda.amp.GradScaler of torch up to 2.0",
            .tests = gradscaler_tests,
+           .floor = "none; 0 stays",
+           .ceiling = "none",
            .rules = gradscaler_rules,
            .quirks = "grows to infinity and stays there: infinity times backoff_factor is infinity\n"
                      "no floor: the scale can reach 0 and stays there",

@@ -34,7 +34,7 @@ struct tf_contrib_exponential {
     return {.start = init_loss_scale,
             .growth = incr_ratio,
             .backoff = decr_ratio,
-            .window = incr_every_n_steps,
+            .window = static_cast<double>(incr_every_n_steps),
             .limit = decr_every_n_nan_or_inf,
             .floor = 1};
   }
@@ -56,6 +56,8 @@ registration tf_contrib_exponential_row() {
            .family = "A / F",
            .summary = "tf.contrib.mixed_precision ExponentialUpdateLossScaleManager (TensorFlow 1)",
            .tests = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
+           .floor = "1",
+           .ceiling = "kept finite",
            .rules = "overflow: skip, good = 0, bad += 1; when bad reaches decr_every_n_nan_or_inf: scale = max(scale * "
                     "decr_ratio, 1), bad = 0\n"
                     "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",

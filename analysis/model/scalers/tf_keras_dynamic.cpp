@@ -23,8 +23,11 @@ struct tf_keras_dynamic {
   }
   [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
-    return {
-        .start = initial_loss_scale, .growth = multiplier, .backoff = multiplier, .window = growth_steps, .floor = 1};
+    return {.start = initial_loss_scale,
+            .growth = multiplier,
+            .backoff = multiplier,
+            .window = static_cast<double>(growth_steps),
+            .floor = 1};
   }
   template <typename State, typename Visitor>
   static void state_fields(State& s, Visitor&& v) {
@@ -42,7 +45,9 @@ registration tf_keras_dynamic_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "tf.keras 2.x LossScaleOptimizer, dynamic",
-           .tests = "an element of the unscaled gradients is infinite or NaN",
+           .tests = "element of the unscaled gradients",
+           .floor = "1",
+           .ceiling = "kept finite",
            .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
                     "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
            .quirks = "the floor of 1 is fixed\n"

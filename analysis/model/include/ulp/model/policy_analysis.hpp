@@ -20,9 +20,9 @@ struct scale_state {
   double overflow_probability = 0;
 };
 
-// The powers of two from 2^least_log2 to 2^greatest_log2 with the share of steps that overflow at each:
-// !(scale * max_abs < threshold), so NaN does everywhere.
-[[nodiscard]] std::vector<scale_state> overflow_shares(std::span<const double> max_abs, double threshold,
+// The scales unit * 2^least_log2 to unit * 2^greatest_log2 with the share of steps that overflow at each: those whose
+// critical scale (trajectory_row::critical_scale) is less. NaN overflows everywhere.
+[[nodiscard]] std::vector<scale_state> overflow_shares(std::span<const double> critical_scales, double unit,
                                                        int least_log2, int greatest_log2);
 
 struct markov_prediction {
@@ -37,6 +37,12 @@ struct markov_prediction {
 // 1 (growth_interval, one more for flax and Cerebras).
 [[nodiscard]] markov_prediction predict_markov(std::span<const scale_state> states, std::int64_t growth_steps);
 
+// The closed form for a policy and the steps of a run, which are drawn from at random: between the policy's floor and
+// ceiling, else as far as the critical scales reach. Steps without a critical scale above 0 (NaN) are left out.
+// nullopt where the policy has no doubling_period, or no step is left.
+[[nodiscard]] std::optional<markov_prediction> predict_markov(const scaler& start,
+                                                              std::span<const double> critical_scales);
+
 // Where a step with that largest gradient begins to overflow, as exact products: the largest scale at which it does
 // not, and the smallest at which it does, the next double (under stochastic rounding the smallest at which it must). 0
 // and 0 where every scale overflows (NaN, infinity), infinite twice where none does.
@@ -45,18 +51,6 @@ struct critical_scale {
   double smallest_overflowing = 0;
 };
 [[nodiscard]] critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode = {});
-
-// What a policy makes of a burst: `overflows` in a row from the state that `s` is in, then good steps until the scale
-// is back. `good` is what it sees of a good step.
-struct burst_recovery {
-  double scale_before = 0;
-  double scale_after = 0;              // after the burst
-  double least_scale = 0;              // also in the steps after it: some policies react late
-  std::optional<std::uint64_t> steps;  // good steps until the scale is back; nullopt: not within most_steps
-  std::string error;                   // the policy raised
-};
-[[nodiscard]] burst_recovery recovery_after(scaler s, std::uint64_t overflows, std::uint64_t most_steps = 10'000'000,
-                                            const scaler_input& good = {});
 
 // What a logged fall of the scale says of the gradients, if each overflow multiplies the scale by `backoff`.
 struct fall_bounds {

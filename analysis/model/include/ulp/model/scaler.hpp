@@ -48,12 +48,13 @@ struct scaler_input {
 
 // What it does about it.
 struct scaler_verdict {
-  bool skipped = false;  // the optimizer step is not taken
-  std::string error;     // the framework raised this; the run ends here
+  bool skipped = false;      // the optimizer step is not taken
+  std::string error;         // the framework raised this; the run ends here
+  bool lacks_input = false;  // no framework did: `error` says what the policy has to know and is not told
 };
 
-// Many steps at once, as a step log has them: a step overflows where found_inf is not 0, or where
-// !(scale * max_abs < threshold), in double. Either may be empty; together they are of one size.
+// Many steps at once, as a step log has them: a step overflows where !(scale * max_abs < threshold), in double, or, if
+// max_abs is empty, where found_inf is not 0. One of them is empty.
 struct step_series {
   std::span<const std::uint8_t> found_inf;
   std::span<const double> max_abs;  // of the unscaled gradients; NaN overflows
@@ -77,7 +78,9 @@ struct scaler_entry {
   std::span<const std::string_view> aliases;
   std::string_view family;   // the class of reference policies that behave alike, e.g. "A", or empty
   std::string_view summary;  // one line
-  std::string_view tests;    // the quantity whose overflow it sees
+  std::string_view tests;    // what it looks at for infinity or NaN
+  std::string_view floor;    // least scale: a number, the parameter that gives it, or what happens there
+  std::string_view ceiling;  // greatest scale, likewise; "kept finite": growth to infinity is dropped
   std::string_view rules;    // the state machine in words, some lines
   std::string_view quirks;   // what surprises, some lines, or empty
   std::string_view source;   // repository, path, commit

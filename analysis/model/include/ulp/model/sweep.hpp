@@ -26,14 +26,15 @@ namespace ulp {
 struct sweep_result {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
-  double mean_log2_scale = not_known;  // over the steps' scales that are neither 0 nor infinite
+  double mean_log2_scale = not_known;  // over the steps; infinite where one of their scales is 0 or infinite
   double least_scale = not_known;
   double greatest_scale = not_known;
   double last_scale = not_known;
   count_range underflow;      // over the counted tensors
   std::uint64_t nonzero = 0;  // of how many
   bool has_counts = false;
-  std::string error;  // the scaler raised at the last step
+  std::string error;         // the scaler raised at the last step
+  bool lacks_input = false;  // scaler_verdict::lacks_input
 
   // Skipped steps, of those that a raised error lost too.
   [[nodiscard]] std::uint64_t lost_steps(std::uint64_t all_steps) const noexcept {

@@ -19,31 +19,37 @@ struct trajectory_row {
   double unscaled_by = 0;         // what the gradients that the optimizer saw were divided by; where a step is applied
   double scale_next = 0;
   bool skipped = false;
+  // The largest scale at which no checked value overflows, as critical_scale_of gives it: 0 where every scale overflows,
+  // infinite where none does; NaN where it is not known, also with a scale per layer and where infinities were recorded.
+  double critical_scale = not_known;
   bool recorded_nan = false;  // a checked tensor holds NaN as recorded: no scale changes that
   bool recorded_inf = false;  // likewise infinities, which the scale of the recording may have made
   bool has_counts = false;    // step logs have none
   outcome_counts counts;      // over the counted tensors, at scale_used
   double norm = not_known;    // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
   bool norm_exact = true;     // from exact sums, or as the source reported it
-  double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
-  bool clipped = false;
+  double clip_coefficient = not_known;   // what the gradients are multiplied by, when below one; norm clipping only
+  std::optional<bool> clipped = false;   // nullopt: the norm or the largest gradient is not known
   bool as_recorded = false;              // a factor was not known: the scale multiplied the values as recorded
   std::optional<bool> recorded_applied;  // what the recorded run did, where known
   std::string error;                     // the scaler raised; the trajectory ends here
+  bool lacks_input = false;              // scaler_verdict::lacks_input
 };
 
 struct trajectory_summary {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
   std::uint64_t clipped = 0;
-  std::uint64_t recorded_nan = 0;  // steps
-  std::uint64_t recorded_inf = 0;  // steps with infinities and no NaN
+  std::uint64_t clipping_unknown = 0;  // steps of which it is not known
+  std::uint64_t recorded_nan = 0;      // steps
+  std::uint64_t recorded_inf = 0;      // steps with infinities and no NaN
   std::optional<std::int64_t> first_recorded_nonfinite;
   std::uint64_t uncertain = 0;  // steps whose found_inf is not certain
   double first_scale = not_known;
   double last_scale = not_known;   // the scale after the last step
   double least_scale = not_known;  // used in any step
   double greatest_scale = not_known;
+  double log2_sum = 0;  // of the scales used
   outcome_counts counts;
   bool has_counts = false;
   bool as_recorded = false;
@@ -54,6 +60,7 @@ struct trajectory_summary {
   std::string error;
 
   void add(const trajectory_row& row);
+  [[nodiscard]] double mean_log2_scale() const noexcept { return log2_sum / static_cast<double>(steps); }
 };
 
 }  // namespace ulp

@@ -21,7 +21,7 @@ class trajectory_watch {
   void add(const trajectory_row& row);
 
   // Of the rows so far, the gravest first:
-  // - the scale is 0 or infinite and never comes back, or so small that unscaling is infinite;
+  // - the scale is 0 or infinite and never comes back, NaN, or so small that unscaling is infinite;
   // - NaN, or overflow at every scale: scaling cannot help;
   // - overflow at scales below one;
   // - pinned at the policy's floor;
@@ -55,8 +55,10 @@ class trajectory_watch {
   bool raised_ = false;
   double greatest_ = 0;
   tally at_greatest_;
+  double last_scale_ = 1;
   tally zero_;
   tally infinite_;
+  tally nan_;
   tally tiny_;
   double least_tiny_ = 0;
   tally below_one_;  // overflows that are not NaN as recorded

@@ -34,7 +34,8 @@ struct table {
 // and 1, nothing is an empty field, reals are shortest round-trip decimals.
 [[nodiscard]] std::string to_csv(const table& t);
 
-// An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null.
+// An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null,
+// infinities are "inf" and "-inf".
 [[nodiscard]] std::string to_json(const table& t);
 
 // Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".

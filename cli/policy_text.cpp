@@ -1,0 +1,69 @@
+#include "policy_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ulp/model/policy_analysis.hpp>
+#include <ulp/model/policy_probe.hpp>
+#include <ulp/report/table.hpp>
+#include <vector>
+
+namespace ulp::cli {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string recovery_from(const scaler& start, std::uint64_t overflows) {
+  constexpr std::uint64_t patience = 1'000'000;
+  const burst_recovery r = recovery_after(start, overflows, patience, {.max_abs = 1, .above_edge = 0, .up_to_edge = 1});
+  if (!r.error.empty()) return "the policy raises";
+  if (!r.steps) return fmt::format("none within {} good steps", grouped(patience));
+  return *r.steps == 0 ? "the scale stays" : fmt::format("{} good steps", grouped(*r.steps));
+}
+
+}  // namespace
+
+std::string log2_text(double scale) {
+  if (!(scale > 0) || !std::isfinite(scale)) return shortest(scale);
+  return fmt::format("2^{:.2f}", std::floor(100 * std::log2(scale)) / 100);
+}
+
+std::string critical_text(std::span<const trajectory_row> rows) {
+  std::vector<double> known;
+  const trajectory_row* least = nullptr;
+  std::uint64_t hopeless = 0;
+  for (const trajectory_row& row : rows) {
+    if (row.critical_scale == 0) ++hopeless;
+    if (!(row.critical_scale > 0)) continue;
+    known.push_back(row.critical_scale);
+    if (least == nullptr || row.critical_scale < least->critical_scale) least = &row;
+  }
+  const std::string none = hopeless == 0 ? "" : fmt::format("; none in {} steps", grouped(hopeless));
+  if (least == nullptr) return hopeless == 0 ? "" : "no step has a scale that does not overflow";
+  if (std::isinf(least->critical_scale)) return "no scale overflows" + none;
+  const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
+  std::ranges::nth_element(known, middle);
+  return fmt::format("up to {} no step overflows (the lowest, step {}); median {}{}", log2_text(least->critical_scale),
+                     least->key.step, log2_text(*middle), none);
+}
+
+std::string recovery_text(const scaler& start) {
+  const std::string after_one = recovery_from(start, 1);
+  const std::string after_three = recovery_from(start, 3);
+  if (after_one == after_three && after_one == "the scale stays") return "";
+  return fmt::format("after one overflow {}, after three in a row {}", after_one, after_three);
+}
+
+std::string prediction_text(const scaler& start, std::span<const trajectory_row> rows, const trajectory_summary& sum) {
+  std::vector<double> critical;
+  for (const trajectory_row& row : rows) critical.push_back(row.critical_scale);
+  const auto predicted = predict_markov(start, critical);
+  if (!predicted) return "";
+  return fmt::format(
+      "in the long run {} of steps skipped, mean scale 2^{:.2f}, if steps came in random order; replayed {}, 2^{:.2f}",
+      percent(predicted->skip_rate), predicted->mean_log2_scale,
+      percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), sum.mean_log2_scale());
+}
+
+}  // namespace ulp::cli

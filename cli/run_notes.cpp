@@ -1,0 +1,64 @@
+#include "run_notes.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/model/policy_analysis.hpp>
+
+#include "command.hpp"
+
+namespace ulp::cli {
+
+void check_tensors_exist(const std::string& check, const source& from) {
+  if (!check.empty() && from.tensors().empty())
+    throw usage_error(
+        fmt::format("--check: a {} without tensors; its overflow is that of all of them", from.description()));
+}
+
+void check_tensors_counted(const tensor_choice& choice, const source& from) {
+  if (!from.tensors().empty() && choice.counted_count() == 0)
+    throw usage_error(
+        fmt::format("--tensor, --kind and --role select none of the {} tensors (see ulp info)", from.tensors().size()));
+}
+
+void run_notes::see(const step& now) {
+  if (previous_ && !gap_ && now.key.step > *previous_ + 1) gap_ = {*previous_, now.key.step};
+  previous_ = now.key.step;
+  const bool told =
+      now.max_abs || std::ranges::any_of(now.layers, [](const layer_row& layer) { return layer.max_abs.has_value(); });
+  if (now.tensors.empty() && !told) flags_only_ = true;
+}
+
+std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
+  std::vector<std::string> all;
+  if (gap_)
+    all.push_back(
+        fmt::format("steps are missing (after {} comes {}): to the policy the steps that are there follow one another",
+                    gap_->first, gap_->second));
+  if (flags_only_ && choice.rule() == check_rule::undecided)
+    all.emplace_back(
+        "the input tells only whether a step overflowed, at the scale of the recorded run: every scale is taken to "
+        "overflow in the same steps, and the format changes nothing; a column maxabs would tell");
+  if (choice.rule_is_late())
+    all.emplace_back(
+        "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
+        "--check, or record the input first");
+  if (choice.rule() == check_rule::all_weight_grads)
+    all.emplace_back(
+        "roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
+        "float32; say which with --check or --role REGEX=low");
+  return all;
+}
+
+std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name) {
+  std::vector<std::string> all = parameter_notes(s.scaler);
+  // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.
+  for (const scaler_parameter& p : s.scaler.parameters())
+    if (p.name == "fp16_type" && find_format(to_string(p.value)) != s.format)
+      all.push_back(fmt::format("{} has the defaults of fp16_type={}, the replay is in {}; see --set fp16_type=",
+                                s.scaler.entry().name, to_string(p.value), format_name));
+  return all;
+}
+
+}  // namespace ulp::cli
