@@ -5,12 +5,15 @@
 #include <algorithm>
 
 #include "command.hpp"
+#include "options.hpp"
 #include "output.hpp"
 
 namespace ulp::cli {
 
 imported_config apply_configuration(const std::string& file, policy_options given) {
-  imported_config config = import_config(file);
+  std::optional<format> wanted;
+  if (!given.format_name.empty()) wanted = format_named(given.format_name);
+  imported_config config = import_config(file, wanted);
   const bool clips = config.clip_norm || config.clip_value;
   if (clips && !(given.clip_norm.empty() && given.clip_value.empty()))
     throw usage_error(fmt::format(

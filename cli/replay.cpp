@@ -43,6 +43,8 @@ options completed(options o) {
   for (const std::string& text : o.parameters)
     if (const auto [key, value] = key_and_value(text, "--set"); !set.insert(key).second)
       throw usage_error(fmt::format("--set: {} is given twice", key));
+  if (o.config == "-" && std::ranges::find(o.run.inputs, "-") != o.run.inputs.end())
+    throw usage_error("--config -: standard input is the run already");
   if (!o.config.empty())
     o.configuration = apply_configuration(o.config, {o.scaler, o.parameters, o.format_name, o.clip_norm, o.clip_value});
   if (o.scaler.empty()) throw usage_error("--scaler or --config is required (see ulp replay --help)");

@@ -30,16 +30,25 @@ std::string defaults_of(const scaler_entry& entry) {
   return text;
 }
 
+// People get the gist in one line each: what stands before the first semicolon, and the first defaults.
+std::string gist(std::string_view text) { return std::string{text.substr(0, text.find(';'))}; }
+std::string first_defaults(const std::string& all) {
+  constexpr std::size_t most = 60;
+  return all.size() <= most ? all : all.substr(0, all.rfind(' ', most)) + " ...";
+}
+
 table overview() {
   table t;
-  t.columns = {
-      {"scaler", "scaler"}, {"aliases", ""},        {"class", "class"},       {"tests", "looks for overflow in"},
-      {"floor", "floor"},   {"ceiling", "ceiling"}, {"defaults", "defaults"}, {"quirks", ""},
-      {"source", ""}};
+  t.columns = {{"scaler", "scaler"}, {"aliases", ""},  {"class", "class"},
+               {"summary", ""},      {"tests", ""},    {"", "looks for overflow in"},
+               {"floor", ""},        {"", "floor"},    {"ceiling", ""},
+               {"", "ceiling"},      {"defaults", ""}, {"", "defaults"},
+               {"rules", ""},        {"quirks", ""},   {"source", ""}};
   for (const scaler_entry& e : scaler_catalog())
-    t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.tests},
-                      std::string{e.floor}, std::string{e.ceiling}, defaults_of(e), std::string{e.quirks},
-                      std::string{e.source}});
+    t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.summary},
+                      std::string{e.tests}, gist(e.tests), std::string{e.floor}, gist(e.floor), std::string{e.ceiling},
+                      gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)), std::string{e.rules},
+                      std::string{e.quirks}, std::string{e.source}});
   return t;
 }
 
@@ -80,7 +89,8 @@ table parameters_of(const scaler_entry& entry) {
 int run(const options& o) {
   if (o.name.empty()) {
     write_table(overview(), o.output);
-    if (!o.output.machine_stdout()) fmt::print("\nulp scalers NAME tells parameters, rules and quirks.\n");
+    if (!o.output.machine_stdout())
+      fmt::print("\nulp scalers NAME tells parameters, rules, quirks and source; --json has all of it.\n");
     return done;
   }
   const scaler_entry& entry = scaler_named(o.name);

@@ -139,11 +139,6 @@ std::string power_text(double log2) {
   return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : log2 < 0 ? "0" : "inf";
 }
 
-double share_of(const sweep_result& r) {
-  return r.nonzero == 0 ? 0.0
-                        : static_cast<double>(r.underflow.low + r.underflow.high) / 2 / static_cast<double>(r.nonzero);
-}
-
 table table_of(const grid& g, const std::vector<sweep_result>& results, std::uint64_t steps) {
   const std::vector<bool> front = pareto_front(results, steps);
   std::vector<std::size_t> order(results.size());
@@ -153,7 +148,7 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
     if (front[a] != front[b]) return static_cast<bool>(front[a]);
     const auto lost_a = results[a].lost_steps(steps);
     const auto lost_b = results[b].lost_steps(steps);
-    return lost_a != lost_b ? lost_a < lost_b : share_of(results[a]) < share_of(results[b]);
+    return lost_a != lost_b ? lost_a < lost_b : results[a].underflow_share() < results[b].underflow_share();
   });
   table t;
   t.columns = {{"rank", "rank"},
@@ -196,8 +191,8 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
                       any_raised ? table_value{count_range{r.lost_steps(steps), r.lost_steps(steps)}} : table_value{},
                       counts(r.underflow),
                       r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
-                      r.has_counts ? table_value{share_of(r)} : table_value{},
-                      r.has_counts ? table_value{fmt::format("{:.4g}", 100 * share_of(r))} : table_value{},
+                      r.has_counts ? table_value{r.underflow_share()} : table_value{},
+                      r.has_counts ? table_value{fmt::format("{:.4g}", 100 * r.underflow_share())} : table_value{},
                       r.mean_log2_scale,
                       std::isnan(r.mean_log2_scale) ? table_value{} : table_value{power_text(r.mean_log2_scale)},
                       r.last_scale,

@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <iostream>
 
 #include "config/arguments.hpp"
 #include "config/frameworks.hpp"
-#include "readers/cursor.hpp"
 #include "readers/text.hpp"
 
 namespace ulp {
 namespace io {
 namespace {
 
-constexpr std::uint64_t longest_file = 4 << 20;
+constexpr std::size_t longest_file = 4 << 20;
 
 struct framework {
   std::string_view name;
@@ -97,6 +100,15 @@ bool is_text(std::string_view text) {
   });
 }
 
+// Whether a line of meanings, or a key below, is of that key.
+bool is_mentioned(const import_run& run, const std::string& key) {
+  const auto is_of = [&](const std::string& line) {
+    return line.starts_with(key) && (line.size() == key.size() || line[key.size()] == ' ' || line[key.size()] == '.');
+  };
+  return std::ranges::any_of(run.out.meanings, is_of) || std::ranges::any_of(run.not_read, is_of) ||
+         std::ranges::any_of(run.read, [&](const std::string& other) { return other != key && is_of(other); });
+}
+
 }  // namespace
 
 std::size_t keys_in(const config_node& node, const known_keys& known) {
@@ -110,11 +122,15 @@ std::size_t keys_in(const config_node& node, const known_keys& known) {
 std::string text_of(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) throw input_error(file, "", "is a folder; name the file in it");
-  const file_reader bytes(file);
-  if (bytes.size() == 0) throw input_error(file, "", "is empty");
-  if (bytes.size() > longest_file) throw input_error(file, "", "is larger than 4 MiB: no configuration is");
-  const auto read = bytes.read(0, bytes.size());
-  std::string text(read.begin(), read.end());
+  std::ifstream opened;
+  if (file != "-") opened.open(file, std::ios::binary);
+  std::istream& in = file == "-" ? std::cin : opened;
+  if (!in) throw input_error(file, "", std::string{"cannot be read: "} + std::strerror(errno));
+  std::string text(longest_file + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(in.gcount()));
+  if (text.empty()) throw input_error(file, "", "is empty");
+  if (text.size() > longest_file) throw input_error(file, "", "is larger than 4 MiB: no configuration is");
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   if (!is_text(text)) throw input_error(file, "", "is no text: it has control characters in it");
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw input_error(file, "", "holds nothing but blanks");
@@ -127,21 +143,25 @@ config_node parse_config(const std::string& file, std::string_view text) {
 
 }  // namespace io
 
-imported_config import_config(const std::string& path) {
+imported_config import_config(const std::string& path, std::optional<format> wanted) {
   io::import_run run;
-  run.file = path;
+  run.file = path == "-" ? "standard input" : path;
+  run.wanted = wanted;
   const std::string text = io::text_of(path);
   if (io::is_command_line(text)) {
     run.out.framework = "Megatron-LM";
     io::import_megatron(run, text);
   } else {
-    const io::config_entry root{.line = 1, .value = io::parse_config(path, text)};
+    const io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
+    if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds nothing but comments");
     if (root.value.what != io::config_node::kind::mapping)
-      throw input_error(path, "", "is not a mapping of keys to values; " + std::string{io::kinds});
-    const io::framework& kind = io::framework_of(path, root.value);
+      throw input_error(run.file, "", "is not a mapping of keys to values; " + std::string{io::kinds});
+    const io::framework& kind = io::framework_of(run.file, root.value);
     run.out.framework = kind.name;
     kind.import(run, root);
   }
+  for (const std::string& key : run.read)
+    if (!io::is_mentioned(run, key)) run.not_read.push_back(key);
   if (!run.not_read.empty()) {
     std::string names;
     for (const std::string& key : run.not_read) names += (names.empty() ? "" : ", ") + key;

@@ -81,6 +81,14 @@ magnitude magnitude_of(double x) noexcept {
   return {.exponent = u.exponent, .fraction = u.significand << 1};
 }
 
+double double_from(const magnitude& m) noexcept {
+  unpacked x{.kind = number_class::finite};
+  x.exponent = m.exponent;
+  x.significand = (std::uint64_t{1} << 63) | (m.fraction >> 1);
+  x.sticky = (m.fraction & 1) != 0;
+  return std::bit_cast<double>(encode(binary64, x, {.direction = direction::toward_positive}).code);
+}
+
 std::uint8_t slot_of(std::uint64_t fraction) noexcept {
   const int c = std::min(std::countl_one(fraction), 12);
   if (c > 10) return static_cast<std::uint8_t>(first_half_open + c - 11);

@@ -15,15 +15,10 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Within a unit in the last place.
-double to_double(const magnitude& m) {
-  return std::ldexp(1 + std::ldexp(static_cast<double>(m.fraction), -64), m.exponent);
-}
-
 // The smallest double scale at which max_abs reaches the threshold.
 double smallest_reaching(const threshold& t, double max_abs) {
   const auto reached = [&](double scale) { return reaches(t, {.scale = scale, .factor = 1}, max_abs); };
-  double scale = to_double(t.at) / max_abs;  // within a few units in the last place, or out of range
+  double scale = double_from(t.at) / max_abs;  // within a few units in the last place, or out of range
   if (scale == 0) scale = std::numeric_limits<double>::denorm_min();
   if (std::isinf(scale)) return infinity;
   while (!reached(scale)) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -16,15 +15,6 @@
 
 namespace ulp {
 namespace {
-
-// The threshold as a double, rounded up where it does not fit.
-double to_double_up(const magnitude& m) {
-  unpacked x{.kind = number_class::finite};
-  x.exponent = m.exponent;
-  x.significand = (std::uint64_t{1} << 63) | (m.fraction >> 1);
-  x.sticky = (m.fraction & 1) != 0;
-  return std::bit_cast<double>(encode(binary64, x, {.direction = direction::toward_positive}).code);
-}
 
 struct overflow_answer {
   bool found = false;
@@ -62,7 +52,7 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
     return {any(result.flags, status::overflow), scaled_max <= largest || scaled_max >= beyond};
   }
   const threshold t = thresholds_of(s.format, s.rounding, !positive).overflow;
-  const double at = to_double_up(t.at);
+  const double at = double_from(t.at);
   const bool found = t.closed ? !(scaled_max < at) : !(scaled_max <= at);
   return {found, !found || positive == negative};
 }

@@ -338,8 +338,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
         critical = 0;
       } else if (log_max && std::isfinite(*log_max) && delivers) {
         // The log's own test: !(double(scale) * double(max_abs) < threshold).
-        const double at =
-            std::ldexp(1 + std::ldexp(static_cast<double>(overflow.at.fraction), -64), overflow.at.exponent);
+        const double at = double_from(overflow.at);
         critical = smallest_overflowing([&](double s) {
           const double scaled = s * *log_max;
           return overflow.closed ? !(scaled < at) : !(scaled <= at);
@@ -391,17 +390,14 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
 }
 
 std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::uint64_t all_steps) {
-  const auto share = [](const sweep_result& r) {
-    return r.nonzero == 0
-               ? 0.0
-               : static_cast<double>(r.underflow.low + r.underflow.high) / 2 / static_cast<double>(r.nonzero);
-  };
   std::vector<bool> front(results.size(), true);
   for (std::size_t i = 0; i < results.size(); ++i)
     for (const sweep_result& other : results) {
       const auto mine = results[i].lost_steps(all_steps);
       const auto theirs = other.lost_steps(all_steps);
-      if (theirs <= mine && share(other) <= share(results[i]) && (theirs < mine || share(other) < share(results[i])))
+      const double my_share = results[i].underflow_share();
+      const double their_share = other.underflow_share();
+      if (theirs <= mine && their_share <= my_share && (theirs < mine || their_share < my_share))
         front[i] = false;
     }
   return front;

@@ -1,6 +1,9 @@
 // Pins the trajectory on the command line: its CSV, golden traces through it, standard input, start states.
 #include "support/catch.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "model/golden.hpp"
@@ -81,6 +84,83 @@ TEST_CASE("a person is told the open loop, what was checked, and how often clipp
   CHECK(run.out.find("checked      all 13 weight gradients") != std::string::npos);
   CHECK(run.out.find("clipping     58 of 800 steps") != std::string::npos);
   CHECK(run.err.find("note: roles are not known") != std::string::npos);
+}
+
+TEST_CASE("the critical scale of each step is where its overflow begins") {
+  const auto run = run_ulp("replay - --scaler pytorch --format fp16 --csv -", "step,maxabs\n0,1\n1,2\n2,nan\n3,0\n");
+  const auto rows = csv_rows(run.out);
+  const auto& header = rows.at(0);
+  const auto at = static_cast<std::size_t>(std::ranges::find(header, "critical_scale") - header.begin());
+  CHECK(rows.at(1).at(at) == "65519.99999999999");  // 65520 overflows, the double before it does not
+  CHECK(rows.at(2).at(at) == "32759.999999999996");
+  CHECK(rows.at(3).at(at) == "0");
+  CHECK(rows.at(4).at(at) == "inf");
+  const auto flags = run_ulp("replay - --scaler pytorch --format fp16 --json", "step,found_inf\n0,1\n");
+  CHECK(nlohmann::json::parse(flags.out).at(0).at("critical_scale").is_null());
+  CHECK(flags.err.find("tells only whether a step overflowed") != std::string::npos);
+}
+
+TEST_CASE("a person is told what the run asks of a scale, and what the policy does of its own") {
+  const auto run = run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16");
+  CHECK(run.out.find("critical     up to 2^16.08 no step overflows (the lowest, step 30); median 2^26.88\n") !=
+        std::string::npos);
+  CHECK(run.out.find("recovery     after one overflow 50 good steps, after three in a row 150 good steps\n") !=
+        std::string::npos);
+  CHECK(run.out.find("expected     in the long run 1.44 % of steps skipped, mean scale 2^17.19, ") !=
+        std::string::npos);
+  const auto constant = run_ulp("replay examples/digits.ulp --scaler static --format fp16");
+  CHECK(constant.out.find("recovery") == std::string::npos);
+  CHECK(constant.out.find("expected") == std::string::npos);
+}
+
+TEST_CASE("clipping that a log cannot tell is not known") {
+  const std::string log = "step,maxabs\n0,1\n1,3\n";
+  const std::string replay = "replay - --scaler pytorch --format fp16 ";
+  CHECK(run_ulp(replay + "--clip-norm 1", log).out.find("clipping     not known") != std::string::npos);
+  CHECK(run_ulp(replay + "--clip-value 2", log).out.find("clipping     1 of 2 steps") != std::string::npos);
+  const auto rows = nlohmann::json::parse(run_ulp(replay + "--clip-norm 1 --json", log).out);
+  CHECK(rows.at(0).at("clipped").is_null());
+}
+
+TEST_CASE("missing steps are told") {
+  const auto run = run_ulp("replay - --scaler pytorch --format fp16", "step,maxabs\n0,1\n10,1\n20,1\n");
+  CHECK(run.err.find("steps are missing (after 0 comes 10)") != std::string::npos);
+  CHECK(run_ulp("replay - --scaler pytorch --format fp16", "step,maxabs\n7,1\n8,1\n").err.find("missing") ==
+        std::string::npos);
+}
+
+TEST_CASE("layers of a log say what the run did, and are not recorded") {
+  const std::string log = "step,layer,found_inf\n0,a,0\n0,b,1\n1,a,0\n1,b,0\n";
+  CHECK(run_ulp("replay - --scaler pytorch --format fp16", log).out.find("open loop    no: ") != std::string::npos);
+  const temporary_dir dir;
+  const auto record = run_ulp("record - -o " + (dir / "r.ulp").string(), log);
+  CHECK(record.exit_code == 2);
+  CHECK(record.err.find("has no layers of a step log") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(dir / "r.ulp"));
+}
+
+TEST_CASE("what is read is not overwritten") {
+  const temporary_dir dir;
+  const std::string log = (dir / "log.csv").string();
+  write_file(log, "step,maxabs\n0,1\n");
+  for (const std::string command : {"replay", "sweep"}) {
+    CAPTURE(command);
+    const auto run = run_ulp(command + " " + log + " --scaler pytorch --format fp16 --csv " + log);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find("would be overwritten") != std::string::npos);
+  }
+  CHECK(read_file(log) == "step,maxabs\n0,1\n");
+}
+
+TEST_CASE("a sweep counts what a raising policy leaves undone as lost") {
+  // DeepSpeed raises at an overflow at its floor.
+  const auto sweep = run_ulp("sweep - --scaler deepspeed_dynamic,pytorch --set init_scale=2 --format fp16 --json",
+                             "step,found_inf\n0,1\n1,1\n2,0\n3,0\n");
+  const auto rows = nlohmann::json::parse(sweep.out);
+  CHECK(rows.at(0).at("scaler") == "pytorch");
+  CHECK(rows.at(0).at("lost") == 2);
+  CHECK(rows.at(1).at("skipped") == 2);
+  CHECK(rows.at(1).at("lost") == 4);
 }
 
 TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {

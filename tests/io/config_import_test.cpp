@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/config_import.hpp>
 #include <ulp/model/scaler.hpp>
 
@@ -16,10 +17,10 @@ namespace {
 // "scaler name=value ... in format, norm X" of what was read, or the error without the folder.
 class importer {
  public:
-  std::string operator()(const std::string& text) const {
+  std::string operator()(const std::string& text, std::optional<format> wanted = {}) const {
     write_file(dir_ / "c", text);
     try {
-      last_ = import_config((dir_ / "c").string());
+      last_ = import_config((dir_ / "c").string(), wanted);
     } catch (const input_error& problem) {
       const std::string message = problem.what();
       const std::string folder = dir_.path().string() + "/";
@@ -126,8 +127,7 @@ TEST_CASE("DeepSpeed") {
            "c: line 1: bf16 and fp16 cannot both be enabled"},
           {R"({"fp16": {"enabled": "auto"}})",
            "c: line 1: fp16.enabled is 'auto', which Hugging Face's Trainer fills from its own argument --fp16; write "
-           "true "
-           "or false"},
+           "true or false, or say which by --format float16 or --format bfloat16"},
           {R"({"fp16": {"enabled": true, "loss_scale": -1}})",
            "c: line 1: fp16.loss_scale must not be negative; 0 is dynamic"},
           {R"({"fp16": {"enabled": true, "loss_scale_window": "500"}})",
@@ -139,7 +139,18 @@ TEST_CASE("DeepSpeed") {
           {R"({"amp": {"enabled": true}, "train_batch_size": 8})",
            "c: line 1: amp hands the loss scale to apex.amp; replay that by --scaler apex_amp"},
           {R"({"fp16": true, "train_batch_size": 8})", "c: line 1: 'fp16' holds keys and values, not 'true'"},
+          {R"({"fp16": {"enabled": true, "loss_scale": 1e400}})",
+           "c: line 1: is not JSON: number overflow parsing '1e400'"},
       });
+}
+
+TEST_CASE("what Hugging Face's Trainer fills in is decided by the format asked for") {
+  const importer read;
+  const std::string both = R"({"fp16": {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 16},
+                               "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})";
+  CHECK(read(both, float16).starts_with("deepspeed_dynamic init_scale=65536 "));
+  CHECK(read(both, bfloat16) == "none in bfloat16");
+  CHECK(read(both, cbfloat16).starts_with("c: line 1: fp16.enabled is 'auto'"));
 }
 
 TEST_CASE("Cerebras") {
@@ -182,6 +193,14 @@ TEST_CASE("Cerebras") {
            "by norm or by value, not both; keep one"},
           {trainer("      max_gradient_norm: 0\n"),
            "c: line 5: trainer.init.precision.max_gradient_norm must be above 0"},
+          {trainer("      fp16_type: float16\n      loss_scaling_factor: dynamic\n      min_loss_scale: 64\n"
+                   "      max_loss_scale: 32\n"),
+           "c: line 7: trainer.init.precision.min_loss_scale is above max_loss_scale: the first step ends the run with "
+           "ApplianceNanError, the scale being below its least"},
+          {trainer("      loss_scaling_factor: null\n"),
+           "c: line 5: trainer.init.precision.loss_scaling_factor is null, which bfloat16 does not take (a TypeError "
+           "in "
+           "precision.py); leave it out"},
           {trainer("      fp16_typ: float16\n"),
            "c: line 5: 'fp16_typ' is no Cerebras key of 'trainer.init.precision'; the nearest is 'fp16_type'"},
           {trainer("      fp16_type: half\n"),
@@ -252,6 +271,20 @@ TEST_CASE("Lightning") {
            "min_scale=1 "
            "in float16"},
 
+          // Values that other mappings share; what stands beside them wins.
+          {"all: &all\n  precision: 16-mixed\n  gradient_clip_val: 2\ntrainer:\n  <<: *all\n  gradient_clip_val: 1\n",
+           "c: line 1: 'all' is no Lightning key; the nearest is 'fit'"},
+          {"model: &all {precision: 16-mixed, gradient_clip_val: 2}\ntrainer:\n  <<: *all\n  gradient_clip_val: 1\n",
+           grad_scaler + ", norm 1"},
+          {"model: &a {precision: 16-mixed}\ndata: &b {precision: bf16, gradient_clip_val: 3}\ntrainer:\n"
+           "  <<: [*a, *b]\n",
+           grad_scaler + ", norm 3"},
+          {"trainer:\n  <<: 16-mixed\n", "c: line 2: '<<' takes a mapping or a list of them"},
+          {"trainer:\n  precision: 16\nmodel:\n  native_amp_init_scale: 65536\n  hysteresis: 2\n",
+           "c: line 3: is a NeMo model, whose scaler is not Lightning's; give --scaler nemo_megatron --format fp16 "
+           "--set "
+           "init_scale=65536 --set hysteresis=2"},
+
           {"trainer:\n  precision: 16-mixd\n",
            "c: line 2: trainer.precision is one of 16-mixed, bf16-mixed, 16-true, bf16-true, 32-true, 64-true, "
            "transformer-engine, "
@@ -288,6 +321,11 @@ TEST_CASE("Megatron-LM") {
            "megatron_dynamic initial_scale=4294967296 min_scale=1 growth_interval=1000 hysteresis=2 in float16, norm "
            "1"},
           {"--lr 1e-4\n", "none in float32, norm 1"},
+          {"--fp16 --min-scale 4\n",
+           "megatron_dynamic initial_scale=4294967296 min_scale=4 growth_interval=1000 hysteresis=2 in float16, norm "
+           "1"},
+          {"--use-distributed-optimizer --loss-scale 128\n", "megatron_constant initial_scale=128 in float32, norm 1"},
+          {"--loss-scale 128\n", "none in float32, norm 1"},
 
           {"--fp16 \\\n--loss-scale-windw 200\n",
            "c: line 2: '--loss-scale-windw' is no known argument of Megatron-LM; the nearest is '--loss-scale-window'; "
@@ -372,6 +410,11 @@ TEST_CASE("each key that is read is said to mean something") {
             "fp16.loss_scale_window = 500 -> the scale doubles 500 steps after the last overflow, first one step later",
             "fp16.hysteresis = 3 -> nothing: the fp16 wrappers do not look at it, every overflow halves",
             "without meaning for the replay: steps_per_print"});
+  // Keys that can mean something, but do not here.
+  (void)read(R"({"fp16": {"enabled": true}, "optimizer": {"type": "Adam"}, "zero_optimization": {"stage": 1}})");
+  CHECK(read.last().meanings.back() == "without meaning for the replay: optimizer");
+  (void)read("trainer:\n  precision: 16-mixed\n  strategy: ddp\n  accelerator: gpu\n");
+  CHECK(read.last().meanings.back() == "without meaning for the replay: trainer.strategy, trainer.accelerator");
   // Text of strangers is made safe for terminals.
   (void)read("{\"fp16\": {\"enabled\": true}, \"optimizer\": {\"type\": \"\\u001b[31m\"}}");
   CHECK(read.last().meanings.at(1) == "optimizer.type = \\x1B[31m -> wrapped in FP16_UnfusedOptimizer");
@@ -394,7 +437,7 @@ TEST_CASE("files that are no configuration") {
   starts("[1, 2]", "c: is not a mapping of keys to values; they are DeepSpeed JSON");
   starts("- a\n- b\n", "c: is not a mapping");
   starts("just words", "c: is not a mapping");
-  starts("# only a comment\n", "c: is not a mapping");
+  CHECK(read("# only a comment\n") == "c: holds nothing but comments");
   starts("some: thing\nother: thing\n", "c: has no key of a configuration that is read; they are DeepSpeed JSON");
   starts("mixed_precision_confg:\n  use_master_weights: true\n",
          "c: has no key of a configuration that is read: 'mixed_precision_confg' is no such key; the nearest is "

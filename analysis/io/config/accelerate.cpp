@@ -73,9 +73,11 @@ void import_deepspeed_file(const config_section& top, const config_section& deep
   import_run inner;
   inner.file = path_of_deepspeed_file(deepspeed);
   inner.out.framework = "DeepSpeed";
+  inner.wanted = run.wanted;
   const config_entry root{.line = 1, .value = parse_config(inner.file, text_of(inner.file))};
   import_deepspeed(inner, root);
   const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(run.read, inner.read);
   append(run.not_read, inner.not_read);
   append(run.out.meanings, inner.out.meanings);
   append(run.out.notes, inner.out.notes);

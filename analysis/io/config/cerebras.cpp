@@ -46,7 +46,7 @@ device device_of(const config_section& init) {
   const config_entry* const backend = init.find("backend");
   if (backend != nullptr && backend->value.what == config_node::kind::scalar) return named(init, "backend");
   if (const auto section = init.section("backend", backend_keys)) return named(*section, "backend_type");
-  return named(init, "device");
+  return named(init, init.has("device") ? "device" : "backend");
 }
 
 // loss_scaling_factor: "dynamic", or a number, 1 where it is null or not given.
@@ -121,6 +121,11 @@ void set_csx_scaler(const config_section& p, const std::string& type, const scal
     return;
   }
   check_literals(p);
+  if (const double most = p.number("max_loss_scale").value_or(0);
+      most != 0 && most < p.number("min_loss_scale").value_or(0))
+    p.fail(
+        "min_loss_scale",
+        "is above max_loss_scale: the first step ends the run with ApplianceNanError, the scale being below its least");
   p.means("loss_scaling_factor", "dynamic: doubles on step steps_per_increase + 1, halves on overflow");
   run.out.scaler = "cerebras_dls";
   run.parameter("fp16_type", type);
@@ -182,6 +187,8 @@ void read_precision(const config_section& p, device on) {
   } else if (type == "cbfloat16" && on == device::csx && !s.dynamic) {
     p.fail("loss_scaling_factor",
            "must be 'dynamic' for cbfloat16: else gradients may underflow or overflow in training");
+  } else if (type == "bfloat16" && p.has("loss_scaling_factor") && p.find("loss_scaling_factor") == nullptr) {
+    p.fail("loss_scaling_factor", "is null, which bfloat16 does not take (a TypeError in precision.py); leave it out");
   } else if (type == "bfloat16" || on == device::cpu) {
     p.means("fp16_type", type == "bfloat16" ? "bfloat16, the loss is not scaled"
                                             : "bfloat16, the only 16-bit type on the CPU; the loss is not scaled");

@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include <ulp/formats/catalog.hpp>
+
 #include "frameworks.hpp"
 
 namespace ulp::io {
@@ -55,9 +57,15 @@ bool is_auto(const config_section& s, std::string_view key) {
 
 bool is_enabled(const std::optional<config_section>& s, const std::string& flag_of_trainer) {
   if (!s) return false;
-  if (is_auto(*s, "enabled"))
-    s->fail("enabled", "is 'auto', which Hugging Face's Trainer fills from its own argument --" + flag_of_trainer +
-                           "; write true or false");
+  if (is_auto(*s, "enabled")) {
+    const auto wanted = s->run().wanted;
+    if (wanted != float16 && wanted != bfloat16)
+      s->fail("enabled", "is 'auto', which Hugging Face's Trainer fills from its own argument --" + flag_of_trainer +
+                             "; write true or false, or say which by --format float16 or --format bfloat16");
+    const bool on = (flag_of_trainer == "fp16") == (wanted == float16);
+    s->means("enabled", on ? "on, as the format asked for says" : "off, as the format asked for says");
+    return on;
+  }
   const bool enabled = s->flag("enabled").value_or(false);
   s->means("enabled", enabled ? "on" : std::string{"off"} + (s->has("enabled") ? "" : ", DeepSpeed's default"));
   return enabled;

@@ -44,7 +44,10 @@ class counting_iterator {
 std::string reason_of(const std::string& what) {
   const std::size_t place = what.find("column ");
   const std::size_t colon = what.find(": ", place == std::string::npos ? 0 : place);
-  const std::string reason = colon == std::string::npos ? what : what.substr(colon + 2);
+  const std::size_t bracket = what.find("] ");
+  const std::string reason = colon != std::string::npos     ? what.substr(colon + 2)
+                             : bracket != std::string::npos ? what.substr(bracket + 2)
+                                                            : what;
   constexpr std::size_t longest = 200;
   return reason.size() <= longest ? reason : reason.substr(0, longest) + "...";
 }

@@ -19,7 +19,11 @@ constexpr known_keys trainer_keys{
         num_nodes num_sanity_val_steps overfit_batches profiler reload_dataloaders_every_n_epochs sync_batchnorm
         use_distributed_sampler val_check_interval
         amp_backend amp_level auto_lr_find auto_scale_batch_size auto_select_gpus gpus ipus
-        multiple_trainloader_mode num_processes replace_sampler_ddp resume_from_checkpoint tpu_cores track_grad_norm)"};
+        multiple_trainloader_mode num_processes replace_sampler_ddp resume_from_checkpoint tpu_cores track_grad_norm
+        checkpoint_callback distributed_backend flush_logs_every_n_steps log_gpu_memory log_save_interval
+        move_metrics_to_cpu prepare_data_per_node process_position progress_bar_refresh_rate
+        reload_dataloaders_every_epoch row_log_interval stochastic_weight_avg terminate_on_nan truncated_bptt_steps
+        weights_save_path weights_summary _target_)"};
 
 constexpr known_keys cli_keys{.read = "trainer fit",
                               .not_read = R"(seed_everything model data optimizer lr_scheduler ckpt_path config
@@ -141,7 +145,25 @@ void set_grad_scaler(import_run& run) {
   run.parameter("growth_interval", 2000.0);
 }
 
+// NeMo's files have Lightning's `trainer`, and a scaler of their own.
+void refuse_nemo(const import_run& run, const config_entry& root) {
+  const config_entry* const model = root.value.find("model");
+  if (model == nullptr) return;
+  constexpr std::array keys{std::pair{"native_amp_init_scale", "init_scale"},
+                            std::pair{"native_amp_growth_interval", "growth_interval"},
+                            std::pair{"hysteresis", "hysteresis"}};
+  std::string settings;
+  for (const auto& [key, parameter] : keys)
+    if (const config_entry* const e = model->value.find(key))
+      settings += " --set " + std::string{parameter} + "=" + e->value.text;
+  if (!settings.empty())
+    throw input_error(
+        run.file, at_line(model->line),
+        "is a NeMo model, whose scaler is not Lightning's; give --scaler nemo_megatron --format fp16" + settings);
+}
+
 void import_lightning(import_run& run, const config_entry& root) {
+  refuse_nemo(run, root);
   const config_section trainer = trainer_of(run, root);
   refuse_precision_plugins(trainer);
   const std::string strategy = strategy_of(trainer);
@@ -149,6 +171,7 @@ void import_lightning(import_run& run, const config_entry& root) {
   std::string meaning{precision->meaning};
   if (precision->scaled && trainer.text("accelerator") == "cpu") {
     precision = &row_named("bf16-mixed");
+    trainer.means("accelerator", "no float16 there");
     meaning = "bf16-mixed, to which Lightning changes it on the CPU: " + std::string{precision->meaning};
   }
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;

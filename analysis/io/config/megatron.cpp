@@ -16,8 +16,11 @@ namespace ulp::io {
 namespace {
 
 constexpr std::string_view read_arguments_of =
-    "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --loss-scale-window --hysteresis --clip-grad "
+    "--fp16 --bf16 --loss-scale --initial-loss-scale --min-loss-scale --min-scale --loss-scale-window --hysteresis "
+    "--clip-grad --use-distributed-optimizer --no-check-for-nan-in-loss-and-grad "
     "--accumulate-allreduce-grads-in-fp32 --fp8-format --deepspeed --yaml-cfg";
+constexpr std::array flags{"--fp16", "--bf16", "--accumulate-allreduce-grads-in-fp32", "--use-distributed-optimizer",
+                           "--no-check-for-nan-in-loss-and-grad"};
 
 class command_line {
  public:
@@ -82,19 +85,17 @@ class command_line {
   }
 
  private:
-  static bool takes_value(std::string_view name) {
-    return name != "--fp16" && name != "--bf16" && name != "--accumulate-allreduce-grads-in-fp32";
-  }
+  static bool takes_value(std::string_view name) { return std::ranges::find(flags, name) == flags.end(); }
   [[nodiscard]] static std::string value(const argument& a) { return a.values.empty() ? "" : a.values.front(); }
 
   import_run& run_;
   argument_list list_;
 };
 
-void check_dynamic(const command_line& args, const megatron_loss_scale& s) {
+void check_dynamic(const command_line& args, std::string_view least, const megatron_loss_scale& s) {
   if (!(s.initial_scale > 0)) args.fail("--initial-loss-scale", "must be above 0");
-  if (!(s.min_scale > 0)) args.fail("--min-loss-scale", "must be above 0");
-  if (s.min_scale > s.initial_scale) args.fail("--min-loss-scale", "must not be above --initial-loss-scale");
+  if (!(s.min_scale > 0)) args.fail(least, "must be above 0");
+  if (s.min_scale > s.initial_scale) args.fail(least, "must not be above --initial-loss-scale");
   if (!(s.growth_interval > 0)) args.fail("--loss-scale-window", "must be above 0");
   if (!(s.hysteresis > 0) || s.hysteresis != std::floor(s.hysteresis))
     args.fail("--hysteresis", "is an integer above 0");
@@ -127,32 +128,47 @@ void import_megatron(import_run& run, std::string_view text) {
   args.means("--fp16", "gradients in float16, the loss is scaled");
   args.means("--bf16", "gradients in bfloat16");
 
+  // As it was called in the first versions.
+  const std::string_view least = args.has("--min-scale") ? "--min-scale" : "--min-loss-scale";
+  if (args.has("--min-scale") && args.has("--min-loss-scale"))
+    args.fail("--min-scale", "is the old name of --min-loss-scale; give one of them");
   const megatron_loss_scale s{.static_scale = args.number("--loss-scale", 0),
                               .initial_scale = args.number("--initial-loss-scale", 0x1p32),
-                              .min_scale = args.number("--min-loss-scale", 1),
+                              .min_scale = args.number(least, 1),
                               .growth_interval = args.number("--loss-scale-window", 1000),
                               .hysteresis = args.number("--hysteresis", 2)};
   if (s.static_scale < 0) args.fail("--loss-scale", "must not be negative");
   const bool dynamic = fp16 && s.static_scale == 0;
-  if (dynamic) check_dynamic(args, s);
+  const bool distributed = args.has("--use-distributed-optimizer");
+  const bool constant = s.static_scale > 0 && (fp16 || bf16 || distributed);
+  if (dynamic) check_dynamic(args, least, s);
   args.means("--loss-scale", s.static_scale == 0 ? "as if it were not given"
-                             : fp16 || bf16      ? "constant scale, overflowed steps are skipped"
+                             : constant          ? "constant scale, overflowed steps are skipped"
                                                  : "nothing in float32");
   const auto means = [&](std::string_view name, const std::string& meaning) {
     args.means(name, dynamic ? meaning : "nothing, since the loss scale is not dynamic");
   };
   means("--initial-loss-scale", "scale of the first step");
-  means("--min-loss-scale", "floor of the scale");
+  means(least, "floor of the scale");
   means("--loss-scale-window", "good steps in a row before the scale doubles");
   means("--hysteresis", "overflows since the scale last grew that halve it");
   args.means("--accumulate-allreduce-grads-in-fp32", "nothing for overflow: the backward pass has rounded before");
+  args.means("--use-distributed-optimizer",
+             constant && !fp16 && !bf16 ? "keeps the constant scale in float32 too" : "nothing for the loss scale");
+  args.means("--no-check-for-nan-in-loss-and-grad",
+             constant ? "steps that overflow are skipped, not the end of the run" : "nothing for the loss scale");
+  if (constant && !args.has("--no-check-for-nan-in-loss-and-grad"))
+    run.note(
+        "newer versions of Megatron-LM end the run at the first gradient that is not finite where the scale is "
+        "constant, "
+        "unless --no-check-for-nan-in-loss-and-grad is given; the replay skips the step");
   args.means("--fp8-format", "nothing: the 8-bit scales of Transformer Engine are not replayed");
 
   if (fp16) {
     set_megatron_scaler(run, s);
-  } else if (bf16 && s.static_scale > 0) {
+  } else if (constant) {
     set_megatron_scaler(run, s);
-    run.out.format = "bfloat16";
+    run.out.format = bf16 ? "bfloat16" : "float32";
   } else {
     if (!bf16) run.means("neither --fp16 nor --bf16", "float32, the loss is not scaled");
     run.no_scaling(bf16 ? "bfloat16" : "float32");

@@ -176,7 +176,7 @@ inline constexpr std::string_view megatron_arguments = R"(
 --mup-base-head-dim --mup-base-hidden-size --mup-embedding-mult --mup-output-mult --mup-width-mult
 --nccl-all-reduce-for-prefill --nccl-communicator-config-path --no-align-grad-reduce --no-align-param-gather
 --no-async-tensor-model-parallel-allreduce --no-barrier-with-level-1-timing --no-bias-dropout-fusion
---no-bias-gelu-fusion --no-bias-swiglu --no-bias-swiglu-fusion --no-check-for-nan-in-loss-and-grad
+--no-bias-gelu-fusion --no-bias-swiglu --no-bias-swiglu-fusion
 --no-ckpt-fully-parallel-save --no-ckpt-load-validate-sharding-integrity --no-clone-scatter-output-in-embedding
 --no-contiguous-buffers-in-local-ddp --no-create-attention-mask-in-dataloader --no-data-sharding --no-delay-grad-reduce
 --no-dsa-indexer-rotate-activation --no-dsa-indexer-scoring-relu --no-flight-recorder-dump-on-timeout
@@ -264,7 +264,7 @@ inline constexpr std::string_view megatron_arguments = R"(
 --ul2-s-denoiser-token --ul2-x-denoiser-token --universal-checkpoint --untie-embeddings-and-output-weights
 --use-bnb-optimizer --use-checkpoint-args --use-checkpoint-lr-scheduler --use-checkpoint-opt-param-scheduler
 --use-checkpoint-opt_param-scheduler --use-contiguous-buffers-in-ddp --use-cpu-initialization --use-dataset-only
---use-dist-ckpt --use-distributed-optimizer --use-flash-attn --use-flash-attn-builder --use-flash-attn-triton
+--use-dist-ckpt --use-flash-attn --use-flash-attn-builder --use-flash-attn-triton
 --use-flash-attn-v1 --use-flash-attn-v2 --use-fused-mhc --use-fused-weighted-squared-relu
 --use-grouped-gemm-for-dense-mlp --use-grouped-gemm-for-shared-expert --use-kitchen-attention --use-legacy-models
 --use-legacy-static-engine --use-mcore-models --use-megatron-fsdp --use-mok-megakernel

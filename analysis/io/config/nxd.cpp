@@ -19,6 +19,7 @@ void read_clipping(const config_section& top, const std::optional<config_section
     optimizer->means("grad_clipping", "no clipping");
     return;
   }
+  if (optimizer && optimizer->has("grad_clipping")) optimizer->means("grad_clipping", "gradients are clipped");
   const double norm = optimizer ? optimizer->number("max_grad_norm").value_or(1) : 1;
   const std::string given = optimizer ? optimizer->given("max_grad_norm") : "optimizer_config is not given";
   if (!(norm > 0)) optimizer->fail("max_grad_norm", "must be above 0");

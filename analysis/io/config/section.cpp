@@ -73,7 +73,10 @@ config_section::config_section(import_run& run, std::string path, const config_e
   const std::vector<std::string_view> read = words_of(known.read);
   const std::vector<std::string_view> not_read = words_of(known.not_read);
   for (const config_entry& e : node_->entries) {
-    if (std::ranges::find(read, e.key) != read.end()) continue;
+    if (std::ranges::find(read, e.key) != read.end()) {
+      run.read.push_back(name_of(e.key));
+      continue;
+    }
     if (std::ranges::find(not_read, e.key) != not_read.end()) {
       run.not_read.push_back(name_of(e.key));
       continue;

@@ -30,6 +30,8 @@ struct known_keys {
 struct import_run {
   std::string file;
   imported_config out;
+  std::optional<format> wanted;       // by the user
+  std::vector<std::string> read;      // keys that may have a meaning
   std::vector<std::string> not_read;  // keys without meaning for the replay
 
   void parameter(const std::string& name, parameter_value value) {

@@ -48,6 +48,24 @@ void tree_builder::open(config_node::kind what, std::size_t line) {
   levels_.push_back({.node = {.what = what}, .line = line});
 }
 
+void tree_builder::merge() {
+  config_node& node = levels_.back().node;
+  if (node.what != config_node::kind::mapping || node.find("<<") == nullptr) return;
+  const auto at = std::ranges::find(node.entries, "<<", &config_entry::key);
+  const config_entry merged = std::move(*at);
+  node.entries.erase(at);
+  const auto take = [&](const config_node& from) {
+    if (from.what != config_node::kind::mapping)
+      throw input_error(file_, at_line(merged.line), "'<<' takes a mapping or a list of them");
+    for (const config_entry& e : from.entries)
+      if (node.find(e.key) == nullptr) node.entries.push_back(e);
+  };
+  if (merged.value.what == config_node::kind::sequence)
+    for (const config_entry& e : merged.value.entries) take(e.value);
+  else
+    take(merged.value);
+}
+
 const config_node& tree_builder::close() {
   level done = std::move(levels_.back());
   levels_.pop_back();

@@ -47,6 +47,9 @@ class tree_builder {
   [[nodiscard]] bool expects_key() const noexcept;
   void key(const std::string& text, std::size_t line);
   void open(config_node::kind what, std::size_t line);
+  // In the mapping that is open, takes the keys that it does not have itself from what the key "<<" holds, as YAML 1.1
+  // has it: a mapping, or a list of them of which the first counts.
+  void merge();
   // These return the node where it is now, until the next call.
   const config_node& close();
   const config_node& put(config_node node, std::size_t line);

@@ -70,6 +70,7 @@ class yaml_handler final : public YAML::EventHandler {
   void close() {
     const YAML::anchor_t anchor = anchors_.back();
     anchors_.pop_back();
+    builder_.merge();
     remember(anchor, builder_.close());
   }
   void remember(YAML::anchor_t anchor, const config_node& node) {

@@ -53,7 +53,7 @@ registration apex_amp_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "apex.amp, dynamic loss scaling of opt levels O1 and O2",
-           .tests = "float32 sum of the scaled gradients of a tensor (Python path)",
+           .tests = "float32 sum of the scaled gradients of a tensor; in its Python path",
            .floor = "min_loss_scale; at 0 it raises",
            .ceiling = "max_loss_scale",
            .rules = "a scale of 0: raises ZeroDivisionError\n"

@@ -51,7 +51,7 @@ registration deepspeed_fused_nonzero_row() {
            .summary = "DeepSpeed FP16_Optimizer, fused, without ZeRO, defaults of the class",
            .tests = "element of the scaled gradients",
            .floor = "min_loss_scale",
-           .ceiling = "an int raises beyond the largest double",
+           .ceiling = "largest double; an int raises beyond, a float becomes infinite",
            .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
                     "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
            .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"

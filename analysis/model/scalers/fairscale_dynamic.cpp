@@ -19,7 +19,7 @@ registration fairscale_dynamic_row() {
            .family = "E",
            .summary = "fairscale's experimental DynamicLossScaler",
            .tests = "norm of the scaled gradients",
-           .floor = "min_loss_scale, which raises; or threshold",
+           .floor = "threshold; else min_loss_scale, which raises",
            .ceiling = "none",
            .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"
                     "if overflows / iterations since the last change >= tolerance: scale = max(scale / scale_factor, "

@@ -19,8 +19,8 @@ registration fairseq_dynamic_row() {
            .aliases = aliases,
            .family = "A",
            .summary = "fairseq DynamicLossScaler, defaults of the class",
-           .tests = "norm of the scaled gradients, not averaged",
-           .floor = "min_loss_scale, which raises; or threshold",
+           .tests = "norm of the scaled gradients; not averaged",
+           .floor = "threshold; else min_loss_scale, which raises",
            .ceiling = "none",
            .rules = "overflow: skip, last overflow = this step, overflows += 1\n"
                     "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "

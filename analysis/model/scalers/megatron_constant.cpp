@@ -39,7 +39,7 @@ registration megatron_constant_row() {
            .aliases = aliases,
            .family = "S",
            .summary = "Megatron-LM ConstantGradScaler",
-           .tests = "element of the scaled gradients (main gradients)",
+           .tests = "element of the scaled gradients; the main gradients",
            .floor = "constant",
            .ceiling = "constant",
            .rules = "overflow: skip; the scale never changes",

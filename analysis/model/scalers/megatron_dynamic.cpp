@@ -63,7 +63,7 @@ registration megatron_dynamic_row() {
            .aliases = aliases,
            .family = "A / Hs",
            .summary = "Megatron-LM DynamicGradScaler",
-           .tests = "element of the scaled gradients (main gradients)",
+           .tests = "element of the scaled gradients; the main gradients",
            .floor = "min_scale",
            .ceiling = "none",
            .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "

@@ -26,7 +26,7 @@ registration metaseq_dynamic_row() {
            .family = "D",
            .summary = "metaseq DynamicLossScaler (OPT)",
            .tests = "norm of the scaled gradients",
-           .floor = "min_loss_scale or threshold",
+           .floor = "min_loss_scale; or threshold",
            .ceiling = "none",
            .rules =
                "overflow: skip, last overflow = this step, overflows += 1\n"

@@ -63,7 +63,7 @@ registration mindspore_manager_row() {
            .summary = "MindSpore DynamicLossScaleManager, updated on the host",
            .tests = "what the caller passes",
            .floor = "1",
-           .ceiling = "an int raises beyond the largest double",
+           .ceiling = "largest double; an int raises beyond, a float becomes infinite",
            .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"
                     "good step: bad = 0; if (step - last overflow) mod scale_window is 0: scale *= scale_factor\n"
                     "bad above 1000: raises RuntimeError",

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/formats/format.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/model/scaler.hpp>
 
@@ -25,8 +26,10 @@ struct imported_config {
 
 // Reads a DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM configuration; which one it is, is read from its
 // content. docs/configurations.md has the keys. Throws input_error: for what is none of them, for a key that the framework
-// does not have (with the nearest one that it has), for a key given twice, for a value that the framework refuses.
-[[nodiscard]] imported_config import_config(const std::string& path);
+// does not have (with the nearest one that it has), for a key given twice, for a value that the framework refuses. "-" is
+// standard input. `wanted` is the format that the user asks for, if any: it decides where a file leaves open ("auto")
+// which one is enabled.
+[[nodiscard]] imported_config import_config(const std::string& path, std::optional<format> wanted = {});
 
 }  // namespace ulp
 

@@ -33,6 +33,8 @@ struct magnitude {
 
 // |x| of a finite nonzero x.
 [[nodiscard]] magnitude magnitude_of(double x) noexcept;
+// The least double that is not below it; infinity above the largest.
+[[nodiscard]] double double_from(const magnitude& m) noexcept;
 
 enum class cell_sign : std::uint8_t { positive, negative, unknown };
 

@@ -36,6 +36,12 @@ struct sweep_result {
   std::string error;         // the scaler raised at the last step
   bool lacks_input = false;  // scaler_verdict::lacks_input
 
+  // Of the nonzero values; of a range the middle.
+  [[nodiscard]] double underflow_share() const noexcept {
+    return nonzero == 0 ? 0
+                        : static_cast<double>(underflow.low + underflow.high) / 2 / static_cast<double>(nonzero);
+  }
+
   // Skipped steps, of those that a raised error lost too.
   [[nodiscard]] std::uint64_t lost_steps(std::uint64_t all_steps) const noexcept {
     return skipped + (error.empty() ? 0 : all_steps - steps);
@@ -63,7 +69,6 @@ class sweep {
 };
 
 // Which of several outcomes no other one beats: (lost steps, underflow share) are both not above and one is below.
-// Ranges count by their middle.
 [[nodiscard]] std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::uint64_t all_steps);
 
 }  // namespace ulp
