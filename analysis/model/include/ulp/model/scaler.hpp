@@ -37,7 +37,7 @@ struct scaler_parameter {
   std::string meaning;
 };
 
-// What a policy sees of one step. Of what is not known (NaN) a policy assumes what its head comment says.
+// What a policy sees of one step. What is not known is NaN and decides nothing, but where verdict.lacks_input.
 struct scaler_input {
   bool found_inf = false;            // an element of the scaled gradients is infinite or NaN
   double unscaled_norm = not_known;  // L2 norm of the unscaled gradients

@@ -38,8 +38,7 @@ struct sweep_result {
 
   // Of the nonzero values; of a range the middle.
   [[nodiscard]] double underflow_share() const noexcept {
-    return nonzero == 0 ? 0
-                        : static_cast<double>(underflow.low + underflow.high) / 2 / static_cast<double>(nonzero);
+    return nonzero == 0 ? 0 : static_cast<double>(underflow.low + underflow.high) / 2 / static_cast<double>(nonzero);
   }
 
   // Skipped steps, of those that a raised error lost too.
