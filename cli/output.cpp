@@ -1,6 +1,7 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -53,6 +54,13 @@ void write_whole_file(const std::string& path, std::string_view content) {
     if (!special) std::remove(temporary.c_str());
     throw input_error(path, "", "cannot be written: " + reason);
   }
+}
+
+std::size_t terminal_columns() {
+  if (isatty(STDOUT_FILENO) != 1) return 0;
+  constexpr std::size_t usual = 80;
+  winsize size{};
+  return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
 void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", message); }

@@ -3,6 +3,7 @@
 #define ULP_CLI_OUTPUT_HPP
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
@@ -28,6 +29,9 @@ void keep_inputs(const output_options& options, const std::vector<std::string>& 
 
 // Whole or absent: written beside and renamed. Throws input_error.
 void write_whole_file(const std::string& path, std::string_view content);
+
+// Columns of the terminal that stdout is; 0 where it is none.
+[[nodiscard]] std::size_t terminal_columns();
 
 // A line on stderr: "ulp: note: ...", "ulp: warning: ...".
 void note(const std::string& message);

@@ -10,6 +10,7 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/sparkline.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -283,6 +284,7 @@ int run(const options& o) {
   for (const std::string& text : watch.warnings()) warn(text);
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, rows, sum);
+  if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));
   const table shown = changes_of(all, rows);
   if (!shown.rows.empty()) {
     fmt::print(
