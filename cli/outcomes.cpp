@@ -8,6 +8,8 @@
 #include <optional>
 #include <set>
 #include <ulp/io/source.hpp>
+#include <ulp/model/expectation.hpp>
+#include <ulp/model/lost_mass.hpp>
 #include <ulp/model/outcome.hpp>
 
 #include "command.hpp"
@@ -43,8 +45,18 @@ struct group {
   friend auto operator<=>(const group&, const group&) = default;
 };
 
+// The answer to one question; with stochastic rounding `expected` counts.
+struct answer {
+  outcome_counts counts;
+  expected_outcomes expected;
+  lost_mass lost;
+};
+
 struct group_counts {
-  std::vector<outcome_counts> of;  // of each question
+  std::vector<answer> of;  // to each question
+  double magnitudes = 0;   // sums over all values, as the lost mass has them
+  double squares = 0;
+  std::uint64_t censored = 0;  // zeros that may have been lost before they were recorded
   std::set<std::int64_t> steps;
   tensor_kind kind = tensor_kind::unknown;
   bool mixed_kinds = false;
@@ -86,6 +98,15 @@ group group_of(const options& o, const tensor_row& row, const tensor_info& info,
   return g;
 }
 
+// "1.2", "[1.1, 1.3]".
+table_value percent_of(const value_range& part, double all) {
+  if (!(all > 0) || !std::isfinite(part.high)) return {};
+  const auto percent = [&](double x) { return fmt::format("{:.4g}", 100 * x / all); };
+  const std::string low = percent(part.low);
+  const std::string high = percent(part.high);
+  return low == high ? low : "[" + low + ", " + high + "]";
+}
+
 table table_of(const options& o, const std::vector<question>& questions, const std::map<group, group_counts>& groups,
                const std::vector<tensor_info>& tensors, const units& u) {
   const bool many_formats = o.formats.size() > 1;
@@ -107,31 +128,68 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"nonfinite", "non-finite"},
                {"underflow", "underflow", true},
                {"", "% of nonzero", false, true},
+               {"", "lost L1 %", false, true},
                {"subnormal", "subnormal", true},
-               {"overflow", "overflow", true}};
+               {"overflow", "overflow", true},
+               {"underflow_sd", "", true},
+               {"subnormal_sd", "", true},
+               {"overflow_sd", "", true},
+               {"lost_l1", "", true},
+               {"lost_l2", "", true},
+               {"censored", ""},
+               {"l1", ""},
+               {"l2", ""}};
   const auto exactly = [](std::uint64_t n) { return count_range{n, n}; };
   for (const auto& [key, counts] : groups) {
     for (std::size_t q = 0; q < questions.size(); ++q) {
-      const outcome_counts& c = counts.of[q];
-      const std::uint64_t nonzero = c.numel - c.zero - c.nonfinite;
-      const auto percent = [&](std::uint64_t n) {
-        return fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(nonzero));
+      const answer& a = counts.of[q];
+      const bool drawn = questions[q].rounding.direction == direction::stochastic;
+      const auto deviation = [&](const expected_count& c) {
+        return drawn ? table_value{c.deviation()} : table_value{};
       };
-      table_value share;
-      if (nonzero > 0)
-        share = c.underflow.exact() ? percent(c.underflow.low)
-                                    : "[" + percent(c.underflow.low) + ", " + percent(c.underflow.high) + "]";
-      t.rows.push_back(
-          {key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
-           counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
-           counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{}, questions[q].format_name,
-           o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction, questions[q].scale,
-           as_power(questions[q].scale),
-           std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"}, exactly(c.numel),
-           exactly(c.zero), exactly(c.nonfinite), c.underflow, share, c.subnormal, c.overflow});
+      const auto count = [&](const count_range& fixed, const expected_count& mean) {
+        return drawn ? table_value{mean} : table_value{fixed};
+      };
+      const outcome_counts& c = a.counts;
+      const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+      const value_range underflow =
+          drawn ? a.expected.underflow.mean
+                : value_range{static_cast<double>(c.underflow.low), static_cast<double>(c.underflow.high)};
+      t.rows.push_back({key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
+                        questions[q].format_name,
+                        o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
+                        questions[q].scale,
+                        as_power(questions[q].scale),
+                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
+                        exactly(c.numel),
+                        exactly(c.zero),
+                        exactly(c.nonfinite),
+                        count(c.underflow, a.expected.underflow),
+                        percent_of(underflow, nonzero),
+                        percent_of(a.lost.magnitudes, counts.magnitudes),
+                        count(c.subnormal, a.expected.subnormal),
+                        count(c.overflow, a.expected.overflow),
+                        deviation(a.expected.underflow),
+                        deviation(a.expected.subnormal),
+                        deviation(a.expected.overflow),
+                        a.lost.magnitudes,
+                        value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
+                        static_cast<std::int64_t>(counts.censored),
+                        counts.magnitudes,
+                        std::sqrt(counts.squares)});
     }
   }
   return t;
+}
+
+void add(answer& to, const tensor_row& row, const question& q, double factor) {
+  const multiplier by{.scale = q.scale, .factor = factor};
+  to.counts += outcomes_of(row.table, q.format, q.rounding, by, row.type);
+  to.lost += lost_to_underflow(row.table, q.format, q.rounding, by, row.type);
+  if (q.rounding.direction == direction::stochastic)
+    to.expected += expected_outcomes_of(row.table, q.format, q.rounding, by, row.type);
 }
 
 int run(const options& o) {
@@ -160,9 +218,12 @@ int run(const options& o) {
         sums.kind = info.kind;
         sums.steps.insert(now.key.step);
         sums.of.resize(questions.size());
-        for (std::size_t q = 0; q < questions.size(); ++q)
-          sums.of[q] += outcomes_of(row.table, questions[q].format, questions[q].rounding,
-                                    {.scale = questions[q].scale, .factor = known ? row.factor : 1}, row.type);
+        const double factor = known ? row.factor : 1;
+        // float16 loses gradients that the other types of dumps hold.
+        if (row.type == dtype::float16 || !info.through.empty()) sums.censored += row.table.zeros;
+        sums.magnitudes += magnitudes_sum(row.table).value / factor;
+        sums.squares += squares_sum(row.table).value / factor / factor;
+        for (std::size_t q = 0; q < questions.size(); ++q) add(sums.of[q], row, questions[q], factor);
       }
     }
   }
@@ -171,6 +232,13 @@ int run(const options& o) {
                           ? "no step is selected"
                           : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
 
+  std::uint64_t censored = 0;
+  for (const auto& [key, counts] : groups) censored += counts.censored;
+  if (censored > 0)
+    note(fmt::format(
+        "of {} zeros it is not known whether they underflowed before: their values had been rounded to a narrow format "
+        "when they were recorded, and what lies below its own threshold is not in the input",
+        grouped(censored)));
   const table t = table_of(o, questions, groups, from->tensors(), u);
   if (!o.output.machine_stdout()) {
     std::string names;
@@ -178,7 +246,13 @@ int run(const options& o) {
     fmt::print("{}, {}, loss scale {} on {}\n", names,
                one_rounding(questions) ? o.rounding.text(questions.front().format) : "rounded as listed",
                o.scales.size() > 1 ? "as listed" : as_power(questions.front().scale), text_of(u));
-    fmt::print("underflow: nonzero rounded to zero; [low, high] where the input does not decide\n\n");
+    fmt::print(
+        "underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; [low, high] where the input "
+        "does not "
+        "decide{}\n\n",
+        std::ranges::any_of(questions, [](const question& q) { return q.rounding.direction == direction::stochastic; })
+            ? "; mean ± standard deviation over all draws"
+            : "");
   }
   write_table(t, o.output);
   return done;

@@ -25,7 +25,9 @@ void write_table(const table& t, const output_options& options, bool text) {
   if (options.csv == "-") {
     fmt::print("{}", to_csv(t));
   } else if (!options.csv.empty()) {
-    write_whole_file(options.csv, to_csv(t));
+    csv_stream file(options.csv);
+    file.write(t);
+    file.finish();
   }
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
@@ -34,26 +36,52 @@ void keep_inputs(const output_options& options, const std::vector<std::string>& 
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::equivalent(input, options.csv, ignored))
-      throw usage_error(fmt::format("--csv: {} is read here and would be overwritten; give another file", options.csv));
+      throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
   }
 }
 
-void write_whole_file(const std::string& path, std::string_view content) {
-  // Not a plain file (a pipe, /dev/stdout): there is nothing to rename.
-  const std::string temporary = path + ".part" + std::to_string(getpid());
-  const bool special = [&] {
-    std::error_code ignored;
-    return std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-  }();
-  const std::string& target = special ? path : temporary;
-  std::ofstream out(target, std::ios::binary);
-  out << content;
-  out.close();
-  if (!out || (!special && std::rename(temporary.c_str(), path.c_str()) != 0)) {
+struct csv_stream::file {
+  std::string path;
+  std::string target;  // written beside, or in place where it is a pipe or a device
+  std::ofstream out;
+  bool has_header = false;
+  bool finished = false;
+
+  [[nodiscard]] bool in_place() const { return target == path; }
+  [[noreturn]] void fail() {
     const std::string reason = std::strerror(errno);
-    if (!special) std::remove(temporary.c_str());
     throw input_error(path, "", "cannot be written: " + reason);
   }
+};
+
+csv_stream::csv_stream(std::string path) : file_(std::make_unique<file>()) {
+  std::error_code ignored;
+  const bool special = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
+  file_->target = special ? path : path + ".part" + std::to_string(getpid());
+  file_->path = std::move(path);
+  file_->out.open(file_->target, std::ios::binary);
+  if (!file_->out) file_->fail();
+}
+
+csv_stream::~csv_stream() {
+  if (file_->finished || file_->in_place()) return;
+  file_->out.close();
+  std::remove(file_->target.c_str());
+}
+
+void csv_stream::write(const table& part) {
+  const std::string text = to_csv(part);
+  const std::size_t header = file_->has_header ? text.find('\n') + 1 : 0;
+  file_->has_header = true;
+  file_->out.write(text.data() + header, static_cast<std::streamsize>(text.size() - header));
+  if (!file_->out) file_->fail();
+}
+
+void csv_stream::finish() {
+  file_->out.close();
+  if (!file_->out || (!file_->in_place() && std::rename(file_->target.c_str(), file_->path.c_str()) != 0))
+    file_->fail();
+  file_->finished = true;
 }
 
 std::size_t terminal_columns() {

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
@@ -27,11 +28,24 @@ void write_table(const table& t, const output_options& options, bool text = true
 // Throws usage_error where the file for CSV is one of those that are read.
 void keep_inputs(const output_options& options, const std::vector<std::string>& inputs);
 
-// Whole or absent: written beside and renamed. Throws input_error.
-void write_whole_file(const std::string& path, std::string_view content);
-
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
+
+// A table that is too long to be held: its rows come in parts, each with the columns of the first. Whole or absent:
+// written beside and renamed. Throws input_error.
+class csv_stream {
+ public:
+  explicit csv_stream(std::string path);
+  ~csv_stream();
+  csv_stream(const csv_stream&) = delete;
+  csv_stream& operator=(const csv_stream&) = delete;
+  void write(const table& part);
+  void finish();
+
+ private:
+  struct file;
+  std::unique_ptr<file> file_;
+};
 
 // A line on stderr: "ulp: note: ...", "ulp: warning: ...".
 void note(const std::string& message);

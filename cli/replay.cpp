@@ -34,6 +34,8 @@ struct options {
   std::string check;
   std::string clip_norm;
   std::string clip_value;
+  std::string order = "unscale,check,clip";
+  std::string per_tensor;  // a CSV file
   rounding_options rounding;
   output_options output;
 };
@@ -87,8 +89,32 @@ scenario scenario_of(const options& o) {
   if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
   if (!o.clip_value.empty()) s.clip_value = value_clipping{positive_number(o.clip_value, "--clip-value")};
   s.counted = o.run.selected();
+  const auto order = parse_step_order(o.order);
+  if (!order)
+    throw usage_error(
+        fmt::format("--order: '{}' is not unscale, check and clip in some order (unscale,check,clip)", o.order));
+  if (*order != step_order{} && !s.clip_norm && !s.clip_value)
+    throw usage_error("--order: without --clip-norm or --clip-value there is nothing to order");
+  s.order = *order;
   if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
   return s;
+}
+
+// One step's rows of --per-tensor.
+table per_tensor_table(const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& tensors) {
+  table t;
+  t.columns = {
+      {"step", ""},           {"tensor", ""},  {"kind", ""},          {"checked", ""},         {"scale", ""},
+      {"numel", ""},          {"zero", ""},    {"nonfinite", ""},     {"underflow", "", true}, {"subnormal", "", true},
+      {"overflow", "", true}, {"max_abs", ""}, {"critical_scale", ""}};
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  for (const tensor_outcome& r : outcomes) {
+    const tensor_info& info = tensors[r.tensor];
+    t.rows.push_back({r.key.step, info.name, std::string{to_string(info.kind)}, r.checked, r.scale,
+                      count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite), r.counts.underflow,
+                      r.counts.subnormal, r.counts.overflow, r.max_abs, r.critical_scale});
+  }
+  return t;
 }
 
 table trajectory_table() {
@@ -222,14 +248,16 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
     line("scale of",
          sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient");
   }
+  const std::string wrong = s.order == step_order{} ? "" : fmt::format(" (in the order {})", o.order);
   if (s.clip_norm || s.clip_value)
-    line("clipping", sum.clipping_unknown == sum.steps
-                         ? (s.clip_norm ? "not known: the input does not tell the norm"
-                                        : "not known: the input does not tell the largest gradient")
-                         : fmt::format("{} of {} steps{}", grouped(sum.clipped), grouped(sum.steps),
-                                       sum.clipping_unknown == 0
-                                           ? ""
-                                           : fmt::format(", not known of {}", grouped(sum.clipping_unknown))));
+  line("clipping",
+       sum.clipping_unknown == sum.steps
+           ? (s.clip_norm ? "not known: the input does not tell the norm"
+                          : "not known: the input does not tell the largest gradient")
+           : fmt::format("{} of {} steps{}{}", grouped(sum.clipped), grouped(sum.steps),
+                         sum.clipping_unknown == 0 ? ""
+                                                   : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
+                         wrong));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
   line("open loop",
@@ -244,6 +272,7 @@ int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
   keep_inputs(o.output, read);
+  keep_inputs({.csv = o.per_tensor}, read);
   const scenario s = scenario_of(o);
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.check, *from);
@@ -253,6 +282,12 @@ int run(const options& o) {
   run_notes notes;
   table all = trajectory_table();
   std::vector<trajectory_row> rows;
+  std::optional<csv_stream> per_tensor;
+  if (!o.per_tensor.empty()) {
+    if (from->tensors().empty()) throw usage_error("--per-tensor: the input has no tensors");
+    per_tensor.emplace(o.per_tensor);
+  }
+  std::vector<tensor_outcome> of_tensors;
   {
     progress shown("steps", from->step_count());
     step now;
@@ -260,7 +295,9 @@ int run(const options& o) {
       shown.advance();
       if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
       notes.see(now);
-      const trajectory_row row = r.advance(now, from->tensors());
+      of_tensors.clear();
+      const trajectory_row row = r.advance(now, from->tensors(), per_tensor ? &of_tensors : nullptr);
+      if (per_tensor) per_tensor->write(per_tensor_table(of_tensors, from->tensors()));
       if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
       sum.add(row);
       watch.add(row);
@@ -277,6 +314,7 @@ int run(const options& o) {
                                   from->tensors().front().name, from->tensors().size() - 1));
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
+  if (per_tensor) per_tensor->finish();
   write_table(all, o.output, false);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   for (const std::string& text : policy_notes(s, o.format_name)) note(text);
@@ -328,8 +366,18 @@ void add_replay(CLI::App& program, action& chosen) {
   command.add_option("--clip-value", o->clip_value, "clip each unscaled gradient to [-X, X]")
       ->type_name("X")
       ->excludes(norm);
+  command
+      .add_option(
+          "--order", o->order,
+          "the order of unscaling, looking for overflow and clipping; clip,unscale,check and the like are mistakes "
+          "that training loops make")
+      ->type_name("A,B,C")
+      ->capture_default_str();
   add_rounding(command, o->rounding);
   add_output(command, o->output);
+  command
+      .add_option("--per-tensor", o->per_tensor, "write CSV with a row for each step and counted tensor to this file")
+      ->type_name("FILE");
   command.footer(
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16");

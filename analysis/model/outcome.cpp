@@ -55,25 +55,6 @@ threshold rounds_to_high(const adjacent& pair, direction way, bool negative) noe
   return {pair.high, true};
 }
 
-// The threshold on |x| for |x| * scale / factor: divided exactly, to the 64 fraction bits beyond which no double differs.
-threshold divided(const threshold& t, const multiplier& by) noexcept {
-  const unpacked scale = decode(by.scale);
-  const unpacked factor = decode(by.factor);
-  const std::uint64_t denominator = scale.significand >> 11;                                    // 53 bits
-  const uint128 numerator = ((uint128{1} << 64) | t.at.fraction) * (factor.significand >> 11);  // 117 or 118 bits
-  // 63 to 66 bits, and eight more to have at least 65.
-  const uint128 whole = numerator / denominator;
-  const uint128 rest = (numerator % denominator) << 8;
-  const uint128 quotient = (whole << 8) | (rest / denominator);
-  const auto high = static_cast<std::uint64_t>(quotient >> 64);  // not 0
-  const int top = 127 - std::countl_zero(high);
-  const int drop = top - 64;
-  const bool exact = rest % denominator == 0 && (quotient & ((uint128{1} << drop) - 1)) == 0;
-  return {.at = {.exponent = t.at.exponent + factor.exponent - scale.exponent + top - 72,
-                 .fraction = static_cast<std::uint64_t>(quotient >> drop)},
-          .closed = exact && t.closed};
-}
-
 outcome_thresholds divided(const outcome_thresholds& t, const multiplier& by) noexcept {
   return {divided(t.nonzero, by), divided(t.normal, by), divided(t.overflow, by)};
 }
@@ -169,6 +150,30 @@ outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool ne
   return t;
 }
 
+threshold divided(const threshold& t, const multiplier& by) noexcept {
+  const unpacked scale = decode(by.scale);
+  const unpacked factor = decode(by.factor);
+  const std::uint64_t denominator = scale.significand >> 11;                                    // 53 bits
+  const uint128 numerator = ((uint128{1} << 64) | t.at.fraction) * (factor.significand >> 11);  // 117 or 118 bits
+  // 63 to 66 bits, and eight more to have at least 65.
+  const uint128 whole = numerator / denominator;
+  const uint128 rest = (numerator % denominator) << 8;
+  const uint128 quotient = (whole << 8) | (rest / denominator);
+  const auto high = static_cast<std::uint64_t>(quotient >> 64);  // not 0
+  const int top = 127 - std::countl_zero(high);
+  const int drop = top - 64;
+  const bool exact = rest % denominator == 0 && (quotient & ((uint128{1} << drop) - 1)) == 0;
+  return {.at = {.exponent = t.at.exponent + factor.exponent - scale.exponent + top - 72,
+                 .fraction = static_cast<std::uint64_t>(quotient >> drop)},
+          .closed = exact && t.closed};
+}
+
+int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
+  if (!mode.daz) return std::numeric_limits<int>::min();
+  if (recorded == dtype::float64) return binary64.emin();
+  return recorded == dtype::float16 ? float16.emin() : binary32.emin();  // bfloat16 likewise
+}
+
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {
   return mode.overflow == overflow_delivery::ieee && to.has_nan();
 }
@@ -229,10 +234,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     return counts;
   }
   const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
-  const int daz_below = !mode.daz                    ? std::numeric_limits<int>::min()
-                        : recorded == dtype::float64 ? binary64.emin()
-                        : recorded == dtype::float16 ? float16.emin()
-                                                     : binary32.emin();  // bfloat16 likewise
+  const int daz_below = read_as_zero_below(mode, recorded);
   const bool known_min = table.min_abs > 0;
   const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};

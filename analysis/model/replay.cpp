@@ -28,14 +28,19 @@ struct overflow_answer {
   }
 };
 
+// Infinities become the bound of value clipping before anyone looks for them.
+bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
+
 // Whether the format delivers what is no number as infinity or NaN.
 overflow_answer nonfinite(bool nan, const scenario& s) {
+  if (hides_infinities(s) && !nan) return {false, true};
   return {nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding), true};
 }
 
 // Whether the largest |scaled gradient| is delivered as infinity or NaN, its sign not known.
 overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t step) {
   if (!std::isfinite(scaled_max)) return nonfinite(std::isnan(scaled_max), s);
+  if (hides_infinities(s)) return {false, true};
   const bool positive = overflow_is_infinite(s.format, s.rounding, false);
   const bool negative = overflow_is_infinite(s.format, s.rounding, true);
   if (!positive && !negative) return {false, true};
@@ -88,7 +93,7 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
     answer |= nonfinite(std::isnan(by.scale) || t.table.zeros > 0, s);  // 0 * inf
     answer |= nonfinite(false, s);
   }
-  if (answer.found) return answer;
+  if (answer.found || hides_infinities(s)) return answer;
   if (t.table.infinities() > 0 && keeps_infinity(s.format, s.rounding))
     return {true, by.scale >= by.factor};  // scaled by the factor it was infinite; by less it need not be
   if (!(by.scale > 0) || !std::isfinite(by.scale) || !(t.table.max_abs > 0)) return answer;
@@ -100,9 +105,27 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
           true};
 }
 
+double critical_scale_of(const seen_by_scaler& seen, const trajectory_row& row, const scenario& s) {
+  if (hides_infinities(s)) return std::isnan(seen.max_abs) ? 0 : std::numeric_limits<double>::infinity();
+  if (row.recorded_inf && !row.recorded_nan) return not_known;
+  return critical_scale_of(seen.max_abs, s.format, s.rounding).largest_safe;
+}
+
+tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier by, bool checked,
+                          const outcome_counts& counts, const scenario& s) {
+  tensor_outcome result{.key = key, .tensor = t.tensor, .scale = by.scale, .checked = checked, .counts = counts};
+  result.max_abs = t.table.max_abs / by.factor;
+  if (t.table.nans > 0)
+    result.critical_scale = 0;
+  else if (t.table.infinities() == 0)
+    result.critical_scale = critical_scale_of(result.max_abs, s.format, s.rounding).largest_safe;
+  return result;
+}
+
 }  // namespace
 
-trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors) {
+trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors,
+                                 std::vector<tensor_outcome>* per_tensor) {
   choice_.see(tensors);
   trajectory_row row;
   row.key = now.key;
@@ -127,7 +150,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.key.step);
       it.add_max_abs(*max_abs);
     } else {
-      it.overflow |= {found_inf.value_or(false), true};
+      it.overflow |= {found_inf.value_or(false), !(found_inf.value_or(false) && hides_infinities(scenario_))};
     }
   };
   if (!now.layers.empty() && std::ranges::all_of(now.layers, [](const auto& l) { return l.found_inf.has_value(); }))
@@ -153,6 +176,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     if (m.counted) {
       row.counts += counts;
       row.has_counts = true;
+      if (per_tensor != nullptr) per_tensor->push_back(outcome_of(t, now.key, by, m.checked, counts, scenario_));
     }
     if (m.checked) {
       ++checked_rows_;
@@ -184,17 +208,18 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
   }
   if (norm_known) row.norm = std::sqrt(squares);
+  const double clipped_at = scenario_.order.clip_before_unscale ? scenario_.scaler.scale() : 1;
   if (scenario_.clip_norm) {
     row.clipped.reset();
     if (norm_known) {
-      row.clip_coefficient = scenario_.clip_norm->coefficient(row.norm);
-      row.clipped = scenario_.clip_norm->triggers(row.norm);
+      row.clip_coefficient = scenario_.clip_norm->coefficient(row.norm * clipped_at);
+      row.clipped = scenario_.clip_norm->triggers(row.norm * clipped_at);
     }
   }
   if (scenario_.clip_value) {
     if (now.tensors.empty()) largest = now.max_abs.value_or(not_known);
     row.clipped.reset();
-    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(largest);
+    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(largest * clipped_at);
   }
   // A norm that is NaN fails every "is finite" as an infinite one does.
   const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;
@@ -228,8 +253,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   row.found_inf_certain = overflow.certain;
   // Infinities as recorded hide how large the gradients were.
   const seen_by_scaler* const one = scenario_.scaler.per_layer() ? nullptr : &seen.begin()->second;
-  if (one != nullptr && one->any_max_abs && (row.recorded_nan || !row.recorded_inf))
-    row.critical_scale = critical_scale_of(one->max_abs, scenario_.format, scenario_.rounding).largest_safe;
+  if (one != nullptr && one->any_max_abs) row.critical_scale = critical_scale_of(*one, row, scenario_);
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
   return row;
 }

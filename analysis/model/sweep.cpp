@@ -397,8 +397,7 @@ std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::ui
       const auto theirs = other.lost_steps(all_steps);
       const double my_share = results[i].underflow_share();
       const double their_share = other.underflow_share();
-      if (theirs <= mine && their_share <= my_share && (theirs < mine || their_share < my_share))
-        front[i] = false;
+      if (theirs <= mine && their_share <= my_share && (theirs < mine || their_share < my_share)) front[i] = false;
     }
   return front;
 }

@@ -16,6 +16,26 @@ struct overloaded : Ts... {
 template <typename... Ts>
 overloaded(Ts...) -> overloaded<Ts...>;
 
+// In a few digits, whole ones with separators.
+std::string short_text(double x) {
+  constexpr double many = 1000;
+  constexpr double most = 1e15;
+  return x >= many && x < most ? grouped(static_cast<std::uint64_t>(std::llround(x))) : fmt::format("{:.4g}", x);
+}
+
+std::string short_text(const value_range& r) {
+  const std::string low = short_text(r.low);
+  const std::string high = short_text(r.high);
+  return low == high ? low : "[" + low + ", " + high + "]";
+}
+
+nlohmann::ordered_json json_of(const value_range& r) {
+  const auto number = [](double x) {
+    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(shortest(x));
+  };
+  return r.exact() ? number(r.low) : nlohmann::ordered_json::array({number(r.low), number(r.high)});
+}
+
 bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
 
 std::string text_of(const table_value& value) {
@@ -26,6 +46,10 @@ std::string text_of(const table_value& value) {
                  [](const std::string& s) { return s; },
                  [](const count_range& c) {
                    return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
+                 },
+                 [](const value_range& r) { return short_text(r); },
+                 [](const expected_count& c) {
+                   return short_text(c.mean) + (c.variance.high == 0 ? "" : " ± " + short_text(c.deviation()));
                  }},
       value);
 }
@@ -43,8 +67,18 @@ std::string csv_of(const table_value& value) {
                                [](std::int64_t n) { return std::to_string(n); },
                                [](double x) { return std::isnan(x) ? std::string{} : shortest(x); },
                                [](const std::string& s) { return quoted(s); },
-                               [](const count_range& c) { return std::to_string(c.low); }},
+                               [](const count_range& c) { return std::to_string(c.low); },
+                               [](const value_range& r) { return shortest(r.low); },
+                               [](const expected_count& c) { return shortest(c.mean.low); }},
                     value);
+}
+
+// The upper end.
+std::string high_of(const table_value& value) {
+  if (const auto* const c = std::get_if<count_range>(&value)) return std::to_string(c->high);
+  if (const auto* const r = std::get_if<value_range>(&value)) return shortest(r->high);
+  if (const auto* const e = std::get_if<expected_count>(&value)) return shortest(e->mean.high);
+  return csv_of(value);
 }
 
 nlohmann::ordered_json json_of(const table_value& value) {
@@ -57,11 +91,21 @@ nlohmann::ordered_json json_of(const table_value& value) {
                                [](const std::string& s) { return json(s); },
                                [](const count_range& c) {
                                  return c.exact() ? json(c.low) : json::array({c.low, c.high});
+                               },
+                               [](const value_range& r) { return json_of(r); },
+                               [](const expected_count& c) {
+                                 return json{{"mean", json_of(c.mean)}, {"sd", json_of(c.deviation())}};
                                }},
                     value);
 }
 
 }  // namespace
+
+// Of UTF-8 text, each character taken for one column.
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
 
 std::string to_text(const table& t) {
   std::vector<std::size_t> shown;
@@ -85,7 +129,7 @@ std::string to_text(const table& t) {
     std::vector<std::string> line;
     for (std::size_t j = 0; j < shown.size(); ++j) {
       line.push_back(text_of(row[shown[j]]));
-      widths[j] = std::max(widths[j], line.back().size());
+      widths[j] = std::max(widths[j], columns_of(line.back()));
     }
     cells.push_back(std::move(line));
   }
@@ -121,8 +165,7 @@ std::string to_csv(const table& t) {
       if (i != written.front()) out += ",";
       out += csv_of(row[i]);
       if (!ranges[i]) continue;
-      const count_range* const c = std::get_if<count_range>(&row[i]);
-      out += "," + (c == nullptr ? csv_of(row[i]) : std::to_string(c->high));
+      out += "," + high_of(row[i]);
     }
     out += "\n";
   }

@@ -122,6 +122,42 @@ TEST_CASE("clipping that a log cannot tell is not known") {
   CHECK(rows.at(0).at("clipped").is_null());
 }
 
+TEST_CASE("the order of clipping is chosen and printed") {
+  const std::string replay = "replay examples/digits.ulp --scaler static --format fp16 --set loss_scale=2^10 ";
+  const auto clipped = [&](const std::string& options) {
+    const std::string out = run_ulp(replay + options).out;
+    const std::size_t at = out.find("clipping     ");
+    return at == std::string::npos ? "" : out.substr(at + 13, out.find('\n', at) - at - 13);
+  };
+  CHECK(clipped("--clip-norm 1") == "58 of 800 steps");
+  CHECK(clipped("--clip-norm 1024 --order clip,unscale,check") == "58 of 800 steps (in the order clip,unscale,check)");
+  CHECK(run_ulp(replay + "--clip-norm 1 --order clip,check").exit_code == 2);
+  CHECK(run_ulp(replay + "--order clip,unscale,check").exit_code == 2);
+}
+
+TEST_CASE("rows of each tensor add up to the trajectory") {
+  const temporary_dir dir;
+  const std::string path = (dir / "tensors.csv").string();
+  const auto run =
+      run_ulp("replay examples/digits.ulp --scaler pytorch --format fp16 --steps 0:5 --csv - --per-tensor " + path);
+  REQUIRE(run.exit_code == 0);
+  const auto tensors = csv_rows(read_file(path));
+  const auto steps = csv_rows(run.out);
+  REQUIRE(tensors.size() == 5 * 18 + 1);
+  const auto column = [](const std::vector<std::string>& header, const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(header, name) - header.begin());
+  };
+  for (const char* const name : {"numel", "underflow_low", "underflow_high", "overflow_high"}) {
+    double sum = 0;
+    for (std::size_t i = 1; i <= 18; ++i) sum += number_of(tensors[i].at(column(tensors[0], name)));
+    const std::size_t at = column(steps[0], name);
+    CHECK(sum == number_of(steps[1].at(at)));
+  }
+  CHECK(run_ulp("replay tests/data/golden/inputs/p01.csv --scaler pytorch --format fp16 --per-tensor " + path)
+            .exit_code == 2);
+  CHECK(csv_rows(read_file(path)).size() == tensors.size());  // what was there stays
+}
+
 TEST_CASE("missing steps are told") {
   const auto run = run_ulp("replay - --scaler pytorch --format fp16", "step,maxabs\n0,1\n10,1\n20,1\n");
   CHECK(run.err.find("steps are missing (after 0 comes 10)") != std::string::npos);

@@ -23,3 +23,14 @@ TEST_CASE("value clipping applies above its bound only") {
   CHECK_FALSE(value_clipping{.max_value = 1}.triggers(1));
   CHECK(value_clipping{.max_value = 1}.triggers(std::nextafter(1, 2)));
 }
+
+TEST_CASE("orders are three words") {
+  CHECK(parse_step_order("unscale,check,clip") == step_order{});
+  CHECK(parse_step_order("check,unscale,clip") == step_order{});
+  CHECK(parse_step_order("clip,unscale,check") == step_order{.clip_before_unscale = true, .clip_before_check = true});
+  CHECK(parse_step_order("unscale,clip,check") == step_order{.clip_before_unscale = false, .clip_before_check = true});
+  CHECK(parse_step_order("check,clip,unscale") == step_order{.clip_before_unscale = true, .clip_before_check = false});
+  for (const char* const wrong : {"", "clip", "clip,unscale", "clip,clip,check", "unscale,check,clip,clip", "a,b,c",
+                                  "unscale,check,clip,", ",unscale,check"})
+    CHECK_FALSE(parse_step_order(wrong));
+}

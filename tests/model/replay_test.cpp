@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/policy_analysis.hpp>
 #include <ulp/model/replay.hpp>
 
 #include <cmath>
@@ -226,6 +227,76 @@ TEST_CASE("value clipping looks at the unscaled maximum") {
   replayer r(s);
   CHECK(r.advance(step_of(0, {row_of(0, {-40}, 10)}), two).clipped == false);
   CHECK(r.advance(step_of(1, {row_of(0, {-41}, 10)}), two).clipped == true);
+}
+
+TEST_CASE("clipping before unscaling is clipping at the bound over the scale") {
+  scenario wrong = float16_under("static", {{"loss_scale", 1024.0}});
+  wrong.clip_norm = norm_clipping{.max_norm = 2048};
+  wrong.order = *parse_step_order("clip,unscale,check");
+  scenario same = float16_under("static", {{"loss_scale", 1024.0}});
+  same.clip_norm = norm_clipping{.max_norm = 2};
+  replayer a(wrong);
+  replayer b(same);
+  int clipped = 0;
+  for (int i = 1; i < 40; ++i) {
+    const float x = static_cast<float>(i) / 8;
+    const trajectory_row first = a.advance(step_of(i, {row_of(0, {x, x})}), two);
+    const trajectory_row second = b.advance(step_of(i, {row_of(0, {x, x})}), two);
+    CHECK(first.clipped == second.clipped);
+    CHECK(first.clip_coefficient == Approx(second.clip_coefficient).epsilon(1e-5));  // the 1e-6 is not scaled
+    clipped += *first.clipped ? 1 : 0;
+  }
+  CHECK(clipped > 5);
+  CHECK(clipped < 35);
+}
+
+TEST_CASE("clamping values before the check hides infinities, not NaN; scaling by the norm hides neither") {
+  const std::vector<tensor_row> infinite{row_of(0, {1, INFINITY}, 1)};
+  const std::vector<tensor_row> large{row_of(0, {70000}, 1)};
+  const std::vector<tensor_row> nan{row_of(0, {1, NAN}, 1)};
+  for (const char* const order : {"unscale,clip,check", "clip,unscale,check", "clip,check,unscale"}) {
+    CAPTURE(order);
+    scenario values = float16_under("static");
+    values.clip_value = value_clipping{.max_value = 1};
+    values.order = *parse_step_order(order);
+    replayer r(values);
+    const trajectory_row row = r.advance(step_of(0, infinite), two);
+    CHECK_FALSE(row.found_inf);
+    CHECK(row.clipped == true);
+    CHECK(row.critical_scale == INFINITY);
+    CHECK_FALSE(r.advance(step_of(1, large), two).found_inf);
+    CHECK(r.advance(step_of(2, nan), two).found_inf);
+    CHECK_FALSE(r.advance(log_line(3, 1e9), {}).found_inf);
+
+    scenario norm = float16_under("static");
+    norm.clip_norm = norm_clipping{.max_norm = 1};
+    norm.order = *parse_step_order(order);
+    CHECK(replayer(norm).advance(step_of(0, infinite), two).found_inf);
+  }
+  scenario right = float16_under("static");
+  right.clip_value = value_clipping{.max_value = 1};
+  CHECK(replayer(right).advance(step_of(0, infinite), two).found_inf);
+}
+
+TEST_CASE("each counted tensor is told apart") {
+  scenario s = float16_under("static", {{"loss_scale", 4.0}});
+  replayer r(s);
+  std::vector<tensor_outcome> tensors;
+  const trajectory_row row =
+      r.advance(step_of(7, {row_of(0, {0x1p-28F, 2}), row_of(1, {30000, NAN, 0})}), two, &tensors);
+  REQUIRE(tensors.size() == 2);
+  CHECK(tensors[0].key.step == 7);
+  CHECK(tensors[0].scale == 4);
+  CHECK(tensors[0].checked);
+  CHECK(tensors[0].counts.underflow == count_range{1, 1});
+  CHECK(tensors[0].max_abs == 2);
+  CHECK(tensors[0].critical_scale == critical_scale_of(2, float16).largest_safe);
+  CHECK_FALSE(tensors[1].checked);
+  CHECK(tensors[1].counts.overflow == count_range{1, 1});
+  CHECK(tensors[1].critical_scale == 0);
+  outcome_counts sum;
+  for (const tensor_outcome& t : tensors) sum += t.counts;
+  CHECK(sum == row.counts);
 }
 
 TEST_CASE("a collapsed scale loses everything, an infinite one overflows everything") {

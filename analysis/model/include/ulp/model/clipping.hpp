@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
 
 namespace ulp {
 
@@ -23,6 +24,19 @@ struct value_clipping {
   double max_value = 1;
   [[nodiscard]] bool triggers(double max_abs) const noexcept { return max_abs > max_value; }
 };
+
+// In which order a step unscales its gradients, looks for overflow and clips. The frameworks' own is unscale, check, clip.
+// What clips before it unscales compares scaled gradients with its bound, which is then bound / scale on the true ones.
+// Clamping each value before the check hides infinities, which become the bound, but not NaN; scaling by the norm hides
+// neither, since an infinite norm makes 0 * inf.
+struct step_order {
+  bool clip_before_unscale = false;
+  bool clip_before_check = false;
+  friend bool operator==(const step_order&, const step_order&) = default;
+};
+
+// "unscale,check,clip" in any order; nullopt for anything else.
+[[nodiscard]] std::optional<step_order> parse_step_order(std::string_view text);
 
 }  // namespace ulp
 

@@ -85,6 +85,12 @@ struct multiplier {
 // finite.
 [[nodiscard]] count_range count_above(const cell_table& table, double edge, multiplier by) noexcept;
 
+// The threshold on |x| that |x| * by.scale / by.factor meets at `t`, to the last bit that tells doubles apart.
+[[nodiscard]] threshold divided(const threshold& t, const multiplier& by) noexcept;
+
+// With DAZ, values of that type below 2^this are read as zero; INT_MIN without.
+[[nodiscard]] int read_as_zero_below(const rounding& mode, dtype recorded) noexcept;
+
 // Whether x * by.scale / by.factor, x > 0 and by.scale > 0 finite, reaches the threshold.
 [[nodiscard]] bool reaches(const threshold& t, multiplier by, double x) noexcept;
 

@@ -37,7 +37,9 @@ class replayer {
 
   // The next step of the run: of ascending keys, of the steps that the scenario counts, accumulated gradients only
   // (microbatch -1). After a row with an error the replay is over.
-  [[nodiscard]] trajectory_row advance(const step& now, const std::vector<tensor_info>& tensors);
+  // `per_tensor` gets the counted tensors of the step where it is given.
+  [[nodiscard]] trajectory_row advance(const step& now, const std::vector<tensor_info>& tensors,
+                                       std::vector<tensor_outcome>* per_tensor = nullptr);
 
   [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
   // Rows of checked tensors so far; 0 means that no overflow could be seen.

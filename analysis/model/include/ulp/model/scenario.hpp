@@ -45,8 +45,9 @@ struct scenario {
   ulp::format format;  // of the scaled gradients
   ulp::rounding rounding;
   std::uint64_t seed = 0;                    // of the draws under stochastic rounding
-  std::optional<norm_clipping> clip_norm;    // on unscaled gradients, after the overflow check
+  std::optional<norm_clipping> clip_norm;    // on gradients as `order` says
   std::optional<value_clipping> clip_value;  // likewise; at most one of the two
+  step_order order;                          // of unscaling, the overflow check and clipping
   selection counted;                         // the tensors whose outcomes are counted, and the steps
   std::optional<std::regex> checked;         // the tensors whose overflow the scaler sees; see check_rule
 };

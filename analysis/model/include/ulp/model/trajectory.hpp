@@ -36,6 +36,17 @@ struct trajectory_row {
   bool lacks_input = false;              // scaler_verdict::lacks_input
 };
 
+// What the scale of a step does to one counted tensor.
+struct tensor_outcome {
+  step_key key;
+  std::uint32_t tensor = 0;  // index into the source's tensors
+  double scale = 0;
+  bool checked = false;
+  outcome_counts counts;
+  double max_abs = not_known;         // largest finite unscaled gradient
+  double critical_scale = not_known;  // as of a row, for this tensor alone
+};
+
 struct trajectory_summary {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;

@@ -7,17 +7,20 @@
 #include <variant>
 #include <vector>
 
+#include <ulp/model/expectation.hpp>
 #include <ulp/model/outcome.hpp>
 
 namespace ulp {
 
-// Nothing, a flag, an integer, a real (NaN is nothing), text, or a count that may be a range.
-using table_value = std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range>;
+// Nothing, a flag, an integer, a real (NaN is nothing), text, a count or a real that may be a range, or a count that is
+// drawn.
+using table_value =
+    std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range, value_range, expected_count>;
 
 struct table_column {
   std::string key;      // in CSV and JSON; a column without key is left out there
   std::string title;    // for people; a column without title is left out of the text
-  bool range = false;   // counts that may be ranges: always two columns in CSV
+  bool range = false;   // values that may be ranges: always two columns in CSV
   bool number = false;  // text in this column is aligned to the right, as numbers are
 };
 
@@ -27,14 +30,15 @@ struct table {
 };
 
 // Aligned columns with a header line: text to the left, numbers to the right; counts with thousands
-// separators, ranges as "[low, high]"; a column with nothing in it is left out; ends with a newline.
+// separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; ends with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
 // RFC 4180 with "\n" line ends and a header of keys. A column of ranges becomes two, KEY_low and KEY_high; flags are 0
-// and 1, nothing is an empty field, reals are shortest round-trip decimals.
+// and 1, nothing is an empty field, reals are shortest round-trip decimals; of a drawn count the mean.
 [[nodiscard]] std::string to_csv(const table& t);
 
 // An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null,
+// a drawn count is {"mean": m, "sd": s},
 // infinities are "inf" and "-inf".
 [[nodiscard]] std::string to_json(const table& t);
 
