@@ -26,6 +26,7 @@ class usage_error : public std::runtime_error {
 // Throws usage_error that lists the names.
 [[nodiscard]] const scaler_entry& scaler_named(const std::string& name);
 
+void add_advise(CLI::App& program, action& chosen);
 void add_eval(CLI::App& program, action& chosen);
 void add_formats(CLI::App& program, action& chosen);
 void add_info(CLI::App& program, action& chosen);
@@ -33,6 +34,7 @@ void add_inspect(CLI::App& program, action& chosen);
 void add_outcomes(CLI::App& program, action& chosen);
 void add_record(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
+void add_report(CLI::App& program, action& chosen);
 void add_scalers(CLI::App& program, action& chosen);
 void add_sweep(CLI::App& program, action& chosen);
 void add_vectors(CLI::App& program, action& chosen);

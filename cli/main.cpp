@@ -29,6 +29,8 @@ int run(int argc, char** argv) {
   ulp::cli::add_scalers(program, chosen);
   ulp::cli::add_replay(program, chosen);
   ulp::cli::add_sweep(program, chosen);
+  ulp::cli::add_advise(program, chosen);
+  ulp::cli::add_report(program, chosen);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help) {

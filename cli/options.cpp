@@ -247,9 +247,9 @@ std::vector<std::string> run_options::files() const {
   return all;
 }
 
-std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
-  source_options how = options.how_to_read();
-  how.with_sums = with_sums;
+namespace {
+
+std::unique_ptr<source> opened(const run_options& options, const source_options& how) {
   auto from = open_source(options.inputs, how);
   if (from->tensors().empty()) {
     for (const auto& [option, given] : {std::pair{"--tensor", !options.tensor.empty()},
@@ -262,6 +262,25 @@ std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
   }
   for (const std::string& line : from->notes()) note(line);
   return from;
+}
+
+// With DAZ the type of the values counts too.
+bool tells_tensors_apart(const scenario& s) {
+  return s.counted.tensor || s.checked || s.rounding.daz || s.scaler.per_layer();
+}
+
+}  // namespace
+
+std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
+  source_options how = options.how_to_read();
+  how.with_sums = with_sums;
+  return opened(options, how);
+}
+
+std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios) {
+  source_options how = options.how_to_read();
+  how.merged = how.kinds.empty() && how.roles.empty() && std::ranges::none_of(scenarios, tells_tensors_apart);
+  return opened(options, how);
 }
 
 void add_run(CLI::App& command, run_options& options) {

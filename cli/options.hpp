@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <regex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,9 @@ void add_run(CLI::App& command, run_options& options);
 
 // Opens the inputs and tells what a user should know about them.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_options& options, bool with_sums = true);
+
+// The same for a replay of these scenarios: merged where none of them tells tensors apart, see source_options::merged.
+[[nodiscard]] std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios);
 
 }  // namespace ulp::cli
 

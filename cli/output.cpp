@@ -40,48 +40,40 @@ void keep_inputs(const output_options& options, const std::vector<std::string>& 
   }
 }
 
-struct csv_stream::file {
-  std::string path;
-  std::string target;  // written beside, or in place where it is a pipe or a device
-  std::ofstream out;
-  bool has_header = false;
-  bool finished = false;
-
-  [[nodiscard]] bool in_place() const { return target == path; }
-  [[noreturn]] void fail() {
-    const std::string reason = std::strerror(errno);
-    throw input_error(path, "", "cannot be written: " + reason);
-  }
-};
-
-csv_stream::csv_stream(std::string path) : file_(std::make_unique<file>()) {
+whole_file::whole_file(std::string path) : path_(std::move(path)) {
   std::error_code ignored;
-  const bool special = std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored);
-  file_->target = special ? path : path + ".part" + std::to_string(getpid());
-  file_->path = std::move(path);
-  file_->out.open(file_->target, std::ios::binary);
-  if (!file_->out) file_->fail();
+  const bool special = std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored);
+  target_ = special ? path_ : path_ + ".part" + std::to_string(getpid());
+  out_.open(target_, std::ios::binary);
+  if (!out_) fail();
 }
 
-csv_stream::~csv_stream() {
-  if (file_->finished || file_->in_place()) return;
-  file_->out.close();
-  std::remove(file_->target.c_str());
+whole_file::~whole_file() {
+  if (finished_ || target_ == path_) return;
+  out_.close();
+  std::remove(target_.c_str());
+}
+
+void whole_file::write(std::string_view text) {
+  out_.write(text.data(), static_cast<std::streamsize>(text.size()));
+  if (!out_) fail();
+}
+
+void whole_file::finish() {
+  out_.close();
+  if (!out_ || (target_ != path_ && std::rename(target_.c_str(), path_.c_str()) != 0)) fail();
+  finished_ = true;
+}
+
+void whole_file::fail() const {
+  const std::string reason = std::strerror(errno);
+  throw input_error(path_, "", "cannot be written: " + reason);
 }
 
 void csv_stream::write(const table& part) {
   const std::string text = to_csv(part);
-  const std::size_t header = file_->has_header ? text.find('\n') + 1 : 0;
-  file_->has_header = true;
-  file_->out.write(text.data() + header, static_cast<std::streamsize>(text.size() - header));
-  if (!file_->out) file_->fail();
-}
-
-void csv_stream::finish() {
-  file_->out.close();
-  if (!file_->out || (!file_->in_place() && std::rename(file_->target.c_str(), file_->path.c_str()) != 0))
-    file_->fail();
-  file_->finished = true;
+  file_.write(std::string_view{text}.substr(has_header_ ? text.find('\n') + 1 : 0));
+  has_header_ = true;
 }
 
 std::size_t terminal_columns() {

@@ -4,10 +4,11 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <memory>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
+#include <utility>
 #include <vector>
 
 namespace ulp::cli {
@@ -31,20 +32,35 @@ void keep_inputs(const output_options& options, const std::vector<std::string>& 
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
 
-// A table that is too long to be held: its rows come in parts, each with the columns of the first. Whole or absent:
-// written beside and renamed. Throws input_error.
-class csv_stream {
+// A file that is whole or absent: written beside and renamed by finish. Throws input_error.
+class whole_file {
  public:
-  explicit csv_stream(std::string path);
-  ~csv_stream();
-  csv_stream(const csv_stream&) = delete;
-  csv_stream& operator=(const csv_stream&) = delete;
-  void write(const table& part);
+  explicit whole_file(std::string path);
+  ~whole_file();
+  whole_file(const whole_file&) = delete;
+  whole_file& operator=(const whole_file&) = delete;
+  void write(std::string_view text);
   void finish();
 
  private:
-  struct file;
-  std::unique_ptr<file> file_;
+  [[noreturn]] void fail() const;
+
+  std::string path_;
+  std::string target_;  // beside it, or itself where it is a pipe or a device
+  std::ofstream out_;
+  bool finished_ = false;
+};
+
+// A table that is too long to be held: its rows come in parts, each with the columns of the first.
+class csv_stream {
+ public:
+  explicit csv_stream(std::string path) : file_(std::move(path)) {}
+  void write(const table& part);
+  void finish() { file_.finish(); }
+
+ private:
+  whole_file file_;
+  bool has_header_ = false;
 };
 
 // A line on stderr: "ulp: note: ...", "ulp: warning: ...".

@@ -250,14 +250,14 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
   }
   const std::string wrong = s.order == step_order{} ? "" : fmt::format(" (in the order {})", o.order);
   if (s.clip_norm || s.clip_value)
-  line("clipping",
-       sum.clipping_unknown == sum.steps
-           ? (s.clip_norm ? "not known: the input does not tell the norm"
-                          : "not known: the input does not tell the largest gradient")
-           : fmt::format("{} of {} steps{}{}", grouped(sum.clipped), grouped(sum.steps),
-                         sum.clipping_unknown == 0 ? ""
-                                                   : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
-                         wrong));
+    line("clipping",
+         sum.clipping_unknown == sum.steps
+             ? (s.clip_norm ? "not known: the input does not tell the norm"
+                            : "not known: the input does not tell the largest gradient")
+             : fmt::format("{} of {} steps{}{}", grouped(sum.clipped), grouped(sum.steps),
+                           sum.clipping_unknown == 0 ? ""
+                                                     : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
+                           wrong));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
   line("open loop",
@@ -274,7 +274,7 @@ int run(const options& o) {
   keep_inputs(o.output, read);
   keep_inputs({.csv = o.per_tensor}, read);
   const scenario s = scenario_of(o);
-  const std::unique_ptr<source> from = open_run(o.run);
+  const std::unique_ptr<source> from = o.per_tensor.empty() ? open_run_for(o.run, std::span{&s, 1}) : open_run(o.run);
   check_tensors_exist(o.check, *from);
   replayer r(s);
   trajectory_summary sum;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <ulp/formats/similar.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
@@ -144,11 +145,11 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
   std::vector<std::size_t> order(results.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   // The front first; then by lost steps, then by underflow; what is equal stays in the order of the grid.
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     if (front[a] != front[b]) return static_cast<bool>(front[a]);
     const auto lost_a = results[a].lost_steps(steps);
     const auto lost_b = results[b].lost_steps(steps);
-    return lost_a != lost_b ? lost_a < lost_b : results[a].underflow_share() < results[b].underflow_share();
+    return std::tuple{lost_a, results[a].underflow_share(), a} < std::tuple{lost_b, results[b].underflow_share(), b};
   });
   table t;
   t.columns = {{"rank", "rank"},
@@ -235,7 +236,7 @@ int run(const options& given) {
   const grid g = grid_of(o);
   sweep all(g.scenarios);
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_run(o.run);
+  const std::unique_ptr<source> from = open_run_for(o.run, g.scenarios);
   check_tensors_exist(o.check, *from);
   run_notes notes;
   bool factor_unknown = false;

@@ -36,8 +36,8 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
                                       (rule_ == check_rule::everything || !norm_of_weight_grads_ ||
                                        (rule_ == check_rule::all_weight_grads && t.role == tensor_role::low)));
     m.in_norm = m.counted && (weight_grad || !norm_of_weight_grads_);
-    checked_count_ += m.checked ? 1 : 0;
-    counted_count_ += m.counted ? 1 : 0;
+    checked_count_ += m.checked ? t.stands_for : 0;
+    counted_count_ += m.counted ? t.stands_for : 0;
     members_.push_back(m);
   }
 }

@@ -148,6 +148,8 @@ std::string to_text(const table& t) {
   return out;
 }
 
+std::string to_cell(const table_value& value) { return text_of(value); }
+
 std::string to_csv(const table& t) {
   std::vector<std::size_t> written;
   std::vector<bool> ranges(t.columns.size());

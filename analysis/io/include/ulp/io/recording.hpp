@@ -56,6 +56,10 @@ struct step_total {
 // triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path);
 
+// The same, with its totals in place of its tensors: one for each kind and role, named after these, several rows in a step
+// where factors differ. The types of values are not known. Several times faster where tensors need not be told apart.
+[[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path);
+
 // All totals, in the order of their keys.
 [[nodiscard]] std::vector<step_total> read_totals(const std::string& path);
 

@@ -34,6 +34,7 @@ struct tensor_info {
   std::string through;               // the format that values had been rounded to before recording; empty: none known
   std::vector<std::uint64_t> shape;  // empty where unknown or a scalar
   std::uint64_t numel = 0;           // in total, over all shards; 0 where unknown
+  std::uint64_t stands_for = 1;      // tensors; more where a source gives them merged
   friend bool operator==(const tensor_info&, const tensor_info&) = default;
 };
 

@@ -33,6 +33,9 @@ struct table {
 // separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; ends with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
+// One value as in the text.
+[[nodiscard]] std::string to_cell(const table_value& value);
+
 // RFC 4180 with "\n" line ends and a header of keys. A column of ranges becomes two, KEY_low and KEY_high; flags are 0
 // and 1, nothing is an empty field, reals are shortest round-trip decimals; of a drawn count the mean.
 [[nodiscard]] std::string to_csv(const table& t);

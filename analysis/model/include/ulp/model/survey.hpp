@@ -1,0 +1,82 @@
+// What the gradients of a run are over all its steps, before any format, scale or policy is chosen: of each tensor the
+// cells of all steps as one table, of each step its extremes. Answers follow from it without reading the run again.
+#ifndef ULP_MODEL_SURVEY_HPP
+#define ULP_MODEL_SURVEY_HPP
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <regex>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/lost_mass.hpp>
+#include <ulp/model/outcome.hpp>
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/model/tensor_choice.hpp>
+
+namespace ulp {
+
+// One tensor over the run. Tables are kept by factor (1 where it is not known), so that scales meet the values exactly.
+struct tensor_survey {
+  std::map<double, cell_table> by_factor;
+  std::uint64_t steps = 0;
+  std::uint64_t numel = 0;
+  std::uint64_t zeros = 0;
+  std::uint64_t nonfinite = 0;
+  double least_zero_share = 1;       // over its steps
+  double max_abs = 0;                // largest finite unscaled gradient of the run
+  std::vector<double> step_max_abs;  // of each step
+  bool counted = false;
+  bool checked = false;
+
+  [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
+  // Sum of the magnitudes of all finite values.
+  [[nodiscard]] double magnitudes() const;
+};
+
+// One step.
+struct step_survey {
+  step_key key;
+  double max_abs = not_known;  // of the checked tensors, unscaled: NaN once one holds NaN, infinite with infinities
+  bool known = false;          // whether max_abs is: not in logs of overflow flags
+  double norm = not_known;     // as in trajectory_row
+  double loss = not_known;     // as logged
+};
+
+class survey {
+ public:
+  survey(selection counted, std::optional<std::regex> checked)
+      : counted_(counted), choice_(std::move(counted), std::move(checked)) {}
+
+  // Steps of ascending keys; those that are not selected, and single microbatches, are left out.
+  void add(const step& now, const std::vector<tensor_info>& all);
+
+  [[nodiscard]] const std::vector<tensor_survey>& tensors() const noexcept { return tensors_; }
+  [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return steps_; }
+  [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
+  // Whether a factor was not known, and values are as recorded.
+  [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
+
+  // The critical scale of each step; NaN where it is not known.
+  [[nodiscard]] std::vector<double> critical_scales(const format& to, const rounding& mode) const;
+  // Over the counted tensors.
+  [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] double magnitudes() const;
+
+ private:
+  selection counted_;
+  tensor_choice choice_;
+  std::vector<tensor_survey> tensors_;
+  std::vector<step_survey> steps_;
+  bool as_recorded_ = false;
+};
+
+}  // namespace ulp
+
+#endif

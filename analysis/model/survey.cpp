@@ -1,0 +1,122 @@
+#include <ulp/model/survey.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <ulp/model/policy_analysis.hpp>
+
+namespace ulp {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double unit_of(const tensor_row& t) { return std::isnan(t.factor) ? 1 : t.factor; }
+
+// NaN once one is NaN.
+double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? not_known : std::max(a, b); }
+
+double max_abs_of(const tensor_row& t) {
+  if (t.table.nans > 0) return not_known;
+  return t.table.infinities() > 0 ? infinity : t.table.max_abs / unit_of(t);
+}
+
+void add_to(tensor_survey& of, const tensor_row& t) {
+  auto [merged, first] = of.by_factor.try_emplace(unit_of(t), t.table);
+  if (!first) merged->second.merge(t.table);
+  ++of.steps;
+  of.numel += t.table.numel;
+  of.zeros += t.table.zeros;
+  of.nonfinite += t.table.nonfinite();
+  if (t.table.numel > 0)
+    of.least_zero_share =
+        std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
+  const double largest = t.table.max_abs / unit_of(t);
+  of.max_abs = std::max(of.max_abs, largest);
+  of.step_max_abs.push_back(largest);
+}
+
+}  // namespace
+
+outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
+  outcome_counts all;
+  for (const auto& [factor, table] : by_factor) all += outcomes_of(table, to, mode, {.scale = scale, .factor = factor});
+  return all;
+}
+
+lost_mass tensor_survey::lost(const format& to, const rounding& mode, double scale) const {
+  lost_mass all;
+  for (const auto& [factor, table] : by_factor)
+    all += lost_to_underflow(table, to, mode, {.scale = scale, .factor = factor});
+  return all;
+}
+
+double tensor_survey::magnitudes() const {
+  double all = 0;
+  for (const auto& [factor, table] : by_factor) all += magnitudes_sum(table).value / factor;
+  return all;
+}
+
+void survey::add(const step& now, const std::vector<tensor_info>& all) {
+  if (!counted_.takes(now.key.step) || now.key.microbatch != -1) return;
+  choice_.see(all);
+  for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
+    tensors_.emplace_back();
+    tensors_.back().counted = choice_[i].counted;
+    tensors_.back().checked = choice_[i].checked;
+  }
+  step_survey& s = steps_.emplace_back();
+  s.key = now.key;
+  s.loss = now.scalars.loss;
+  const auto see_max = [&](double max_abs) {
+    s.max_abs = s.known ? larger(s.max_abs, max_abs) : max_abs;
+    s.known = true;
+  };
+  if (now.max_abs) see_max(*now.max_abs);
+  for (const layer_row& layer : now.layers)
+    if (layer.max_abs) see_max(*layer.max_abs);
+
+  double squares = 0;
+  bool norm_known = false;
+  for (const tensor_row& t : now.tensors) {
+    const tensor_choice::membership& m = choice_[t.tensor];
+    if (m.counted || m.checked) as_recorded_ = as_recorded_ || std::isnan(t.factor);
+    if (m.counted) add_to(tensors_[t.tensor], t);
+    if (m.checked) see_max(max_abs_of(t));
+    if (m.in_norm) {
+      norm_known = true;
+      const double unit = unit_of(t);
+      squares += t.table.nans > 0           ? not_known
+                 : t.table.infinities() > 0 ? infinity
+                                            : squares_sum(t.table).value / unit / unit;
+    }
+  }
+  if (norm_known) s.norm = std::sqrt(squares);
+}
+
+std::vector<double> survey::critical_scales(const format& to, const rounding& mode) const {
+  std::vector<double> all;
+  for (const step_survey& s : steps_)
+    all.push_back(s.known ? critical_scale_of(s.max_abs, to, mode).largest_safe : not_known);
+  return all;
+}
+
+outcome_counts survey::outcomes(const format& to, const rounding& mode, double scale) const {
+  outcome_counts all;
+  for (const tensor_survey& t : tensors_) all += t.outcomes(to, mode, scale);
+  return all;
+}
+
+lost_mass survey::lost(const format& to, const rounding& mode, double scale) const {
+  lost_mass all;
+  for (const tensor_survey& t : tensors_) all += t.lost(to, mode, scale);
+  return all;
+}
+
+double survey::magnitudes() const {
+  double all = 0;
+  for (const tensor_survey& t : tensors_) all += t.magnitudes();
+  return all;
+}
+
+}  // namespace ulp

@@ -1,0 +1,379 @@
+#include <ulp/report/html.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "svg.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::string_view style = R"css(
+:root{color-scheme:light dark;--ink:#1c1c1c;--paper:#fff;--faint:#c9c9c9;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#6a6a6a}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181b;--faint:#4a4d52;--heat:#55c1dd;--over:#ff8a80;--zero:#8ab4ff;--soft:#a0a0a0}}
+body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
+h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid var(--faint)}h3{font-size:1rem;margin:1rem 0 .2rem}
+p{margin:.4rem 0}.soft{color:var(--soft)}code,pre{font:.85rem ui-monospace,monospace}pre{white-space:pre-wrap;overflow-wrap:anywhere}
+table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}th,td{padding:.15rem .6rem;text-align:left;border-bottom:1px solid var(--faint);white-space:nowrap}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}ul{margin:.2rem 0;padding-left:1.2rem}summary{cursor:pointer;color:var(--soft)}
+svg{width:100%;height:auto;display:block}svg rect{fill:var(--heat)}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
+svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .right{text-anchor:end}svg .middle{text-anchor:middle}
+svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--soft);stroke-dasharray:5 4}svg .zero{stroke:var(--zero);stroke-width:2}
+svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark{stroke:var(--over);stroke-width:1.5}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
+.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.3rem}.warn{border-left:3px solid var(--over);padding-left:.6rem}
+@media print{body{max-width:none}section{break-inside:avoid}}
+)css";
+
+std::string log2_label(double x) { return fmt::format("2^{:g}", x); }
+
+std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string key_of(std::string_view colour, std::string_view line, std::string_view text) {
+  return fmt::format(R"(<span class="key" style="border-color:var(--{});border-top-style:{}"></span>{} &nbsp; )",
+                     colour, line, escaped(text));
+}
+
+std::string html_table(const table& t) {
+  std::vector<std::size_t> shown;
+  for (std::size_t i = 0; i < t.columns.size(); ++i)
+    if (!t.columns[i].title.empty()) shown.push_back(i);
+  std::string text = "<table><thead><tr>";
+  for (const std::size_t i : shown)
+    text += fmt::format("<th{}>{}</th>", t.columns[i].number ? R"( class="n")" : "", escaped(t.columns[i].title));
+  text += "</tr></thead><tbody>";
+  for (const auto& row : t.rows) {
+    text += "<tr>";
+    for (const std::size_t i : shown)
+      text += fmt::format("<td{}>{}</td>", t.columns[i].number ? R"( class="n")" : "", escaped(to_cell(row[i])));
+    text += "</tr>";
+  }
+  return text + "</tbody></table>\n";
+}
+
+std::string folded(std::string_view summary, const std::string& inside) {
+  return fmt::format("<details><summary>{}</summary>{}</details>\n", escaped(summary), inside);
+}
+
+void label_steps(drawing& d, const std::vector<column_span>& spans) {
+  constexpr std::size_t most = 8;
+  const std::size_t every = std::max<std::size_t>(1, (spans.size() + most - 1) / most);
+  for (std::size_t i = 0; i < spans.size(); i += every)
+    d.x_label(static_cast<double>(i), std::to_string(spans[i].first_step));
+}
+
+std::string steps_of(const column_span& s) {
+  return s.first_step == s.last_step ? std::to_string(s.first_step)
+                                     : fmt::format("{} to {}", s.first_step, s.last_step);
+}
+
+// Exponents that hold nearly all values, and the limits.
+struct exponent_range {
+  int low = 0;
+  int high = 0;
+};
+exponent_range exponents_shown(const report_page& page, const format_limits& limits) {
+  std::map<int, double> all;
+  for (const octave_counts& c : page.octaves.columns())
+    for (const auto& [k, n] : c.by_exponent) all[k] += n;
+  double total = 0;
+  for (const auto& [k, n] : all) total += n;
+  constexpr double left_out = 1e-6;
+  constexpr int widest = 140;
+  exponent_range shown{static_cast<int>(std::floor(limits.nonzero)), static_cast<int>(std::ceil(limits.nonzero))};
+  double below = 0;
+  for (const auto& [k, n] : all) {
+    if (below + n > left_out * total) {
+      shown.low = k;
+      break;
+    }
+    below += n;
+  }
+  if (!all.empty()) shown.high = all.rbegin()->first + 1;
+  shown.low = std::max(shown.low, shown.high - widest);
+  return shown;
+}
+
+std::string window_picture(const report_page& page, const report_replay& replay) {
+  const format_limits limits = limits_of(page.format, page.rounding);
+  exponent_range range = exponents_shown(page, limits);
+  std::vector<double> over;
+  std::vector<double> normal;
+  std::vector<double> zero;
+  for (const scale_extremes& s : replay.scales.columns()) {
+    const double high = std::log2(s.greatest);
+    const double low = std::log2(s.least);
+    over.push_back(limits.overflow - high);
+    normal.push_back(limits.normal - low);
+    zero.push_back(limits.nonzero - low);
+    if (std::isfinite(over.back())) range.high = std::max(range.high, static_cast<int>(std::ceil(over.back())) + 1);
+    if (std::isfinite(zero.back())) range.low = std::min(range.low, static_cast<int>(std::floor(zero.back())) - 1);
+  }
+  constexpr int widest = 160;
+  range.high = std::min(range.high, range.low + widest);
+  const auto& columns = page.octaves.columns();
+  drawing d(columns.size(), range.low, range.high, std::clamp(6.0 * (range.high - range.low), 240.0, 520.0));
+
+  double greatest = 1;
+  for (const octave_counts& c : columns)
+    for (const auto& [k, n] : c.by_exponent) greatest = std::max(greatest, n);
+  // Logarithmic, in a few steps, so that neighbours of one strength are one rectangle.
+  constexpr double levels = 12;
+  const auto strength = [&](double n) {
+    return n <= 0 ? 0 : std::ceil(levels * (std::log10(n) + 1) / (std::log10(greatest) + 1)) / levels;
+  };
+  for (int k = range.low; k < range.high; ++k) {
+    std::size_t first = 0;
+    double now = 0;
+    for (std::size_t i = 0; i <= columns.size(); ++i) {
+      double next = 0;
+      if (i < columns.size()) {
+        const auto found = columns[i].by_exponent.find(k);
+        next = found == columns[i].by_exponent.end() ? 0 : strength(found->second);
+      }
+      if (next == now && i < columns.size()) continue;
+      d.cell(first, i, k, k + 1, now);
+      first = i;
+      now = next;
+    }
+  }
+  d.line(over, "over");
+  d.line(normal, "normal");
+  d.line(zero, "zero");
+  for (const double t : ticks_between(range.low, range.high, 10)) d.y_label(t, log2_label(t));
+  label_steps(d, page.octaves.spans());
+  return d.element(
+      fmt::format("gradients by magnitude and step, with the limits of {} under {}", page.format_name, replay.name));
+}
+
+std::string window_section(const report_page& page) {
+  std::string text = fmt::format("<section><h2>What {} sees of the gradients</h2>\n", escaped(page.format_name));
+  text +=
+      "<p>How many gradients there are in each octave (darker: more, on a logarithmic scale), and the limits of the "
+      "format, "
+      "which move with the loss scale: what lies above the upper line overflows, what lies below the lower one becomes "
+      "zero.</p>";
+  text += "<p>" + key_of("over", "solid", "overflow") + key_of("soft", "dashed", "smallest normal number") +
+          key_of("zero", "solid", "smallest result above zero") + "</p>";
+  for (const report_replay& r : page.replays)
+    text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),
+                        window_picture(page, r));
+  table numbers;
+  numbers.columns = {
+      {"", "steps"}, {"", "gradients", false, true}, {"", "zeros", false, true}, {"", "middle octave", false, true}};
+  const std::size_t every = std::max<std::size_t>(1, page.octaves.columns().size() / 24);
+  for (std::size_t i = 0; i < page.octaves.columns().size(); i += every) {
+    const octave_counts& c = page.octaves.columns()[i];
+    double total = 0;
+    for (const auto& [k, n] : c.by_exponent) total += n;
+    double seen = 0;
+    int middle = 0;
+    for (const auto& [k, n] : c.by_exponent) {
+      seen += n;
+      middle = k;
+      if (seen >= total / 2) break;
+    }
+    const auto whole = [](double n) {
+      return count_range{static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n)};
+    };
+    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros), whole(c.zeros),
+                            total > 0 ? log2_label(middle) : std::string{"-"}});
+  }
+  return text + folded("the numbers", html_table(numbers)) + "</section>\n";
+}
+
+std::string scale_picture(const report_replay& r) {
+  std::vector<double> scale;
+  std::vector<double> critical;
+  double low = 0;
+  double high = 0;
+  bool any = false;
+  for (const scale_extremes& s : r.scales.columns()) {
+    scale.push_back(std::log2(s.greatest));
+    critical.push_back(std::log2(s.critical));
+    for (const double y : {scale.back(), critical.back()}) {
+      if (!std::isfinite(y)) continue;
+      low = any ? std::min(low, y) : y;
+      high = any ? std::max(high, y) : y;
+      any = true;
+    }
+  }
+  drawing d(r.scales.columns().size(), std::floor(low) - 1, std::ceil(high) + 1, 200);
+  d.line(critical, "critical");
+  d.line(scale, "scale");
+  for (std::size_t i = 0; i < r.scales.columns().size(); ++i)
+    if (r.scales.columns()[i].skipped > 0) d.mark(i);
+  for (const double t : ticks_between(std::floor(low) - 1, std::ceil(high) + 1, 7)) d.y_label(t, log2_label(t));
+  label_steps(d, r.scales.spans());
+  return d.element("loss scale by step under " + r.name);
+}
+
+std::string replay_summary(const report_replay& r) {
+  const trajectory_summary& s = r.sum;
+  std::string text = fmt::format(
+      "<p>{} steps, of which {} skipped{}; the scale goes from {} to {}, between {} and {}.</p>", grouped(s.steps),
+      grouped(s.skipped), s.first_skip ? fmt::format(", the first at step {}", *s.first_skip) : "",
+      as_power(s.first_scale), as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
+  if (!s.error.empty()) text += fmt::format("<p class=\"warn\">It ends the run: {}</p>", escaped(s.error));
+  if (s.first_divergence)
+    text += fmt::format(
+        "<p class=\"soft\">Diverged from what was recorded from step {} on: later gradients would have been "
+        "others.</p>",
+        *s.first_divergence);
+  for (const std::string& w : r.warnings) text += fmt::format("<p class=\"warn\">{}</p>", escaped(w));
+  return text;
+}
+
+std::string scale_section(const report_page& page) {
+  std::string text = "<section><h2>The loss scale</h2>\n<p>" + key_of("ink", "solid", "scale") +
+                     key_of("over", "solid", "the largest scale at which the step does not overflow") +
+                     "marks at the foot: skipped steps</p>\n";
+  table numbers;
+  numbers.columns = {{"", "policy"},
+                     {"", "steps"},
+                     {"", "scale", false, true},
+                     {"", "critical", false, true},
+                     {"", "skipped", false, true}};
+  for (const report_replay& r : page.replays) {
+    text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}{}\n", escaped(r.name), escaped(r.parameters),
+                        replay_summary(r), scale_picture(r));
+    const std::size_t every = std::max<std::size_t>(1, r.scales.columns().size() / 24);
+    for (std::size_t i = 0; i < r.scales.columns().size(); i += every) {
+      const scale_extremes& s = r.scales.columns()[i];
+      numbers.rows.push_back(
+          {r.name, steps_of(r.scales.spans()[i]), as_power(s.greatest),
+           std::isnan(s.critical) ? std::string{"-"} : fmt::format("2^{:.2f}", std::log2(s.critical)),
+           count_range{s.skipped, s.skipped}});
+    }
+  }
+  return text + folded("the numbers", html_table(numbers)) + "</section>\n";
+}
+
+std::string loss_section(const report_page& page) {
+  constexpr std::size_t most = 30;
+  const auto& columns = page.losses.columns();
+  std::vector<tensor_losses::loss> total(page.tensors.size());
+  for (const tensor_losses& c : columns)
+    for (std::size_t i = 0; i < c.by_tensor.size(); ++i) {
+      total[i].underflow += c.by_tensor[i].underflow;
+      total[i].nonzero += c.by_tensor[i].nonzero;
+    }
+  const auto share = [](const tensor_losses::loss& l) { return l.nonzero > 0 ? l.underflow / l.nonzero : 0; };
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < total.size(); ++i)
+    if (total[i].nonzero > 0) order.push_back(i);
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    return std::pair{share(total[b]), a} < std::pair{share(total[a]), b};
+  });
+  if (order.empty()) return "";
+  const std::size_t rows = std::min(order.size(), most);
+  constexpr double row_height = 17;
+  drawing d(columns.size(), 0, static_cast<double>(rows), row_height * static_cast<double>(rows), 230);
+  table numbers;
+  numbers.columns = {{"", "tensor"}, {"", "underflow", false, true}, {"", "of nonzero", false, true}};
+  for (std::size_t r = 0; r < rows; ++r) {
+    const std::size_t tensor = order[r];
+    const auto y = static_cast<double>(rows - r);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      if (tensor >= columns[i].by_tensor.size()) continue;
+      const double s = share(columns[i].by_tensor[tensor]);
+      // From 0.01 % on; all lost is darkest.
+      if (s > 0) d.cell(i, i + 1, y - 1, y, std::clamp((std::log10(s) + 4) / 4, 0.04, 1.0));
+    }
+    std::string name = page.tensors[tensor].name;
+    constexpr std::size_t longest = 32;
+    if (name.size() > longest) name = "..." + name.substr(name.size() - longest + 3);
+    d.y_label(y - 0.5, name);
+  }
+  for (const std::size_t tensor : order)
+    numbers.rows.push_back(
+        {page.tensors[tensor].name, fmt::format("{:.0f}", total[tensor].underflow), share_text(share(total[tensor]))});
+  label_steps(d, page.losses.spans());
+  return fmt::format(
+      "<section><h2>Underflow by tensor and step</h2>\n<p>Under {}, the share of nonzero gradients that become "
+      "zero, from 0.01 % (lightest) to all; the {} tensors that lose most.</p>\n{}{}</section>\n",
+      escaped(page.replays.front().name), rows, d.element("underflow by tensor and step"),
+      folded("the numbers", html_table(numbers)));
+}
+
+std::string norm_section(const report_page& page) {
+  const auto& columns = page.replays.front().scales.columns();
+  std::vector<double> norms;
+  double low = 0;
+  double high = 0;
+  bool any = false;
+  for (const scale_extremes& c : columns) {
+    norms.push_back(std::log10(c.norm));
+    if (!std::isfinite(norms.back())) continue;
+    low = any ? std::min(low, norms.back()) : norms.back();
+    high = any ? std::max(high, norms.back()) : norms.back();
+    any = true;
+  }
+  if (!any) return "";
+  const bool clips = !std::isnan(page.clip_norm);
+  if (clips) {
+    low = std::min(low, std::log10(page.clip_norm));
+    high = std::max(high, std::log10(page.clip_norm));
+  }
+  drawing d(columns.size(), std::floor(low), std::ceil(high), 180);
+  d.line(norms, "scale");
+  if (clips) d.level(std::log10(page.clip_norm), "bound", fmt::format("clipped at {:g}", page.clip_norm));
+  for (double t = std::floor(low); t <= std::ceil(high); t += 1) d.y_label(t, fmt::format("{:g}", std::pow(10, t)));
+  label_steps(d, page.replays.front().scales.spans());
+  const trajectory_summary& sum = page.replays.front().sum;
+  return fmt::format(
+      "<section><h2>The norm of the gradients{}</h2>\n<p>The largest finite L2 norm of the unscaled weight "
+      "gradients in each column of the picture{}.</p>\n{}</section>\n",
+      clips ? ", and clipping" : "",
+      clips ? fmt::format("; clipping to {:g} triggers in {} of {} steps", page.clip_norm, grouped(sum.clipped),
+                          grouped(sum.steps))
+            : "",
+      d.element("norm by step"));
+}
+
+std::string findings_section(const report_page& page) {
+  std::string text = "<section><h2>Findings</h2>\n";
+  for (const finding& f : page.findings) {
+    text += fmt::format("<h3>{}</h3><p>{}</p><ul>", escaped(f.question), escaped(f.conclusion));
+    for (const std::string& line : f.evidence) text += fmt::format("<li>{}</li>", escaped(line));
+    text += fmt::format("</ul>{}\n",
+                        f.limits.empty() ? "" : fmt::format("<p class=\"soft\">Not shown: {}</p>", escaped(f.limits)));
+  }
+  return text + "</section>\n";
+}
+
+std::string commands_section(const report_page& page) {
+  std::string text = "<section><h2>The same numbers again</h2>\n<pre>";
+  for (const std::string& c : page.commands) text += escaped(c) + "\n";
+  return text + "</pre></section>\n";
+}
+
+}  // namespace
+
+std::string html_of(const report_page& page) {
+  std::string text =
+      "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width,initial-scale=1\">";
+  text += fmt::format("<title>{}: gradients in {}</title><style>{}</style></head><body>\n", escaped(page.input),
+                      escaped(page.format_name), style);
+  text +=
+      fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {} steps, {} tensors</p>\n", escaped(page.format_name),
+                  escaped(page.input), grouped(page.steps), grouped(page.tensors.size()));
+  for (const std::string& n : page.notes) text += fmt::format("<p class=\"soft\">Note: {}</p>\n", escaped(n));
+  if (!page.findings.empty()) text += findings_section(page);
+  if (!page.octaves.columns().empty()) text += window_section(page);
+  text += scale_section(page);
+  text += loss_section(page);
+  text += norm_section(page);
+  if (!page.matrix.rows.empty())
+    text += fmt::format(
+        "<section><h2>Formats by group of tensors</h2>\n<p>Share of nonzero gradients that underflow without a "
+        "loss scale.</p>{}</section>\n",
+        html_table(page.matrix));
+  return text + commands_section(page) + "</body></html>\n";
+}
+
+}  // namespace ulp

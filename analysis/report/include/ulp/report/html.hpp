@@ -1,0 +1,45 @@
+// A report of a run as one page of HTML: pictures as inline SVG with tables beside them. The page needs no network, runs no
+// script, prints, and follows the reader's light or dark mode.
+#ifndef ULP_REPORT_HTML_HPP
+#define ULP_REPORT_HTML_HPP
+
+#include <string>
+#include <vector>
+
+#include <ulp/report/advice.hpp>
+#include <ulp/report/picture.hpp>
+#include <ulp/report/table.hpp>
+
+namespace ulp {
+
+// One replay.
+struct report_replay {
+  std::string name;        // of the policy
+  std::string parameters;  // "init_scale=65536 ..."
+  trajectory_summary sum;
+  columns_of<scale_extremes> scales;
+  std::vector<std::string> warnings;
+};
+
+struct report_page {
+  std::string input;
+  std::string format_name;
+  ulp::format format;
+  ulp::rounding rounding;
+  std::vector<tensor_info> tensors;
+  std::uint64_t steps = 0;
+  std::vector<finding> findings;
+  columns_of<octave_counts> octaves;  // of the counted tensors
+  columns_of<tensor_losses> losses;   // under the first replay
+  std::vector<report_replay> replays;
+  double clip_norm = not_known;
+  table matrix;                       // formats by group of tensors
+  std::vector<std::string> notes;     // what a reader should know about the input
+  std::vector<std::string> commands;  // that give the same numbers
+};
+
+[[nodiscard]] std::string html_of(const report_page& page);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,121 @@
+// What pictures of a run show, as numbers: computed once, drawn by the page and by the viewer. Steps are put into columns, at
+// most `most_columns`, each of as many steps as the run needs; memory does not grow with the run.
+#ifndef ULP_REPORT_PICTURE_HPP
+#define ULP_REPORT_PICTURE_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/outcome.hpp>
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/model/tensor_choice.hpp>
+#include <ulp/model/trajectory.hpp>
+
+namespace ulp {
+
+inline constexpr std::size_t most_columns = 240;
+
+// Equally many steps, the last column perhaps fewer.
+struct column_span {
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::uint64_t steps = 0;
+};
+
+// Columns of T that T::merge joins two by two when they become too many.
+template <typename T>
+class columns_of {
+ public:
+  // The column of the next step.
+  T& at_step(std::int64_t step) {
+    if (spans_.empty() || spans_.back().steps == width_) {
+      if (spans_.size() == most_columns) join();
+      if (spans_.empty() || spans_.back().steps == width_) {
+        spans_.push_back({.first_step = step});
+        columns_.emplace_back();
+      }
+    }
+    spans_.back().last_step = step;
+    ++spans_.back().steps;
+    return columns_.back();
+  }
+
+  [[nodiscard]] const std::vector<column_span>& spans() const noexcept { return spans_; }
+  [[nodiscard]] const std::vector<T>& columns() const noexcept { return columns_; }
+
+ private:
+  void join() {
+    std::size_t to = 0;
+    for (std::size_t from = 0; from < columns_.size(); from += 2, ++to) {
+      if (from != to) {
+        columns_[to] = std::move(columns_[from]);
+        spans_[to] = spans_[from];
+      }
+      if (from + 1 == columns_.size()) continue;
+      columns_[to].merge(columns_[from + 1]);
+      spans_[to].last_step = spans_[from + 1].last_step;
+      spans_[to].steps += spans_[from + 1].steps;
+    }
+    columns_.resize(to);
+    spans_.resize(to);
+    width_ *= 2;
+  }
+
+  std::uint64_t width_ = 1;
+  std::vector<column_span> spans_;
+  std::vector<T> columns_;
+};
+
+// How many gradients there are in each octave of the true gradient: values of [2^k, 2^(k+1)) by k. Where a factor is no power
+// of two they are counted in the octave of their lower end.
+struct octave_counts {
+  std::map<int, double> by_exponent;
+  double zeros = 0;
+  double nonfinite = 0;
+  void merge(const octave_counts& other);
+  void add(const cell_table& table, double factor);
+};
+
+// The share of nonzero values that underflow, by tensor.
+struct tensor_losses {
+  struct loss {
+    double underflow = 0;  // of a range the middle
+    double nonzero = 0;
+  };
+  std::vector<loss> by_tensor;
+  void merge(const tensor_losses& other);
+  void add(const tensor_outcome& of);
+};
+
+// The scales used in the steps of a column, and what became of the steps.
+struct scale_extremes {
+  double least = not_known;
+  double greatest = not_known;
+  double critical = not_known;  // least critical scale that is known
+  double norm = not_known;      // greatest finite one
+  std::uint64_t skipped = 0;
+  std::uint64_t clipped = 0;
+  void merge(const scale_extremes& other);
+  void add(const trajectory_row& row);
+};
+
+// The limits of a format as log2 of magnitudes, at the scale 1: where nonzero results begin, normal ones, overflow. Of
+// stochastic rounding those of rounding to nearest.
+struct format_limits {
+  double nonzero = 0;
+  double normal = 0;
+  double overflow = 0;
+};
+[[nodiscard]] format_limits limits_of(const format& to, const rounding& mode);
+
+}  // namespace ulp
+
+#endif

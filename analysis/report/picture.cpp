@@ -1,0 +1,70 @@
+#include <ulp/report/picture.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ulp {
+namespace {
+
+// The one that is known, or the least or greatest of both.
+double least(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : std::min(a, b); }
+double greatest(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : std::max(a, b); }
+
+double log2_of(const magnitude& m) { return std::log2(double_from(m)); }
+
+}  // namespace
+
+void octave_counts::merge(const octave_counts& other) {
+  for (const auto& [exponent, count] : other.by_exponent) by_exponent[exponent] += count;
+  zeros += other.zeros;
+  nonfinite += other.nonfinite;
+}
+
+void octave_counts::add(const cell_table& table, double factor) {
+  const int shift = std::ilogb(std::isnan(factor) ? 1 : factor);
+  for (const cell& c : table.cells) by_exponent[c.exponent - shift] += static_cast<double>(c.count);
+  zeros += static_cast<double>(table.zeros);
+  nonfinite += static_cast<double>(table.nonfinite());
+}
+
+void tensor_losses::merge(const tensor_losses& other) {
+  by_tensor.resize(std::max(by_tensor.size(), other.by_tensor.size()));
+  for (std::size_t i = 0; i < other.by_tensor.size(); ++i) {
+    by_tensor[i].underflow += other.by_tensor[i].underflow;
+    by_tensor[i].nonzero += other.by_tensor[i].nonzero;
+  }
+}
+
+void tensor_losses::add(const tensor_outcome& of) {
+  by_tensor.resize(std::max<std::size_t>(by_tensor.size(), of.tensor + 1));
+  const outcome_counts& c = of.counts;
+  by_tensor[of.tensor].underflow += static_cast<double>(c.underflow.low + c.underflow.high) / 2;
+  by_tensor[of.tensor].nonzero += static_cast<double>(c.numel - c.zero - c.nonfinite);
+}
+
+void scale_extremes::merge(const scale_extremes& other) {
+  least = ulp::least(least, other.least);
+  greatest = ulp::greatest(greatest, other.greatest);
+  critical = ulp::least(critical, other.critical);
+  norm = ulp::greatest(norm, other.norm);
+  skipped += other.skipped;
+  clipped += other.clipped;
+}
+
+void scale_extremes::add(const trajectory_row& row) {
+  merge({.least = row.scale_used,
+         .greatest = row.scale_used,
+         .critical = row.critical_scale > 0 && std::isfinite(row.critical_scale) ? row.critical_scale : not_known,
+         .norm = std::isfinite(row.norm) ? row.norm : not_known,
+         .skipped = row.skipped ? 1U : 0U,
+         .clipped = row.clipped.value_or(false) ? 1U : 0U});
+}
+
+format_limits limits_of(const format& to, const rounding& mode) {
+  rounding drawn = mode;
+  if (mode.direction == direction::stochastic) drawn.direction = direction::nearest_even;
+  const outcome_thresholds t = thresholds_of(to, drawn, false);
+  return {log2_of(t.nonzero.at), log2_of(t.normal.at), log2_of(t.overflow.at)};
+}
+
+}  // namespace ulp

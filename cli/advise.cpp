@@ -1,0 +1,107 @@
+// ulp advise: what a run needs, in plain words.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <ulp/report/advice.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "run_notes.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::string format_name = "float16";
+  std::string check;
+  std::string epsilon = "0.001";
+  rounding_options rounding;
+  output_options output;
+};
+
+void print(const std::vector<finding>& findings) {
+  for (const finding& f : findings) {
+    fmt::print("{}\n  {}\n", f.question, f.conclusion);
+    for (const std::string& line : f.evidence) fmt::print("    {}\n", line);
+    if (!f.limits.empty()) fmt::print("  Not shown: {}\n", f.limits);
+    fmt::print("\n");
+  }
+}
+
+table table_of(const std::vector<finding>& findings) {
+  table t;
+  t.columns = {{"question", ""}, {"conclusion", ""}, {"evidence", ""}, {"limits", ""}};
+  for (const finding& f : findings)
+    t.rows.push_back({f.question, f.conclusion, fmt::format("{}", fmt::join(f.evidence, "\n")), f.limits});
+  return t;
+}
+
+int run(const options& o) {
+  keep_inputs(o.output, o.run.files());
+  advice_options how{.format_name = o.format_name, .format = value_format_named(o.format_name)};
+  how.rounding = o.rounding.value(how.format);
+  if (how.rounding.direction == direction::stochastic)
+    throw usage_error("--rounding: advice is for deterministic roundings; see ulp outcomes for stochastic ones");
+  how.epsilon = positive_number(o.epsilon, "--epsilon");
+  const selection counted = o.run.selected();
+  std::optional<std::regex> checked;
+  if (!o.check.empty()) checked = regex_of(o.check, "--check");
+  const std::vector<scenario> scenarios = scaler_trials(how, counted, checked);
+
+  const std::unique_ptr<source> from = open_run(o.run);
+  check_tensors_exist(o.check, *from);
+  survey run(counted, checked);
+  sweep trials(scenarios);
+  run_notes notes;
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (!counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+      notes.see(now);
+      run.add(now, from->tensors());
+      trials.add(now, from->tensors());
+    }
+  }
+  if (run.steps().empty()) throw usage_error("no step is selected");
+  check_tensors_counted(run.choice(), *from);
+  const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
+  for (const std::string& line : notes.lines(run.choice())) note(line);
+  if (run.as_recorded())
+    note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
+  if (findings.empty())
+    throw usage_error(o.run.inputs.front() +
+                      ": tells only which steps overflowed; no question can be answered from that");
+  write_table(table_of(findings), o.output, false);
+  if (!o.output.machine_stdout()) print(findings);
+  return done;
+}
+
+}  // namespace
+
+void add_advise(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command =
+      *program.add_subcommand("advise", "what a run needs: format, loss scale, clipping, in plain words");
+  add_run(command, o->run);
+  command.add_option("--format", o->format_name, "the format that is scaled, see `ulp formats`")
+      ->type_name("F")
+      ->capture_default_str();
+  command.add_option("--epsilon", o->epsilon, "the share of the nonzero gradients that may underflow")
+      ->type_name("X")
+      ->capture_default_str();
+  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
+      ->type_name("REGEX");
+  add_rounding(command, o->rounding);
+  add_output(command, o->output);
+  command.footer("Example:\n  ulp advise examples/digits.ulp");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

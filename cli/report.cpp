@@ -1,0 +1,273 @@
+// ulp report: one page of HTML about a run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/model/replay.hpp>
+#include <ulp/model/survey.hpp>
+#include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/html.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "run_notes.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::vector<std::string> scalers{"pytorch_gradscaler"};
+  std::vector<std::string> parameters;
+  std::string format_name = "float16";
+  std::string check;
+  std::string clip_norm;
+  std::string epsilon = "0.001";
+  rounding_options rounding;
+  std::string output;
+};
+
+// A policy of the page, while the steps come in.
+struct replayed {
+  std::string name;
+  std::string set;  // "--set key=value ..." of what it has
+  scenario what;
+  replayer replay;
+  trajectory_watch watch;
+  report_replay page;
+  bool over = false;
+};
+
+// As the shell reads it.
+std::string quoted(const std::string& word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%^";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
+  return text + "'";
+}
+
+// The input and its selection, as typed.
+std::string arguments_of(const run_options& o) {
+  std::string text;
+  for (const std::string& input : o.inputs) text += " " + quoted(input);
+  const auto option = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {} {}", name, quoted(value));
+  };
+  option("--tensor", o.tensor);
+  for (const std::string& k : o.kinds) option("--kind", k);
+  for (const std::string& r : o.roles) option("--role", r);
+  option("--steps", o.steps);
+  if (o.every != 1) option("--every", std::to_string(o.every));
+  option("--steps-from", o.steps_from);
+  option("--scalars", o.scalars);
+  option("--factor", o.factor);
+  return text;
+}
+
+std::string arguments_of(const rounding_options& r) {
+  std::string text;
+  if (!r.direction.empty()) text += " --rounding " + quoted(r.direction);
+  if (r.saturate) text += " --saturate";
+  if (!r.flush.empty()) text += " --ftz " + r.flush;
+  if (r.daz) text += " --daz";
+  return text;
+}
+
+scenario scenario_of(const options& o, const std::string& name, std::string& set) {
+  const scaler_entry& entry = scaler_named(name);
+  std::vector<std::pair<std::string, parameter_value>> parameters;
+  for (const std::string& text : o.parameters) {
+    const auto [key, value] = key_and_value(text, "--set");
+    if (std::ranges::find(entry.parameters, key, &scaler_parameter::name) == entry.parameters.end()) continue;
+    parameters.emplace_back(key, parse_parameter(value));
+    set += " --set " + quoted(text);
+  }
+  try {
+    scenario s{make_scaler(entry, parameters)};
+    s.format = value_format_named(o.format_name);
+    s.rounding = o.rounding.value(s.format);
+    s.seed = o.rounding.seed;
+    if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
+    s.counted = o.run.selected();
+    if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
+    return s;
+  } catch (const parameter_error& problem) {
+    throw usage_error(fmt::format("{}: {}", name, problem.what()));
+  }
+}
+
+std::vector<replayed> replays_of(const options& o) {
+  std::vector<replayed> all;
+  for (const std::string& name : o.scalers) {
+    std::string set;
+    const scenario s = scenario_of(o, name, set);
+    all.push_back({name, set, s, replayer(s), trajectory_watch(s.scaler), {}});
+    all.back().page.name = s.scaler.entry().name;
+    for (const auto& p : s.scaler.parameters())
+      if (!std::holds_alternative<std::monostate>(p.value))
+        all.back().page.parameters +=
+            (all.back().page.parameters.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
+  }
+  for (const std::string& text : o.parameters) {
+    const std::string key = key_and_value(text, "--set").first;
+    if (std::ranges::none_of(all,
+                             [&](const replayed& r) { return r.set.find(" " + quoted(text)) != std::string::npos; }))
+      throw usage_error(fmt::format("--set: none of {} has a parameter '{}'", fmt::join(o.scalers, ", "), key));
+  }
+  return all;
+}
+
+// Share of nonzero gradients that underflow without a loss scale, by kind and format.
+table matrix_of(const survey& run, const std::vector<tensor_info>& tensors, const rounding_options& r) {
+  table t;
+  t.columns = {{"", "kind"}, {"", "gradients", false, true}};
+  std::map<std::string, std::vector<outcome_counts>> by_kind;
+  const std::vector<std::string> formats{"float16", "cbfloat16", "bfloat16", "float8_e5m2", "float8_e4m3fn"};
+  for (const std::string& f : formats) t.columns.push_back({"", f, false, true});
+  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
+    if (!run.tensors()[i].counted || run.tensors()[i].steps == 0) continue;
+    auto& counts = by_kind[std::string{to_string(tensors[i].kind)}];
+    counts.resize(formats.size());
+    for (std::size_t f = 0; f < formats.size(); ++f) {
+      const format to = *find_format(formats[f]);
+      counts[f] += run.tensors()[i].outcomes(to, r.value(to), 1);
+    }
+  }
+  for (const auto& [kind, counts] : by_kind) {
+    std::vector<table_value> row{kind, count_range{counts.front().numel, counts.front().numel}};
+    for (const outcome_counts& c : counts) {
+      const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+      const auto share = [&](std::uint64_t n) {
+        return nonzero == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * static_cast<double>(n) / nonzero);
+      };
+      const std::string low = share(c.underflow.low);
+      const std::string high = share(c.underflow.high);
+      row.emplace_back(low == high ? low : low + " to " + high);
+    }
+    t.rows.push_back(std::move(row));
+  }
+  return t;
+}
+
+int run(const options& o) {
+  std::vector<std::string> read = o.run.files();
+  keep_inputs({.csv = o.output}, read);
+  std::vector<replayed> replays = replays_of(o);
+  const scenario& first = replays.front().what;
+  if (first.rounding.direction == direction::stochastic)
+    throw usage_error("--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
+  advice_options how{.format_name = o.format_name, .format = first.format, .rounding = first.rounding};
+  how.epsilon = positive_number(o.epsilon, "--epsilon");
+  const std::vector<scenario> scenarios = scaler_trials(how, first.counted, first.checked);
+
+  const std::unique_ptr<source> from = open_run(o.run);
+  check_tensors_exist(o.check, *from);
+  survey seen(first.counted, first.checked);
+  sweep trials(scenarios);
+  run_notes notes;
+  report_page page{.format_name = o.format_name, .format = first.format, .rounding = first.rounding};
+  std::vector<tensor_outcome> tensors;
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      if (!first.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+      notes.see(now);
+      seen.add(now, from->tensors());
+      trials.add(now, from->tensors());
+      if (!now.tensors.empty()) {
+        octave_counts& octaves = page.octaves.at_step(now.key.step);
+        for (const tensor_row& t : now.tensors)
+          if (seen.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
+      }
+      for (replayed& r : replays) {
+        if (r.over) continue;
+        tensors.clear();
+        const bool is_first = &r == &replays.front();
+        const trajectory_row row = r.replay.advance(now, from->tensors(), is_first ? &tensors : nullptr);
+        if (row.lacks_input) throw usage_error(fmt::format("{}: {}", r.name, row.error));
+        r.page.sum.add(row);
+        r.page.scales.at_step(now.key.step).add(row);
+        r.watch.add(row);
+        r.over = !row.error.empty();
+        if (!is_first || now.tensors.empty()) continue;
+        tensor_losses& losses = page.losses.at_step(now.key.step);
+        for (const tensor_outcome& t : tensors) losses.add(t);
+      }
+    }
+  }
+  if (seen.steps().empty()) throw usage_error("no step is selected");
+  check_tensors_counted(seen.choice(), *from);
+
+  page.input = o.run.inputs.front() + (o.run.inputs.size() > 1 ? " ..." : "");
+  page.tensors = from->tensors();
+  page.steps = seen.steps().size();
+  page.findings = advice_of(seen, from->tensors(), scenarios, trials.results(), how);
+  page.notes = notes.lines(seen.choice());
+  if (seen.as_recorded())
+    page.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
+  if (!o.clip_norm.empty()) page.clip_norm = positive_number(o.clip_norm, "--clip-norm");
+  page.matrix = matrix_of(seen, from->tensors(), o.rounding);
+  const std::string what = arguments_of(o.run);
+  const std::string rounded = arguments_of(o.rounding);
+  const std::string checked = o.check.empty() ? "" : " --check " + quoted(o.check);
+  const std::string clipped = o.clip_norm.empty() ? "" : " --clip-norm " + o.clip_norm;
+  for (replayed& r : replays) {
+    r.page.warnings = r.watch.warnings();
+    page.commands.push_back(fmt::format("ulp replay{} --scaler {}{} --format {}{}{}{}", what, r.name, r.set,
+                                        quoted(o.format_name), rounded, checked, clipped));
+    page.replays.push_back(std::move(r.page));
+  }
+  page.commands.push_back(fmt::format("ulp advise{} --format {} --epsilon {}{}{}", what, quoted(o.format_name),
+                                      o.epsilon, rounded, checked));
+  if (!page.matrix.rows.empty())
+    page.commands.push_back(fmt::format(
+        "ulp outcomes{} --format float16,cbfloat16,bfloat16,float8_e5m2,float8_e4m3fn --by kind{}", what, rounded));
+
+  whole_file file(o.output);
+  file.write(html_of(page));
+  file.finish();
+  fmt::print("{}: {} steps of {} under {} polic{}\n", o.output, grouped(page.steps), page.input, replays.size(),
+             replays.size() == 1 ? "y" : "ies");
+  return done;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("report", "one HTML page about a run: findings, pictures, numbers");
+  add_run(command, o->run);
+  command.add_option("-o,--output", o->output, "the page to write")->type_name("FILE.html")->required();
+  command.add_option("--scaler", o->scalers, "the policies to replay, see `ulp scalers`")
+      ->type_name("NAME,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--set", o->parameters, "a parameter, for the policies that have it")
+      ->type_name("key=value")
+      ->allow_extra_args(false);
+  command.add_option("--format", o->format_name, "the format that is scaled, see `ulp formats`")
+      ->type_name("F")
+      ->capture_default_str();
+  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
+      ->type_name("REGEX");
+  command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")->type_name("X");
+  command.add_option("--epsilon", o->epsilon, "the share of the nonzero gradients that may underflow")
+      ->type_name("X")
+      ->capture_default_str();
+  add_rounding(command, o->rounding);
+  command.footer(
+      "Example:\n"
+      "  ulp report examples/digits.ulp --scaler pytorch,cerebras --clip-norm 1 -o /tmp/digits.html");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli
