@@ -72,12 +72,12 @@ int run(const options& o) {
   if (run.steps().empty()) throw usage_error("no step is selected");
   check_tensors_counted(run.choice(), *from);
   const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
-  for (const std::string& line : notes.lines(run.choice())) note(line);
-  if (run.as_recorded())
-    note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
   if (findings.empty())
     throw usage_error(o.run.inputs.front() +
                       ": tells only which steps overflowed; no question can be answered from that");
+  for (const std::string& line : notes.lines(run.choice())) note(line);
+  if (run.as_recorded())
+    note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
   write_table(table_of(findings), o.output, false);
   if (!o.output.machine_stdout()) print(findings);
   return done;

@@ -34,20 +34,46 @@ void append_varint(std::string& to, uint128 value) {
   to += static_cast<char>(value);
 }
 
-uint128 take_varint(std::string_view& from, int bits) {
-  uint128 value = 0;
-  for (int shift = 0; shift < bits; shift += 7) {
-    if (from.empty()) throw payload_error("ends inside a number");
-    const auto byte = static_cast<unsigned char>(from.front());
-    from.remove_prefix(1);
-    const uint128 part = byte & 0x7F;
-    if (shift + 7 > bits && (part >> (bits - shift)) != 0) throw payload_error("a number is too large");
-    value |= part << shift;
-    if ((byte & 0x80) == 0) return value;
+// The next seven bits of a number of `bits` bits, at `shift`; whether more follow.
+struct varint_part {
+  std::uint64_t value;
+  bool more;
+};
+varint_part take_part(std::string_view& from, int shift, int bits) {
+  if (from.empty()) throw payload_error("ends inside a number");
+  const auto byte = static_cast<unsigned char>(from.front());
+  from.remove_prefix(1);
+  const std::uint64_t value = byte & 0x7FU;
+  if (shift + 7 > bits && (value >> (bits - shift)) != 0) throw payload_error("a number is too large");
+  return {value, (byte & 0x80U) != 0};
+}
+
+std::uint64_t take_u64(std::string_view& from) {
+  std::uint64_t number = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const varint_part part = take_part(from, shift, 64);
+    number |= part.value << shift;
+    if (!part.more) return number;
   }
   throw payload_error("a number is too long");
 }
-std::uint64_t take_u64(std::string_view& from) { return static_cast<std::uint64_t>(take_varint(from, 64)); }
+
+uint128 take_u128(std::string_view& from) {
+  // Nine parts fit 64 bits, which shift faster.
+  std::uint64_t low = 0;
+  for (int shift = 0; shift < 63; shift += 7) {
+    const varint_part part = take_part(from, shift, 128);
+    low |= part.value << shift;
+    if (!part.more) return low;
+  }
+  uint128 number = low;
+  for (int shift = 63; shift < 128; shift += 7) {
+    const varint_part part = take_part(from, shift, 128);
+    number |= uint128{part.value} << shift;
+    if (!part.more) return number;
+  }
+  throw payload_error("a number is too long");
+}
 
 constexpr std::uint8_t flag_exact_sums = 1;
 constexpr std::uint8_t flag_reported_abs_sum = 2;
@@ -205,11 +231,12 @@ void take_payload(std::string_view& from, cell_table& table) {
   if (table.has_sums) {
     table.reported_abs_sum = not_known;
     table.reported_square_sum = not_known;
+    table.sums.reserve(table.cells.size() / 2);
     for (const cell& c : table.cells) {
       if (!table.sums.empty() && table.sums.back().sign == c.sign && table.sums.back().exponent == c.exponent) continue;
       octave_sums s{.sign = c.sign, .exponent = c.exponent};
-      s.significands = take_varint(bytes, 128);
-      s.squares = take_varint(bytes, 128);
+      s.significands = take_u128(bytes);
+      s.squares = take_u128(bytes);
       table.sums.push_back(s);
     }
   }

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
@@ -104,6 +105,41 @@ sign_rule rule_of(const format& to, const rounding& mode, bool negative, const m
   return {divided(thresholds_of(to, low, negative), by), divided(thresholds_of(to, high, negative), by),
           overflow_is_infinite(to, mode, negative)};
 }
+
+// The outcome of whole octaves, where it is the same for all values of either sign: nearly everywhere.
+class octave_outcomes {
+ public:
+  explicit octave_outcomes(const std::array<sign_rule, 2>& rules) noexcept {
+    for (const sign_rule& rule : rules)
+      for (const outcome_thresholds& t : {rule.least, rule.most}) {
+        see(nonzero_, t.nonzero.at.exponent);
+        see(normal_, t.normal.at.exponent);
+        see(overflow_, t.overflow.at.exponent);
+      }
+  }
+
+  // Of the values from 2^exponent up to twice that; nullopt where a threshold may lie among them.
+  [[nodiscard]] std::optional<outcome> of(int exponent) const noexcept {
+    if (exponent < nonzero_.low) return underflow;
+    if (exponent > nonzero_.high && exponent < normal_.low) return subnormal;
+    if (exponent > normal_.high && exponent > nonzero_.high && exponent < overflow_.low) return normal;
+    return std::nullopt;
+  }
+
+ private:
+  struct span {
+    int low = std::numeric_limits<int>::max();
+    int high = std::numeric_limits<int>::min();
+  };
+  static void see(span& s, int exponent) noexcept {
+    s.low = std::min(s.low, exponent);
+    s.high = std::max(s.high, exponent);
+  }
+
+  span nonzero_;
+  span normal_;
+  span overflow_;
+};
 
 void add(outcome_counts& counts, std::uint64_t n, outcome least, outcome most, bool always_infinite,
          bool ever_infinite) noexcept {
@@ -259,10 +295,15 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     add(counts, n, least, most, always, ever);
   };
 
+  const octave_outcomes octaves(rules);
   for (const cell& c : table.cells) {
     in_no_cell -= c.count;
     if (c.exponent < daz_below) {
       add(counts, c.count, underflow, underflow, false, false);
+      continue;
+    }
+    if (const auto all = octaves.of(c.exponent)) {
+      add(counts, c.count, *all, *all, false, false);
       continue;
     }
     const cell_range range = range_of(c);

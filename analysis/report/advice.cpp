@@ -147,11 +147,9 @@ finding what_happened(const survey& run, const std::vector<bad_run>& bad) {
   }
   if (bad.size() > f.evidence.size())
     f.evidence.push_back(fmt::format("and {} more such places", bad.size() - f.evidence.size()));
-  f.limits = fmt::format(
-      "Told apart by how long they last: more than {} steps in a row no fall of the scale would take. The {} are of "
-      "all checked "
-      "tensors.",
-      longest_cured, steps_text(run.steps().size()));
+  f.limits =
+      fmt::format("The two are told apart by how long they last: a falling scale takes no more than {} steps in a row.",
+                  longest_cured);
   return f;
 }
 

@@ -13,8 +13,8 @@ namespace ulp {
 namespace {
 
 constexpr std::string_view style = R"css(
-:root{color-scheme:light dark;--ink:#1c1c1c;--paper:#fff;--faint:#c9c9c9;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#6a6a6a}
-@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181b;--faint:#4a4d52;--heat:#55c1dd;--over:#ff8a80;--zero:#8ab4ff;--soft:#a0a0a0}}
+:root{color-scheme:light dark;--ink:#1c1c1c;--paper:#fff;--faint:#c9c9c9;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#6a6a6a;--normal:#e08a00}
+@media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181b;--faint:#4a4d52;--heat:#55c1dd;--over:#ff8a80;--zero:#8ab4ff;--soft:#a0a0a0;--normal:#ffb74d}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid var(--faint)}h3{font-size:1rem;margin:1rem 0 .2rem}
 p{margin:.4rem 0}.soft{color:var(--soft)}code,pre{font:.85rem ui-monospace,monospace}pre{white-space:pre-wrap;overflow-wrap:anywhere}
@@ -22,7 +22,7 @@ table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}th
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}ul{margin:.2rem 0;padding-left:1.2rem}summary{cursor:pointer;color:var(--soft)}
 svg{width:100%;height:auto;display:block}svg rect{fill:var(--heat)}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .right{text-anchor:end}svg .middle{text-anchor:middle}
-svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--soft);stroke-dasharray:5 4}svg .zero{stroke:var(--zero);stroke-width:2}
+svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--normal);stroke-width:1.5;stroke-dasharray:6 4}svg .zero{stroke:var(--zero);stroke-width:2}
 svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark{stroke:var(--over);stroke-width:1.5}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
 .key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.3rem}.warn{border-left:3px solid var(--over);padding-left:.6rem}
 @media print{body{max-width:none}section{break-inside:avoid}}
@@ -156,7 +156,7 @@ std::string window_section(const report_page& page) {
       "format, "
       "which move with the loss scale: what lies above the upper line overflows, what lies below the lower one becomes "
       "zero.</p>";
-  text += "<p>" + key_of("over", "solid", "overflow") + key_of("soft", "dashed", "smallest normal number") +
+  text += "<p>" + key_of("over", "solid", "overflow") + key_of("normal", "dashed", "smallest normal number") +
           key_of("zero", "solid", "smallest result above zero") + "</p>";
   for (const report_replay& r : page.replays)
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),

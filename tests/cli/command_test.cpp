@@ -13,8 +13,8 @@ using namespace ulp::test;
 
 namespace {
 
-const char* const commands[] = {"formats", "inspect",  "eval",    "vectors", "verify", "record",
-                                "info",    "outcomes", "scalers", "sweep",   "replay"};
+const char* const commands[] = {"formats",  "inspect", "eval",  "vectors", "verify", "record", "info",
+                                "outcomes", "scalers", "sweep", "replay",  "advise", "report"};
 
 bool one_line(const std::string& text) {
   return text.starts_with("ulp: ") && std::count(text.begin(), text.end(), '\n') == 1 && text.back() == '\n';
@@ -123,6 +123,15 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "sweep tests/data/golden/inputs/p01.csv --scaler pytorch --format fp16,float16",
         "sweep tests/data/golden/inputs/p01.csv --scaler megatron --set initial_scale=1,2 --set min_scale=2 --format "
         "fp16",
+        "advise",
+        "advise examples/digits.ulp --rounding sr",
+        "advise examples/digits.ulp --epsilon 0",
+        "advise tests/data/golden/inputs/p01.csv",
+        "report examples/digits.ulp",
+        "report examples/digits.ulp -o /nonexistent/r.html",
+        "report examples/digits.ulp --scaler nosuch -o /tmp/r.html",
+        "report examples/digits.ulp --set grow=1 -o /tmp/r.html",
+        "report examples/digits.ulp -o examples/digits.ulp",
         "replay examples/digits.ulp --scaler pytorch --format fp16 --json --csv -",
         "outcomes examples/digits.ulp --format fp16 --every 0",
         "info examples/digits.ulp --digest --steps 3",

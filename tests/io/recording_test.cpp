@@ -160,6 +160,35 @@ TEST_CASE("totals are the tables merged by kind, role and factor") {
   CHECK(totals[5].key.step == 2);
 }
 
+TEST_CASE("opened by its totals a recording has the same steps, with its tensors merged") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1, 2});
+  const auto merged = open_totals(path);
+  const auto whole = open_recording(path);
+  CHECK(merged->step_count() == whole->step_count());
+  REQUIRE(merged->tensors().size() == 3);
+  CHECK(merged->tensors()[0].stands_for == 1);
+  std::uint64_t stands_for = 0;
+  for (const tensor_info& t : merged->tensors()) stands_for += t.stands_for;
+  CHECK(stands_for == whole->tensors().size());
+  step a;
+  step b;
+  while (whole->next(a)) {
+    REQUIRE(merged->next(b));
+    CHECK(a.key == b.key);
+    CHECK(a.scalars.applied == b.scalars.applied);
+    std::uint64_t all = 0;
+    std::uint64_t together = 0;
+    for (const tensor_row& row : a.tensors) all += row.table.numel;
+    for (const tensor_row& row : b.tensors) {
+      together += row.table.numel;
+      CHECK(row.type == dtype::unknown);
+    }
+    CHECK(all == together);
+  }
+  CHECK_FALSE(merged->next(b));
+}
+
 TEST_CASE("the digest does not depend on order, and depends on content") {
   const temporary_dir a;
   const temporary_dir b;

@@ -1,0 +1,137 @@
+// Pins conclusions to made-up runs of which they are known.
+#include <ulp/report/advice.hpp>
+
+#include "support/catch.hpp"
+
+#include <ulp/formats/catalog.hpp>
+
+#include <cmath>
+#include <vector>
+
+using namespace ulp;
+
+namespace {
+
+const std::vector<tensor_info> two{{.name = "big.weight", .kind = tensor_kind::weight_grad},
+                                   {.name = "small.weight", .kind = tensor_kind::weight_grad}};
+
+tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values) {
+  tensor_row row;
+  row.tensor = tensor;
+  row.type = dtype::float32;
+  row.factor = 1;
+  row.table = count_cells(std::span{values});
+  return row;
+}
+
+class run {
+ public:
+  void add(const std::vector<float>& big, const std::vector<float>& small) {
+    step s;
+    s.key.step = number_++;
+    s.tensors = {row_of(0, big), row_of(1, small)};
+    add_step(s, two);
+  }
+  void add_step(const step& s, const std::vector<tensor_info>& tensors) {
+    survey_.add(s, tensors);
+    trials_.add(s, tensors);
+    tensors_ = tensors;
+  }
+  [[nodiscard]] std::string conclusion(const std::string& question) {
+    for (const finding& f : findings())
+      if (f.question.find(question) != std::string::npos) return f.conclusion;
+    return "";
+  }
+  [[nodiscard]] std::vector<finding> findings() {
+    return advice_of(survey_, tensors_, scenarios_, trials_.results(), options_);
+  }
+
+ private:
+  advice_options options_{.format = float16};
+  std::vector<scenario> scenarios_ = scaler_trials(options_, {}, {});
+  survey survey_{{}, {}};
+  sweep trials_{scenarios_};
+  std::vector<tensor_info> tensors_;
+  std::int64_t number_ = 0;
+};
+
+bool says(const std::string& text, const std::string& part) {
+  INFO(text);
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the format and the scales that hold a run of known range") {
+  run r;
+  // From 2^-34 to 1: float16 loses the small half at scale 1, cbfloat16 nothing.
+  for (int i = 0; i < 20; ++i) r.add({1, 0.5F}, {0x1p-34F, 0x1p-33F});
+  CHECK(says(r.conclusion("without a loss scale"), "cbfloat16: no more than 0.1 %"));
+  // 2^-34 becomes nonzero above 2^-25: from 2^10 on; 1 overflows from 65520 on.
+  CHECK(says(r.conclusion("static loss scale"), "2^10 to 2^15: "));
+  CHECK(says(r.conclusion("lose most"), "none: nothing underflows"));
+  CHECK(says(r.conclusion("scale for each tensor"), "33.0 octaves apart"));
+  CHECK(says(r.conclusion("scale for each tensor"), "yes, one scale cannot serve all"));
+  CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the steps"));
+  CHECK(r.conclusion("What happened?").empty());
+  CHECK(says(r.conclusion("not help"), "nothing of that kind"));
+}
+
+TEST_CASE("a range wider than the format has no static scale") {
+  run r;
+  for (int i = 0; i < 20; ++i) r.add({0x1p10F}, {0x1p-40F});
+  CHECK(says(r.conclusion("static loss scale"), "none: from 2^16 on no more than 0.1 % underflow, but only up to 2^5"));
+  CHECK(says(r.conclusion("without a loss scale"), "bfloat16"));
+}
+
+TEST_CASE("single overflows are told from those that last") {
+  run r;
+  const auto good = [&](int n) {
+    for (int i = 0; i < n; ++i) r.add({1}, {1});
+  };
+  const auto bad = [&](int n) {
+    for (int i = 0; i < n; ++i) r.add({NAN}, {1});
+  };
+  good(5);
+  bad(1);
+  good(5);
+  bad(2);
+  good(2);
+  CHECK(says(r.conclusion("What happened?"), "gradient overflow in 3 steps (step 5 to 12)"));
+  CHECK_FALSE(says(r.conclusion("What happened?"), "forward"));
+  bad(10);
+  good(1);
+  bad(3);
+  CHECK(says(
+      r.conclusion("What happened?"),
+      "; then forward overflow from step 15 on, which no scale cures: 13 of the 14 steps from there are not finite, to "
+      "the end of the run"));
+}
+
+TEST_CASE("zeros that are always there are no underflow") {
+  run r;
+  for (int i = 0; i < 5; ++i) r.add({1, 2}, {0, 0, 0, 1});
+  CHECK(says(r.conclusion("not help"), "zeros of 1 tensor"));
+}
+
+TEST_CASE("a log of maxima answers what maxima can answer") {
+  run r;
+  for (int i = 0; i < 300; ++i) {
+    step s;
+    s.key.step = i;
+    s.max_abs = 2;
+    r.add_step(s, {});
+  }
+  CHECK(says(r.conclusion("static loss scale"), "up to 2^14 no step overflows"));
+  CHECK_FALSE(r.conclusion("growth interval").empty());
+  CHECK(r.conclusion("without a loss scale").empty());
+  CHECK(r.conclusion("clipping").empty());
+}
+
+TEST_CASE("overflow flags alone answer nothing") {
+  run r;
+  step s;
+  s.scalars.found_inf = true;
+  r.add_step(s, {});
+  CHECK(r.findings().empty());
+}

@@ -1,0 +1,109 @@
+// Pins the page: well-formed, self-contained, text of strangers made harmless.
+#include <ulp/report/html.hpp>
+
+#include "support/catch.hpp"
+
+#include <ulp/formats/catalog.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+using namespace ulp;
+
+namespace {
+
+report_page page_of(int steps) {
+  report_page page{.input = "run.ulp", .format_name = "float16", .format = float16};
+  page.tensors = {{.name = "layer<1>.\"weight\"", .kind = tensor_kind::weight_grad}};
+  page.steps = static_cast<std::uint64_t>(steps);
+  page.replays.push_back({.name = "pytorch_gradscaler", .parameters = "init_scale=65536"});
+  for (int i = 0; i < steps; ++i) {
+    const std::vector<float> values{1, 0x1p-30F, 0};
+    page.octaves.at_step(i).add(count_cells(std::span{values}), 1);
+    page.losses.at_step(i).add({.tensor = 0, .counts = {.numel = 3, .zero = 1, .underflow = {1, 1}}});
+    trajectory_row row;
+    row.key.step = i;
+    row.scale_used = row.scale_next = i % 2 == 0 ? 65536 : 32768;
+    row.skipped = i % 2 == 0;
+    row.critical_scale = 50000;
+    row.norm = 1.5;
+    page.replays.front().sum.add(row);
+    page.replays.front().scales.at_step(i).add(row);
+  }
+  page.findings.push_back({"Which?", "a & b", {"x < y"}, "z"});
+  page.commands.push_back("ulp replay run.ulp --scaler 'it''s'");
+  page.replays.front().warnings.push_back("<script>alert(1)</script>");
+  return page;
+}
+
+// Whether every tag that is opened is closed, in order.
+bool is_balanced(const std::string& html) {
+  std::vector<std::string> open;
+  for (std::size_t at = html.find('<'); at != std::string::npos; at = html.find('<', at + 1)) {
+    const std::size_t end = html.find('>', at);
+    if (end == std::string::npos) return false;
+    const std::string tag = html.substr(at + 1, end - at - 1);
+    const std::string name = tag.substr(tag[0] == '/' ? 1 : 0, tag.find_first_of(" /", 1) - (tag[0] == '/' ? 1 : 0));
+    if (tag[0] == '!' || tag.ends_with("/") || name == "meta") continue;
+    if (tag[0] != '/') {
+      open.push_back(name);
+    } else {
+      if (open.empty() || open.back() != tag.substr(1)) return false;
+      open.pop_back();
+    }
+  }
+  return open.empty();
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("the page is balanced, and needs nothing from anywhere") {
+  for (const int steps : {1, 2, 500}) {
+    CAPTURE(steps);
+    const std::string html = html_of(page_of(steps));
+    CHECK(html.starts_with("<!DOCTYPE html>"));
+    CHECK(is_balanced(html));
+    for (const char* const outside : {"http", "src=", "href=", "url(", "@import", "<script"})
+      CHECK(html.find(outside) == std::string::npos);
+    CHECK(html.find("nan") == std::string::npos);
+    CHECK(html.find("inf\"") == std::string::npos);
+    CHECK(count_of(html, "<svg") == 4);
+  }
+}
+
+TEST_CASE("names and messages cannot become markup") {
+  const std::string html = html_of(page_of(3));
+  CHECK(html.find("layer&lt;1&gt;.&quot;weight&quot;") != std::string::npos);
+  CHECK(html.find("&lt;script&gt;alert(1)&lt;/script&gt;") != std::string::npos);
+  CHECK(html.find("a &amp; b") != std::string::npos);
+}
+
+TEST_CASE("a step log has no window and no losses") {
+  report_page page = page_of(5);
+  page.octaves = {};
+  page.losses = {};
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("Underflow by tensor") == std::string::npos);
+  CHECK(html.find("The loss scale") != std::string::npos);
+}
+
+TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
+  report_page page = page_of(5);
+  trajectory_row row;
+  row.key.step = 5;
+  row.scale_used = 0;
+  page.replays.front().scales.at_step(5).add(row);
+  page.octaves.at_step(5);
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  CHECK(html.find("inf") == std::string::npos);
+}
