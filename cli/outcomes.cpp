@@ -10,6 +10,7 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/expectation.hpp>
 #include <ulp/model/lost_mass.hpp>
+#include <ulp/model/noise.hpp>
 #include <ulp/model/outcome.hpp>
 
 #include "command.hpp"
@@ -50,6 +51,7 @@ struct answer {
   outcome_counts counts;
   expected_outcomes expected;
   lost_mass lost;
+  rounding_noise noise;
 };
 
 struct group_counts {
@@ -136,6 +138,10 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"overflow_sd", "", true},
                {"lost_l1", "", true},
                {"lost_l2", "", true},
+               {"", "SQNR dB", false, true},
+               {"mse", ""},
+               {"sqnr_db", ""},
+               {"sqnr_db_low", ""},
                {"censored", ""},
                {"l1", ""},
                {"l2", ""}};
@@ -155,30 +161,35 @@ table table_of(const options& o, const std::vector<question>& questions, const s
       const value_range underflow =
           drawn ? a.expected.underflow.mean
                 : value_range{static_cast<double>(c.underflow.low), static_cast<double>(c.underflow.high)};
-      t.rows.push_back({key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
-                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
-                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
-                        questions[q].format_name,
-                        o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
-                        questions[q].scale,
-                        as_power(questions[q].scale),
-                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
-                        exactly(c.numel),
-                        exactly(c.zero),
-                        exactly(c.nonfinite),
-                        count(c.underflow, a.expected.underflow),
-                        percent_of(underflow, nonzero),
-                        percent_of(a.lost.magnitudes, counts.magnitudes),
-                        count(c.subnormal, a.expected.subnormal),
-                        count(c.overflow, a.expected.overflow),
-                        deviation(a.expected.underflow),
-                        deviation(a.expected.subnormal),
-                        deviation(a.expected.overflow),
-                        a.lost.magnitudes,
-                        value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
-                        static_cast<std::int64_t>(counts.censored),
-                        counts.magnitudes,
-                        std::sqrt(counts.squares)});
+      t.rows.push_back(
+          {key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+           counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+           counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
+           questions[q].format_name,
+           o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
+           questions[q].scale,
+           as_power(questions[q].scale),
+           std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
+           exactly(c.numel),
+           exactly(c.zero),
+           exactly(c.nonfinite),
+           count(c.underflow, a.expected.underflow),
+           percent_of(underflow, nonzero),
+           percent_of(a.lost.magnitudes, counts.magnitudes),
+           count(c.subnormal, a.expected.subnormal),
+           count(c.overflow, a.expected.overflow),
+           deviation(a.expected.underflow),
+           deviation(a.expected.subnormal),
+           deviation(a.expected.overflow),
+           a.lost.magnitudes,
+           value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
+           std::isfinite(a.noise.sqnr()) ? table_value{fmt::format("~{:.1f}", a.noise.sqnr())} : table_value{},
+           a.noise.mean_square(),
+           a.noise.sqnr(),
+           a.noise.least_sqnr(),
+           static_cast<std::int64_t>(counts.censored),
+           counts.magnitudes,
+           std::sqrt(counts.squares)});
     }
   }
   return t;
@@ -188,6 +199,7 @@ void add(answer& to, const tensor_row& row, const question& q, double factor) {
   const multiplier by{.scale = q.scale, .factor = factor};
   to.counts += outcomes_of(row.table, q.format, q.rounding, by, row.type);
   to.lost += lost_to_underflow(row.table, q.format, q.rounding, by, row.type);
+  to.noise += noise_of(row.table, q.format, q.rounding, by);
   if (q.rounding.direction == direction::stochastic)
     to.expected += expected_outcomes_of(row.table, q.format, q.rounding, by, row.type);
 }
@@ -246,13 +258,11 @@ int run(const options& o) {
     fmt::print("{}, {}, loss scale {} on {}\n", names,
                one_rounding(questions) ? o.rounding.text(questions.front().format) : "rounded as listed",
                o.scales.size() > 1 ? "as listed" : as_power(questions.front().scale), text_of(u));
-    fmt::print(
-        "underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; [low, high] where the input "
-        "does not "
-        "decide{}\n\n",
-        std::ranges::any_of(questions, [](const question& q) { return q.rounding.direction == direction::stochastic; })
-            ? "; mean ± standard deviation over all draws"
-            : "");
+    const bool drawn =
+        std::ranges::any_of(questions, [](const question& q) { return q.rounding.direction == direction::stochastic; });
+    fmt::print("underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; SQNR: modelled\n");
+    fmt::print("[low, high] where the input does not decide{}\n\n",
+               drawn ? "; mean ± standard deviation over all draws" : "");
   }
   write_table(t, o.output);
   return done;

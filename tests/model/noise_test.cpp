@@ -1,0 +1,97 @@
+// Pins the modelled error of rounding to published plateaus, and to rounding every value.
+#include <ulp/model/noise.hpp>
+
+#include "support/catch.hpp"
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+
+#include <cmath>
+#include <numbers>
+#include <random>
+#include <vector>
+
+#include "support/raw.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+std::vector<float> gaussian(std::size_t n, double deviation) {
+  std::mt19937_64 random(5);
+  const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
+  std::vector<float> values(n);
+  for (float& x : values)
+    x = static_cast<float>(deviation * std::sqrt(-2 * std::log(uniform())) *
+                           std::cos(2 * std::numbers::pi * uniform()));
+  return values;
+}
+
+// The true sum of squared errors, in units of the values.
+rounding_noise by_rounding(const std::vector<float>& values, const format& to, const rounding& mode, double scale) {
+  rounding_noise truth;
+  for (const float x : values) {
+    const encoded e = encode(to, product(static_cast<double>(x), scale), mode);
+    if (any(e.flags, status::overflow)) {
+      ++truth.overflowing;
+      continue;
+    }
+    const double error = to_double(to, e.code) / scale - static_cast<double>(x);
+    truth.signal += static_cast<double>(x) * static_cast<double>(x);
+    truth.squares += error * error;
+    ++truth.values;
+  }
+  return truth;
+}
+
+}  // namespace
+
+TEST_CASE("the plateau of a Gaussian is the published one") {
+  struct plateau {
+    const char* format;
+    double decibels;
+  };
+  const std::vector<float> values = gaussian(200'000, 0.01);
+  const cell_table table = count_cells(std::span{values});
+  for (const auto& [name, decibels] :
+       {plateau{"float16", 73.65}, plateau{"cbfloat16", 67.64}, plateau{"bfloat16", 55.59},
+        plateau{"float8_e4m3fn", 31.52}, plateau{"float8_e5m2", 25.54}}) {
+    CAPTURE(name);
+    const format to = *find_format(name);
+    const double scale = std::string{name}.starts_with("float8") ? 0x1p10 : 0x1p13;
+    CHECK(noise_of(table, to, {}, {.scale = scale}).sqnr() == Approx(decibels).margin(0.05));
+    CHECK(by_rounding(values, to, {}, scale).sqnr() == Approx(decibels).margin(0.05));
+  }
+}
+
+TEST_CASE("the bounds hold in every rounding and at every scale, and the model is close where values are many") {
+  const std::vector<float> values = gaussian(20'000, 1);
+  const cell_table table = count_cells(std::span{values});
+  for (const char* const name : {"float16", "cbfloat16", "bfloat16", "float8_e5m2"})
+    for (const direction d : deterministic_directions)
+      for (const double scale : {0x1p-30, 0x1p-22, 0x1p-16, 0x1p-12, 1.0, 0x1p10}) {
+        CAPTURE(name, static_cast<int>(d), scale);
+        const format to = *find_format(name);
+        const rounding mode{.direction = d};
+        const rounding_noise truth = by_rounding(values, to, mode, scale);
+        const rounding_noise model = noise_of(table, to, mode, {.scale = scale});
+        CHECK(model.least <= truth.squares * (1 + 1e-9));
+        CHECK(model.most >= truth.squares * (1 - 1e-9));
+        CHECK(model.overflowing == truth.overflowing);
+        if (truth.squares > 0 && (d == direction::nearest_even || d == direction::toward_zero))
+          CHECK(model.sqnr() == Approx(truth.sqnr()).margin(to.fraction_bits < 4 ? 0.8 : 0.3));
+      }
+}
+
+TEST_CASE("factors, scales of zero and values without error") {
+  const std::vector<float> values{1, 0.5F, 2, 0};
+  const cell_table table = count_cells(std::span{values});
+  const rounding_noise halves = noise_of(table, float16, {}, {.scale = 1, .factor = 2});
+  CHECK(halves.signal == Approx((1 + 0.25 + 4) / 4));
+  CHECK(halves.values == 4);
+  CHECK(noise_of(table, float16, {}, {.scale = 0}).sqnr() == 0);
+  CHECK(noise_of(table, float16, {}, {.scale = INFINITY}).overflowing == 3);
+  CHECK(std::isnan(noise_of(count_cells(std::span<const float>{}), float16, {}, {}).sqnr()));
+  CHECK(noise_of(table, *find_format("float8_e4m3fn"), {}, {.scale = 0x1p20}).overflowing == 3);
+}
