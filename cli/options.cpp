@@ -241,6 +241,17 @@ bool run_options::selects() const {
   return !tensor.empty() || !steps.empty() || every != 1 || any_name(kinds) || any_name(roles);
 }
 
+std::vector<tensor_group> run_options::named_groups() const {
+  std::vector<tensor_group> all;
+  for (const std::string& text : groups) {
+    auto [name, expression] = key_and_value(text, "--group");
+    if (std::ranges::find(all, name, &tensor_group::name) != all.end())
+      throw usage_error(fmt::format("--group: {} is given twice; REGEX1|REGEX2 is one group", name));
+    all.push_back({std::move(name), regex_of(expression, "--group")});
+  }
+  return all;
+}
+
 std::vector<std::string> run_options::files() const {
   std::vector<std::string> all = inputs;
   all.push_back(scalars);
@@ -266,7 +277,7 @@ std::unique_ptr<source> opened(const run_options& options, const source_options&
 
 // With DAZ the type of the values counts too.
 bool tells_tensors_apart(const scenario& s) {
-  return s.counted.tensor || s.checked || s.rounding.daz || s.scaler.per_layer();
+  return s.counted.tensor || s.checked || !s.groups.empty() || s.rounding.daz || s.scaler.per_layer();
 }
 
 }  // namespace
@@ -281,6 +292,15 @@ std::unique_ptr<source> open_run_for(const run_options& options, std::span<const
   source_options how = options.how_to_read();
   how.merged = how.kinds.empty() && how.roles.empty() && std::ranges::none_of(scenarios, tells_tensors_apart);
   return opened(options, how);
+}
+
+void add_groups(CLI::App& command, run_options& options) {
+  command
+      .add_option("--group", options.groups,
+                  "tensors whose name contains a match of this expression, under a name; the first that matches counts")
+      ->type_name("NAME=REGEX")
+      ->allow_extra_args(false)
+      ->group("Selection");
 }
 
 void add_run(CLI::App& command, run_options& options) {

@@ -70,13 +70,16 @@ struct run_options {
   std::string steps_from;
   std::string scalars;
   std::string factor;
+  std::vector<std::string> groups;  // NAME=REGEX
 
+  [[nodiscard]] std::vector<tensor_group> named_groups() const;
   [[nodiscard]] selection selected() const;
   [[nodiscard]] source_options how_to_read() const;
   [[nodiscard]] bool selects() const;                    // less than everything
   [[nodiscard]] std::vector<std::string> files() const;  // all that are read
 };
 void add_run(CLI::App& command, run_options& options);
+void add_groups(CLI::App& command, run_options& options);  // where groups are told apart
 
 // Opens the inputs and tells what a user should know about them.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_options& options, bool with_sums = true);

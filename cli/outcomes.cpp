@@ -40,6 +40,7 @@ struct question {
 
 // What rows are kept apart by; an absent part is summed over.
 struct group {
+  std::optional<std::size_t> named;  // of --group
   std::optional<std::uint32_t> tensor;
   std::optional<tensor_kind> kind;
   std::optional<std::int64_t> step;
@@ -91,9 +92,11 @@ bool one_rounding(const std::vector<question>& questions) {
                      [&](const question& q) { return q.rounding == questions.front().rounding; });
 }
 
-group group_of(const options& o, const tensor_row& row, const tensor_info& info, const step_key& key) {
+group group_of(const options& o, const std::vector<tensor_group>& named, const tensor_row& row, const tensor_info& info,
+               const step_key& key) {
   const auto by = [&](const char* what) { return std::find(o.by.begin(), o.by.end(), what) != o.by.end(); };
   group g;
+  if (by("group")) g.named = ulp::group_of(named, info.name);
   if (by("tensor")) g.tensor = row.tensor;
   if (by("kind")) g.kind = info.kind;
   if (by("step")) g.step = key.step;
@@ -110,14 +113,15 @@ table_value percent_of(const value_range& part, double all) {
 }
 
 table table_of(const options& o, const std::vector<question>& questions, const std::map<group, group_counts>& groups,
-               const std::vector<tensor_info>& tensors, const units& u) {
+               const std::vector<tensor_group>& named, const std::vector<tensor_info>& tensors, const units& u) {
   const bool many_formats = o.formats.size() > 1;
   const bool many_scales = o.scales.size() > 1;
   const auto title_by = [&](const char* what) {
     return std::find(o.by.begin(), o.by.end(), what) != o.by.end() ? what : "";
   };
   table t;
-  t.columns = {{"tensor", title_by("tensor")},
+  t.columns = {{"group", title_by("group")},
+               {"tensor", title_by("tensor")},
                {"kind", title_by("kind")},
                {"step", title_by("step")},
                {"format", many_formats ? "format" : ""},
@@ -162,7 +166,8 @@ table table_of(const options& o, const std::vector<question>& questions, const s
           drawn ? a.expected.underflow.mean
                 : value_range{static_cast<double>(c.underflow.low), static_cast<double>(c.underflow.high)};
       t.rows.push_back(
-          {key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+          {key.named ? table_value{named[*key.named].name} : table_value{},
+           key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
            counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
            counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
            questions[q].format_name,
@@ -208,6 +213,11 @@ int run(const options& o) {
   keep_inputs(o.output, o.run.files());
   const std::vector<question> questions = questions_of(o);
   const selection selected = o.run.selected();
+  const std::vector<tensor_group> named = o.run.named_groups();
+  const bool by_group = std::ranges::find(o.by, "group") != o.by.end();
+  if (by_group != !named.empty())
+    throw usage_error(by_group ? "--by group: say which groups by --group NAME=REGEX"
+                               : "--group: is used with --by group");
   const std::unique_ptr<source> from = open_run(o.run);
 
   std::map<group, group_counts> groups;
@@ -225,7 +235,7 @@ int run(const options& o) {
         if (!selected.takes(info)) continue;
         const bool known = !o.as_recorded && !std::isnan(row.factor);
         (known ? u.true_gradient : u.recorded) = true;
-        group_counts& sums = groups[group_of(o, row, info, now.key)];
+        group_counts& sums = groups[group_of(o, named, row, info, now.key)];
         sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
         sums.kind = info.kind;
         sums.steps.insert(now.key.step);
@@ -251,7 +261,7 @@ int run(const options& o) {
         "of {} zeros it is not known whether they underflowed before: their values had been rounded to a narrow format "
         "when they were recorded, and what lies below its own threshold is not in the input",
         grouped(censored)));
-  const table t = table_of(o, questions, groups, from->tensors(), u);
+  const table t = table_of(o, questions, groups, named, from->tensors(), u);
   if (!o.output.machine_stdout()) {
     std::string names;
     for (const std::string& name : o.formats) names += (names.empty() ? "" : ", ") + name;
@@ -275,6 +285,7 @@ void add_outcomes(CLI::App& program, action& chosen) {
   CLI::App& command =
       *program.add_subcommand("outcomes", "how many values underflow, become subnormal or overflow in a format");
   add_run(command, o->run);
+  add_groups(command, o->run);
   command.add_option("--format", o->formats, "formats, see `ulp formats`")
       ->type_name("F,...")
       ->allow_extra_args(false)
@@ -285,11 +296,12 @@ void add_outcomes(CLI::App& program, action& chosen) {
       ->allow_extra_args(false)
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--by", o->by, "keep apart tensor, kind, step, or several of them; the rest is summed over")
+  command
+      .add_option("--by", o->by, "keep apart tensor, kind, step, group, or several of them; the rest is summed over")
       ->type_name("WHAT,...")
       ->allow_extra_args(false)
       ->delimiter(',')
-      ->check(CLI::IsMember({"tensor", "kind", "step"}))
+      ->check(CLI::IsMember({"tensor", "kind", "step", "group"}))
       ->capture_default_str();
   command.add_flag("--as-recorded", o->as_recorded,
                    "let the scale multiply the values as recorded, whatever their factor");

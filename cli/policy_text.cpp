@@ -61,9 +61,18 @@ std::string prediction_text(const scaler& start, std::span<const trajectory_row>
   const auto predicted = predict_markov(start, critical);
   if (!predicted) return "";
   return fmt::format(
-      "in the long run {} of steps skipped, mean scale 2^{:.2f}, if steps came in random order; replayed {}, 2^{:.2f}",
-      percent(predicted->skip_rate), predicted->mean_log2_scale,
-      percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), sum.mean_log2_scale());
+      "in the long run {} of steps skipped, mean scale {}, if the finite steps came in random order; replayed {}, {}",
+      percent(predicted->skip_rate), power_text(predicted->mean_log2_scale),
+      percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), power_text(sum.mean_log2_scale()));
+}
+
+std::string schedule_text(std::span<const double> learning_rates, const trajectory_summary& sum) {
+  if (sum.skipped == 0 || sum.skipped >= learning_rates.size()) return "";
+  const double last = learning_rates.back();
+  const double behind = learning_rates[learning_rates.size() - 1 - sum.skipped];
+  if (std::isnan(last) || std::isnan(behind) || last == behind) return "";
+  return fmt::format("counting applied steps only, the learning rate would be {} at the end, {} step{} behind, not {}",
+                     shortest(behind), grouped(sum.skipped), sum.skipped == 1 ? "" : "s", shortest(last));
 }
 
 }  // namespace ulp::cli

@@ -22,6 +22,10 @@ namespace ulp::cli {
 [[nodiscard]] std::string prediction_text(const scaler& start, std::span<const trajectory_row> rows,
                                           const trajectory_summary& sum);
 
+// What skipped steps do to a schedule that counts applied steps, from the learning rates that were logged, NaN where not;
+// empty where it would be none.
+[[nodiscard]] std::string schedule_text(std::span<const double> learning_rates, const trajectory_summary& sum);
+
 }  // namespace ulp::cli
 
 #endif

@@ -89,6 +89,7 @@ scenario scenario_of(const options& o) {
   if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
   if (!o.clip_value.empty()) s.clip_value = value_clipping{positive_number(o.clip_value, "--clip-value")};
   s.counted = o.run.selected();
+  s.groups = o.run.named_groups();
   const auto order = parse_step_order(o.order);
   if (!order)
     throw usage_error(
@@ -117,7 +118,7 @@ table per_tensor_table(const std::vector<tensor_outcome>& outcomes, const std::v
   return t;
 }
 
-table trajectory_table() {
+table trajectory_table(const std::vector<tensor_group>& groups) {
   table t;
   t.columns = {{"step", "step"},
                {"found_inf", ""},
@@ -143,6 +144,7 @@ table trajectory_table() {
                {"", "clipped"},
                {"unscaled_by", ""},
                {"diverged", ""}};
+  for (const tensor_group& g : groups) t.columns.push_back({"norm_" + g.name, "norm " + g.name});
   return t;
 }
 
@@ -176,6 +178,7 @@ void add_row(table& t, const trajectory_row& r, bool clips, bool diverged) {
                     clips && r.clipped ? table_value{*r.clipped} : table_value{},
                     r.unscaled_by,
                     diverged});
+  t.rows.back().insert(t.rows.back().end(), r.group_norms.begin(), r.group_norms.end());
 }
 
 std::string rule_text(const replayer& r) {
@@ -217,7 +220,7 @@ table changes_of(const table& all, const std::vector<trajectory_row>& rows) {
 }
 
 void print_summary(const options& o, const scenario& s, const replayer& r, std::span<const trajectory_row> rows,
-                   const trajectory_summary& sum) {
+                   const trajectory_summary& sum, std::span<const double> learning_rates) {
   const auto line = [](std::string_view what, const std::string& value) {
     if (!value.empty()) fmt::print("{:<12} {}\n", what, value);
   };
@@ -260,6 +263,7 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
                            wrong));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
+  line("schedule", schedule_text(learning_rates, sum));
   line("open loop",
        sum.first_divergence
            ? fmt::format("diverged from what was recorded{} from step {} on: later gradients would have been others",
@@ -280,14 +284,17 @@ int run(const options& o) {
   trajectory_summary sum;
   trajectory_watch watch(s.scaler);
   run_notes notes;
-  table all = trajectory_table();
+  table all = trajectory_table(s.groups);
   std::vector<trajectory_row> rows;
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
+    if (o.per_tensor == "-" || o.per_tensor == o.output.csv)
+      throw usage_error("--per-tensor: give a file of its own; standard output and --csv are for the trajectory");
     if (from->tensors().empty()) throw usage_error("--per-tensor: the input has no tensors");
     per_tensor.emplace(o.per_tensor);
   }
   std::vector<tensor_outcome> of_tensors;
+  std::vector<double> learning_rates;
   {
     progress shown("steps", from->step_count());
     step now;
@@ -295,6 +302,7 @@ int run(const options& o) {
       shown.advance();
       if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
       notes.see(now);
+      learning_rates.push_back(now.scalars.learning_rate);
       of_tensors.clear();
       const trajectory_row row = r.advance(now, from->tensors(), per_tensor ? &of_tensors : nullptr);
       if (per_tensor) per_tensor->write(per_tensor_table(of_tensors, from->tensors()));
@@ -321,7 +329,7 @@ int run(const options& o) {
   for (const std::string& text : notes.lines(r.choice())) note(text);
   for (const std::string& text : watch.warnings()) warn(text);
   if (o.output.machine_stdout()) return done;
-  print_summary(o, s, r, rows, sum);
+  print_summary(o, s, r, rows, sum, learning_rates);
   if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));
   const table shown = changes_of(all, rows);
   if (!shown.rows.empty()) {
@@ -340,6 +348,7 @@ void add_replay(CLI::App& program, action& chosen) {
   CLI::App& command =
       *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
   add_run(command, o->run);
+  add_groups(command, o->run);
   auto* const scaler = command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME");
   command
       .add_option("--config", o->config,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <set>
 #include <string>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/model/replay.hpp>
@@ -104,6 +105,10 @@ scenario scenario_of(const options& o, const std::string& name, std::string& set
 
 std::vector<replayed> replays_of(const options& o) {
   std::vector<replayed> all;
+  std::set<std::string> keys;
+  for (const std::string& text : o.parameters)
+    if (const auto [key, value] = key_and_value(text, "--set"); !keys.insert(key).second)
+      throw usage_error(fmt::format("--set: {} is given twice", key));
   for (const std::string& name : o.scalers) {
     std::string set;
     const scenario s = scenario_of(o, name, set);
@@ -188,7 +193,11 @@ int run(const options& o) {
           if (seen.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
       }
       for (replayed& r : replays) {
-        if (r.over) continue;
+        if (r.over) {
+          r.page.scales.at_step(now.key.step);  // the same columns for all
+          if (&r == &replays.front() && !now.tensors.empty()) page.losses.at_step(now.key.step);
+          continue;
+        }
         tensors.clear();
         const bool is_first = &r == &replays.front();
         const trajectory_row row = r.replay.advance(now, from->tensors(), is_first ? &tensors : nullptr);
@@ -225,12 +234,17 @@ int run(const options& o) {
                                         quoted(o.format_name), rounded, checked, clipped));
     page.replays.push_back(std::move(r.page));
   }
-  page.commands.push_back(fmt::format("ulp advise{} --format {} --epsilon {}{}{}", what, quoted(o.format_name),
-                                      o.epsilon, rounded, checked));
+  if (!page.findings.empty())
+    page.commands.push_back(fmt::format("ulp advise{} --format {} --epsilon {}{}{}", what, quoted(o.format_name),
+                                        o.epsilon, rounded, checked));
   if (!page.matrix.rows.empty())
     page.commands.push_back(fmt::format(
         "ulp outcomes{} --format float16,cbfloat16,bfloat16,float8_e5m2,float8_e4m3fn --by kind{}", what, rounded));
 
+  if (o.output == "-") {
+    fmt::print("{}", html_of(page));
+    return done;
+  }
   whole_file file(o.output);
   file.write(html_of(page));
   file.finish();
@@ -245,7 +259,9 @@ void add_report(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("report", "one HTML page about a run: findings, pictures, numbers");
   add_run(command, o->run);
-  command.add_option("-o,--output", o->output, "the page to write")->type_name("FILE.html")->required();
+  command.add_option("-o,--output", o->output, "the page to write; - for standard output")
+      ->type_name("FILE.html")
+      ->required();
   command.add_option("--scaler", o->scalers, "the policies to replay, see `ulp scalers`")
       ->type_name("NAME,...")
       ->allow_extra_args(false)

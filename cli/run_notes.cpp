@@ -58,6 +58,13 @@ std::vector<std::string> policy_notes(const scenario& s, const std::string& form
     if (p.name == "fp16_type" && find_format(to_string(p.value)) != s.format)
       all.push_back(fmt::format("{} has the defaults of fp16_type={}, the replay is in {}; see --set fp16_type=",
                                 s.scaler.entry().name, to_string(p.value), format_name));
+  if (s.order.clip_before_unscale)
+    all.emplace_back(
+        "--order: gradients are clipped while they are scaled: the bound on the true ones is the bound over the scale");
+  if (s.order.clip_before_check && s.clip_value)
+    all.emplace_back(
+        "--order: infinities become the bound before anyone looks for them: no step is skipped for overflow, NaN alone "
+        "is found");
   return all;
 }
 

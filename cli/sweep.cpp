@@ -135,9 +135,14 @@ grid grid_of(const options& o) {
   return g;
 }
 
-// Of a mean over scales that may be 0 or infinite.
-std::string power_text(double log2) {
-  return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : log2 < 0 ? "0" : "inf";
+// "0.02", "[0.01, 0.03]": percent.
+std::string share_text(const sweep_result& r) {
+  const auto text = [&](std::uint64_t n) {
+    return r.nonzero == 0 ? "0" : fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(r.nonzero));
+  };
+  const std::string low = text(r.underflow.low);
+  const std::string high = text(r.underflow.high);
+  return low == high ? low : "[" + low + ", " + high + "]";
 }
 
 table table_of(const grid& g, const std::vector<sweep_result>& results, std::uint64_t steps) {
@@ -173,33 +178,35 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
                {"", "last scale", false, true},
                {"error", ""},
                {"", "raised"}};
-  const bool any_raised = std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); });
+  const bool any_raised =
+      std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty() || r.poisoned > 0; });
   std::int64_t rank = 0;
   for (const std::size_t i : order) {
     const sweep_result& r = results[i];
     const point& p = g.points[i];
     const auto counts = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
-    t.rows.push_back({++rank,
-                      static_cast<bool>(front[i]),
-                      std::string{front[i] ? "*" : ""},
-                      p.scaler,
-                      p.parameters.empty() ? table_value{} : table_value{p.parameters},
-                      p.format,
-                      p.rounding,
-                      static_cast<std::int64_t>(r.steps),
-                      count_range{r.skipped, r.skipped},
-                      static_cast<std::int64_t>(r.lost_steps(steps)),
-                      any_raised ? table_value{count_range{r.lost_steps(steps), r.lost_steps(steps)}} : table_value{},
-                      counts(r.underflow),
-                      r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
-                      r.has_counts ? table_value{r.underflow_share()} : table_value{},
-                      r.has_counts ? table_value{fmt::format("{:.4g}", 100 * r.underflow_share())} : table_value{},
-                      r.mean_log2_scale,
-                      std::isnan(r.mean_log2_scale) ? table_value{} : table_value{power_text(r.mean_log2_scale)},
-                      r.last_scale,
-                      as_power(r.last_scale),
-                      r.error.empty() ? table_value{} : table_value{r.error},
-                      r.error.empty() ? table_value{} : table_value{"in its step " + grouped(r.steps)}});
+    t.rows.push_back(
+        {++rank,
+         static_cast<bool>(front[i]),
+         std::string{front[i] ? "*" : ""},
+         p.scaler,
+         p.parameters.empty() ? table_value{} : table_value{p.parameters},
+         p.format,
+         p.rounding,
+         static_cast<std::int64_t>(r.steps),
+         count_range{r.skipped, r.skipped},
+         static_cast<std::int64_t>(r.lost_steps(steps)),
+         any_raised ? table_value{count_range{r.lost_steps(steps), r.lost_steps(steps)}} : table_value{},
+         counts(r.underflow),
+         r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
+         r.has_counts ? table_value{r.underflow_share()} : table_value{},
+         r.has_counts ? table_value{share_text(r)} : table_value{},
+         r.mean_log2_scale,
+         std::isnan(r.mean_log2_scale) ? table_value{} : table_value{power_text(r.mean_log2_scale)},
+         r.last_scale,
+         as_power(r.last_scale),
+         r.error.empty() ? table_value{} : table_value{r.error},
+         r.error.empty() ? table_value{} : table_value{fmt::format("after {} steps", grouped(r.steps - 1))}});
   }
   return t;
 }
@@ -271,6 +278,8 @@ int run(const options& given) {
              counted(g.points.size(), "scenario"), counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
     fmt::print("steps after a policy raised are lost like skipped ones; its underflow is of the steps before\n");
+  if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
+    fmt::print("so are steps whose infinities or NaN were applied\n");
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
@@ -316,7 +325,8 @@ void add_sweep(CLI::App& program, action& chosen) {
       ->group("Rounding");
   add_output(command, o->output);
   command.footer(
-      "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider. Example:\n"
+      "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider, and rank by their middle. "
+      "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });

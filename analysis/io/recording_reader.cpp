@@ -209,6 +209,20 @@ std::unique_ptr<source> open_totals(const std::string& path) {
   }
 }
 
+bool totals_are_as_good(const std::string& path) {
+  try {
+    database db(path, SQLITE_OPEN_READONLY);
+    io::check_identity(db);
+    statement s(db, select_totals);
+    if (!s.row()) return false;
+    step_total first;
+    read_total(s, first);
+    return std::ranges::none_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; });
+  } catch (const io::payload_error&) {
+    return false;  // told when the step is read
+  }
+}
+
 std::vector<step_total> read_totals(const std::string& path) {
   database db(path, SQLITE_OPEN_READONLY);
   io::check_identity(db);

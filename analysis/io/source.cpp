@@ -137,7 +137,8 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   if (inputs.size() == 1) {
     const io::content what = io::content_of(inputs.front());
     if (what == io::content::recording)
-      return options.merged ? open_totals(inputs.front()) : open_recording(inputs.front());
+      return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
+                                                                  : open_recording(inputs.front());
     if (what == io::content::csv) return open_csv(inputs.front());
   }
   return open_dumps(inputs, options, scalars);

@@ -135,6 +135,17 @@ critical_scale critical_scale_of(double max_abs, const format& to, const roundin
           .smallest_overflowing = smallest};
 }
 
+double range_scale_of(double max_abs, const format& to, const rounding& mode) {
+  if (!std::isfinite(max_abs)) return 0;
+  if (!(max_abs > 0)) return infinity;
+  rounding drawn = mode;
+  if (mode.direction == direction::stochastic) drawn.direction = direction::nearest_even;
+  double smallest = infinity;
+  for (const bool negative : {false, true})
+    smallest = std::min(smallest, smallest_reaching(thresholds_of(to, drawn, negative).overflow, max_abs));
+  return std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0);
+}
+
 fall_bounds bounds_of_fall(double from, double to, double threshold, double backoff) {
   fall_bounds result;
   // The least number of multiplications that leads from `from` down to `to`; the last one started at to / backoff.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
 #include <span>
 #include <utility>
@@ -88,6 +89,7 @@ std::optional<double> ceiling_of(const scaler& s) {
 std::optional<std::int64_t> doubling_period(scaler s) {
   constexpr std::int64_t patience = 1'000'000;
   const double start = s.scale();
+  if (!(start > 0) || !std::isfinite(start)) return std::nullopt;
   // Three times: a window that follows the scale looks constant for two.
   for (const double fallen : {start / 2, start / 4, start / 8})
     if (!s.update({.found_inf = true}).error.empty() || s.scale() != fallen) return std::nullopt;

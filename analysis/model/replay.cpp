@@ -111,6 +111,11 @@ double critical_scale_of(const seen_by_scaler& seen, const trajectory_row& row, 
   return critical_scale_of(seen.max_abs, s.format, s.rounding).largest_safe;
 }
 
+double largest_of(const tensor_row& t) {
+  const double unit = std::isnan(t.factor) ? 1 : t.factor;
+  return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / unit;
+}
+
 tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier by, bool checked,
                           const outcome_counts& counts, const scenario& s) {
   tensor_outcome result{.key = key, .tensor = t.tensor, .scale = by.scale, .checked = checked, .counts = counts};
@@ -158,9 +163,15 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   for (const layer_row& layer : now.layers) from_log(layer.name, layer.found_inf, layer.max_abs);
   if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs);
 
+  for (std::size_t i = group_of_.size(); i < tensors.size(); ++i)
+    group_of_.push_back(group_of(scenario_.groups, tensors[i].name));
+  row.group_norms.assign(scenario_.groups.size(), -1);  // squares until all are added, below 0 while there are none
+
   double squares = 0;
   bool norm_known = false;
   double largest = not_known;  // of the tensors that are clipped, unscaled
+  double scaled_squares = 0;   // the same, scaled
+  double scaled_largest = not_known;
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (!m.counted && !m.checked) continue;
@@ -192,34 +203,38 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
         it.elements += t.table.numel - t.table.nans;
       }
     }
+    if (m.counted && group_of_[t.tensor]) {
+      double& of_group = row.group_norms[*group_of_[t.tensor]];
+      of_group = (of_group < 0 ? 0 : of_group) + squares_of(t).value;
+    }
     if (m.in_norm) {
       norm_known = true;
-      largest = std::fmax(largest,
-                          t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / unit);
-      if (t.table.nans > 0) {
-        squares = not_known;
-      } else if (t.table.infinities() > 0) {
-        squares += std::numeric_limits<double>::infinity();
-      } else {
-        const value_sum sum = squares_sum(t.table);
-        squares += sum.value / unit / unit;
-        row.norm_exact = row.norm_exact && sum.quality != sum_quality::estimated;
-      }
+      largest = std::fmax(largest, largest_of(t));
+      const value_sum sum = squares_of(t);
+      squares += sum.value;
+      scaled_squares += sum.value * by.scale * by.scale;
+      scaled_largest = std::fmax(scaled_largest, largest_of(t) * by.scale);
+      row.norm_exact = row.norm_exact && sum.quality != sum_quality::estimated;
     }
   }
   if (norm_known) row.norm = std::sqrt(squares);
-  const double clipped_at = scenario_.order.clip_before_unscale ? scenario_.scaler.scale() : 1;
+  for (double& norm : row.group_norms) norm = norm < 0 ? not_known : std::sqrt(norm);
+  const bool of_scaled = scenario_.order.clip_before_unscale;
   if (scenario_.clip_norm) {
     row.clipped.reset();
     if (norm_known) {
-      row.clip_coefficient = scenario_.clip_norm->coefficient(row.norm * clipped_at);
-      row.clipped = scenario_.clip_norm->triggers(row.norm * clipped_at);
+      const double norm = of_scaled ? std::sqrt(scaled_squares) : row.norm;
+      row.clip_coefficient = scenario_.clip_norm->coefficient(norm);
+      row.clipped = scenario_.clip_norm->triggers(norm);
     }
   }
   if (scenario_.clip_value) {
-    if (now.tensors.empty()) largest = now.max_abs.value_or(not_known);
+    if (now.tensors.empty()) {
+      largest = now.max_abs.value_or(not_known);
+      scaled_largest = largest * scenario_.scaler.scale();
+    }
     row.clipped.reset();
-    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(largest * clipped_at);
+    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(of_scaled ? scaled_largest : largest);
   }
   // A norm that is NaN fails every "is finite" as an infinite one does.
   const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;
@@ -231,6 +246,12 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     overflow |= it.overflow;
     row.scale_used = one_scale ? row.scale_used : std::min(row.scale_used, it.of->scale());
     scaler_input input{.found_inf = it.overflow.found, .unscaled_norm = norm_seen, .max_abs = it.max_abs};
+    if (hides_infinities(scenario_)) {
+      // What the policy sees is clamped already; its norm was not recorded.
+      const double bound = scenario_.clip_value->max_value / (of_scaled ? it.of->scale() : 1);
+      input.unscaled_norm = not_known;
+      input.max_abs = std::isnan(it.max_abs) ? it.max_abs : std::min(it.max_abs, bound);
+    }
     if (it.elements > 0) {
       input.above_edge = static_cast<double>(it.above_edge.high);
       input.up_to_edge = static_cast<double>(it.elements - it.above_edge.high);
@@ -251,6 +272,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
   row.found_inf = overflow.found;
   row.found_inf_certain = overflow.certain;
+  row.poisoned = row.found_inf && !row.skipped && row.error.empty() && std::isnan(scenario_.scaler.edge());
   // Infinities as recorded hide how large the gradients were.
   const seen_by_scaler* const one = scenario_.scaler.per_layer() ? nullptr : &seen.begin()->second;
   if (one != nullptr && one->any_max_abs) row.critical_scale = critical_scale_of(*one, row, scenario_);
@@ -264,6 +286,7 @@ void trajectory_summary::add(const trajectory_row& row) {
   if (steps == 0) first_scale = row.scale_used;
   ++steps;
   skipped += row.skipped ? 1 : 0;
+  poisoned += row.poisoned ? 1 : 0;
   clipped += row.clipped.value_or(false) ? 1 : 0;
   clipping_unknown += row.clipped ? 0 : 1;
   recorded_nan += row.recorded_nan ? 1 : 0;

@@ -1,5 +1,8 @@
 #include <ulp/model/step.hpp>
 
+#include <cmath>
+#include <limits>
+
 #include <array>
 
 namespace ulp {
@@ -53,5 +56,14 @@ std::string_view to_string(tensor_role role) noexcept { return name_in(roles, ro
 std::string_view to_string(dtype type) noexcept { return name_in(dtypes, type); }
 std::optional<tensor_kind> parse_kind(std::string_view text) noexcept { return value_in(kinds, text); }
 std::optional<tensor_role> parse_role(std::string_view text) noexcept { return value_in(roles, text); }
+
+value_sum squares_of(const tensor_row& t) {
+  if (t.table.nans > 0) return {.value = not_known};
+  if (t.table.infinities() > 0) return {.value = std::numeric_limits<double>::infinity()};
+  const double unit = std::isnan(t.factor) ? 1 : t.factor;
+  value_sum sum = squares_sum(t.table);
+  sum.value = sum.value / unit / unit;
+  return sum;
+}
 
 }  // namespace ulp

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/model/policy_analysis.hpp>
-
 namespace ulp {
 namespace {
 
@@ -21,39 +19,39 @@ double max_abs_of(const tensor_row& t) {
   return t.table.infinities() > 0 ? infinity : t.table.max_abs / unit_of(t);
 }
 
-void add_to(tensor_survey& of, const tensor_row& t) {
-  auto [merged, first] = of.by_factor.try_emplace(unit_of(t), t.table);
+void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
+  auto [merged, first] = of.tables.try_emplace({unit_of(t), t.type}, t.table);
   if (!first) merged->second.merge(t.table);
   ++of.steps;
   of.numel += t.table.numel;
   of.zeros += t.table.zeros;
+  if (t.type == dtype::float16 || !info.through.empty()) of.censored += t.table.zeros;
   of.nonfinite += t.table.nonfinite();
   if (t.table.numel > 0)
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
-  const double largest = t.table.max_abs / unit_of(t);
-  of.max_abs = std::max(of.max_abs, largest);
-  of.step_max_abs.push_back(largest);
+  of.max_abs = std::max(of.max_abs, t.table.max_abs / unit_of(t));
 }
 
 }  // namespace
 
 outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
   outcome_counts all;
-  for (const auto& [factor, table] : by_factor) all += outcomes_of(table, to, mode, {.scale = scale, .factor = factor});
+  for (const auto& [of, table] : tables)
+    all += outcomes_of(table, to, mode, {.scale = scale, .factor = of.first}, of.second);
   return all;
 }
 
 lost_mass tensor_survey::lost(const format& to, const rounding& mode, double scale) const {
   lost_mass all;
-  for (const auto& [factor, table] : by_factor)
-    all += lost_to_underflow(table, to, mode, {.scale = scale, .factor = factor});
+  for (const auto& [of, table] : tables)
+    all += lost_to_underflow(table, to, mode, {.scale = scale, .factor = of.first}, of.second);
   return all;
 }
 
 double tensor_survey::magnitudes() const {
   double all = 0;
-  for (const auto& [factor, table] : by_factor) all += magnitudes_sum(table).value / factor;
+  for (const auto& [of, table] : tables) all += magnitudes_sum(table).value / of.first;
   return all;
 }
 
@@ -81,23 +79,19 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || std::isnan(t.factor);
-    if (m.counted) add_to(tensors_[t.tensor], t);
+    if (m.counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
     if (m.checked) see_max(max_abs_of(t));
     if (m.in_norm) {
       norm_known = true;
-      const double unit = unit_of(t);
-      squares += t.table.nans > 0           ? not_known
-                 : t.table.infinities() > 0 ? infinity
-                                            : squares_sum(t.table).value / unit / unit;
+      squares += squares_of(t).value;
     }
   }
   if (norm_known) s.norm = std::sqrt(squares);
 }
 
-std::vector<double> survey::critical_scales(const format& to, const rounding& mode) const {
-  std::vector<double> all;
-  for (const step_survey& s : steps_)
-    all.push_back(s.known ? critical_scale_of(s.max_abs, to, mode).largest_safe : not_known);
+std::uint64_t survey::censored() const {
+  std::uint64_t all = 0;
+  for (const tensor_survey& t : tensors_) all += t.censored;
   return all;
 }
 

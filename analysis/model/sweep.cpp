@@ -241,6 +241,7 @@ struct sweep::implementation {
       scale = machine.scale();
       ++r.steps;
       r.skipped += verdict.skipped ? 1 : 0;
+      r.poisoned += overflows && !verdict.skipped && verdict.error.empty() ? 1 : 0;
       if (!verdict.error.empty()) {
         r.error = std::move(verdict.error);
         r.lacks_input = verdict.lacks_input;
@@ -316,12 +317,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     }
     if (m.in_norm) {
       norm_known = true;
-      if (t.table.nans > 0)
-        squares = not_known;
-      else if (t.table.infinities() > 0)
-        squares += std::numeric_limits<double>::infinity();
-      else
-        squares += squares_sum(t.table).value / unit / unit;
+      squares += squares_of(t).value;
     }
   }
   if (any_checked) stored.max_abs = nan ? not_known : infinite ? std::numeric_limits<double>::infinity() : max_abs;
@@ -376,6 +372,7 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
     sweep_result& r = results[s.scenario];
     r.steps = s.sum.steps;
     r.skipped = s.sum.skipped;
+    r.poisoned = s.sum.poisoned;
     r.least_scale = s.sum.least_scale;
     r.greatest_scale = s.sum.greatest_scale;
     r.last_scale = s.sum.last_scale;

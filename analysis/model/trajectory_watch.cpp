@@ -67,6 +67,7 @@ void trajectory_watch::add(const trajectory_row& row) {
 
   last_scale_ = row.scale_next;
   if (std::isnan(row.scale_next)) nan_.add(row);
+  if (row.poisoned) poisoned_.add(row);
   if (row.scale_next == 0) zero_.add(row);
   if (std::isinf(row.scale_next)) infinite_.add(row);
   if (row.scale_next > 0 && row.scale_next <= infinite_inverse) {
@@ -132,6 +133,12 @@ std::vector<std::string> trajectory_watch::warnings() const {
         "): that is NaN, or infinity in the forward pass, and scaling cannot help. Log the loss and the first "
         "layer that is not finite at step " +
         std::to_string(hopeless_->first_step));
+  if (poisoned_.rows > 0)
+    all.push_back(
+        "infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +
+        std::to_string(poisoned_.first_step) +
+        ": the policy does not look for them, and the weights are lost from there on. Take one that skips, or a "
+        "format and scale that do not overflow");
   if (below_one_.rows > 0 && !hopeless)
     all.push_back("overflow at a scale below one in " + count(below_one_.rows, "step") + ", first at step " +
                   std::to_string(below_one_.first_step) +

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -19,8 +17,6 @@
 namespace ulp {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string power(int k) { return fmt::format("2^{}", k); }
@@ -29,25 +25,28 @@ std::string steps_text(std::uint64_t n) { return fmt::format("{} step{}", groupe
 
 double nonzero_of(const outcome_counts& c) { return static_cast<double>(c.numel - c.zero - c.nonfinite); }
 
-// Of a mean over scales that may be 0 or infinite.
-std::string log2_text(double log2) {
-  return std::isfinite(log2) ? fmt::format("2^{:.1f}", log2) : log2 < 0 ? "0" : "inf";
+// Of the nonzero values.
+value_range share_of(const count_range& c, double nonzero) {
+  if (nonzero == 0) return {};
+  return {static_cast<double>(c.low) / nonzero, static_cast<double>(c.high) / nonzero};
+}
+value_range underflow_of(const outcome_counts& c) { return share_of(c.underflow, nonzero_of(c)); }
+
+std::string range_text(const value_range& share) {
+  const std::string low = fmt::format("{:.3g}", 100 * share.low);
+  const std::string high = fmt::format("{:.3g}", 100 * share.high);
+  return low == high ? low + " %" : "[" + low + ", " + high + "] %";
 }
 
-// Of the nonzero values; of a range the upper end, so that nothing is promised that may not hold.
-double underflow_share(const outcome_counts& c) {
-  const double nonzero = nonzero_of(c);
-  return nonzero == 0 ? 0 : static_cast<double>(c.underflow.high) / nonzero;
-}
+// A scale that is safe, rounded down.
+std::string safe_text(double scale) { return fmt::format("2^{:.1f}", std::floor(10 * std::log2(scale)) / 10); }
 
-// What of the run can be scaled at all: the critical scales of the steps without NaN and recorded infinities.
+// Of the steps whose largest gradient is known and finite: from which scales on they overflow.
 struct window {
-  std::vector<double> critical;  // ascending
-  std::uint64_t hopeless = 0;    // steps that no scale keeps from overflow
+  std::vector<double> critical;  // ascending; infinite where no scale overflows
 
   [[nodiscard]] std::uint64_t overflowing(double scale) const {
-    const auto first_safe = std::ranges::lower_bound(critical, scale);
-    return static_cast<std::uint64_t>(first_safe - critical.begin());
+    return static_cast<std::uint64_t>(std::ranges::lower_bound(critical, scale) - critical.begin());
   }
   // The largest power of two that no step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const {
@@ -58,10 +57,8 @@ struct window {
 
 window window_of(const survey& run, const format& to, const rounding& mode) {
   window w;
-  for (const double c : run.critical_scales(to, mode)) {
-    if (c > 0) w.critical.push_back(c);
-    if (c == 0) ++w.hopeless;
-  }
+  for (const step_survey& s : run.steps())
+    if (s.known && std::isfinite(s.max_abs)) w.critical.push_back(range_scale_of(s.max_abs, to, mode));
   std::ranges::sort(w.critical);
   return w;
 }
@@ -71,7 +68,7 @@ std::optional<int> least_scale(const survey& run, const advice_options& o) {
   constexpr int lowest = -100;
   constexpr int highest = 100;
   const auto fine = [&](int k) {
-    return underflow_share(run.outcomes(o.format, o.rounding, std::ldexp(1.0, k))) <= o.epsilon;
+    return underflow_of(run.outcomes(o.format, o.rounding, std::ldexp(1.0, k))).high <= o.epsilon;
   };
   if (!fine(highest)) return std::nullopt;
   int bad = lowest;
@@ -90,19 +87,27 @@ struct bad_run {
   std::int64_t last = 0;
   std::uint64_t steps = 0;
   bool ends_the_run = false;
-  bool loss_infinite = false;
+  bool loss_lost = false;  // infinite or NaN where other steps logged a finite one
+
+  // Longer than any search for a scale, or with the loss itself: no scale cures it.
+  [[nodiscard]] bool is_forward() const { return loss_lost || steps >= longest_search; }
+
+ private:
+  static constexpr std::uint64_t longest_search = 30;  // as trajectory_watch has it
 };
 
 std::vector<bad_run> bad_runs_of(const survey& run) {
   std::vector<bad_run> all;
   bool inside = false;
+  const bool logged = std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.loss); });
   for (const step_survey& s : run.steps()) {
     const bool bad = s.known && !std::isfinite(s.max_abs);
-    if (bad && !inside) all.push_back({.first = s.key.step});
+    // A loss that is lost parts overflow of the forward pass from what came before.
+    const bool lost = bad && logged && !std::isfinite(s.loss);
+    if (bad && (!inside || all.back().loss_lost != lost)) all.push_back({.first = s.key.step, .loss_lost = lost});
     if (bad) {
       all.back().last = s.key.step;
       ++all.back().steps;
-      all.back().loss_infinite = all.back().loss_infinite || std::isinf(s.loss);
     }
     inside = bad;
   }
@@ -110,46 +115,40 @@ std::vector<bad_run> bad_runs_of(const survey& run) {
   return all;
 }
 
-// A lower scale cures overflow of scaled gradients within a step or two; what stays is in the forward pass.
-finding what_happened(const survey& run, const std::vector<bad_run>& bad) {
-  constexpr std::uint64_t longest_cured = 4;
+finding what_happened(const std::vector<bad_run>& bad) {
   finding f{.question = "What happened?"};
-  const auto is_cured = [](const bad_run& b) {
-    return b.steps <= longest_cured && !b.loss_infinite && !(b.ends_the_run && b.steps > 1);
+  const auto told = [&](bool forward) {
+    std::uint64_t steps = 0;
+    const bad_run* first = nullptr;
+    const bad_run* last = nullptr;
+    for (const bad_run& b : bad) {
+      if (b.is_forward() != forward) continue;
+      steps += b.steps;
+      first = first == nullptr ? &b : first;
+      last = &b;
+    }
+    if (first == nullptr) return std::pair{std::int64_t{0}, std::string{}};
+    const std::string where = fmt::format("{} (step {}{})", steps_text(steps), first->first,
+                                          first->first == last->last ? "" : fmt::format(" to {}", last->last));
+    return std::pair{first->first,
+                     forward ? fmt::format("forward overflow in {}, which no scale cures", where)
+                             : fmt::format("gradient overflow in {}, {}", where,
+                                           last->ends_the_run ? "at the end without recovery"
+                                                              : "after which training goes on at a lower scale")};
   };
-  const auto last_cured = std::ranges::find_if_not(bad, is_cured);
-  std::vector<std::string> story;
-  if (last_cured != bad.begin()) {
-    std::uint64_t cured = 0;
-    for (auto b = bad.begin(); b != last_cured; ++b) cured += b->steps;
-    const bad_run& first = bad.front();
-    const bad_run& last = *std::prev(last_cured);
-    story.push_back(fmt::format("gradient overflow in {} (step {}{}), after which training went on at a lower scale",
-                                steps_text(cured), first.first,
-                                first.first == last.last ? "" : fmt::format(" to {}", last.last)));
-  }
-  if (last_cured != bad.end()) {
-    std::uint64_t lost = 0;
-    for (auto b = last_cured; b != bad.end(); ++b) lost += b->steps;
-    const auto rest =
-        std::ranges::count_if(run.steps(), [&](const step_survey& s) { return s.key.step >= last_cured->first; });
-    story.push_back(
-        fmt::format("forward overflow from step {} on, which no scale cures: {} of the {} from there are not finite{}",
-                    last_cured->first, grouped(lost), steps_text(static_cast<std::uint64_t>(rest)),
-                    bad.back().ends_the_run ? ", to the end of the run" : ""));
-  }
-  f.conclusion = fmt::format("{}", fmt::join(story, "; then "));
-  std::size_t listed = 0;
-  for (const bad_run& b : bad) {
-    if (++listed > 8) break;
-    f.evidence.push_back(b.steps == 1 ? fmt::format("step {} is not finite", b.first)
-                                      : fmt::format("steps {} to {} are not finite", b.first, b.last));
-  }
-  if (bad.size() > f.evidence.size())
-    f.evidence.push_back(fmt::format("and {} more such places", bad.size() - f.evidence.size()));
+  auto scaled = told(false);
+  auto forward = told(true);
+  if (scaled.second.empty() || (!forward.second.empty() && forward.first < scaled.first)) std::swap(scaled, forward);
+  f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
+    f.evidence.push_back(bad[i].steps == 1 ? fmt::format("step {}", bad[i].first)
+                                           : fmt::format("steps {} to {}", bad[i].first, bad[i].last));
+  if (bad.size() > most) f.evidence.push_back(fmt::format("and {} more such places", bad.size() - most));
   f.limits =
-      fmt::format("The two are told apart by how long they last: a falling scale takes no more than {} steps in a row.",
-                  longest_cured);
+      "The two are told apart by the logged loss (--scalars), which a forward overflow takes along, and by how long "
+      "they last: a "
+      "falling scale takes fewer than 30 steps in a row. Single bad batches look like the first.";
   return f;
 }
 
@@ -161,62 +160,80 @@ finding which_format(const survey& run, const advice_options& o) {
   finding f{.question = "Which format holds these gradients without a loss scale?"};
   const double all = run.magnitudes();
   std::string sufficient;
+  std::string perhaps;
+  double nonzero = 0;
   for (std::size_t i = 0; i < formats_to_try.size(); ++i) {
     const std::string name = formats_to_try[i];
     const format to = *find_format(name);
     const outcome_counts c = run.outcomes(to, o.rounding, 1);
+    nonzero = nonzero_of(c);
     const lost_mass lost = run.lost(to, o.rounding, 1);
     const std::uint64_t overflowing = window_of(run, to, o.rounding).overflowing(1);
     f.evidence.push_back(
         fmt::format("{:<14} {} of the nonzero gradients underflow, {} of the sum of magnitudes; overflow in {}", name,
-                    percent(underflow_share(c)),
-                    all > 0 && std::isfinite(lost.magnitudes.high) ? percent(lost.magnitudes.high / all)
-                                                                   : std::string{"an unknown part"},
+                    range_text(underflow_of(c)),
+                    all > 0 && std::isfinite(lost.magnitudes.high)
+                        ? range_text({lost.magnitudes.low / all, lost.magnitudes.high / all})
+                        : std::string{"an unknown part"},
                     steps_text(overflowing)));
-    if (i < sixteen_bits && sufficient.empty() && underflow_share(c) <= o.epsilon && overflowing == 0)
-      sufficient = name;
+    if (i >= sixteen_bits || overflowing > 0) continue;
+    if (sufficient.empty() && underflow_of(c).high <= o.epsilon) sufficient = name;
+    if (perhaps.empty() && underflow_of(c).low <= o.epsilon) perhaps = name;
   }
-  f.conclusion = sufficient.empty()
-                     ? fmt::format("none of 16 bits: each loses more than {} of the nonzero gradients or overflows",
-                                   percent(o.epsilon))
-                     : fmt::format("{}: no more than {} of the nonzero gradients underflow, and no step overflows",
-                                   sufficient, percent(o.epsilon));
+  const std::uint64_t censored = run.censored();
+  if (static_cast<double>(censored) > o.epsilon * nonzero) {
+    f.conclusion = fmt::format(
+        "it cannot be told: {} zeros were rounded to a narrow format before they were recorded, and may have "
+        "underflowed then",
+        grouped(censored));
+    return f;
+  }
+  if (sufficient.empty())
+    f.conclusion = fmt::format("none of 16 bits{}: each loses more than {} of the nonzero gradients or overflows",
+                               perhaps.empty() ? "" : " for certain", percent(o.epsilon));
+  else
+    f.conclusion = fmt::format("{}: no more than {} of the nonzero gradients underflow, and no finite step overflows",
+                               sufficient, percent(o.epsilon));
+  if (!perhaps.empty() && perhaps != sufficient)
+    f.conclusion += fmt::format("; perhaps {}, which the input leaves open", perhaps);
   f.limits =
       "Range only: how much precision training needs is not seen in gradients, and accumulations are not looked at.";
   return f;
 }
 
-finding which_scale(const survey& run, const window& w, const advice_options& o) {
+finding which_scale(const survey& run, const window& w, const advice_options& o, bool has_values) {
   finding f{.question = fmt::format("Which static loss scale suffices in {}?", o.format_name)};
   const std::optional<int> most = w.largest_safe();
-  const std::string top = most ? "up to " + power(*most) + " no step overflows" : "no scale overflows";
+  const std::string top = most ? "up to " + power(*most) + " no finite step overflows" : "no scale overflows";
   f.limits = "Of this run: later gradients may be larger. What overflows in the forward pass is not seen.";
-  if (run.tensors().empty()) {
+  if (!has_values) {
     f.conclusion = top;
     f.evidence.push_back("a step log does not tell what underflows");
     return f;
   }
   const std::optional<int> least = least_scale(run, o);
   if (!least)
-    f.conclusion = fmt::format("none: at every scale more than {} underflow", percent(o.epsilon));
+    f.conclusion = fmt::format("none: at every scale up to 2^100 more than {} underflow; {}", percent(o.epsilon), top);
   else if (most && *least > *most)
     f.conclusion =
         fmt::format("none: from {} on no more than {} underflow, but only {}", power(*least), percent(o.epsilon), top);
   else
-    f.conclusion = fmt::format("{} to {}: from {} on no more than {} underflow, and {}", power(*least),
-                               most ? power(*most) : "any", power(*least), percent(o.epsilon), top);
-  const auto line = [&](int k) {
-    f.evidence.push_back(fmt::format("{:<6} {} underflow, overflow in {}", power(k),
-                                     percent(underflow_share(run.outcomes(o.format, o.rounding, std::ldexp(1.0, k)))),
-                                     steps_text(w.overflowing(std::ldexp(1.0, k)))));
-  };
+    f.conclusion = fmt::format("{}: from {} on no more than {} underflow, and {}",
+                               most && *least == *most ? power(*least) + " alone"
+                                                       : power(*least) + " to " + (most ? power(*most) : "any"),
+                               power(*least), percent(o.epsilon), top);
   std::vector<int> shown{0, 8, 16};
   if (least) shown.push_back(*least);
   if (most) shown.insert(shown.end(), {*most, *most + 1});
   std::ranges::sort(shown);
   shown.erase(std::unique(shown.begin(), shown.end()), shown.end());
-  for (const int k : shown)
-    if (k > -100 && k < 100) line(k);
+  for (const int k : shown) {
+    if (std::abs(k) > 100) continue;
+    const double scale = std::ldexp(1.0, k);
+    f.evidence.push_back(fmt::format("{:<6} {} underflow, overflow in {}", power(k),
+                                     range_text(underflow_of(run.outcomes(o.format, o.rounding, scale))),
+                                     steps_text(w.overflowing(scale))));
+  }
   return f;
 }
 
@@ -247,6 +264,23 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   finding f{.question = "Which start and growth interval of PyTorch's GradScaler?"};
   std::vector<trial> trials;
   for (std::size_t i = 0; i < results.size(); ++i) trials.push_back(trial_of(scenarios[i], results[i]));
+  const auto line = [&](const trial& t) {
+    return fmt::format("init_scale={} growth_interval={}: {} skipped{}, mean scale {}", as_power(t.start), t.interval,
+                       steps_text(t.result->skipped),
+                       t.result->has_counts
+                           ? fmt::format(", {} underflow", range_text(share_of(t.result->underflow,
+                                                                               static_cast<double>(t.result->nonzero))))
+                           : "",
+                       power_text(t.result->mean_log2_scale));
+  };
+  for (const trial& t : trials)
+    if (t.start == default_start && t.interval == default_interval)
+      f.evidence.push_back("PyTorch's defaults: " + line(t));
+  std::erase_if(trials, [](const trial& t) { return t.result->last_scale == 0; });
+  if (trials.empty()) {
+    f.conclusion = "none: the scale of every trial falls to 0 in steps that no scale keeps from overflow";
+    return f;
+  }
   const std::uint64_t least_skipped =
       std::ranges::min(trials, {}, [](const trial& t) { return t.result->skipped; }).result->skipped;
   const std::uint64_t allowed =
@@ -257,25 +291,13 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
     return std::tuple{t.result->underflow_share(), t.result->skipped, -t.interval,
                       std::abs(std::log2(t.start / default_start))};
   };
-  const trial best = std::ranges::min(trials, {}, rank);
-  const auto line = [&](const trial& t) {
-    return fmt::format("init_scale={} growth_interval={}: {} skipped{}, mean scale {}", as_power(t.start), t.interval,
-                       steps_text(t.result->skipped),
-                       t.result->has_counts ? fmt::format(", {} underflow", percent(t.result->underflow_share())) : "",
-                       log2_text(t.result->mean_log2_scale));
-  };
-  f.conclusion = line(best);
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    const trial t = trial_of(scenarios[i], results[i]);
-    if (t.start == default_start && t.interval == default_interval)
-      f.evidence.push_back("PyTorch's defaults: " + line(t));
-  }
-  f.evidence.push_back(fmt::format("of {} trials, those with more than {} skipped left out", grouped(results.size()),
-                                   percent(static_cast<double>(allowed) / static_cast<double>(run.steps().size()))));
+  f.conclusion = line(std::ranges::min(trials, {}, rank));
+  f.evidence.push_back(fmt::format(
+      "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} left out",
+      results.size(), steps_text(allowed)));
   f.limits =
       "Open loop: a step that is skipped here and was applied in the run would have changed the gradients after it. "
-      "Rates "
-      "carry over to a similar run, single steps do not.";
+      "Rates carry over to a similar run, single steps do not.";
   return f;
 }
 
@@ -294,7 +316,7 @@ finding which_tensors(const survey& run, const std::vector<tensor_info>& tensors
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     if (!run.tensors()[i].counted || run.tensors()[i].steps == 0) continue;
     const outcome_counts c = run.tensors()[i].outcomes(o.format, o.rounding, scale);
-    losses.push_back({i, underflow_share(c), c});
+    losses.push_back({i, underflow_of(c).high, c});
     lost_in_all += static_cast<double>(c.underflow.high);
   }
   std::ranges::sort(
@@ -342,77 +364,64 @@ finding which_clipping(const survey& run) {
 
 finding which_layers(const survey& run, const std::vector<tensor_info>& tensors, const advice_options& o) {
   finding f{.question = "Would a scale for each tensor help?"};
-  double least = infinity;
-  double greatest = 0;
-  std::size_t least_tensor = 0;
-  std::size_t greatest_tensor = 0;
+  std::vector<std::pair<double, std::size_t>> safe;
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
     if (!t.checked || !(t.max_abs > 0)) continue;
-    const double c = critical_scale_of(t.max_abs, o.format, o.rounding).largest_safe;
-    if (c < least) least_tensor = i;
-    if (c > greatest) greatest_tensor = i;
-    least = std::min(least, c);
-    greatest = std::max(greatest, c);
+    const double scale = range_scale_of(t.max_abs, o.format, o.rounding);
+    if (std::isfinite(scale)) safe.emplace_back(scale, i);
   }
-  if (!(greatest > 0) || std::isinf(greatest)) {
-    f.conclusion = "no: no scale overflows";
+  if (safe.size() < 2) {
+    f.conclusion = "no: there are not two tensors that a scale makes overflow";
     return f;
   }
-  const double octaves = std::log2(greatest) - std::log2(least);
+  const auto [least, greatest] = std::ranges::minmax(safe);
+  const double octaves = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
   const double range = o.format.emax() - o.format.min_subnormal_exponent();
   f.conclusion = fmt::format("the largest safe scales of the tensors are {:.1f} octaves apart, of {} that {} spans: {}",
                              octaves, range, o.format_name,
                              octaves > range / 2   ? "yes, one scale cannot serve all"
                              : octaves > range / 4 ? "it may, for the tensors with the smallest gradients"
-                                                   : "hardly, one scale serves all");
-  f.evidence.push_back(fmt::format("least 2^{:.1f}: {}", std::log2(least), tensors[least_tensor].name));
-  f.evidence.push_back(fmt::format("greatest 2^{:.1f}: {}", std::log2(greatest), tensors[greatest_tensor].name));
-  f.limits = "By the largest gradient of each tensor over the whole run.";
+                                                   : "hardly, for the largest gradients one scale serves all");
+  f.evidence.push_back(fmt::format("least {}: {}", safe_text(least.first), tensors[least.second].name));
+  f.evidence.push_back(fmt::format("greatest {}: {}", safe_text(greatest.first), tensors[greatest.second].name));
+  f.limits = "By the largest gradient over the whole run of each tensor whose overflow is checked (see --check).";
   return f;
 }
 
 finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w,
-                                 const advice_options& o) {
+                                 const std::vector<bad_run>& bad, const advice_options& o) {
   finding f{.question = "What can scaling not help?"};
   constexpr double mostly_zero = 0.5;
-  std::optional<std::int64_t> first_nonfinite;
-  std::uint64_t infinite = 0;
-  for (const step_survey& s : run.steps()) {
-    if (!s.known || std::isfinite(s.max_abs)) continue;
-    if (!first_nonfinite) first_nonfinite = s.key.step;
-    infinite += std::isinf(s.max_abs) ? 1 : 0;
-  }
-  if (first_nonfinite)
-    f.evidence.push_back(
-        fmt::format("{} hold NaN and {} others infinities as recorded, first step {}: look at the forward "
-                    "pass and at the batch there",
-                    steps_text(w.hopeless - std::min(w.hopeless, infinite)), grouped(infinite), *first_nonfinite));
+  std::vector<std::string> parts;
+  std::uint64_t forward = 0;
+  for (const bad_run& b : bad) forward += b.is_forward() ? b.steps : 0;
+  if (forward > 0) parts.push_back(fmt::format("forward overflow in {}: see what happened", steps_text(forward)));
   const std::uint64_t below_one = w.overflowing(1);
-  if (below_one > 0)
+  if (below_one > 0 && !run.as_recorded()) {
+    parts.emplace_back("overflow without any scale");
     f.evidence.push_back(
         fmt::format("overflow in {} of {} even at the scale 1: activations or losses are too large, not the scale",
                     o.format_name, steps_text(below_one)));
-  std::uint64_t listed = 0;
+  }
   std::uint64_t zero_tensors = 0;
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
-    if (!t.counted || t.steps == 0 || t.least_zero_share < mostly_zero) continue;
-    ++zero_tensors;
-    if (listed++ < o.worst)
+    if (!t.counted || t.steps == 0 || t.censored > 0 || t.least_zero_share < mostly_zero) continue;
+    if (zero_tensors++ < o.worst)
       f.evidence.push_back(
-          fmt::format("{}: {} exact zeros in every step at least: a mask, dead units, or rows that no batch "
-                      "used, not underflow",
+          fmt::format("{}: {} exact zeros in every step at least: a mask, dead units, or rows that no "
+                      "batch used, not underflow",
                       tensors[i].name, percent(t.least_zero_share)));
   }
-  std::vector<std::string> parts;
-  if (first_nonfinite) parts.push_back("NaN or infinity in the run itself");
-  if (below_one > 0) parts.push_back("overflow without any scale");
   if (zero_tensors > 0)
     parts.push_back(fmt::format("zeros of {} tensor{}", zero_tensors, zero_tensors == 1 ? "" : "s"));
   f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
-  f.limits = "Zeros are told from underflow only where values were not rounded before they were recorded.";
+  if (run.censored() > 0)
+    f.limits = fmt::format(
+        "{} zeros were rounded to a narrow format before they were recorded: whether they underflowed is not known.",
+        grouped(run.censored()));
   return f;
 }
 
@@ -439,24 +448,41 @@ std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>
                                const advice_options& options) {
   std::vector<finding> all;
   const bool has_values =
-      std::ranges::any_of(run.tensors(), [](const tensor_survey& t) { return t.counted && t.steps > 0; });
+      std::ranges::any_of(run.tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
   const window w = window_of(run, options.format, options.rounding);
-  const bool maxima_known = !w.critical.empty() || w.hopeless > 0;
-  if (const std::vector<bad_run> bad = bad_runs_of(run); !bad.empty()) all.push_back(what_happened(run, bad));
-  if (has_values) all.push_back(which_format(run, options));
-  if (maxima_known) {
-    all.push_back(which_scale(run, w, options));
+  // Some step has a gradient above 0.
+  const bool has_maxima =
+      std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
+  const std::vector<bad_run> bad = bad_runs_of(run);
+  if (!bad.empty()) all.push_back(what_happened(bad));
+  if (!has_values && !has_maxima) {
+    if (std::ranges::any_of(run.steps(), &step_survey::known))
+      all.push_back({.question = "What does the run need?",
+                     .conclusion = "it holds no gradient that is finite and not zero: there is nothing to judge",
+                     .evidence = {},
+                     .limits = {}});
+    return all;
+  }
+  if (run.as_recorded())
+    all.push_back(
+        {.question = "What do scales multiply here?",
+         .conclusion = "the values as recorded, since their factor is not known",
+         .evidence = {"where they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
+         .limits = "What needs the true gradient is left out: formats without a scale, clipping."});
+  if (has_values && !run.as_recorded()) all.push_back(which_format(run, options));
+  if (has_maxima) {
+    all.push_back(which_scale(run, w, options, has_values));
     all.push_back(which_policy(run, scenarios, trials));
   }
   if (has_values) {
     constexpr int usual = 16;
-    const int scale = std::min(w.largest_safe().value_or(usual), usual);
-    all.push_back(which_tensors(run, tensors, scale, options));
-    if (std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
+    all.push_back(which_tensors(run, tensors, std::min(w.largest_safe().value_or(usual), usual), options));
+    if (!run.as_recorded() &&
+        std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
       all.push_back(which_clipping(run));
     all.push_back(which_layers(run, tensors, options));
   }
-  if (maxima_known) all.push_back(what_scaling_cannot_help(run, tensors, w, options));
+  all.push_back(what_scaling_cannot_help(run, tensors, w, bad, options));
   return all;
 }
 

@@ -28,7 +28,7 @@ svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark
 @media print{body{max-width:none}section{break-inside:avoid}}
 )css";
 
-std::string log2_label(double x) { return fmt::format("2^{:g}", x); }
+std::string log2_label(double x) { return fmt::format("2^{:g}", x + 0.0); }
 
 std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 

@@ -195,6 +195,10 @@ std::string as_power(double x) {
   return shortest(x);
 }
 
+std::string power_text(double log2) {
+  return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : log2 < 0 ? "0" : "inf";
+}
+
 std::string grouped(std::uint64_t n) {
   std::string digits = std::to_string(n);
   for (std::size_t i = digits.size(); i > 3;) {

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 
 #include <nlohmann/json.hpp>
@@ -156,6 +157,46 @@ TEST_CASE("rows of each tensor add up to the trajectory") {
   CHECK(run_ulp("replay tests/data/golden/inputs/p01.csv --scaler pytorch --format fp16 --per-tensor " + path)
             .exit_code == 2);
   CHECK(csv_rows(read_file(path)).size() == tensors.size());  // what was there stays
+}
+
+TEST_CASE("groups have norms of their own") {
+  const auto run = run_ulp(
+      "replay examples/digits.ulp --scaler static --format fp16 --steps 0:3 --kind weight_grad --group 'fc=^fc' "
+      "--group "
+      "'rest=.' --csv -");
+  REQUIRE(run.exit_code == 0);
+  const auto rows = csv_rows(run.out);
+  const auto column = [&](const std::string& name) {
+    return static_cast<std::size_t>(std::ranges::find(rows.at(0), name) - rows.at(0).begin());
+  };
+  for (std::size_t i = 1; i <= 3; ++i) {
+    const double norm = number_of(rows[i].at(column("norm")));
+    const double fc = number_of(rows[i].at(column("norm_fc")));
+    const double rest = number_of(rows[i].at(column("norm_rest")));
+    CHECK(fc > 0);
+    CHECK(rest > 0);
+    CHECK(norm == Approx(std::sqrt(fc * fc + rest * rest)));
+  }
+  CHECK(run_ulp("replay examples/digits.ulp --scaler static --format fp16 --group fc=a --group fc=b").exit_code == 2);
+  const auto rows_of = [](const std::string& arguments) {
+    return nlohmann::json::parse(run_ulp("outcomes examples/digits.ulp --format fp16 --json " + arguments).out);
+  };
+  const auto groups = rows_of("--by group --group 'fc=^fc' --group 'conv=^conv'");
+  REQUIRE(groups.size() == 3);  // and what is in neither
+  std::int64_t sum = 0;
+  for (const auto& row : groups) sum += row.at("numel").get<std::int64_t>();
+  CHECK(sum == 245'908'800);
+  CHECK(run_ulp("outcomes examples/digits.ulp --format fp16 --by group").exit_code == 2);
+}
+
+TEST_CASE("a schedule that counts applied steps is behind by the skipped ones") {
+  const temporary_dir dir;
+  const std::string scalars = (dir / "s.csv").string();
+  write_file(scalars, "step,lr\n0,0.4\n1,0.3\n2,0.2\n3,0.1\n");
+  const auto run =
+      run_ulp("replay - --scaler pytorch --format fp16 --scalars " + scalars, "step,maxabs\n0,0.1\n1,1e9\n2,0\n3,0\n");
+  CHECK(run.out.find("schedule     counting applied steps only, the learning rate would be 0.2 at the end, 1 step "
+                     "behind, not 0.1") != std::string::npos);
 }
 
 TEST_CASE("missing steps are told") {

@@ -24,15 +24,17 @@ tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values) {
   return row;
 }
 
+step step_of(const std::vector<float>& big, const std::vector<float>& small) {
+  step s;
+  s.tensors = {row_of(0, big), row_of(1, small)};
+  return s;
+}
+
 class run {
  public:
-  void add(const std::vector<float>& big, const std::vector<float>& small) {
-    step s;
+  void add(const std::vector<float>& big, const std::vector<float>& small) { add_step(step_of(big, small), two); }
+  void add_step(step s, const std::vector<tensor_info>& tensors) {
     s.key.step = number_++;
-    s.tensors = {row_of(0, big), row_of(1, small)};
-    add_step(s, two);
-  }
-  void add_step(const step& s, const std::vector<tensor_info>& tensors) {
     survey_.add(s, tensors);
     trials_.add(s, tensors);
     tensors_ = tensors;
@@ -84,7 +86,7 @@ TEST_CASE("a range wider than the format has no static scale") {
   CHECK(says(r.conclusion("without a loss scale"), "bfloat16"));
 }
 
-TEST_CASE("single overflows are told from those that last") {
+TEST_CASE("overflows that a lower scale cures are told from those that last, and from a lost loss") {
   run r;
   const auto good = [&](int n) {
     for (int i = 0; i < n; ++i) r.add({1}, {1});
@@ -95,17 +97,50 @@ TEST_CASE("single overflows are told from those that last") {
   good(5);
   bad(1);
   good(5);
-  bad(2);
+  bad(17);  // from 2^32 down to 2^16
   good(2);
-  CHECK(says(r.conclusion("What happened?"), "gradient overflow in 3 steps (step 5 to 12)"));
-  CHECK_FALSE(says(r.conclusion("What happened?"), "forward"));
-  bad(10);
-  good(1);
-  bad(3);
-  CHECK(says(
-      r.conclusion("What happened?"),
-      "; then forward overflow from step 15 on, which no scale cures: 13 of the 14 steps from there are not finite, to "
-      "the end of the run"));
+  CHECK(r.conclusion("What happened?") ==
+        "gradient overflow in 18 steps (step 5 to 27), after which training goes on at a lower scale");
+  bad(40);
+  CHECK(r.conclusion("What happened?") ==
+        "gradient overflow in 18 steps (step 5 to 27), after which training goes on at a lower scale; then forward "
+        "overflow in "
+        "40 steps (step 30 to 69), which no scale cures");
+
+  run logged;
+  const auto step_with = [&](float value, double loss) {
+    step s = step_of({value}, {1});
+    s.scalars.loss = loss;
+    logged.add_step(s, two);
+  };
+  step_with(1, 2);
+  step_with(INFINITY, 2);
+  step_with(1, 2);
+  step_with(NAN, NAN);
+  step_with(1, 2);
+  CHECK(logged.conclusion("What happened?") ==
+        "gradient overflow in 1 step (step 1), after which training goes on at a lower scale; then forward overflow in "
+        "1 step "
+        "(step 3), which no scale cures");
+}
+
+TEST_CASE("what cannot be judged is not") {
+  run nan;
+  for (int i = 0; i < 3; ++i) nan.add({NAN}, {NAN});
+  CHECK(says(nan.conclusion("What does the run need?"), "nothing to judge"));
+  CHECK(nan.conclusion("static loss scale").empty());
+  run zero;
+  zero.add({0}, {0});
+  CHECK(says(zero.conclusion("What does the run need?"), "nothing to judge"));
+  // Zeros of values that had been float16 may have underflowed.
+  run half;
+  for (int i = 0; i < 3; ++i) {
+    step s = step_of({0, 0, 0, 1}, {1});
+    s.tensors[0].type = dtype::float16;
+    half.add_step(s, two);
+  }
+  CHECK(says(half.conclusion("without a loss scale"), "it cannot be told: 9 zeros"));
+  CHECK(says(half.conclusion("not help"), "nothing of that kind"));
 }
 
 TEST_CASE("zeros that are always there are no underflow") {
@@ -122,7 +157,7 @@ TEST_CASE("a log of maxima answers what maxima can answer") {
     s.max_abs = 2;
     r.add_step(s, {});
   }
-  CHECK(says(r.conclusion("static loss scale"), "up to 2^14 no step overflows"));
+  CHECK(says(r.conclusion("static loss scale"), "up to 2^14 no finite step overflows"));
   CHECK_FALSE(r.conclusion("growth interval").empty());
   CHECK(r.conclusion("without a loss scale").empty());
   CHECK(r.conclusion("clipping").empty());

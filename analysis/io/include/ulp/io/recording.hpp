@@ -60,6 +60,10 @@ struct step_total {
 // where factors differ. The types of values are not known. Several times faster where tensors need not be told apart.
 [[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path);
 
+// Whether the totals say as much as the tensors' own tables: not where these know octaves only, which a tensor's extremes
+// narrow and those of a total do not.
+[[nodiscard]] bool totals_are_as_good(const std::string& path);
+
 // All totals, in the order of their keys.
 [[nodiscard]] std::vector<step_total> read_totals(const std::string& path);
 

@@ -52,6 +52,10 @@ struct critical_scale {
 };
 [[nodiscard]] critical_scale critical_scale_of(double max_abs, const format& to, const rounding& mode = {});
 
+// The largest scale at which a value of that magnitude stays in the format's range, whatever is delivered beyond it; 0 for
+// values that are not finite.
+[[nodiscard]] double range_scale_of(double max_abs, const format& to, const rounding& mode = {});
+
 // What a logged fall of the scale says of the gradients, if each overflow multiplies the scale by `backoff`.
 struct fall_bounds {
   std::uint64_t least_overflows = 0;

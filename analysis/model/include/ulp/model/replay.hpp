@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,7 +50,8 @@ class replayer {
   scenario scenario_;
   tensor_choice choice_;
   std::uint64_t checked_rows_ = 0;
-  std::map<std::string, scaler> layers_;  // of scalers with a scale per layer
+  std::vector<std::optional<std::size_t>> group_of_;  // of each tensor
+  std::map<std::string, scaler> layers_;              // of scalers with a scale per layer
 };
 
 }  // namespace ulp

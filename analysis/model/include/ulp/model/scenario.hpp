@@ -3,10 +3,12 @@
 #define ULP_MODEL_SCENARIO_HPP
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <regex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,20 @@ struct selection {
   }
 };
 
+// Tensors that belong together, under a name: those whose name contains a match.
+struct tensor_group {
+  std::string name;
+  std::regex expression;
+};
+
+// The group of a tensor, the first that matches; nullopt where none does.
+[[nodiscard]] inline std::optional<std::size_t> group_of(const std::vector<tensor_group>& groups,
+                                                         const std::string& tensor) {
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (std::regex_search(tensor, groups[i].expression)) return i;
+  return std::nullopt;
+}
+
 struct scenario {
   explicit scenario(ulp::scaler with) : scaler(std::move(with)) {}
 
@@ -49,6 +65,7 @@ struct scenario {
   std::optional<value_clipping> clip_value;  // likewise; at most one of the two
   step_order order;                          // of unscaling, the overflow check and clipping
   selection counted;                         // the tensors whose outcomes are counted, and the steps
+  std::vector<tensor_group> groups;          // whose norms are told apart
   std::optional<std::regex> checked;         // the tensors whose overflow the scaler sees; see check_rule
 };
 

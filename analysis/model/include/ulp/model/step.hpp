@@ -63,6 +63,10 @@ struct tensor_row {
   cell_table table;
 };
 
+// Sum of squares of the true gradient (of the recorded values where the factor is not known): NaN where one is NaN, else
+// infinite where one is infinite.
+[[nodiscard]] value_sum squares_of(const tensor_row& t);
+
 // What a step log says of one layer.
 struct layer_row {
   std::string name;

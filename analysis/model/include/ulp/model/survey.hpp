@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <utility>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
@@ -20,16 +21,17 @@
 
 namespace ulp {
 
-// One tensor over the run. Tables are kept by factor (1 where it is not known), so that scales meet the values exactly.
+// One tensor over the run. Tables are kept by factor (1 where it is not known), so that scales meet the values exactly, and by
+// type, which DAZ asks for.
 struct tensor_survey {
-  std::map<double, cell_table> by_factor;
+  std::map<std::pair<double, dtype>, cell_table> tables;
   std::uint64_t steps = 0;
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
-  double least_zero_share = 1;       // over its steps
-  double max_abs = 0;                // largest finite unscaled gradient of the run
-  std::vector<double> step_max_abs;  // of each step
+  double least_zero_share = 1;  // over its steps
+  std::uint64_t censored = 0;   // zeros of values that had been rounded to a narrow format before they were recorded
+  double max_abs = 0;           // largest finite unscaled gradient of the run
   bool counted = false;
   bool checked = false;
 
@@ -62,12 +64,11 @@ class survey {
   // Whether a factor was not known, and values are as recorded.
   [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
 
-  // The critical scale of each step; NaN where it is not known.
-  [[nodiscard]] std::vector<double> critical_scales(const format& to, const rounding& mode) const;
   // Over the counted tensors.
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] double magnitudes() const;
+  [[nodiscard]] std::uint64_t censored() const;
 
  private:
   selection counted_;

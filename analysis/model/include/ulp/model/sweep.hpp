@@ -26,6 +26,7 @@ namespace ulp {
 struct sweep_result {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
+  std::uint64_t poisoned = 0;          // steps whose infinities or NaN were applied
   double mean_log2_scale = not_known;  // over the steps; infinite where one of their scales is 0 or infinite
   double least_scale = not_known;
   double greatest_scale = not_known;
@@ -41,9 +42,9 @@ struct sweep_result {
     return nonzero == 0 ? 0 : static_cast<double>(underflow.low + underflow.high) / 2 / static_cast<double>(nonzero);
   }
 
-  // Skipped steps, of those that a raised error lost too.
+  // Skipped steps, those that a raised error left undone, and those that applied infinities or NaN.
   [[nodiscard]] std::uint64_t lost_steps(std::uint64_t all_steps) const noexcept {
-    return skipped + (error.empty() ? 0 : all_steps - steps);
+    return skipped + poisoned + (error.empty() ? 0 : all_steps - steps);
   }
 };
 

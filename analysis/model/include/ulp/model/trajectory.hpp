@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/step.hpp>
@@ -19,6 +20,8 @@ struct trajectory_row {
   double unscaled_by = 0;         // what the gradients that the optimizer saw were divided by; where a step is applied
   double scale_next = 0;
   bool skipped = false;
+  bool poisoned =
+      false;  // infinities or NaN are applied; not with policies that count by an edge: their hardware saturates
   // The largest scale at which no checked value overflows, as critical_scale_of gives it: 0 where every scale overflows,
   // infinite where none does; NaN where it is not known, also with a scale per layer and where infinities were recorded.
   double critical_scale = not_known;
@@ -28,6 +31,7 @@ struct trajectory_row {
   outcome_counts counts;      // over the counted tensors, at scale_used
   double norm = not_known;    // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
   bool norm_exact = true;     // from exact sums, or as the source reported it
+  std::vector<double> group_norms;       // likewise of each group's counted tensors; NaN where it has none
   double clip_coefficient = not_known;   // what the gradients are multiplied by, when below one; norm clipping only
   std::optional<bool> clipped = false;   // nullopt: the norm or the largest gradient is not known
   bool as_recorded = false;              // a factor was not known: the scale multiplied the values as recorded
@@ -50,6 +54,7 @@ struct tensor_outcome {
 struct trajectory_summary {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
+  std::uint64_t poisoned = 0;  // steps whose infinities or NaN were applied
   std::uint64_t clipped = 0;
   std::uint64_t clipping_unknown = 0;  // steps of which it is not known
   std::uint64_t recorded_nan = 0;      // steps

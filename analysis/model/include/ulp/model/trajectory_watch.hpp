@@ -23,6 +23,7 @@ class trajectory_watch {
   // Of the rows so far, the gravest first:
   // - the scale is 0 or infinite and never comes back, NaN, or so small that unscaling is infinite;
   // - NaN, or overflow at every scale: scaling cannot help;
+  // - overflowed steps that were applied;
   // - overflow at scales below one;
   // - pinned at the policy's floor;
   // - riding at its ceiling;
@@ -59,6 +60,7 @@ class trajectory_watch {
   tally zero_;
   tally infinite_;
   tally nan_;
+  tally poisoned_;
   tally tiny_;
   double least_tiny_ = 0;
   tally below_one_;  // overflows that are not NaN as recorded

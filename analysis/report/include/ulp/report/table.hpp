@@ -49,6 +49,8 @@ struct table {
 [[nodiscard]] std::string shortest(double x);
 // "2^16" where x is a power of two with |exponent| > 3, else shortest(x).
 [[nodiscard]] std::string as_power(double x);
+// "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite.
+[[nodiscard]] std::string power_text(double log2);
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t n);
 
