@@ -22,12 +22,10 @@ void add_output(CLI::App& command, output_options& options) {
 void write_table(const table& t, const output_options& options, bool text) {
   if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
   if (options.json) fmt::print("{}", to_json(t));
-  if (options.csv == "-") {
-    fmt::print("{}", to_csv(t));
-  } else if (!options.csv.empty()) {
-    csv_stream file(options.csv);
-    file.write(t);
-    file.finish();
+  if (!options.csv.empty()) {
+    csv_stream csv(options.csv);
+    csv.write(t);
+    csv.finish();
   }
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
@@ -70,10 +68,22 @@ void whole_file::fail() const {
   throw input_error(path_, "", "cannot be written: " + reason);
 }
 
+csv_stream::csv_stream(const std::string& path) {
+  if (path != "-") file_.emplace(path);
+}
+
 void csv_stream::write(const table& part) {
-  const std::string text = to_csv(part);
-  file_.write(std::string_view{text}.substr(has_header_ ? text.find('\n') + 1 : 0));
+  const std::string all = to_csv(part);
+  const std::string_view text = std::string_view{all}.substr(has_header_ ? all.find('\n') + 1 : 0);
   has_header_ = true;
+  if (file_)
+    file_->write(text);
+  else
+    fmt::print("{}", text);
+}
+
+void csv_stream::finish() {
+  if (file_) file_->finish();
 }
 
 std::size_t terminal_columns() {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <cstddef>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <ulp/report/table.hpp>
@@ -54,12 +55,13 @@ class whole_file {
 // A table that is too long to be held: its rows come in parts, each with the columns of the first.
 class csv_stream {
  public:
-  explicit csv_stream(std::string path) : file_(std::move(path)) {}
+  // "-" is standard output.
+  explicit csv_stream(const std::string& path);
   void write(const table& part);
-  void finish() { file_.finish(); }
+  void finish();
 
  private:
-  whole_file file_;
+  std::optional<whole_file> file_;
   bool has_header_ = false;
 };
 

@@ -151,7 +151,9 @@ table trajectory_table(const std::vector<tensor_group>& groups) {
 // What is not exact is said to be so.
 std::string marked(const std::string& text, bool exact) { return exact ? text : "~" + text; }
 
-void add_row(table& t, const trajectory_row& r, bool clips, bool diverged) {
+void add_row(table& t, const trajectory_row& r, const scenario& s, const trajectory_summary& sum) {
+  const bool clips = s.clip_norm || s.clip_value;
+  const bool diverged = sum.first_divergence && r.key.step >= *sum.first_divergence;
   const auto count = [&](std::uint64_t n) { return r.has_counts ? table_value{count_range{n, n}} : table_value{}; };
   const auto range = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
   t.rows.push_back({r.key.step,
@@ -181,6 +183,26 @@ void add_row(table& t, const trajectory_row& r, bool clips, bool diverged) {
   t.rows.back().insert(t.rows.back().end(), r.group_norms.begin(), r.group_norms.end());
 }
 
+// For machines: CSV in parts, since the text of all rows at once takes many times their own room.
+void write_rows(const options& o, const scenario& s, const std::vector<trajectory_row>& rows,
+                const trajectory_summary& sum) {
+  constexpr std::size_t in_a_part = 4096;
+  if (o.output.json) {
+    table all = trajectory_table(s.groups);
+    for (const trajectory_row& row : rows) add_row(all, row, s, sum);
+    write_table(all, o.output, false);
+    return;
+  }
+  if (o.output.csv.empty()) return;
+  csv_stream csv(o.output.csv);
+  for (std::size_t first = 0; first < rows.size(); first += in_a_part) {
+    table part = trajectory_table(s.groups);
+    for (std::size_t i = first; i < std::min(rows.size(), first + in_a_part); ++i) add_row(part, rows[i], s, sum);
+    csv.write(part);
+  }
+  csv.finish();
+}
+
 std::string rule_text(const replayer& r) {
   switch (r.choice().rule()) {
     case check_rule::undecided: return "what the log says";
@@ -204,7 +226,7 @@ std::string share(const count_range& c, std::uint64_t of) {
 }
 
 // The few steps a person looks at: where the scale changed or a step was skipped; of a run of skipped steps the ends.
-table changes_of(const table& all, const std::vector<trajectory_row>& rows) {
+std::vector<trajectory_row> changes_of(const std::vector<trajectory_row>& rows) {
   constexpr std::size_t most = 40;
   const auto inside_run = [&](std::size_t i) {
     return i > 0 && i + 1 < rows.size() && rows[i - 1].skipped && rows[i].skipped && rows[i + 1].skipped;
@@ -212,11 +234,10 @@ table changes_of(const table& all, const std::vector<trajectory_row>& rows) {
   const auto changed = [&](std::size_t i) {
     return rows[i].skipped || rows[i].scale_next != rows[i].scale_used || !rows[i].error.empty();
   };
-  table t;
-  t.columns = all.columns;
-  for (std::size_t i = 0; i < rows.size() && t.rows.size() < most; ++i)
-    if (changed(i) && !inside_run(i)) t.rows.push_back(all.rows[i]);
-  return t;
+  std::vector<trajectory_row> shown;
+  for (std::size_t i = 0; i < rows.size() && shown.size() < most; ++i)
+    if (changed(i) && !inside_run(i)) shown.push_back(rows[i]);
+  return shown;
 }
 
 void print_summary(const options& o, const scenario& s, const replayer& r, std::span<const trajectory_row> rows,
@@ -284,7 +305,6 @@ int run(const options& o) {
   trajectory_summary sum;
   trajectory_watch watch(s.scaler);
   run_notes notes;
-  table all = trajectory_table(s.groups);
   std::vector<trajectory_row> rows;
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
@@ -309,7 +329,6 @@ int run(const options& o) {
       if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
       sum.add(row);
       watch.add(row);
-      add_row(all, row, s.clip_norm || s.clip_value, sum.first_divergence.has_value());
       rows.push_back(row);
       if (!row.error.empty()) break;
     }
@@ -323,7 +342,7 @@ int run(const options& o) {
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   if (per_tensor) per_tensor->finish();
-  write_table(all, o.output, false);
+  write_rows(o, s, rows, sum);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   for (const std::string& text : policy_notes(s, o.format_name)) note(text);
   for (const std::string& text : notes.lines(r.choice())) note(text);
@@ -331,7 +350,8 @@ int run(const options& o) {
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, rows, sum, learning_rates);
   if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));
-  const table shown = changes_of(all, rows);
+  table shown = trajectory_table(s.groups);
+  for (const trajectory_row& row : changes_of(rows)) add_row(shown, row, s, sum);
   if (!shown.rows.empty()) {
     fmt::print(
         "\nSteps at which the scale changed or the step was skipped; of steps skipped in a row the first and last{}\n",
