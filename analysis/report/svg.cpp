@@ -59,7 +59,7 @@ void drawing::line(const std::vector<double>& values, std::string_view style) {
   std::string path;
   bool drawing_on = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
+    if (!(values[i] >= low_ && values[i] <= high_)) {
       drawing_on = false;
       continue;
     }

@@ -24,7 +24,7 @@ class drawing {
 
   // A cell of a heat map: columns [first, last), values [low, high); strength 0 to 1.
   void cell(std::size_t first, std::size_t last, double low, double high, double strength);
-  // Through the values of the columns; NaN leaves a gap. As steps, a column being flat.
+  // Through the values of the columns, as steps, a column being flat; NaN and what lies outside leave a gap.
   void line(const std::vector<double>& values, std::string_view style);
   // A mark at the foot of the column.
   void mark(std::size_t column);
