@@ -166,11 +166,12 @@ std::string text_of_presets() {
 void add_rounding(CLI::App& command, rounding_options& options) {
   const std::string group = "Rounding";
   command
-      .add_option("--rounding", options.direction,
-                  "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
-                  "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr); as hardware is documented to convert float32, "
-                  "stochastic:A: " +
-                      text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away")
+      .add_option(
+          "--rounding", options.direction,
+          "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
+          "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr; A, 32 bits); as hardware is documented to convert float32, "
+          "stochastic:A: " +
+              text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away")
       ->type_name("R")
       ->group(group);
   command.add_flag("--saturate", options.saturate, "deliver the largest finite number on overflow")->group(group);

@@ -22,8 +22,9 @@ struct trajectory_row {
   bool skipped = false;
   bool poisoned =
       false;  // infinities or NaN are applied; not with policies that count by an edge: their hardware saturates
-  // The largest scale at which no checked value overflows, as critical_scale_of gives it: 0 where every scale overflows,
-  // infinite where none does; NaN where it is not known, also with a scale per layer and where infinities were recorded.
+  // The largest scale at which no checked value overflows, as critical_scale_of gives it, exact where factors are powers
+  // of two: 0 where every scale overflows, infinite where none does; NaN where it is not known, also with a scale per
+  // layer and where infinities were recorded.
   double critical_scale = not_known;
   bool recorded_nan = false;  // a checked tensor holds NaN as recorded: no scale changes that
   bool recorded_inf = false;  // likewise infinities, which the scale of the recording may have made
