@@ -38,7 +38,7 @@ std::string digest_of(source& from) {
       row.tensor = 0;
       std::string bytes;
       io::append_summary(bytes, row);
-      io::append_payload(bytes, row.table);
+      io::append_payload(bytes, row);
       take(bytes);
     }
   }

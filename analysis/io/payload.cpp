@@ -1,83 +1,20 @@
 #include "payload.hpp"
 
-#include <zlib.h>
-
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <map>
+#include <tuple>
+
+#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/codes.hpp>
 
 namespace ulp::io {
 namespace {
 
-void append_u64(std::string& to, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i));
-}
-void append_f64(std::string& to, double value) {
-  // One NaN for all, so that equal tables are equal bytes.
-  append_u64(to, std::bit_cast<std::uint64_t>(std::isnan(value) ? not_known : value));
-}
-
-std::uint64_t u64_at(std::string_view from, std::size_t offset) {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < 8; ++i)
-    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(from[offset + i])) << (8 * i);
-  return value;
-}
-double f64_at(std::string_view from, std::size_t offset) { return std::bit_cast<double>(u64_at(from, offset)); }
-
-// LEB128: seven bits a byte, low bits first, the top bit set on all but the last.
-void append_varint(std::string& to, uint128 value) {
-  while (value >= 0x80) {
-    to += static_cast<char>(static_cast<unsigned char>(value & 0x7F) | 0x80);
-    value >>= 7;
-  }
-  to += static_cast<char>(value);
-}
-
-// The next seven bits of a number of `bits` bits, at `shift`; whether more follow.
-struct varint_part {
-  std::uint64_t value;
-  bool more;
-};
-varint_part take_part(std::string_view& from, int shift, int bits) {
-  if (from.empty()) throw payload_error("ends inside a number");
-  const auto byte = static_cast<unsigned char>(from.front());
-  from.remove_prefix(1);
-  const std::uint64_t value = byte & 0x7FU;
-  if (shift + 7 > bits && (value >> (bits - shift)) != 0) throw payload_error("a number is too large");
-  return {value, (byte & 0x80U) != 0};
-}
-
-std::uint64_t take_u64(std::string_view& from) {
-  std::uint64_t number = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const varint_part part = take_part(from, shift, 64);
-    number |= part.value << shift;
-    if (!part.more) return number;
-  }
-  throw payload_error("a number is too long");
-}
-
-uint128 take_u128(std::string_view& from) {
-  // Nine parts fit 64 bits, which shift faster.
-  std::uint64_t low = 0;
-  for (int shift = 0; shift < 63; shift += 7) {
-    const varint_part part = take_part(from, shift, 128);
-    low |= part.value << shift;
-    if (!part.more) return low;
-  }
-  uint128 number = low;
-  for (int shift = 63; shift < 128; shift += 7) {
-    const varint_part part = take_part(from, shift, 128);
-    number |= uint128{part.value} << shift;
-    if (!part.more) return number;
-  }
-  throw payload_error("a number is too long");
-}
-
 constexpr std::uint8_t flag_exact_sums = 1;
 constexpr std::uint8_t flag_reported_abs_sum = 2;
 constexpr std::uint8_t flag_reported_square_sum = 4;
+constexpr std::uint8_t flag_errors = 8;
 
 bool octaves_only(const cell_table& table) {
   for (const cell& c : table.cells)
@@ -129,6 +66,143 @@ void check(const cell_table& t) {
     throw payload_error("the smallest magnitude does not fit the counts");
 }
 
+void append_cells(std::string& to, const cell_table& table, encoding how) {
+  append_varint(to, table.cells.size());
+  int previous = 0;
+  for (const cell& c : table.cells) {
+    const int key = key_of(c, how);
+    append_varint(to, static_cast<std::uint64_t>(key - previous));
+    append_varint(to, c.count);
+    previous = key;
+  }
+  if (how == encoding::octaves) return;
+  for (const octave_sums& s : table.sums) {
+    append_varint(to, s.significands);
+    append_varint(to, s.squares);
+  }
+  for (const octave_errors& e : table.errors)
+    for (std::size_t level = 0; level < octave_errors::levels; ++level) {
+      append_varint(to, e.squares[level]);
+      append_signed(to, e.products[level]);
+    }
+}
+
+octave_errors take_errors(std::string_view& from, std::int16_t exponent, std::uint64_t count) {
+  octave_errors errors{.exponent = exponent};
+  for (int m = octave_errors::least_bits; m <= octave_errors::most_bits; ++m) {
+    const std::size_t level = octave_errors::level_of(m);
+    errors.squares[level] = take_u128(from);
+    errors.products[level] = take_signed(from);
+    // No error exceeds half a spacing, 2^(22-m), and no significand 2^24.
+    const int128 product = errors.products[level];
+    const uint128 size = static_cast<uint128>(product < 0 ? -product : product);
+    if (errors.squares[level] > uint128{count} << (2 * (22 - m)) || size > uint128{count} << (46 - m))
+      throw payload_error("has errors that no values of their octave make");
+  }
+  return errors;
+}
+
+void take_cells(std::string_view& from, cell_table& table, encoding how) {
+  if (how == encoding::octaves && (table.has_sums || table.has_errors))
+    throw payload_error("has exact sums of octaves");
+  const std::uint64_t n = take_u64(from);
+  if (n > from.size() / 2) throw payload_error("has fewer cells than it says");
+  table.cells.reserve(n);
+  std::uint64_t key = 0;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const std::uint64_t delta = take_u64(from);
+    if (delta > (1U << 20) || (i > 0 && delta == 0)) throw payload_error("cells are out of order");
+    key += delta;
+    cell c = cell_of(key, how);
+    c.count = take_u64(from);
+    if (c.count == 0) throw payload_error("an empty cell");
+    table.cells.push_back(c);
+  }
+  if (table.has_sums) {
+    table.reported_abs_sum = not_known;
+    table.reported_square_sum = not_known;
+    table.sums.reserve(table.cells.size() / 2);
+    for (const cell& c : table.cells) {
+      if (!table.sums.empty() && table.sums.back().sign == c.sign && table.sums.back().exponent == c.exponent) continue;
+      octave_sums s{.sign = c.sign, .exponent = c.exponent};
+      s.significands = take_u128(from);
+      s.squares = take_u128(from);
+      table.sums.push_back(s);
+    }
+  }
+  if (table.has_errors) {
+    std::map<std::int16_t, std::uint64_t> octaves;
+    for (const cell& c : table.cells) octaves[c.exponent] += std::min(c.count, max_numel);
+    for (const auto& [exponent, count] : octaves) table.errors.push_back(take_errors(from, exponent, count));
+  }
+}
+
+void append_codes(std::string& to, const std::vector<code_count>& codes) {
+  append_varint(to, codes.size());
+  std::uint32_t previous = 0;
+  for (const code_count& c : codes) {
+    append_varint(to, c.code - previous);
+    append_varint(to, c.count);
+    previous = c.code;
+  }
+}
+
+// The codes tell the table; the summary must say the same.
+void take_codes(std::string_view& from, tensor_row& row) {
+  const format& type = *format_of_codes(row.type);
+  const std::uint64_t n = take_u64(from);
+  if (n > from.size() / 2) throw payload_error("has fewer codes than it says");
+  row.codes.reserve(n);
+  std::uint64_t code = 0;
+  std::uint64_t left = max_numel;
+  for (std::uint64_t i = 0; i < n; ++i) {
+    const std::uint64_t delta = take_u64(from);
+    if (delta > type.code_mask() - code || (i > 0 && delta == 0)) throw payload_error("codes are out of order");
+    code += delta;
+    const std::uint64_t count = take_u64(from);
+    if (count == 0 || count > left) throw payload_error("a code's count is impossible");
+    left -= count;
+    row.codes.push_back({.code = static_cast<std::uint32_t>(code), .count = count});
+  }
+  const cell_table& said = row.table;
+  cell_counter counter(said.has_errors ? cell_counter::with::sums_and_errors : cell_counter::with::sums);
+  counter.add(type, row.codes);
+  cell_table table = counter.take();
+  const auto summary = [](const cell_table& t) {
+    return std::tie(t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans,
+                    t.max_abs, t.min_abs, t.cut_significands);
+  };
+  if (summary(table) != summary(said)) throw payload_error("the codes do not fit the summary");
+  if (!said.has_sums) {
+    table.has_sums = false;
+    table.sums.clear();
+  }
+  row.table = std::move(table);
+}
+
+void append_edges(std::string& to, const cell_table& table) {
+  append_varint(to, table.edges.size());
+  for (const edge_counts& e : table.edges) {
+    append_f64(to, e.at);
+    append_varint(to, e.above);
+    append_varint(to, e.squares_above);
+  }
+}
+
+void take_edges(std::string_view& from, cell_table& table) {
+  const std::uint64_t n = take_u64(from);
+  if (n > from.size() / 10) throw payload_error("has fewer edges than it says");
+  for (std::uint64_t i = 0; i < n; ++i) {
+    edge_counts e{.at = take_f64(from)};
+    e.above = take_u64(from);
+    e.squares_above = take_u128(from);
+    const bool after = table.edges.empty() ? e.at > 0 : e.at > table.edges.back().at;
+    if (!after || !std::isfinite(e.at) || e.above > table.nonzero_finite() || e.squares_above > uint128{e.above} << 48)
+      throw payload_error("an edge that no values have");
+    table.edges.push_back(e);
+  }
+}
+
 }  // namespace
 
 void append_summary(std::string& to, const tensor_row& row) {
@@ -136,7 +210,8 @@ void append_summary(std::string& to, const tensor_row& row) {
   const auto reported = [&](double sum, std::uint8_t flag) { return t.has_sums || std::isnan(sum) ? 0U : flag; };
   std::uint64_t head = row.tensor;
   head |= static_cast<std::uint64_t>(row.type) << 32;
-  const unsigned flags = (t.has_sums ? flag_exact_sums : 0U) | reported(t.reported_abs_sum, flag_reported_abs_sum) |
+  const unsigned flags = (t.has_sums ? flag_exact_sums : 0U) | (t.has_errors ? flag_errors : 0U) |
+                         reported(t.reported_abs_sum, flag_reported_abs_sum) |
                          reported(t.reported_square_sum, flag_reported_square_sum);
   head |= static_cast<std::uint64_t>(flags) << 40;
   append_u64(to, head);
@@ -172,6 +247,7 @@ tensor_row parse_summary(std::string_view record) {
   if (!std::isnan(row.factor) && (!(row.factor > 0) || !std::isfinite(row.factor)))
     throw payload_error("a factor that is not positive and finite");
   t.has_sums = (flags & flag_exact_sums) != 0;
+  t.has_errors = (flags & flag_errors) != 0;
   // Rounded from the exact sums they stand in for them where the payload turns out to be unknown.
   if ((flags & (flag_exact_sums | flag_reported_abs_sum)) != 0) t.reported_abs_sum = f64_at(record, 80);
   if ((flags & (flag_exact_sums | flag_reported_square_sum)) != 0) t.reported_square_sum = f64_at(record, 88);
@@ -179,95 +255,42 @@ tensor_row parse_summary(std::string_view record) {
   return row;
 }
 
-void append_payload(std::string& to, const cell_table& table) {
-  const encoding how = octaves_only(table) ? encoding::octaves : encoding::cells;
+void append_payload(std::string& to, const tensor_row& row) {
+  const cell_table& table = row.table;
+  const encoding how = !row.codes.empty() ? encoding::codes : octaves_only(table) ? encoding::octaves : encoding::cells;
   std::string bytes;
-  append_varint(bytes, table.cells.size());
-  int previous = 0;
-  for (const cell& c : table.cells) {
-    const int key = key_of(c, how);
-    append_varint(bytes, static_cast<std::uint64_t>(key - previous));
-    append_varint(bytes, c.count);
-    previous = key;
-  }
-  if (how == encoding::cells) {
-    for (const octave_sums& s : table.sums) {
-      append_varint(bytes, s.significands);
-      append_varint(bytes, s.squares);
-    }
-  }
+  if (how == encoding::codes)
+    append_codes(bytes, row.codes);
+  else
+    append_cells(bytes, table, how);
+  if (!table.edges.empty()) append_edges(bytes, table);
   append_varint(to, static_cast<std::uint64_t>(how));
   append_varint(to, bytes.size());
   to += bytes;
 }
 
-void take_payload(std::string_view& from, cell_table& table) {
+void take_payload(std::string_view& from, tensor_row& row) {
+  cell_table& table = row.table;
   const std::uint64_t how_value = take_u64(from);
   const std::uint64_t size = take_u64(from);
   if (size > from.size()) throw payload_error("is cut short");
   std::string_view bytes = from.substr(0, size);
   from.remove_prefix(size);
   const auto how = static_cast<encoding>(how_value);
-  if (how_value > 255 || (how != encoding::cells && how != encoding::octaves)) {
+  const bool codes = how_value <= 255 && how == encoding::codes && format_of_codes(row.type) != nullptr;
+  if (!codes && (how_value > 255 || (how != encoding::cells && how != encoding::octaves))) {
     table.has_sums = false;
+    table.has_errors = false;
     check(table);
     return;
   }
-
-  const std::uint64_t n = take_u64(bytes);
-  if (n > bytes.size() / 2) throw payload_error("has fewer cells than it says");
-  table.cells.reserve(n);
-  std::uint64_t key = 0;
-  for (std::uint64_t i = 0; i < n; ++i) {
-    const std::uint64_t delta = take_u64(bytes);
-    if (delta > (1U << 20) || (i > 0 && delta == 0)) throw payload_error("cells are out of order");
-    key += delta;
-    cell c = cell_of(key, how);
-    c.count = take_u64(bytes);
-    if (c.count == 0) throw payload_error("an empty cell");
-    table.cells.push_back(c);
-  }
-  if (how == encoding::octaves && table.has_sums) throw payload_error("has exact sums of octaves");
-  if (table.has_sums) {
-    table.reported_abs_sum = not_known;
-    table.reported_square_sum = not_known;
-    table.sums.reserve(table.cells.size() / 2);
-    for (const cell& c : table.cells) {
-      if (!table.sums.empty() && table.sums.back().sign == c.sign && table.sums.back().exponent == c.exponent) continue;
-      octave_sums s{.sign = c.sign, .exponent = c.exponent};
-      s.significands = take_u128(bytes);
-      s.squares = take_u128(bytes);
-      table.sums.push_back(s);
-    }
-  }
+  if (codes)
+    take_codes(bytes, row);
+  else
+    take_cells(bytes, table, how);
+  if (!bytes.empty()) take_edges(bytes, table);
   if (!bytes.empty()) throw payload_error("has bytes left over");
   check(table);
-}
-
-std::string compress(std::string_view bytes) {
-  std::string result;
-  append_u64(result, bytes.size());
-  uLongf size = compressBound(static_cast<uLong>(bytes.size()));
-  result.resize(8 + size);
-  if (compress2(reinterpret_cast<Bytef*>(result.data() + 8), &size, reinterpret_cast<const Bytef*>(bytes.data()),
-                static_cast<uLong>(bytes.size()), Z_DEFAULT_COMPRESSION) != Z_OK)
-    throw payload_error("cannot be compressed");
-  result.resize(8 + size);
-  return result;
-}
-
-std::string decompress(std::string_view bytes, std::size_t limit) {
-  if (bytes.size() < 8) throw payload_error("is cut short");
-  const std::uint64_t declared = u64_at(bytes, 0);
-  // zlib expands by a factor of 1032 at most.
-  if (declared > limit || declared / 1032 > bytes.size()) throw payload_error("declares an impossible size");
-  std::string result(declared, '\0');
-  uLongf size = static_cast<uLongf>(declared);
-  if (uncompress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(bytes.data() + 8),
-                 static_cast<uLong>(bytes.size() - 8)) != Z_OK ||
-      size != declared)
-    throw payload_error("is damaged");
-  return result;
 }
 
 }  // namespace ulp::io

@@ -4,40 +4,29 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
-#include <ulp/model/cell_table.hpp>
 #include <ulp/model/step.hpp>
 
-namespace ulp::io {
+#include "bytes.hpp"
 
-// Bytes that are not what the format says; the caller knows the file and the place.
-class payload_error : public std::runtime_error {
-  using runtime_error::runtime_error;
-};
+namespace ulp::io {
 
 enum class encoding : std::uint8_t { cells = 1, codes = 2, octaves = 3, buckets = 4, joint = 5 };
 
 inline constexpr std::size_t summary_size = 104;
 
-// Appends the summary record of a row: everything of its table but cells and sums.
+// Appends the summary record of a row: everything of its table but cells, sums, errors and edges.
 void append_summary(std::string& to, const tensor_row& row);
 // The row of one record, its table without cells. `record` has summary_size bytes.
 [[nodiscard]] tensor_row parse_summary(std::string_view record);
 
-// Appends encoding, length and bytes of the table's cells and sums.
-void append_payload(std::string& to, const cell_table& table);
-// Takes one payload off the front of `from` into `table`, whose summary is already there, and checks one against the
+// Appends encoding, length and bytes: of the row's codes where it has them, else of its cells, sums, errors and edges.
+void append_payload(std::string& to, const tensor_row& row);
+// Takes one payload off the front of `from` into the row, whose summary is already there, and checks one against the
 // other. An encoding that this program does not know is skipped: the table keeps its summary only.
-void take_payload(std::string_view& from, cell_table& table);
-
-// The size as 8 bytes and a zlib stream.
-[[nodiscard]] std::string compress(std::string_view bytes);
-// `limit` bounds what is allocated.
-[[nodiscard]] std::string decompress(std::string_view bytes, std::size_t limit);
+void take_payload(std::string_view& from, tensor_row& row);
 
 // The payloads of one step are not longer.
 inline constexpr std::size_t payload_limit = std::size_t{1} << 28;

@@ -114,7 +114,7 @@ class recording final : public source {
       tensor_row row = io::parse_summary(summary.substr(i * io::summary_size, io::summary_size));
       if (row.tensor >= tensors_.size() || seen[row.tensor]) throw io::payload_error("a tensor that is none, or twice");
       seen[row.tensor] = true;
-      io::take_payload(rest, row.table);
+      io::take_payload(rest, row);
       into.tensors.push_back(std::move(row));
     }
     if (!rest.empty()) throw io::payload_error("has bytes left over");
@@ -138,11 +138,11 @@ void read_total(const statement& s, step_total& total) {
   total.role = *role;
   total.tensors = static_cast<std::uint64_t>(s.integer(5));
   tensor_row row = io::parse_summary(s.bytes(6));
-  total.factor = row.factor;
-  total.table = std::move(row.table);
   const std::string payload = io::decompress(s.bytes(7), io::payload_limit);
   std::string_view rest = payload;
-  io::take_payload(rest, total.table);
+  io::take_payload(rest, row);
+  total.factor = row.factor;
+  total.table = std::move(row.table);
 }
 
 class recorded_totals final : public source {

@@ -158,7 +158,7 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   for (tensor_row t : row.tensors) {
     t.tensor = id_of(from[t.tensor]);
     io::append_summary(summary, t);
-    io::append_payload(payload, t.table);
+    io::append_payload(payload, t);
   }
   if (payload.size() > io::payload_limit)
     throw input_error(path, io::describe(row.key), "its tables are larger than a recording holds in one step");
@@ -175,7 +175,7 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
     as_row.factor = total.factor;
     as_row.table = total.table;
     io::append_summary(total_summary, as_row);
-    io::append_payload(total_payload, total.table);
+    io::append_payload(total_payload, as_row);
     insert_total
         ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch}, to_string(total.kind),
                to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{total_summary},

@@ -85,9 +85,7 @@ std::string_view name_of(io::content what) {
 
 void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar_table& scalars,
                        const source_options& options) {
-  const auto is_logged = [&](const io::dump_step& step) {
-    return std::ranges::binary_search(scalars, step.number, {}, &io::scalar_table::value_type::first);
-  };
+  const auto is_logged = [&](const io::dump_step& step) { return io::logged_at(scalars, step.number) != nullptr; };
   if (!scalars.empty() && std::ranges::none_of(steps, is_logged))
     throw input_error(
         options.scalars, "column 'step'",
@@ -111,7 +109,7 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
   std::vector<io::dump_step> steps = in_order_of_steps(files, options.steps_from);
   check_common_step(steps, scalars, options);
   const std::string description = (mixed ? "mixed" : std::string(name_of(*common))) + " dump";
-  return io::open_dumps(std::move(steps), description, options.with_sums);
+  return io::open_dumps(std::move(steps), description, options, scalars);
 }
 
 std::unique_ptr<source> open_csv(const std::string& path) {

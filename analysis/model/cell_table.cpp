@@ -13,8 +13,6 @@
 namespace ulp {
 namespace {
 
-constexpr int first_octave = -1074;
-constexpr int octaves = 1023 - first_octave + 1;
 constexpr std::uint64_t thirteen_sixteenths = std::uint64_t{13} << 60;
 
 // f = 1 - 2^-c in units of 2^-64.
@@ -60,19 +58,6 @@ double to_double_scaled(const uint128& value, int exponent) noexcept {
   x.exponent = 127 - shift + exponent;
   return std::bit_cast<double>(encode(binary64, x).code);
 }
-
-template <typename Float>
-struct float_layout;
-template <>
-struct float_layout<float> {
-  using bits = std::uint32_t;
-  static constexpr format type = binary32;
-};
-template <>
-struct float_layout<double> {
-  using bits = std::uint64_t;
-  static constexpr format type = binary64;
-};
 
 }  // namespace
 
@@ -185,6 +170,30 @@ void cell_table::merge(const cell_table& other) {
   reported_abs_sum = reported(&cell_table::reported_abs_sum);
   reported_square_sum = reported(&cell_table::reported_square_sum);
 
+  if (empty && !other_empty) {
+    edges = other.edges;
+  } else if (empty == other_empty) {
+    std::erase_if(edges, [&](const edge_counts& e) {
+      return std::ranges::find(other.edges, e.at, &edge_counts::at) == other.edges.end();
+    });
+    for (edge_counts& e : edges) {
+      const edge_counts& same = *std::ranges::find(other.edges, e.at, &edge_counts::at);
+      e.above += same.above;
+      e.squares_above += same.squares_above;
+    }
+  }
+  const bool errors_stay = (has_errors || empty) && (other.has_errors || other_empty);
+  has_errors = (has_errors || other.has_errors) && errors_stay;
+  errors = !errors_stay ? std::vector<octave_errors>{}
+                        : merge_sorted(
+                              errors, other.errors, [](const octave_errors& e) { return e.exponent; },
+                              [](octave_errors& to, const octave_errors& e) {
+                                for (std::size_t i = 0; i < octave_errors::levels; ++i) {
+                                  to.squares[i] += e.squares[i];
+                                  to.products[i] += e.products[i];
+                                }
+                              });
+
   min_abs = smaller_nonzero(*this, other);
   max_abs = std::max(max_abs, other.max_abs);
   numel += other.numel;
@@ -216,7 +225,7 @@ void cell_table::merge(const cell_table& other) {
 bool operator==(const cell_table& a, const cell_table& b) {
   const auto values = [](const cell_table& t) {
     return std::tie(t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans,
-                    t.max_abs, t.cells, t.has_sums, t.sums, t.cut_significands);
+                    t.max_abs, t.cells, t.has_sums, t.sums, t.cut_significands, t.has_errors, t.errors, t.edges);
   };
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
   return values(a) == values(b) && same(a.min_abs, b.min_abs) && same(a.reported_abs_sum, b.reported_abs_sum) &&
@@ -231,137 +240,6 @@ value_sum magnitudes_sum(const cell_table& table) {
 value_sum squares_sum(const cell_table& table) {
   return sum_of(table, &octave_sums::squares, table.reported_square_sum, 2,
                 [](double low, double high) { return (low * low + low * high + high * high) / 3; });
-}
-
-struct cell_counter::dense {
-  struct octave {
-    std::array<std::uint64_t, slots_per_octave> counts{};
-    uint128 significands = 0;
-    uint128 squares = 0;
-  };
-  bool with_sums;
-  std::vector<octave> table{2 * octaves};  // positive, then negative
-  int low = octaves;                       // touched octaves
-  int high = -1;
-  cell_table totals;           // everything but cells and sums
-  std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
-  std::uint64_t min_bits = ~std::uint64_t{0};
-
-  template <typename Float>
-  void add(std::span<const Float> values);
-};
-
-template <typename Float>
-void cell_counter::dense::add(std::span<const Float> values) {
-  using bits = typename float_layout<Float>::bits;
-  constexpr format type = float_layout<Float>::type;
-  constexpr int fraction_bits = type.fraction_bits;
-  constexpr bits magnitude_mask = static_cast<bits>(type.magnitude_mask());
-  constexpr bits infinity = static_cast<bits>(type.infinity_code());
-  bits largest = 0;
-  bits smallest = infinity;
-  totals.numel += values.size();
-  for (const Float value : values) {
-    const auto code = std::bit_cast<bits>(value);
-    const bits a = code & magnitude_mask;
-    const bool negative = a != code;
-    if (a == 0) {
-      ++totals.zeros;
-      continue;
-    }
-    if (a >= infinity) {
-      if (a > infinity)
-        ++totals.nans;
-      else
-        ++(negative ? totals.negative_infinities : totals.positive_infinities);
-      continue;
-    }
-    largest = std::max(largest, a);
-    smallest = std::min(smallest, a);
-    int exponent = static_cast<int>(a >> fraction_bits) - type.bias;
-    std::uint64_t significand = a & static_cast<bits>(type.fraction_mask());
-    if (exponent == -type.bias) {
-      // Subnormal: shift the leading one to the implicit place.
-      const int shift = std::countl_zero(significand) - (63 - fraction_bits);
-      significand <<= shift;
-      exponent = type.emin() - shift;
-    } else {
-      significand |= std::uint64_t{1} << fraction_bits;
-    }
-    const int index = exponent - first_octave;
-    low = std::min(low, index);
-    high = std::max(high, index);
-    octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
-    ++o.counts[slot_of(significand << (64 - fraction_bits))];
-    if (with_sums) {
-      std::uint64_t kept = significand;
-      if constexpr (fraction_bits > 23) {
-        kept >>= fraction_bits - 23;
-        totals.cut_significands += (significand & ((std::uint64_t{1} << (fraction_bits - 23)) - 1)) != 0;
-      }
-      o.significands += kept;
-      o.squares += kept * kept;
-    }
-  }
-  if (largest != 0) {
-    const auto as_double = [=](bits b) {
-      return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
-    };
-    max_bits = std::max(max_bits, as_double(largest));
-    min_bits = std::min(min_bits, as_double(smallest));
-  }
-}
-
-cell_counter::cell_counter(bool with_sums) : dense_(new dense{.with_sums = with_sums, .totals = {}}) {}
-cell_counter::~cell_counter() = default;
-cell_counter::cell_counter(cell_counter&&) noexcept = default;
-cell_counter& cell_counter::operator=(cell_counter&&) noexcept = default;
-
-void cell_counter::add(std::span<const float> values) { dense_->add(values); }
-void cell_counter::add(std::span<const double> values) { dense_->add(values); }
-
-cell_table cell_counter::take() {
-  dense& d = *dense_;
-  cell_table result = std::move(d.totals);
-  result.has_sums = d.with_sums;
-  if (d.high >= 0) {
-    result.max_abs = std::bit_cast<double>(d.max_bits);
-    result.min_abs = std::bit_cast<double>(d.min_bits);
-  }
-  for (const cell_sign sign : {cell_sign::positive, cell_sign::negative}) {
-    for (int index = d.low; index <= d.high; ++index) {
-      dense::octave& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? octaves : 0))];
-      const auto exponent = static_cast<std::int16_t>(index + first_octave);
-      bool any = false;
-      for (std::uint8_t slot = 0; slot < slots_per_octave; ++slot) {
-        if (o.counts[slot] == 0) continue;
-        any = true;
-        result.cells.push_back({.sign = sign, .slot = slot, .exponent = exponent, .count = o.counts[slot]});
-      }
-      if (any && d.with_sums)
-        result.sums.push_back(
-            {.sign = sign, .exponent = exponent, .significands = o.significands, .squares = o.squares});
-      o = {};
-    }
-  }
-  d.totals = {};
-  d.low = octaves;
-  d.high = -1;
-  d.max_bits = 0;
-  d.min_bits = ~std::uint64_t{0};
-  return result;
-}
-
-cell_table count_cells(std::span<const float> values) {
-  cell_counter counter;
-  counter.add(values);
-  return counter.take();
-}
-
-cell_table count_cells(std::span<const double> values) {
-  cell_counter counter;
-  counter.add(values);
-  return counter.take();
 }
 
 }  // namespace ulp

@@ -238,11 +238,12 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
   const threshold above = divided(threshold{.at = magnitude_of(edge), .closed = false}, by);
   const auto is_above = [&](const magnitude& m) { return above.at < m || (above.closed && above.at == m); };
   const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+  const magnitude smallest = table.min_abs > 0 ? magnitude_of(table.min_abs) : magnitude{.exponent = -1075};
   count_range n{table.infinities(), table.infinities()};
   for (const cell& c : table.cells) {
     const cell_range range = range_of(c);
     // Of an open cell the values just above its lower end.
-    const bool all = is_above(range.low) || (!range.low_closed && above.at == range.low);
+    const bool all = is_above(std::max(range.low, smallest)) || (!range.low_closed && above.at == range.low);
     const magnitude high = std::min(range.high, largest);
     const bool some = all || is_above(high);
     if (all) n.low += c.count;
@@ -251,6 +252,11 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
   std::uint64_t in_no_cell = table.nonzero_finite();
   for (const cell& c : table.cells) in_no_cell -= c.count;
   n.high += in_no_cell;
+  for (const edge_counts& e : table.edges) {
+    const magnitude at = magnitude_of(e.at);
+    if (!(above.at < at) && !above.closed) n.high = std::min(n.high, table.infinities() + e.above);
+    if (!(at < above.at)) n.low = std::max(n.low, table.infinities() + e.above);
+  }
   // The largest is one of them.
   if (table.max_abs > 0 && is_above(largest)) n.low = std::max(n.low, table.infinities() + 1);
   return n;

@@ -11,6 +11,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/random_bits.hpp>
+#include <ulp/model/codes.hpp>
 #include <ulp/model/policy_analysis.hpp>
 
 namespace ulp {
@@ -116,6 +117,18 @@ double largest_of(const tensor_row& t) {
   return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / unit;
 }
 
+// What value clipping does to a tensor, in units of the true gradient; NaN where it holds one.
+clamping clamped_of(const tensor_row& t, multiplier by, const scenario& s) {
+  const bool of_scaled = s.order.clip_before_unscale;
+  clamping c;
+  if (!of_scaled || (by.scale > 0 && std::isfinite(by.scale)))
+    c = clamping_of(t, s.clip_value->max_value, {.scale = of_scaled ? by.scale : 1, .factor = by.factor});
+  const double unscale = of_scaled ? by.scale * by.scale : 1;
+  c.squares = t.table.nans > 0 ? value_range{not_known, not_known}
+                               : value_range{c.squares.low / unscale, c.squares.high / unscale};
+  return c;
+}
+
 tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier by, bool checked,
                           const outcome_counts& counts, const scenario& s) {
   tensor_outcome result{.key = key, .tensor = t.tensor, .scale = by.scale, .checked = checked, .counts = counts};
@@ -172,6 +185,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   double largest = not_known;  // of the tensors that are clipped, unscaled
   double scaled_squares = 0;   // the same, scaled
   double scaled_largest = not_known;
+  clamping clamped;  // of the unscaled gradients
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (!m.counted && !m.checked) continue;
@@ -183,7 +197,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
 
     outcome_counts counts;
     if (m.counted || overflow_depends_on_sign(scenario_.format, scenario_.rounding))
-      counts = outcomes_of(t.table, scenario_.format, scenario_.rounding, by, t.type);
+      counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
     if (m.counted) {
       row.counts += counts;
       row.has_counts = true;
@@ -198,7 +212,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
                      : t.table.infinities() > 0 ? std::numeric_limits<double>::infinity()
                                                 : t.table.max_abs / unit);
       if (const double edge = it.of->edge(); !std::isnan(edge) && by.scale > 0 && std::isfinite(by.scale)) {
-        const count_range above = count_above(t.table, edge, by);
+        const count_range above = count_above(t, edge, by);
         it.above_edge += above;
         it.elements += t.table.numel - t.table.nans;
       }
@@ -214,6 +228,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       squares += sum.value;
       scaled_squares += sum.value * by.scale * by.scale;
       scaled_largest = std::fmax(scaled_largest, largest_of(t) * by.scale);
+      if (scenario_.clip_value) clamped += clamped_of(t, by, scenario_);
       row.norm_exact = row.norm_exact && sum.quality != sum_quality::estimated;
     }
   }
@@ -226,6 +241,8 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       const double norm = of_scaled ? std::sqrt(scaled_squares) : row.norm;
       row.clip_coefficient = scenario_.clip_norm->coefficient(norm);
       row.clipped = scenario_.clip_norm->triggers(norm);
+      const double clipped = *row.clipped ? row.norm * row.clip_coefficient : row.norm;
+      row.clipped_norm = {clipped, clipped};
     }
   }
   if (scenario_.clip_value) {
@@ -235,6 +252,10 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
     row.clipped.reset();
     if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(of_scaled ? scaled_largest : largest);
+    if (norm_known) {
+      row.clamped = clamped.elements;
+      row.clipped_norm = {std::sqrt(clamped.squares.low), std::sqrt(clamped.squares.high)};
+    }
   }
   // A norm that is NaN fails every "is finite" as an infinite one does.
   const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;

@@ -2,6 +2,8 @@
 #include <limits>
 #include <numbers>
 
+#include <ulp/model/cell_counter.hpp>
+
 #include "builders.hpp"
 #include "support/catch.hpp"
 

@@ -1,3 +1,4 @@
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 
 #include "builders.hpp"

@@ -2,12 +2,15 @@
 #include "support/catch.hpp"
 
 #include <sqlite3.h>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmath>
 #include <csignal>
+#include <filesystem>
 #include <limits>
 
 #include "support/files.hpp"
@@ -293,6 +296,84 @@ TEST_CASE("strangers' databases and newer formats are refused") {
     alter(path, "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM step; END");
     CHECK(error_of(path) == path + ": schema: holds a trigger 't'; a recording has tables and indexes only");
   }
+}
+
+TEST_CASE("errors, edges and codes come back; totals have all but the codes") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  step original;
+  cell_counter counter(cell_counter::with::sums_and_errors);
+  const auto row = [&](std::uint32_t tensor, dtype type, auto&&... add) {
+    tensor_row r;
+    r.tensor = tensor;
+    r.type = type;
+    counter.set_edges(std::vector<double>{0.5, 2.5});
+    (add(r), ...);
+    r.table = counter.take();
+    original.tensors.push_back(std::move(r));
+  };
+  row(0, dtype::float32, [&](tensor_row&) { counter.add(std::vector<float>{1.1F, -3.3F, 0x1p-149F, 0.0F, 2.6F}); });
+  row(1, dtype::float16, [&](tensor_row& r) {
+    r.codes = {{0x0000, 3}, {0x3C01, 2}, {0x7C00, 1}, {0x7E01, 4}, {0xBC01, 1UL << 33}};
+    counter.add(float16, r.codes);
+  });
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    writer.write(original, tensors);
+  }
+  step now;
+  REQUIRE(open_recording(path)->next(now));
+  REQUIRE(now.tensors.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(now.tensors[i].table == original.tensors[i].table);
+    CHECK(now.tensors[i].codes == original.tensors[i].codes);
+    CHECK(now.tensors[i].table.has_errors);
+    CHECK(now.tensors[i].table.edges.size() == 2);
+  }
+  CHECK(digest_of(*open_recording(path)) != "");
+  const auto totals = read_totals(path);
+  REQUIRE(totals.size() == 2);
+  CHECK(totals[0].table == original.tensors[0].table);
+  CHECK(totals[1].table == original.tensors[1].table);
+}
+
+TEST_CASE("errors, edges and codes that no values have are refused") {
+  const temporary_dir dir;
+  const auto error_with = [&](auto&& alter) {
+    const std::string path = (dir / "run.ulp").string();
+    std::filesystem::remove(path);
+    step s;
+    s.tensors.push_back({.tensor = 0, .type = dtype::float16});
+    tensor_row& row = s.tensors.front();
+    cell_counter counter(cell_counter::with::sums_and_errors);
+    counter.set_edges(std::vector<double>{0.5, 2.5});
+    row.codes = {{0x3C00, 2}, {0x3C01, 1}};
+    counter.add(float16, row.codes);
+    row.table = counter.take();
+    alter(row);
+    {
+      recording_writer writer(path, recording_writer::mode::create);
+      writer.write(s, tensors);
+    }
+    const std::string error = error_of(path);
+    return error.empty() ? "" : error.substr(error.find("step 0: ") + 8);
+  };
+  CHECK(error_with([](tensor_row&) {}) == "");
+  CHECK(error_with([](tensor_row& r) { r.codes[1].count = 2; }) == "the codes do not fit the summary");
+  CHECK(error_with([](tensor_row& r) { r.codes[1].code = 0x10000; }) == "codes are out of order");
+  CHECK(error_with([](tensor_row& r) { r.codes[1].count = 0; }) == "a code's count is impossible");
+  CHECK(error_with([](tensor_row& r) { r.table.edges[0].above = 9; }) == "an edge that no values have");
+  CHECK(error_with([](tensor_row& r) { r.table.edges[1].at = 0.5; }) == "an edge that no values have");
+  CHECK(error_with([](tensor_row& r) { r.table.edges[1].at = NAN; }) == "an edge that no values have");
+  const std::string too_great = "has errors that no values of their octave make";
+  CHECK(error_with([](tensor_row& r) {
+          r.codes.clear();
+          r.table.errors[0].squares[3] = uint128{4} << 40;
+        }) == too_great);
+  CHECK(error_with([](tensor_row& r) {
+          r.codes.clear();
+          r.table.errors[0].products[12] = -(int128{4} << 35);
+        }) == too_great);
 }
 
 TEST_CASE("damaged rows are named") {

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 
 #include "builders.hpp"

@@ -1,6 +1,7 @@
 // Pins which cell a value falls into, by the definition in real numbers; the exact sums; merging.
 #include "support/catch.hpp"
 
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 
 #include <algorithm>
@@ -165,7 +166,7 @@ TEST_CASE("merging equals counting together, in any order") {
 }
 
 TEST_CASE("a counter starts anew after take, and leaves out sums when asked") {
-  cell_counter counter(false);
+  cell_counter counter(cell_counter::with::nothing);
   const std::vector<float> values{1.0F, 2.0F};
   counter.add(std::span{values});
   const cell_table first = counter.take();

@@ -5,6 +5,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -99,7 +100,7 @@ TEST_CASE("means and variances hold those of all draws, in three definitions and
             const std::vector<float> values = values_near_the_ends(to, 8, scale);
             const enumerated truth = enumerate(values, to, mode, scale);
             for (const bool with_sums : {true, false}) {
-              cell_counter counter(with_sums);
+              cell_counter counter(with_sums ? cell_counter::with::sums : cell_counter::with::nothing);
               counter.add(std::span{values});
               const expected_outcomes e = expected_outcomes_of(counter.take(), to, mode, {.scale = scale});
               check_holds(e.underflow, truth.underflow);

@@ -5,6 +5,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include <cmath>
 #include <random>
@@ -79,7 +80,7 @@ TEST_CASE("the mass lost holds the truth in every rounding, and is exact where t
             CHECK(lost.squares.exact());
           }
           // Cells alone give wider ranges.
-          cell_counter counter(false);
+          cell_counter counter(cell_counter::with::nothing);
           counter.add(std::span{values});
           const lost_mass wider = lost_to_underflow(counter.take(), to, mode, {.scale = scale});
           CHECK(holds(wider.magnitudes, truth.magnitudes));

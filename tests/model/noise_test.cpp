@@ -5,6 +5,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include <cmath>
 #include <numbers>
@@ -40,6 +41,7 @@ rounding_noise by_rounding(const std::vector<float>& values, const format& to, c
     const double error = to_double(to, e.code) / scale - static_cast<double>(x);
     truth.signal += static_cast<double>(x) * static_cast<double>(x);
     truth.squares += error * error;
+    truth.products -= error * static_cast<double>(x);
     ++truth.values;
   }
   return truth;
@@ -82,6 +84,42 @@ TEST_CASE("the bounds hold in every rounding and at every scale, and the model i
         if (truth.squares > 0 && (d == direction::nearest_even || d == direction::toward_zero))
           CHECK(model.sqnr() == Approx(truth.sqnr()).margin(to.fraction_bits < 4 ? 0.8 : 0.3));
       }
+}
+
+TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding every value") {
+  std::vector<float> values = gaussian(3000, 1);
+  for (const float x : gaussian(3000, 0x1p-20)) values.push_back(x);
+  for (int k = -149; k < 4; ++k)
+    for (const float f : {1.0F, 1.5F, 1.0F + 0x1p-10F, 1.0F + 0x1.8p-9F, 2.0F - 0x1p-23F})
+      values.push_back((k % 2 == 0 ? -f : f) * std::ldexp(1.0F, k));  // powers of two, ties, ends of octaves
+  cell_counter counter(cell_counter::with::sums_and_errors);
+  counter.add(values);
+  const cell_table table = counter.take();
+  std::size_t exact = 0;
+  for (const char* const name :
+       {"float16", "cbfloat16", "bfloat16", "tf32", "float8_e5m2", "float8_e4m3fn", "e3m8", "float6_e3m2", "dlfloat16"})
+    for (const direction d : {direction::nearest_even, direction::nearest_away})
+      for (const flush how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
+        for (const double scale : {0x1p-30, 0x1p-22, 0x1p-14, 0x1p-3, 1.0, 0x1p9}) {
+          CAPTURE(name, static_cast<int>(d), static_cast<int>(how), scale);
+          const format to = *find_format(name);
+          const rounding mode{.direction = d, .flush = how};
+          const rounding_noise truth = by_rounding(values, to, mode, scale);
+          const rounding_noise noise = noise_of(table, to, mode, {.scale = scale});
+          CHECK(noise.least <= truth.squares * (1 + 1e-9));
+          CHECK(noise.most >= truth.squares * (1 - 1e-9));
+          if (noise.least == noise.most) CHECK(noise.squares == Approx(truth.squares).epsilon(1e-12));
+          const bool known_octaves = how == flush::never || how == flush::before_rounding;
+          if (d == direction::nearest_even && known_octaves && to.has_subnormals() && truth.overflowing == 0)
+            CHECK(noise.exact);
+          if (!noise.exact) continue;
+          ++exact;
+          CHECK(noise.overflowing == truth.overflowing);
+          CHECK(noise.signal == Approx(truth.signal).epsilon(1e-12));
+          CHECK(noise.products == Approx(truth.products).epsilon(1e-12));
+          if (truth.signal > truth.squares) CHECK(noise.cosine() == Approx(truth.cosine()).epsilon(1e-12));
+        }
+  CHECK(exact > 70);
 }
 
 TEST_CASE("factors, scales of zero and values without error") {

@@ -3,6 +3,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/neighbours.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/outcome.hpp>
 

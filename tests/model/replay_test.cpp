@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/policy_analysis.hpp>
 #include <ulp/model/replay.hpp>
 

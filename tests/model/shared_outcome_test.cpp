@@ -6,8 +6,8 @@
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/io/source.hpp>
-#include <ulp/model/expectation.hpp>
-#include <ulp/model/noise.hpp>
+#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/codes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -192,6 +192,77 @@ TEST_CASE("the modelled SQNR of real tensors is close to that of rounding every 
   CHECK(of_small[of_small.size() / 2] < 0.65);
   CHECK(of_small.back() < 6.5);
   CHECK(differences[differences.size() / 2] < 0.1);
+}
+
+TEST_CASE("with the error ladder the SQNR of every dump is that of rounding every value") {
+  std::size_t compared = 0;
+  for (const auto& path : dumps()) {
+    source_options how;
+    how.with_errors = true;
+    const auto from = open_source({path.string()}, how);
+    const auto rows = rows_of(*from);
+    for (const auto& [name, values] : read_raw(path))
+      for (const char* const f : {"float16", "bfloat16", "cbfloat16", "tf32", "float8_e4m3fn", "float8_e5m2", "e3m8"})
+        for (const double scale : {0x1p-8, 1.0, 0x1p8, 0x1p16}) {
+          const format to = *find_format(f);
+          const rounding_noise noise = noise_of(rows.at(name), to, {}, {.scale = scale});
+          if (!noise.exact) continue;
+          rounding_noise truth;
+          for (const double x : values) {
+            const encoded e = encode(to, product(x, scale), {});
+            if (!std::isfinite(x) || any(e.flags, status::overflow)) continue;
+            const double error = x - to_double(to, e.code) / scale;
+            truth += {.signal = x * x, .squares = error * error, .products = error * x, .values = 1};
+          }
+          ++compared;
+          CAPTURE(path.string(), name, f, scale);
+          const auto close = [](double a, double b) { return std::abs(a - b) <= 1e-11 * std::abs(b); };
+          if (noise.values != truth.values || !close(noise.squares, truth.squares) ||
+              !close(noise.signal - noise.products, truth.signal - truth.products))
+            CHECK(noise.squares == truth.squares);
+        }
+  }
+  if (!shared_dir().empty()) CHECK(compared > 5000);
+}
+
+TEST_CASE("value clipping of the recorded dumps of a run is clamping every element") {
+  for (const std::string number : {"00000", "00100", "01000"}) {
+    const auto shared = shared_dir();
+    if (shared.empty()) return;
+    const auto path = shared / "data" / "cnn_digits" / ("cnn_digits.step" + number + ".safetensors");
+    const temporary_dir dir;
+    const std::string recorded = (dir / "run.ulp").string();
+    source_options how;
+    how.edges = {1e-4, 1e-3, 0.01, 0.1};
+    how.factor = 1024;
+    {
+      recording_writer writer(recorded, recording_writer::mode::create);
+      const auto dump = open_source({path.string()}, how);
+      step now;
+      while (dump->next(now)) writer.write(now, dump->tensors());
+    }
+    const auto raw = read_raw(path);
+    for (const auto& open : {open_recording, open_totals})
+      for (const double bound : how.edges) {
+        const auto from = open(recorded);
+        clamping sum;
+        step now;
+        REQUIRE(from->next(now));
+        for (const tensor_row& row : now.tensors) sum += clamping_of(row, bound, {.factor = row.factor});
+        std::uint64_t elements = 0;
+        double squares = 0;
+        for (const auto& [name, values] : raw)
+          for (const double x : values) {
+            const double y = std::abs(x) / 1024;
+            elements += y > bound ? 1 : 0;
+            squares += std::min(y, bound) * std::min(y, bound);
+          }
+        CAPTURE(number, bound);
+        CHECK(sum.elements == count_range{elements, elements});
+        CHECK(sum.squares.exact());
+        CHECK(sum.squares.low == Approx(squares).epsilon(1e-12));
+      }
+  }
 }
 
 TEST_CASE("ranges from whole-run histograms contain the true counts") {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include "support/catch.hpp"
 

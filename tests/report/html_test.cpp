@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include <algorithm>
 #include <cmath>

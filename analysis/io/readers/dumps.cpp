@@ -1,3 +1,5 @@
+#include <cmath>
+#include <span>
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
@@ -16,8 +18,13 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
 
 class dump_source final : public source {
  public:
-  dump_source(std::vector<dump_step> steps, std::string description, bool with_sums)
-      : steps_(std::move(steps)), description_(std::move(description)), counter_(with_sums) {
+  dump_source(std::vector<dump_step> steps, std::string description, const source_options& options,
+              scalar_table scalars)
+      : steps_(std::move(steps)),
+        description_(std::move(description)),
+        counter_(counted_with(options)),
+        options_(options),
+        scalars_(std::move(scalars)) {
     for (const dump_step& step : steps_) {
       if (step.files.size() > 1)
         notes_.push_back("step " + std::to_string(step.number) + " comes from " + std::to_string(step.files.size()) +
@@ -43,7 +50,8 @@ class dump_source final : public source {
     const dump_step& current = steps_[next_++];
     into = {};
     into.key.step = current.number;
-    for (const dump_file& file : current.files) read(file, into);
+    const std::vector<double> edges = edges_at(current.number);
+    for (const dump_file& file : current.files) read(file, edges, into);
     return true;
   }
 
@@ -88,13 +96,35 @@ class dump_source final : public source {
     last = {last.index, step.number, &file.path};
   }
 
-  void read(const dump_file& file, step& into) {
+  static cell_counter::with counted_with(const source_options& options) {
+    if (!options.with_sums) return cell_counter::with::nothing;
+    return options.with_errors ? cell_counter::with::sums_and_errors : cell_counter::with::sums;
+  }
+
+  // The edges as the values of the step were recorded.
+  [[nodiscard]] std::vector<double> edges_at(std::int64_t number) const {
+    double factor = options_.factor;
+    if (options_.factor_is_loss_scale)
+      if (const step_scalars* const logged = logged_at(scalars_, number)) factor = logged->loss_scale;
+    std::vector<double> edges;
+    for (const double edge : options_.edges) {
+      const double at = std::isnan(factor) ? edge : edge * factor;
+      if (at > 0 && std::isfinite(at)) edges.push_back(at);
+    }
+    return edges;
+  }
+
+  void read(const dump_file& file, std::span<const double> edges, step& into) {
     const auto reader = file.open(file.path);
     for (std::size_t i = 0; i < reader->tensors().size(); ++i) {
       const dump_reader::tensor& tensor = reader->tensors()[i];
       const auto found = indices_.find(tensor.name);
       if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
-      into.tensors.push_back({.tensor = found->second.index, .type = tensor.type, .table = reader->count(i, counter_)});
+      counted_values counted = reader->count(i, counter_, edges);
+      into.tensors.push_back({.tensor = found->second.index,
+                              .type = tensor.type,
+                              .table = std::move(counted.table),
+                              .codes = std::move(counted.codes)});
     }
   }
 
@@ -102,6 +132,8 @@ class dump_source final : public source {
   std::vector<std::string> notes_;
   std::string description_;
   cell_counter counter_;
+  source_options options_;
+  scalar_table scalars_;
   std::size_t next_ = 0;
   std::vector<tensor_info> tensors_;
   std::unordered_map<std::string, seen> indices_;
@@ -109,8 +141,9 @@ class dump_source final : public source {
 
 }  // namespace
 
-std::unique_ptr<source> open_dumps(std::vector<dump_step> steps, const std::string& description, bool with_sums) {
-  return std::make_unique<dump_source>(std::move(steps), description, with_sums);
+std::unique_ptr<source> open_dumps(std::vector<dump_step> steps, const std::string& description,
+                                   const source_options& options, const scalar_table& scalars) {
+  return std::make_unique<dump_source>(std::move(steps), description, options, scalars);
 }
 
 }  // namespace ulp::io

@@ -69,9 +69,9 @@ class labelled_source final : public source {
   }
 
   void add_scalars(step& into) {
-    const auto found = std::ranges::lower_bound(scalars_, into.key.step, {}, &scalar_table::value_type::first);
-    if (found == scalars_.end() || found->first != into.key.step) return;
-    fill(into.scalars, found->second);
+    const step_scalars* const logged = logged_at(scalars_, into.key.step);
+    if (logged == nullptr) return;
+    fill(into.scalars, *logged);
     any_logged_ = true;
   }
 

@@ -204,9 +204,9 @@ class npy_reader final : public dump_reader {
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
-  [[nodiscard]] cell_table count(std::size_t index, cell_counter& counter) override {
+  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
     file_stream in(file_, data_, file_.size() - data_);
-    return count_values(in, how_, tensors_.at(index).numel, counter);
+    return count_values(in, how_, tensors_.at(index).numel, counter, edges);
   }
 
  private:

@@ -29,11 +29,11 @@ class npz_reader final : public dump_reader {
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
 
-  [[nodiscard]] cell_table count(std::size_t index, cell_counter& counter) override {
+  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
     const auto in = archive_.open(*arrays_.at(index));
     const npy_header header = header_of(*in, *arrays_[index]);
     if (!header.values) fail(*arrays_[index], "changed while it was read");
-    return count_values(*in, *header.values, header.numel, counter);
+    return count_values(*in, *header.values, header.numel, counter, edges);
   }
 
  private:

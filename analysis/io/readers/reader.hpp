@@ -4,15 +4,18 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ulp/io/source.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/step.hpp>
 
 #include "csv.hpp"
+#include "values.hpp"
 
 namespace ulp::io {
 
@@ -36,7 +39,8 @@ class dump_reader {
   [[nodiscard]] virtual const std::vector<std::string>& ignored() const = 0;
 
   // Counts all values of tensors()[index], in chunks: memory does not grow with the tensor. Throws input_error.
-  [[nodiscard]] virtual cell_table count(std::size_t index, cell_counter& counter) = 0;
+  [[nodiscard]] virtual counted_values count(std::size_t index, cell_counter& counter,
+                                             std::span<const double> edges) = 0;
 };
 
 // Each checks the whole header and throws input_error when the file is not what it should be.
@@ -54,9 +58,14 @@ struct dump_step {
   std::int64_t number = 0;
   std::vector<dump_file> files;
 };
+// What was logged, ascending by step.
+using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
+// Of that step; nullptr where nothing was.
+[[nodiscard]] const step_scalars* logged_at(const scalar_table& scalars, std::int64_t step);
+
 // Steps in ascending order of their numbers. Every header is checked here.
 [[nodiscard]] std::unique_ptr<source> open_dumps(std::vector<dump_step> steps, const std::string& description,
-                                                 bool with_sums);
+                                                 const source_options& options, const scalar_table& scalars);
 
 // By their columns. Kinds are those of the kind column and the prefixes of names; options are applied by with_labels.
 [[nodiscard]] bool is_histogram_csv(const csv_reader& rows);
@@ -65,8 +74,6 @@ struct dump_step {
 [[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known = {});
 [[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows);
 
-// What was logged, ascending by step.
-using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
 // From a CSV with a `step` column and any of loss, grad_norm, lr, scale, found_inf, applied.
 [[nodiscard]] scalar_table read_scalars(const std::string& path);
 

@@ -237,10 +237,10 @@ class safetensors_reader final : public dump_reader {
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
 
-  [[nodiscard]] cell_table count(std::size_t index, cell_counter& counter) override {
+  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
     const tensor& info = tensors_.at(index);
     file_stream in(file_, data_ + begins_[index], info.numel * size_of(info.type));
-    return count_values(in, {info.type, std::endian::little}, info.numel, counter);
+    return count_values(in, {info.type, std::endian::little}, info.numel, counter, edges);
   }
 
  private:

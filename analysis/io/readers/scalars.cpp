@@ -1,5 +1,7 @@
 #include "scalars.hpp"
 
+#include <algorithm>
+
 #include <ulp/io/error.hpp>
 
 #include "reader.hpp"
@@ -53,6 +55,11 @@ scalar_table read_scalars(const std::string& path) {
   }
   if (table.empty()) throw input_error(path, "", "holds no rows below its header");
   return table;
+}
+
+const step_scalars* logged_at(const scalar_table& scalars, std::int64_t step) {
+  const auto found = std::ranges::lower_bound(scalars, step, {}, &scalar_table::value_type::first);
+  return found == scalars.end() || found->first != step ? nullptr : &found->second;
 }
 
 }  // namespace ulp::io

@@ -4,22 +4,12 @@
 #include <cstring>
 #include <vector>
 
-#include <ulp/formats/catalog.hpp>
-#include <ulp/formats/codec.hpp>
+#include <ulp/model/codes.hpp>
 
 namespace ulp::io {
 namespace {
 
 constexpr std::size_t chunk_bytes = std::size_t{1} << 18;
-
-const std::vector<float>& float16_values() {
-  static const std::vector<float> table = [] {
-    std::vector<float> values(std::size_t{1} << 16);
-    for (std::size_t code = 0; code < values.size(); ++code) values[code] = to_float(float16, code);
-    return values;
-  }();
-  return table;
-}
 
 template <typename T>
 std::vector<T> as(byte_span bytes) {
@@ -28,29 +18,16 @@ std::vector<T> as(byte_span bytes) {
   return values;
 }
 
-template <typename ToFloat>
-std::vector<float> widened(byte_span bytes, ToFloat to) {
-  std::vector<float> values;
-  values.reserve(bytes.size() / 2);
-  for (const std::uint16_t code : as<std::uint16_t>(bytes)) values.push_back(to(code));
-  return values;
+void count_codes(byte_span native, std::vector<std::uint64_t>& counts) {
+  counts.resize(std::size_t{1} << 16);
+  for (const std::uint16_t code : as<std::uint16_t>(native)) ++counts[code];
 }
 
-void add(byte_span native, dtype type, cell_counter& counter) {
-  switch (type) {
-    case dtype::unknown: break;
-    case dtype::float64: counter.add(as<double>(native)); break;
-    case dtype::float32: counter.add(as<float>(native)); break;
-    case dtype::float16: {
-      const std::vector<float>& table = float16_values();
-      counter.add(widened(native, [&](std::uint16_t code) { return table[code]; }));
-      break;
-    }
-    case dtype::bfloat16:
-      counter.add(widened(
-          native, [](std::uint16_t code) { return std::bit_cast<float>(static_cast<std::uint32_t>(code) << 16); }));
-      break;
-  }
+std::vector<code_count> present(const std::vector<std::uint64_t>& counts) {
+  std::vector<code_count> codes;
+  for (std::size_t code = 0; code < counts.size(); ++code)
+    if (counts[code] > 0) codes.push_back({.code = static_cast<std::uint32_t>(code), .count = counts[code]});
+  return codes;
 }
 
 void reverse_each(std::span<std::uint8_t> bytes, std::size_t size) {
@@ -70,20 +47,31 @@ std::uint64_t size_of(dtype type) noexcept {
   return 0;
 }
 
-cell_table count_values(byte_stream& in, element how, std::uint64_t numel, cell_counter& counter) {
+counted_values count_values(byte_stream& in, element how, std::uint64_t numel, cell_counter& counter,
+                            std::span<const double> edges) {
   static_cast<void>(counter.take());
+  counter.set_edges(edges);
   const std::uint64_t size = size_of(how.type);
   const std::uint64_t values_per_chunk = chunk_bytes / size;
   std::vector<std::uint8_t> buffer(std::min(numel, values_per_chunk) * size);
+  std::vector<std::uint64_t> code_counts;
   while (numel > 0) {
     const std::uint64_t values = std::min(numel, values_per_chunk);
     const auto chunk = std::span(buffer).first(values * size);
     in.read(chunk);
     if (how.order != std::endian::native) reverse_each(chunk, size);
-    add(chunk, how.type, counter);
+    if (how.type == dtype::float64)
+      counter.add(as<double>(chunk));
+    else if (how.type == dtype::float32)
+      counter.add(as<float>(chunk));
+    else
+      count_codes(chunk, code_counts);
     numel -= values;
   }
-  return counter.take();
+  counted_values all{.codes = present(code_counts)};
+  if (!all.codes.empty()) counter.add(*format_of_codes(how.type), all.codes);
+  all.table = counter.take();
+  return all;
 }
 
 }  // namespace ulp::io

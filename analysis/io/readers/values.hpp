@@ -4,7 +4,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
+#include <vector>
 
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/step.hpp>
 
@@ -19,9 +22,15 @@ struct element {
 };
 [[nodiscard]] std::uint64_t size_of(dtype type) noexcept;
 
-// The table of the next `numel` values, read in chunks. What the counter held, of a tensor whose file broke off, is
-// dropped.
-[[nodiscard]] cell_table count_values(byte_stream& in, element how, std::uint64_t numel, cell_counter& counter);
+struct counted_values {
+  cell_table table;
+  std::vector<code_count> codes;  // of types that have few, see format_of_codes
+};
+
+// The next `numel` values, read in chunks. What the counter held, of a tensor whose file broke off, is dropped, as are its
+// edges.
+[[nodiscard]] counted_values count_values(byte_stream& in, element how, std::uint64_t numel, cell_counter& counter,
+                                          std::span<const double> edges);
 
 }  // namespace ulp::io
 

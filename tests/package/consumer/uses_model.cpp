@@ -1,5 +1,6 @@
 #include <array>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/outcome.hpp>
 

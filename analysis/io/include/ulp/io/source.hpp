@@ -60,7 +60,9 @@ struct source_options {
   bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
   std::string scalars;                // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
   bool with_sums = true;
-  bool merged = false;  // tensors need not be told apart: a recording gives its totals, see open_totals
+  bool with_errors = false;   // dumps: the error ladder, see octave_errors
+  std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
+  bool merged = false;        // tensors need not be told apart: a recording gives its totals, see open_totals
 };
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where

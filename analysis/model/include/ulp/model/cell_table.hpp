@@ -13,16 +13,17 @@
 #ifndef ULP_MODEL_CELL_TABLE_HPP
 #define ULP_MODEL_CELL_TABLE_HPP
 
+#include <array>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
-#include <span>
 #include <vector>
 
 namespace ulp {
 
 __extension__ using uint128 = unsigned __int128;
+__extension__ using int128 = __int128;
 
 // 2^exponent * (1 + fraction / 2^64), exactly; ordered by value.
 struct magnitude {
@@ -76,6 +77,41 @@ struct octave_sums {
   friend constexpr bool operator==(const octave_sums&, const octave_sums&) = default;
 };
 
+// The error ladder of octave k: exact sums over its values, both signs together, of what rounding to nearest-even with m
+// fraction bits changes, e = x - (the multiple of 2^(k-m) nearest to x), for m = -1..11. As rounding to a format does
+// just that with min(fraction bits, k - exponent of the smallest number) bits, the ladder has the squared error of every
+// format at every power-of-two scale. Units 4^(k-23); significands are cut as for octave_sums.
+struct octave_errors {
+  static constexpr int least_bits = -1;
+  static constexpr int most_bits = 11;
+  static constexpr std::size_t levels = most_bits - least_bits + 1;
+
+  std::int16_t exponent = 0;
+  std::array<uint128, levels> squares{};  // sum of e^2
+  std::array<int128, levels> products{};  // sum of e * x
+
+  [[nodiscard]] static constexpr std::size_t level_of(int fraction_bits) noexcept {
+    return static_cast<std::size_t>(fraction_bits - least_bits);
+  }
+  friend constexpr bool operator==(const octave_errors&, const octave_errors&) = default;
+};
+
+// What lies above a magnitude that was asked for when values were counted: of the finite ones how many and, for those in
+// the same octave as `at`, the sum of the squares of their significands as in octave_sums.
+struct edge_counts {
+  double at = 0;  // above zero, finite
+  std::uint64_t above = 0;
+  uint128 squares_above = 0;
+  friend constexpr bool operator==(const edge_counts&, const edge_counts&) = default;
+};
+
+// How often a code of the recorded type occurs.
+struct code_count {
+  std::uint32_t code = 0;
+  std::uint64_t count = 0;
+  friend constexpr bool operator==(const code_count&, const code_count&) = default;
+};
+
 inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 inline constexpr std::uint64_t max_numel = std::uint64_t{1} << 40;
@@ -93,8 +129,12 @@ struct cell_table {
   std::vector<cell> cells;  // ascending by key, counts above zero
 
   bool has_sums = false;
-  std::vector<octave_sums> sums;           // one for each (sign, exponent) present in cells, in their order
-  std::uint64_t cut_significands = 0;      // values whose significand was cut for the sums
+  std::vector<octave_sums> sums;       // one for each (sign, exponent) present in cells, in their order
+  std::uint64_t cut_significands = 0;  // values whose significand was cut for the sums
+  bool has_errors = false;
+  std::vector<octave_errors> errors;  // one for each exponent present in cells, ascending
+  std::vector<edge_counts> edges;     // ascending by `at`
+
   double reported_abs_sum = not_known;     // sum |x| as the source printed it, where there are no exact sums
   double reported_square_sum = not_known;  // sum x^2 likewise
 
@@ -104,7 +144,8 @@ struct cell_table {
   [[nodiscard]] std::uint64_t nonfinite() const noexcept { return infinities() + nans; }
   [[nodiscard]] std::uint64_t nonzero_finite() const noexcept { return numel - zeros - nonfinite(); }
 
-  // Adds the values of `other`. Sums stay only where both sides have them or one side has no finite values.
+  // Adds the values of `other`. Sums, errors and each edge stay only where both sides have them or one side has no finite
+  // nonzero values.
   void merge(const cell_table& other);
 
   // Two sums or extremes that are not known are equal.
@@ -122,30 +163,6 @@ struct value_sum {
 };
 [[nodiscard]] value_sum magnitudes_sum(const cell_table& table);
 [[nodiscard]] value_sum squares_sum(const cell_table& table);
-
-// Counts values into a cell table; one object is reused for many tensors. Integer operations on the bits of the
-// recorded type; independent of the processor's state. Allocates its dense table once.
-class cell_counter {
- public:
-  // Without sums, `take` leaves has_sums false.
-  explicit cell_counter(bool with_sums = true);
-  ~cell_counter();
-  cell_counter(cell_counter&&) noexcept;
-  cell_counter& operator=(cell_counter&&) noexcept;
-
-  void add(std::span<const float> values);
-  void add(std::span<const double> values);
-
-  // The table of everything added since the last take; the counter is empty afterwards.
-  [[nodiscard]] cell_table take();
-
- private:
-  struct dense;
-  std::unique_ptr<dense> dense_;
-};
-
-[[nodiscard]] cell_table count_cells(std::span<const float> values);
-[[nodiscard]] cell_table count_cells(std::span<const double> values);
 
 }  // namespace ulp
 

@@ -61,6 +61,7 @@ struct tensor_row {
   dtype type = dtype::unknown;
   double factor = not_known;  // recorded value = factor * true gradient; NaN where unknown
   cell_table table;
+  std::vector<code_count> codes;  // of all elements, ascending; empty where the source does not keep them
 };
 
 // Sum of squares of the true gradient (of the recorded values where the factor is not known): NaN where one is NaN, else

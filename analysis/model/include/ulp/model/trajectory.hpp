@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/model/expectation.hpp>
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/step.hpp>
 
@@ -32,9 +33,11 @@ struct trajectory_row {
   outcome_counts counts;      // over the counted tensors, at scale_used
   double norm = not_known;    // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
   bool norm_exact = true;     // from exact sums, or as the source reported it
-  std::vector<double> group_norms;       // likewise of each group's counted tensors; NaN where it has none
-  double clip_coefficient = not_known;   // what the gradients are multiplied by, when below one; norm clipping only
-  std::optional<bool> clipped = false;   // nullopt: the norm or the largest gradient is not known
+  std::vector<double> group_norms;      // likewise of each group's counted tensors; NaN where it has none
+  double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
+  std::optional<bool> clipped = false;  // nullopt: the norm or the largest gradient is not known
+  std::optional<count_range> clamped;   // elements beyond the bound; value clipping of tensors only
+  value_range clipped_norm{not_known, not_known};  // of the same tensors as `norm`, after clipping
   bool as_recorded = false;              // a factor was not known: the scale multiplied the values as recorded
   std::optional<bool> recorded_applied;  // what the recorded run did, where known
   std::string error;                     // the scaler raised; the trajectory ends here

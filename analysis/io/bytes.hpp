@@ -1,0 +1,42 @@
+// The numbers of a recording's blobs as bytes, and blobs compressed: docs/recording-format.md.
+#ifndef ULP_IO_BYTES_HPP
+#define ULP_IO_BYTES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include <ulp/model/cell_table.hpp>
+
+namespace ulp::io {
+
+// Bytes that are not what the format says; the caller knows the file and the place.
+class payload_error : public std::runtime_error {
+  using runtime_error::runtime_error;
+};
+
+// Little-endian. One NaN stands for all, so that equal tables are equal bytes.
+void append_u64(std::string& to, std::uint64_t value);
+void append_f64(std::string& to, double value);
+[[nodiscard]] std::uint64_t u64_at(std::string_view from, std::size_t offset);
+[[nodiscard]] double f64_at(std::string_view from, std::size_t offset);
+
+// LEB128: seven bits a byte, low bits first, the top bit set on all but the last. Signed numbers interleaved: 0, -1, 1, -2.
+void append_varint(std::string& to, uint128 value);
+void append_signed(std::string& to, int128 value);
+// Off the front. Throws payload_error.
+[[nodiscard]] std::uint64_t take_u64(std::string_view& from);
+[[nodiscard]] uint128 take_u128(std::string_view& from);
+[[nodiscard]] int128 take_signed(std::string_view& from);
+[[nodiscard]] double take_f64(std::string_view& from);
+
+// The size as 8 bytes and a zlib stream.
+[[nodiscard]] std::string compress(std::string_view bytes);
+// `limit` bounds what is allocated.
+[[nodiscard]] std::string decompress(std::string_view bytes, std::size_t limit);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,226 @@
+#include <ulp/model/cell_counter.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+#include <vector>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+
+namespace ulp {
+namespace {
+
+constexpr int first_octave = -1074;
+constexpr int octaves = 1023 - first_octave + 1;
+
+template <typename Float>
+struct float_layout;
+template <>
+struct float_layout<float> {
+  using bits = std::uint32_t;
+  static constexpr format type = binary32;
+};
+template <>
+struct float_layout<double> {
+  using bits = std::uint64_t;
+  static constexpr format type = binary64;
+};
+
+}  // namespace
+
+struct cell_counter::dense {
+  struct octave {
+    std::array<std::uint64_t, slots_per_octave> counts{};
+    uint128 significands = 0;
+    uint128 squares = 0;
+  };
+  explicit dense(with what) : with_sums(what != with::nothing), ladder(what == with::sums_and_errors ? octaves : 0) {}
+
+  bool with_sums;
+  std::vector<octave> table{2 * octaves};  // positive, then negative
+  std::vector<octave_errors> ladder;       // of each exponent; empty without errors
+  int low = octaves;                       // touched octaves
+  int high = -1;
+  cell_table totals{};         // everything but cells, sums and errors
+  std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
+  std::uint64_t min_bits = ~std::uint64_t{0};
+
+  // `counts`, where it is given, says how often each value occurs.
+  template <typename Float>
+  void add(std::span<const Float> values, const std::uint64_t* counts);
+};
+
+namespace {
+
+// Adds n values of that 24-bit significand.
+void add_errors(octave_errors& to, std::uint64_t significand, std::uint64_t n) {
+  for (std::size_t level = 0; level < octave_errors::levels; ++level) {
+    const int shift = 24 - static_cast<int>(level);  // of 23 - m bits, m = -1, 0, ...
+    const std::uint64_t odd = (significand >> shift) & 1;
+    const std::uint64_t rounded = (significand + (std::uint64_t{1} << (shift - 1)) - 1 + odd) >> shift << shift;
+    const auto error = static_cast<std::int64_t>(significand - rounded);
+    to.squares[level] += uint128{static_cast<std::uint64_t>(error * error)} * n;
+    to.products[level] += int128{error * static_cast<std::int64_t>(significand)} * n;
+  }
+}
+
+// The greatest magnitude of the type that is not above the edge, as its bits: what has greater ones is above.
+template <typename Float>
+std::uint64_t last_below(double edge) {
+  return encode(float_layout<Float>::type, edge, {.direction = direction::toward_zero}).code;
+}
+
+}  // namespace
+
+template <typename Float>
+void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t* counts) {
+  using bits = typename float_layout<Float>::bits;
+  constexpr format type = float_layout<Float>::type;
+  constexpr int fraction_bits = type.fraction_bits;
+  constexpr bits magnitude_mask = static_cast<bits>(type.magnitude_mask());
+  constexpr bits infinity = static_cast<bits>(type.infinity_code());
+  struct edge {
+    std::uint64_t last;
+    int index;
+    edge_counts* of;
+  };
+  std::vector<edge> edges;
+  for (edge_counts& e : totals.edges)
+    edges.push_back({last_below<Float>(e.at), magnitude_of(e.at).exponent - first_octave, &e});
+  bits largest = 0;
+  bits smallest = infinity;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t n = counts == nullptr ? 1 : counts[i];
+    const auto code = std::bit_cast<bits>(values[i]);
+    const bits a = code & magnitude_mask;
+    const bool negative = a != code;
+    totals.numel += n;
+    if (a == 0) {
+      totals.zeros += n;
+      continue;
+    }
+    if (a >= infinity) {
+      (a > infinity ? totals.nans : negative ? totals.negative_infinities : totals.positive_infinities) += n;
+      continue;
+    }
+    largest = std::max(largest, a);
+    smallest = std::min(smallest, a);
+    int exponent = static_cast<int>(a >> fraction_bits) - type.bias;
+    std::uint64_t significand = a & static_cast<bits>(type.fraction_mask());
+    if (exponent == -type.bias) {
+      // Subnormal: shift the leading one to the implicit place.
+      const int shift = std::countl_zero(significand) - (63 - fraction_bits);
+      significand <<= shift;
+      exponent = type.emin() - shift;
+    } else {
+      significand |= std::uint64_t{1} << fraction_bits;
+    }
+    const int index = exponent - first_octave;
+    low = std::min(low, index);
+    high = std::max(high, index);
+    octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
+    o.counts[slot_of(significand << (64 - fraction_bits))] += n;
+    std::uint64_t kept = significand;
+    if constexpr (fraction_bits > 23) kept >>= fraction_bits - 23;
+    if (with_sums) {
+      if constexpr (fraction_bits > 23)
+        totals.cut_significands += (significand & ((std::uint64_t{1} << (fraction_bits - 23)) - 1)) != 0 ? n : 0;
+      o.significands += uint128{kept} * n;
+      o.squares += uint128{kept * kept} * n;
+    }
+    if (!ladder.empty()) add_errors(ladder[static_cast<std::size_t>(index)], kept, n);
+    for (const edge& e : edges) {
+      if (a <= e.last) continue;
+      e.of->above += n;
+      if (index == e.index && with_sums) e.of->squares_above += uint128{kept * kept} * n;
+    }
+  }
+  if (largest != 0) {
+    const auto as_double = [=](bits b) {
+      return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
+    };
+    max_bits = std::max(max_bits, as_double(largest));
+    min_bits = std::min(min_bits, as_double(smallest));
+  }
+}
+
+cell_counter::cell_counter(with what) : dense_(new dense(what)) {}
+cell_counter::~cell_counter() = default;
+cell_counter::cell_counter(cell_counter&&) noexcept = default;
+cell_counter& cell_counter::operator=(cell_counter&&) noexcept = default;
+
+void cell_counter::set_edges(std::span<const double> edges) {
+  dense_->totals.edges.clear();
+  for (const double at : edges) dense_->totals.edges.push_back({.at = at});
+}
+
+void cell_counter::add(std::span<const float> values) { dense_->add(values, nullptr); }
+void cell_counter::add(std::span<const double> values) { dense_->add(values, nullptr); }
+
+void cell_counter::add(const format& type, std::span<const code_count> codes) {
+  std::vector<double> values;
+  std::vector<std::uint64_t> counts;
+  values.reserve(codes.size());
+  counts.reserve(codes.size());
+  for (const code_count& c : codes) {
+    values.push_back(to_double(type, c.code));
+    counts.push_back(c.count);
+  }
+  dense_->add(std::span<const double>{values}, counts.data());
+}
+
+cell_table cell_counter::take() {
+  dense& d = *dense_;
+  cell_table result = std::exchange(d.totals, {});
+  result.has_sums = d.with_sums;
+  result.has_errors = !d.ladder.empty();
+  if (d.high >= 0) {
+    result.max_abs = std::bit_cast<double>(d.max_bits);
+    result.min_abs = std::bit_cast<double>(d.min_bits);
+  }
+  std::vector<bool> present(static_cast<std::size_t>(std::max(0, d.high - d.low + 1)));
+  for (const cell_sign sign : {cell_sign::positive, cell_sign::negative}) {
+    for (int index = d.low; index <= d.high; ++index) {
+      dense::octave& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? octaves : 0))];
+      const auto exponent = static_cast<std::int16_t>(index + first_octave);
+      bool any = false;
+      for (std::uint8_t slot = 0; slot < slots_per_octave; ++slot) {
+        if (o.counts[slot] == 0) continue;
+        any = true;
+        result.cells.push_back({.sign = sign, .slot = slot, .exponent = exponent, .count = o.counts[slot]});
+      }
+      if (any) present[static_cast<std::size_t>(index - d.low)] = true;
+      if (any && d.with_sums)
+        result.sums.push_back(
+            {.sign = sign, .exponent = exponent, .significands = o.significands, .squares = o.squares});
+      o = {};
+    }
+  }
+  for (int index = d.low; result.has_errors && index <= d.high; ++index) {
+    if (!present[static_cast<std::size_t>(index - d.low)]) continue;
+    octave_errors& errors = d.ladder[static_cast<std::size_t>(index)];
+    errors.exponent = static_cast<std::int16_t>(index + first_octave);
+    result.errors.push_back(std::exchange(errors, {}));
+  }
+  d.low = octaves;
+  d.high = -1;
+  d.max_bits = 0;
+  d.min_bits = ~std::uint64_t{0};
+  return result;
+}
+
+cell_table count_cells(std::span<const float> values) {
+  cell_counter counter;
+  counter.add(values);
+  return counter.take();
+}
+
+cell_table count_cells(std::span<const double> values) {
+  cell_counter counter;
+  counter.add(values);
+  return counter.take();
+}
+
+}  // namespace ulp
