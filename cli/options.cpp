@@ -283,16 +283,17 @@ bool tells_tensors_apart(const scenario& s) {
 
 }  // namespace
 
-std::unique_ptr<source> open_run(const run_options& options, bool with_sums) {
-  source_options how = options.how_to_read();
-  how.with_sums = with_sums;
-  return opened(options, how);
-}
+std::unique_ptr<source> open_run(const run_options& options) { return open_run(options, options.how_to_read()); }
 
-std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios) {
+std::unique_ptr<source> open_run(const run_options& options, const source_options& how) { return opened(options, how); }
+
+std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios, bool per_tensor) {
   source_options how = options.how_to_read();
-  how.merged = how.kinds.empty() && how.roles.empty() && std::ranges::none_of(scenarios, tells_tensors_apart);
-  return opened(options, how);
+  how.merged =
+      !per_tensor && how.kinds.empty() && how.roles.empty() && std::ranges::none_of(scenarios, tells_tensors_apart);
+  for (const scenario& s : scenarios)
+    if (s.clip_value && !s.order.clip_before_unscale) how.edges.push_back(s.clip_value->max_value);
+  return open_run(options, how);
 }
 
 void add_groups(CLI::App& command, run_options& options) {

@@ -82,10 +82,14 @@ void add_run(CLI::App& command, run_options& options);
 void add_groups(CLI::App& command, run_options& options);  // where groups are told apart
 
 // Opens the inputs and tells what a user should know about them.
-[[nodiscard]] std::unique_ptr<source> open_run(const run_options& options, bool with_sums = true);
+[[nodiscard]] std::unique_ptr<source> open_run(const run_options& options);
+// The same, as how_to_read() and more says.
+[[nodiscard]] std::unique_ptr<source> open_run(const run_options& options, const source_options& how);
 
-// The same for a replay of these scenarios: merged where none of them tells tensors apart, see source_options::merged.
-[[nodiscard]] std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios);
+// The same for a replay of these scenarios: with the edges of value clipping, and merged where nothing tells tensors apart,
+// see source_options::merged.
+[[nodiscard]] std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios,
+                                                   bool per_tensor = false);
 
 }  // namespace ulp::cli
 

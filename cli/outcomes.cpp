@@ -8,10 +8,7 @@
 #include <optional>
 #include <set>
 #include <ulp/io/source.hpp>
-#include <ulp/model/expectation.hpp>
-#include <ulp/model/lost_mass.hpp>
-#include <ulp/model/noise.hpp>
-#include <ulp/model/outcome.hpp>
+#include <ulp/model/codes.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -112,6 +109,12 @@ table_value percent_of(const value_range& part, double all) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
+// What is modelled is marked.
+table_value decibels_of(const rounding_noise& n) {
+  if (!std::isfinite(n.sqnr())) return {};
+  return n.least == n.most ? fmt::format("{:.2f}", n.sqnr()) : fmt::format("~{:.1f}", n.sqnr());
+}
+
 table table_of(const options& o, const std::vector<question>& questions, const std::map<group, group_counts>& groups,
                const std::vector<tensor_group>& named, const std::vector<tensor_info>& tensors, const units& u) {
   const bool many_formats = o.formats.size() > 1;
@@ -146,6 +149,8 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"mse", ""},
                {"sqnr_db", ""},
                {"sqnr_db_low", ""},
+               {"cosine", ""},
+               {"noise_exact", ""},
                {"censored", ""},
                {"l1", ""},
                {"l2", ""}};
@@ -165,36 +170,37 @@ table table_of(const options& o, const std::vector<question>& questions, const s
       const value_range underflow =
           drawn ? a.expected.underflow.mean
                 : value_range{static_cast<double>(c.underflow.low), static_cast<double>(c.underflow.high)};
-      t.rows.push_back(
-          {key.named ? table_value{named[*key.named].name} : table_value{},
-           key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
-           counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
-           counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
-           questions[q].format_name,
-           o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
-           questions[q].scale,
-           as_power(questions[q].scale),
-           std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
-           exactly(c.numel),
-           exactly(c.zero),
-           exactly(c.nonfinite),
-           count(c.underflow, a.expected.underflow),
-           percent_of(underflow, nonzero),
-           percent_of(a.lost.magnitudes, counts.magnitudes),
-           count(c.subnormal, a.expected.subnormal),
-           count(c.overflow, a.expected.overflow),
-           deviation(a.expected.underflow),
-           deviation(a.expected.subnormal),
-           deviation(a.expected.overflow),
-           a.lost.magnitudes,
-           value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
-           std::isfinite(a.noise.sqnr()) ? table_value{fmt::format("~{:.1f}", a.noise.sqnr())} : table_value{},
-           a.noise.mean_square(),
-           a.noise.sqnr(),
-           a.noise.least_sqnr(),
-           static_cast<std::int64_t>(counts.censored),
-           counts.magnitudes,
-           std::sqrt(counts.squares)});
+      t.rows.push_back({key.named ? table_value{named[*key.named].name} : table_value{},
+                        key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
+                        questions[q].format_name,
+                        o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
+                        questions[q].scale,
+                        as_power(questions[q].scale),
+                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
+                        exactly(c.numel),
+                        exactly(c.zero),
+                        exactly(c.nonfinite),
+                        count(c.underflow, a.expected.underflow),
+                        percent_of(underflow, nonzero),
+                        percent_of(a.lost.magnitudes, counts.magnitudes),
+                        count(c.subnormal, a.expected.subnormal),
+                        count(c.overflow, a.expected.overflow),
+                        deviation(a.expected.underflow),
+                        deviation(a.expected.subnormal),
+                        deviation(a.expected.overflow),
+                        a.lost.magnitudes,
+                        value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
+                        decibels_of(a.noise),
+                        a.noise.mean_square(),
+                        a.noise.sqnr(),
+                        a.noise.least_sqnr(),
+                        a.noise.cosine(),
+                        a.noise.exact,
+                        static_cast<std::int64_t>(counts.censored),
+                        counts.magnitudes,
+                        std::sqrt(counts.squares)});
     }
   }
   return t;
@@ -202,11 +208,10 @@ table table_of(const options& o, const std::vector<question>& questions, const s
 
 void add(answer& to, const tensor_row& row, const question& q, double factor) {
   const multiplier by{.scale = q.scale, .factor = factor};
-  to.counts += outcomes_of(row.table, q.format, q.rounding, by, row.type);
-  to.lost += lost_to_underflow(row.table, q.format, q.rounding, by, row.type);
-  to.noise += noise_of(row.table, q.format, q.rounding, by);
-  if (q.rounding.direction == direction::stochastic)
-    to.expected += expected_outcomes_of(row.table, q.format, q.rounding, by, row.type);
+  to.counts += outcomes_of(row, q.format, q.rounding, by);
+  to.lost += lost_to_underflow(row, q.format, q.rounding, by);
+  to.noise += noise_of(row, q.format, q.rounding, by);
+  if (q.rounding.direction == direction::stochastic) to.expected += expected_outcomes_of(row, q.format, q.rounding, by);
 }
 
 int run(const options& o) {
@@ -218,7 +223,9 @@ int run(const options& o) {
   if (by_group != !named.empty())
     throw usage_error(by_group ? "--by group: say which groups by --group NAME=REGEX"
                                : "--group: is used with --by group");
-  const std::unique_ptr<source> from = open_run(o.run);
+  source_options how = o.run.how_to_read();
+  how.with_errors = true;  // dumps are read anew anyway
+  const std::unique_ptr<source> from = open_run(o.run, how);
 
   std::map<group, group_counts> groups;
   units u;
@@ -270,7 +277,9 @@ int run(const options& o) {
                o.scales.size() > 1 ? "as listed" : as_power(questions.front().scale), text_of(u));
     const bool drawn =
         std::ranges::any_of(questions, [](const question& q) { return q.rounding.direction == direction::stochastic; });
-    fmt::print("underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; SQNR: modelled\n");
+    fmt::print(
+        "underflow: nonzero rounded to zero; lost L1: its share of the sum of magnitudes; SQNR: ~ where it is "
+        "modelled\n");
     fmt::print("[low, high] where the input does not decide{}\n\n",
                drawn ? "; mean ± standard deviation over all draws" : "");
   }

@@ -1,6 +1,7 @@
 // ulp record: dumps, histograms and logs into one recording.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <random>
 #include <ulp/io/recording.hpp>
@@ -18,6 +19,8 @@ struct options {
   std::string output;
   bool append = false;
   bool no_sums = false;
+  bool with_errors = false;
+  std::vector<std::string> edges;
 };
 
 // Tells runs apart; not a secret.
@@ -26,9 +29,22 @@ std::string new_run_id() {
   return fmt::format("{:08x}{:08x}", entropy(), entropy());
 }
 
+source_options how_to_read(const options& o) {
+  source_options how = o.run.how_to_read();
+  how.with_sums = !o.no_sums;
+  how.with_errors = o.with_errors;
+  for (const std::string& edge : o.edges) how.edges.push_back(positive_number(edge, "--edge"));
+  std::ranges::sort(how.edges);
+  how.edges.erase(std::unique(how.edges.begin(), how.edges.end()), how.edges.end());
+  return how;
+}
+
 int run(const options& o) {
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_run(o.run, !o.no_sums);  // before anything is written
+  const std::unique_ptr<source> from = open_run(o.run, how_to_read(o));  // before anything is written
+  if ((o.with_errors || !o.edges.empty()) && !from->description().ends_with("dump"))
+    throw usage_error(fmt::format("{}: {} holds no single values: leave it out",
+                                  o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
   run_header header = from->header();
   if (header.run_id.empty()) header.run_id = new_run_id();
 
@@ -83,7 +99,21 @@ void add_record(CLI::App& program, action& chosen) {
   add_run(command, o->run);
   command.add_option("-o,--output", o->output, "the recording to write")->type_name("RUN.ulp")->required();
   command.add_flag("--append", o->append, "add steps to an existing recording");
-  command.add_flag("--no-sums", o->no_sums, "leave out the exact sums: smaller, norms become estimates");
+  CLI::Option* const no_sums =
+      command.add_flag("--no-sums", o->no_sums, "leave out the exact sums: smaller, norms become estimates");
+  command
+      .add_flag("--with-errors", o->with_errors,
+                "add the error ladder: SQNR, MSE and cosine become exact to nearest; about three times larger")
+      ->excludes(no_sums);
+  command
+      .add_option(
+          "--edge", o->edges,
+          "magnitudes of the true gradient above which values are counted apart, so that clipping by that value "
+          "is exact")
+      ->type_name("X,...")
+      ->allow_extra_args(false)
+      ->delimiter(',')
+      ->excludes(no_sums);
   command.footer(
       "Example:\n"
       "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"

@@ -142,6 +142,8 @@ table trajectory_table(const std::vector<tensor_group>& groups) {
                {"clip_coefficient", ""},
                {"clipped", ""},
                {"", "clipped"},
+               {"clamped", "clamped", true},
+               {"clipped_norm", "", true},
                {"unscaled_by", ""},
                {"diverged", ""}};
   for (const tensor_group& g : groups) t.columns.push_back({"norm_" + g.name, "norm " + g.name});
@@ -178,6 +180,8 @@ void add_row(table& t, const trajectory_row& r, const scenario& s, const traject
                     r.clip_coefficient,
                     r.clipped ? table_value{*r.clipped} : table_value{},
                     clips && r.clipped ? table_value{*r.clipped} : table_value{},
+                    r.clamped ? table_value{*r.clamped} : table_value{},
+                    r.clipped_norm,
                     r.unscaled_by,
                     diverged});
   t.rows.back().insert(t.rows.back().end(), r.group_norms.begin(), r.group_norms.end());
@@ -299,7 +303,7 @@ int run(const options& o) {
   keep_inputs(o.output, read);
   keep_inputs({.csv = o.per_tensor}, read);
   const scenario s = scenario_of(o);
-  const std::unique_ptr<source> from = o.per_tensor.empty() ? open_run_for(o.run, std::span{&s, 1}) : open_run(o.run);
+  const std::unique_ptr<source> from = open_run_for(o.run, std::span{&s, 1}, !o.per_tensor.empty());
   check_tensors_exist(o.check, *from);
   replayer r(s);
   trajectory_summary sum;

@@ -97,3 +97,26 @@ TEST_CASE("selections") {
   CHECK(rows("examples/digits.ulp --format fp16 --role '^fc=low' --role low --by tensor").size() == 6);
   CHECK(rows("examples/digits.ulp --format fp16 --steps 10:12 --by tensor,step --tensor fc1").size() == 6);
 }
+
+TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it is modelled") {
+  const temporary_dir dir;
+  const std::string plain = (dir / "plain.ulp").string();
+  const std::string with = (dir / "with.ulp").string();
+  CHECK(run_ulp("record " + dump + " -o " + plain).exit_code == 0);
+  CHECK(run_ulp("record " + dump + " --with-errors -o " + with).exit_code == 0);
+  const std::string question = " --format bf16,cb16 --scale 2^8";
+  const json exact = rows(dump + question);
+  CHECK(rows(with + question) == exact);
+  const json modelled = rows(plain + question);
+  REQUIRE(exact.size() == modelled.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (exact[i]["numel"] == exact[i]["zero"]) continue;
+    CHECK(exact[i]["noise_exact"] == true);
+    CHECK(modelled[i]["noise_exact"] == false);
+    CHECK(modelled[i]["sqnr_db_low"].get<double>() <= exact[i]["sqnr_db"].get<double>());
+    CHECK(std::abs(modelled[i]["sqnr_db"].get<double>() - exact[i]["sqnr_db"].get<double>()) < 3);
+  }
+  CHECK(run_ulp("outcomes " + plain + " --format bf16").out.find("~") != std::string::npos);
+  CHECK(run_ulp("record examples/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
+        "ulp: --with-errors: examples/digits.ulp holds no single values: leave it out\n");
+}
