@@ -48,15 +48,6 @@ std::vector<double> awkward_values(const format& f, int j) {
   return values;
 }
 
-std::vector<rounding> all_modes() {
-  std::vector<rounding> modes;
-  for (const direction d : deterministic_directions)
-    for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
-      for (const overflow_delivery o : {overflow_delivery::ieee, overflow_delivery::saturate})
-        modes.push_back({.direction = d, .overflow = o, .flush = f});
-  return modes;
-}
-
 }  // namespace
 
 TEST_CASE("counts are exact for formats up to 10 fraction bits, in every rounding, at powers of two") {
@@ -106,20 +97,6 @@ TEST_CASE("the outcome of one value is that of rounding it, in every format and 
 
 TEST_CASE("ranges contain the truth for finer formats, other scales and octaves") {
   std::size_t wrong = 0;
-  const auto octaves_of = [](cell_table t) {
-    // What a histogram CSV tells of the same values.
-    cell_table coarse;
-    for (const cell& c : t.cells) {
-      cell_table one;
-      one.cells = {{.sign = cell_sign::unknown, .slot = whole_octave, .exponent = c.exponent, .count = c.count}};
-      coarse.merge(one);
-    }
-    t.cells = coarse.cells;
-    t.min_abs = not_known;
-    t.unsigned_infinities = t.infinities();
-    t.positive_infinities = t.negative_infinities = 0;
-    return t;
-  };
   std::size_t ranges = 0;
   for (const char* const name : {"float16", "cbfloat16", "float8_e4m3fn", "e8m23", "e6m16", "dlfloat16",
                                  "float8_e4m3fnuz", "e5m4,specials=fn,subnormals=no"}) {

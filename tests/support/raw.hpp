@@ -85,6 +85,21 @@ inline outcome_counts count_raw(std::span<const double> values, const format& to
   return counts;
 }
 
+// What a histogram CSV tells of the same values.
+inline cell_table octaves_of(cell_table t) {
+  cell_table coarse;
+  for (const cell& c : t.cells) {
+    cell_table one;
+    one.cells = {{.sign = cell_sign::unknown, .slot = whole_octave, .exponent = c.exponent, .count = c.count}};
+    coarse.merge(one);
+  }
+  t.cells = coarse.cells;
+  t.min_abs = not_known;
+  t.unsigned_infinities = t.infinities();
+  t.positive_infinities = t.negative_infinities = 0;
+  return t;
+}
+
 [[nodiscard]] inline bool contains(const count_range& range, const count_range& exact) {
   return range.low <= exact.low && exact.high <= range.high;
 }
@@ -98,6 +113,15 @@ inline outcome_counts count_raw(std::span<const double> values, const format& to
 constexpr direction deterministic_directions[] = {direction::nearest_even,    direction::nearest_away,
                                                   direction::toward_zero,     direction::toward_positive,
                                                   direction::toward_negative, direction::to_odd};
+
+inline std::vector<rounding> all_modes() {
+  std::vector<rounding> modes;
+  for (const direction d : deterministic_directions)
+    for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
+      for (const overflow_delivery o : {overflow_delivery::ieee, overflow_delivery::saturate})
+        modes.push_back({.direction = d, .overflow = o, .flush = f});
+  return modes;
+}
 
 }  // namespace ulp::test
 
