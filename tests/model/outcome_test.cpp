@@ -7,9 +7,11 @@
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/outcome.hpp>
 
+#include <array>
 #include <cmath>
 #include <limits>
 #include <random>
+#include <ranges>
 #include <vector>
 
 #include "support/raw.hpp"
@@ -46,6 +48,23 @@ std::vector<double> awkward_values(const format& f, int j) {
   values.push_back(INFINITY);
   values.push_back(std::nan(""));
   return values;
+}
+
+enum class fate { underflow, subnormal, normal, overflow };
+
+// Of scale times the positive float with these bits, by the codec; the product is exact.
+fate fate_of(std::uint32_t bits, const format& to, const rounding& mode, double scale) {
+  const encoded result = encode(to, static_cast<double>(std::bit_cast<float>(bits)) * scale, mode);
+  if (any(result.flags, status::overflow)) return fate::overflow;
+  const std::uint64_t magnitude = result.code & to.magnitude_mask();
+  return magnitude == 0 ? fate::underflow : magnitude < to.min_normal_code() ? fate::subnormal : fate::normal;
+}
+
+// How many positive floats fare worse, in the order of fates, which is that of the floats.
+std::ptrdiff_t count_below(fate f, const format& to, const rounding& mode, double scale) {
+  const auto bits = std::views::iota(1U, 0x7F800000U);
+  const auto worse = [&](std::uint32_t x) { return fate_of(x, to, mode, scale) < f; };
+  return std::ranges::partition_point(bits, worse) - bits.begin();
 }
 
 }  // namespace
@@ -151,7 +170,6 @@ TEST_CASE("published thresholds") {
   CHECK(underflows(0x1.000002p-25, "float16") == 0);
   CHECK(underflows(0x1p-40, "cbfloat16") == 1);
   CHECK(underflows(0x1p-134, "bfloat16") == 1);
-  CHECK(underflows(0x1p-40, "float16", 0x1p15) == 1);  // float16 at 2^15 loses what cbfloat16 loses at 1
   CHECK(overflows(65519.99, "float16") == 0);
   CHECK(overflows(65520, "float16") == 1);
   CHECK(overflows(4292870144.0, "cbfloat16") == 1);
@@ -175,6 +193,53 @@ TEST_CASE("published thresholds") {
   CHECK(underflows(static_cast<double>(std::bit_cast<float>(0x03000080U)), "bfloat16", 0x1p-13) == 0);
   // Never through a narrower type: this double rounds to 2^-24, its float32 value to zero.
   CHECK(underflows(std::bit_cast<double>(std::uint64_t{0x3E60000000001000}), "float16") == 0);
+}
+
+TEST_CASE("cbfloat16 at 1 and float16 at 2^15 underflow alike, as do bfloat16 at 1 and float16 at 2^109") {
+  struct pair {
+    format wide;
+    double scale;  // of float16
+    std::uint32_t least_normal;
+    std::array<std::ptrdiff_t, 3> flushed;  // positive floats that float16 flushes and the other does not, by rule
+  };
+  constexpr std::ptrdiff_t octave = 1 << 23;
+  for (const pair& p :
+       {pair{cbfloat16, 0x1p15, std::bit_cast<std::uint32_t>(0x1p-30F), {octave, octave + 4096, octave + 8192}},
+        pair{bfloat16,
+             0x1p109,
+             std::bit_cast<std::uint32_t>(0x1p-126F),
+             {3 * octave, 3 * octave + 12288, 3 * octave + 24576}}}) {
+    for (const direction way : deterministic_directions) {
+      CAPTURE(p.scale, to_string(rounding{.direction = way}));
+      const auto float16_loses_more = [&](const rounding& mode) {
+        return count_below(fate::subnormal, float16, mode, p.scale) - count_below(fate::subnormal, p.wide, mode, 1);
+      };
+      // With gradual underflow: every 1021st of the positive floats, and the last one lost.
+      const rounding gradual{.direction = way};
+      std::size_t differ = 0;
+      for (std::uint32_t bits = 1; bits < 0x7F800000U; bits += 1021)
+        differ += (fate_of(bits, p.wide, gradual, 1) == fate::underflow) ==
+                          (fate_of(bits, float16, gradual, p.scale) == fate::underflow)
+                      ? 0
+                      : 1;
+      CHECK(differ == 0);
+      CHECK(float16_loses_more(gradual) == 0);
+      // It is not so of subnormal results and of overflow,
+      CHECK(fate_of(p.least_normal, p.wide, gradual, 1) == fate::normal);
+      CHECK(fate_of(p.least_normal, float16, gradual, p.scale) == fate::subnormal);
+      const auto overflowed = std::bit_cast<std::uint32_t>(static_cast<float>(0x1p16 / p.scale));
+      CHECK(fate_of(overflowed, p.wide, gradual, 1) == fate::normal);
+      CHECK(fate_of(overflowed, float16, gradual, p.scale) == fate::overflow);
+      // nor of any flushing to zero, whose edge is the least normal number.
+      for (const flush rule : {flush::before_rounding, flush::after_rounding, flush::result}) {
+        const rounding flushing{.direction = way, .flush = rule};
+        CHECK(fate_of(p.least_normal, p.wide, flushing, 1) == fate::normal);
+        CHECK(fate_of(p.least_normal, float16, flushing, p.scale) == fate::underflow);
+        if (way == direction::nearest_even)
+          CHECK(float16_loses_more(flushing) == p.flushed.at(static_cast<std::size_t>(rule) - 1));
+      }
+    }
+  }
 }
 
 TEST_CASE("DAZ reads subnormals of the recorded type as zero") {
