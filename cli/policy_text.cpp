@@ -19,7 +19,7 @@ std::string recovery_from(const scaler& start, std::uint64_t overflows) {
   const burst_recovery r = recovery_after(start, overflows, patience, {.max_abs = 1, .above_edge = 0, .up_to_edge = 1});
   if (!r.error.empty()) return "the policy raises";
   if (!r.steps) return fmt::format("none within {} good steps", grouped(patience));
-  return *r.steps == 0 ? "the scale stays" : fmt::format("{} good steps", grouped(*r.steps));
+  return *r.steps == 0 ? "the scale stays" : count_text(*r.steps, "good step");
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::string critical_text(std::span<const trajectory_row> rows) {
     known.push_back(row.critical_scale);
     if (least == nullptr || row.critical_scale < least->critical_scale) least = &row;
   }
-  const std::string none = hopeless == 0 ? "" : fmt::format("; none in {} steps", grouped(hopeless));
+  const std::string none = hopeless == 0 ? "" : fmt::format("; none in {}", count_text(hopeless, "step"));
   if (least == nullptr) return hopeless == 0 ? "" : "no step has a scale that does not overflow";
   if (std::isinf(least->critical_scale)) return "no scale overflows" + none;
   const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
@@ -71,8 +71,8 @@ std::string schedule_text(std::span<const double> learning_rates, const trajecto
   const double last = learning_rates.back();
   const double behind = learning_rates[learning_rates.size() - 1 - sum.skipped];
   if (std::isnan(last) || std::isnan(behind) || last == behind) return "";
-  return fmt::format("counting applied steps only, the learning rate would be {} at the end, {} step{} behind, not {}",
-                     shortest(behind), grouped(sum.skipped), sum.skipped == 1 ? "" : "s", shortest(last));
+  return fmt::format("counting applied steps only, the learning rate would be {} at the end, {} behind, not {}",
+                     shortest(behind), count_text(sum.skipped, "step"), shortest(last));
 }
 
 }  // namespace ulp::cli

@@ -207,15 +207,20 @@ void write_rows(const options& o, const scenario& s, const std::vector<trajector
   csv.finish();
 }
 
+// "all 3 tensors"
+std::string all_of(std::uint64_t n, std::string_view noun) {
+  return n == 1 ? fmt::format("the only {}", noun) : "all " + count_text(n, noun);
+}
+
 std::string rule_text(const replayer& r) {
+  const std::uint64_t n = r.choice().checked_count();
   switch (r.choice().rule()) {
     case check_rule::undecided: return "what the log says";
-    case check_rule::expression: return fmt::format("{} tensors, by --check", r.choice().checked_count());
-    case check_rule::counted: return fmt::format("{} tensors, by --tensor", r.choice().checked_count());
-    case check_rule::low_weight_grads:
-      return fmt::format("{} weight gradients of role low", r.choice().checked_count());
-    case check_rule::all_weight_grads: return fmt::format("all {} weight gradients", r.choice().checked_count());
-    case check_rule::everything: return fmt::format("all {} tensors", r.choice().checked_count());
+    case check_rule::expression: return count_text(n, "tensor") + ", by --check";
+    case check_rule::counted: return count_text(n, "tensor") + ", by --tensor";
+    case check_rule::low_weight_grads: return count_text(n, "weight gradient") + " of role low";
+    case check_rule::all_weight_grads: return all_of(n, "weight gradient");
+    case check_rule::everything: return all_of(n, "tensor");
   }
   return "";
 }
@@ -264,12 +269,14 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
   line("expected", prediction_text(s.scaler, rows, sum));
   if (sum.recorded_nan + sum.recorded_inf > 0)
     line("recorded",
-         fmt::format("{} steps hold NaN already, {} others infinities, the first step {}: these skips come from "
-                     "the recorded run, not from scaler or format",
-                     grouped(sum.recorded_nan), grouped(sum.recorded_inf), *sum.first_recorded_nonfinite));
+         fmt::format("NaN already in {}, infinities in {}, the first step {}: these skips come from the recorded run, "
+                     "not from scaler or format",
+                     count_text(sum.recorded_nan, "step"), count_text(sum.recorded_inf, "other"),
+                     *sum.first_recorded_nonfinite));
   if (sum.has_counts) {
-    line("counted", fmt::format("{} tensors, checked or not: {} elements (see --tensor, --kind)",
-                                r.choice().counted_count(), grouped(sum.counts.numel)));
+    line("counted",
+         fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(r.choice().counted_count(), "tensor"),
+                     count_text(sum.counts.numel, "element")));
     const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
     line("underflow", share(sum.counts.underflow, nonzero));
     line("overflow", share(sum.counts.overflow, nonzero));
@@ -282,12 +289,12 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
          sum.clipping_unknown == sum.steps
              ? (s.clip_norm ? "not known: the input does not tell the norm"
                             : "not known: the input does not tell the largest gradient")
-             : fmt::format("{} of {} steps{}{}", grouped(sum.clipped), grouped(sum.steps),
+             : fmt::format("{} of {}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
                            sum.clipping_unknown == 0 ? ""
                                                      : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
                            wrong));
   if (sum.uncertain > 0)
-    line("uncertain", fmt::format("~ found_inf of {} steps was drawn or is a bound", grouped(sum.uncertain)));
+    line("uncertain", fmt::format("~ found_inf of {} was drawn or is a bound", count_text(sum.uncertain, "step")));
   line("schedule", schedule_text(learning_rates, sum));
   line("open loop",
        sum.first_divergence
@@ -339,10 +346,13 @@ int run(const options& o) {
   }
   if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
   check_tensors_counted(r.choice(), *from);
-  if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
-    throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there are '{}' and {} others)",
+  if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0) {
+    const std::size_t others = from->tensors().size() - 1;
+    throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there {} '{}'{})",
                                   o.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.check + "'",
-                                  from->tensors().front().name, from->tensors().size() - 1));
+                                  others == 0 ? "is" : "are", from->tensors().front().name,
+                                  others == 0 ? "" : " and " + count_text(others, "other")));
+  }
   if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
 
   if (per_tensor) per_tensor->finish();

@@ -248,7 +248,7 @@ int run(const options& o) {
   whole_file file(o.output);
   file.write(html_of(page));
   file.finish();
-  fmt::print("{}: {} steps of {} under {} polic{}\n", o.output, grouped(page.steps), page.input, replays.size(),
+  fmt::print("{}: {} of {} under {} polic{}\n", o.output, count_text(page.steps, "step"), page.input, replays.size(),
              replays.size() == 1 ? "y" : "ies");
   return done;
 }

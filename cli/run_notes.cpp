@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/model/policy_analysis.hpp>
+#include <ulp/report/table.hpp>
 
 #include "command.hpp"
 
@@ -18,8 +19,8 @@ void check_tensors_exist(const std::string& check, const source& from) {
 
 void check_tensors_counted(const tensor_choice& choice, const source& from) {
   if (!from.tensors().empty() && choice.counted_count() == 0)
-    throw usage_error(
-        fmt::format("--tensor, --kind and --role select none of the {} tensors (see ulp info)", from.tensors().size()));
+    throw usage_error(fmt::format("--tensor, --kind and --role select none of {} (see ulp info)",
+                                  count_text(from.tensors().size(), "tensor")));
 }
 
 void run_notes::see(const step& now) {

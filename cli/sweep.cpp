@@ -271,9 +271,7 @@ int run(const options& given) {
   write_table(t, o.output, false);
   print_notes(g, notes.lines(all.choice()), factor_unknown);
   if (o.output.machine_stdout()) return done;
-  const auto counted = [](std::uint64_t n, const char* what) {
-    return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s");
-  };
+  const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * no other has as few skipped steps and as little underflow, and less of one of them\n",
              counted(g.points.size(), "scenario"), counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))

@@ -21,7 +21,14 @@ std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share);
 
 std::string power(int k) { return fmt::format("2^{}", k); }
 
-std::string steps_text(std::uint64_t n) { return fmt::format("{} step{}", grouped(n), n == 1 ? "" : "s"); }
+// "1 zero was", "3 zeros were".
+std::string were(std::uint64_t n, std::string_view noun) { return count_text(n, noun) + (n == 1 ? " was" : " were"); }
+
+std::string places_text(std::int64_t first, std::int64_t last) {
+  return first == last ? fmt::format("step {}", first) : fmt::format("steps {} to {}", first, last);
+}
+
+std::string steps_text(std::uint64_t n) { return count_text(n, "step"); }
 
 double nonzero_of(const outcome_counts& c) { return static_cast<double>(c.numel - c.zero - c.nonfinite); }
 
@@ -128,8 +135,7 @@ finding what_happened(const std::vector<bad_run>& bad) {
       last = &b;
     }
     if (first == nullptr) return std::pair{std::int64_t{0}, std::string{}};
-    const std::string where = fmt::format("{} (step {}{})", steps_text(steps), first->first,
-                                          first->first == last->last ? "" : fmt::format(" to {}", last->last));
+    const std::string where = fmt::format("{} ({})", steps_text(steps), places_text(first->first, last->last));
     return std::pair{first->first,
                      forward ? fmt::format("forward overflow in {}, which no scale cures", where)
                              : fmt::format("gradient overflow in {}, {}", where,
@@ -142,9 +148,8 @@ finding what_happened(const std::vector<bad_run>& bad) {
   f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
   constexpr std::size_t most = 8;
   for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
-    f.evidence.push_back(bad[i].steps == 1 ? fmt::format("step {}", bad[i].first)
-                                           : fmt::format("steps {} to {}", bad[i].first, bad[i].last));
-  if (bad.size() > most) f.evidence.push_back(fmt::format("and {} more such places", bad.size() - most));
+    f.evidence.push_back(places_text(bad[i].first, bad[i].last));
+  if (bad.size() > most) f.evidence.push_back(fmt::format("and {}", count_text(bad.size() - most, "more such place")));
   f.limits =
       "The two are told apart by the logged loss (--scalars), which a forward overflow takes along, and by how long "
       "they last: a "
@@ -183,9 +188,8 @@ finding which_format(const survey& run, const advice_options& o) {
   const std::uint64_t censored = run.censored();
   if (static_cast<double>(censored) > o.epsilon * nonzero) {
     f.conclusion = fmt::format(
-        "it cannot be told: {} zeros were rounded to a narrow format before they were recorded, and may have "
-        "underflowed then",
-        grouped(censored));
+        "it cannot be told: {} rounded to a narrow format before {} recorded, and may have underflowed then",
+        were(censored, "zero"), censored == 1 ? "it was" : "they were");
     return f;
   }
   if (sufficient.empty())
@@ -333,8 +337,10 @@ finding which_tensors(const survey& run, const std::vector<tensor_info>& tensors
                                      tensors[l.tensor].name, percent(l.share),
                                      std::log2(run.tensors()[l.tensor].max_abs)));
   }
-  f.conclusion = fmt::format("{} with {}; the {} named hold {} of all underflow", tensors[losses.front().tensor].name,
-                             percent(losses.front().share), f.evidence.size(), percent(named / lost_in_all));
+  f.conclusion = fmt::format("{} with {}; {} {} of all underflow", tensors[losses.front().tensor].name,
+                             percent(losses.front().share),
+                             f.evidence.size() == 1 ? "it holds" : fmt::format("the {} named hold", f.evidence.size()),
+                             percent(named / lost_in_all));
   f.limits = "Shares say how many gradients are lost, not how much they would have moved the weights.";
   return f;
 }
@@ -355,9 +361,9 @@ finding which_clipping(const survey& run) {
   };
   f.conclusion = fmt::format("--clip-norm 1 in {} of the steps; in one of a hundred at {:.3g}", percent(triggers(1)),
                              quantile(0.99));
-  f.evidence.push_back(
-      fmt::format("norm in {} finite steps: median {:.3g}, 90 % below {:.3g}, 99 % below {:.3g}, largest {:.3g}",
-                  grouped(norms.size()), quantile(0.5), quantile(0.9), quantile(0.99), norms.back()));
+  f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % below {:.3g}, 99 % below {:.3g}, largest {:.3g}",
+                                   count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
+                                   quantile(0.99), norms.back()));
   f.limits = "Norms of the gradients as recorded: training with clipping would have had others.";
   return f;
 }
@@ -415,13 +421,11 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
                       "batch used, not underflow",
                       tensors[i].name, percent(t.least_zero_share)));
   }
-  if (zero_tensors > 0)
-    parts.push_back(fmt::format("zeros of {} tensor{}", zero_tensors, zero_tensors == 1 ? "" : "s"));
+  if (zero_tensors > 0) parts.push_back(fmt::format("zeros of {}", count_text(zero_tensors, "tensor")));
   f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
   if (run.censored() > 0)
-    f.limits = fmt::format(
-        "{} zeros were rounded to a narrow format before they were recorded: whether they underflowed is not known.",
-        grouped(run.censored()));
+    f.limits = fmt::format("{} rounded to a narrow format before recording: underflow until then is not known.",
+                           were(run.censored(), "zero"));
   return f;
 }
 

@@ -214,7 +214,7 @@ std::string scale_picture(const report_replay& r) {
 std::string replay_summary(const report_replay& r) {
   const trajectory_summary& s = r.sum;
   std::string text = fmt::format(
-      "<p>{} steps, of which {} skipped{}; the scale goes from {} to {}, between {} and {}.</p>", grouped(s.steps),
+      "<p>{}, of which {} skipped{}; the scale goes from {} to {}, between {} and {}.</p>", count_text(s.steps, "step"),
       grouped(s.skipped), s.first_skip ? fmt::format(", the first at step {}", *s.first_skip) : "",
       as_power(s.first_scale), as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
   if (!s.error.empty()) text += fmt::format("<p class=\"warn\">It ends the run: {}</p>", escaped(s.error));
@@ -294,9 +294,10 @@ std::string loss_section(const report_page& page) {
   label_steps(d, page.losses.spans());
   return fmt::format(
       "<section><h2>Underflow by tensor and step</h2>\n<p>Under {}, the share of nonzero gradients that become "
-      "zero, from 0.01 % (lightest) to all; the {} tensors that lose most.</p>\n{}{}</section>\n",
-      escaped(page.replays.front().name), rows, d.element("underflow by tensor and step"),
-      folded("the numbers", html_table(numbers)));
+      "zero, from 0.01 % (lightest) to all{}.</p>\n{}{}</section>\n",
+      escaped(page.replays.front().name),
+      rows < order.size() ? fmt::format("; the {} tensors of {} that lose most", rows, order.size()) : "",
+      d.element("underflow by tensor and step"), folded("the numbers", html_table(numbers)));
 }
 
 std::string norm_section(const report_page& page) {
@@ -328,8 +329,8 @@ std::string norm_section(const report_page& page) {
       "<section><h2>The norm of the gradients{}</h2>\n<p>The largest finite L2 norm of the unscaled weight "
       "gradients in each column of the picture{}.</p>\n{}</section>\n",
       clips ? ", and clipping" : "",
-      clips ? fmt::format("; clipping to {:g} triggers in {} of {} steps", page.clip_norm, grouped(sum.clipped),
-                          grouped(sum.steps))
+      clips ? fmt::format("; clipping to {:g} triggers in {} of {}", page.clip_norm, grouped(sum.clipped),
+                          count_text(sum.steps, "step"))
             : "",
       d.element("norm by step"));
 }
@@ -359,9 +360,8 @@ std::string html_of(const report_page& page) {
       "content=\"width=device-width,initial-scale=1\">";
   text += fmt::format("<title>{}: gradients in {}</title><style>{}</style></head><body>\n", escaped(page.input),
                       escaped(page.format_name), style);
-  text +=
-      fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {} steps, {} tensors</p>\n", escaped(page.format_name),
-                  escaped(page.input), grouped(page.steps), grouped(page.tensors.size()));
+  text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
+                      escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
   for (const std::string& n : page.notes) text += fmt::format("<p class=\"soft\">Note: {}</p>\n", escaped(n));
   if (!page.findings.empty()) text += findings_section(page);
   if (!page.octaves.columns().empty()) text += window_section(page);

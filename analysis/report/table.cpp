@@ -208,4 +208,8 @@ std::string grouped(std::uint64_t n) {
   return digits;
 }
 
+std::string count_text(std::uint64_t n, std::string_view noun) {
+  return fmt::format("{} {}{}", grouped(n), noun, n == 1 ? "" : "s");
+}
+
 }  // namespace ulp

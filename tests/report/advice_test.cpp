@@ -101,12 +101,12 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
   bad(17);  // from 2^32 down to 2^16
   good(2);
   CHECK(r.conclusion("What happened?") ==
-        "gradient overflow in 18 steps (step 5 to 27), after which training goes on at a lower scale");
+        "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale");
   bad(40);
   CHECK(r.conclusion("What happened?") ==
-        "gradient overflow in 18 steps (step 5 to 27), after which training goes on at a lower scale; then forward "
+        "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale; then forward "
         "overflow in "
-        "40 steps (step 30 to 69), which no scale cures");
+        "40 steps (steps 30 to 69), which no scale cures");
 
   run logged;
   const auto step_with = [&](float value, double loss) {
@@ -144,10 +144,23 @@ TEST_CASE("what cannot be judged is not") {
   CHECK(says(half.conclusion("not help"), "nothing of that kind"));
 }
 
+TEST_CASE("one of a thing is not called several") {
+  run r;
+  for (int i = 0; i < 2; ++i) r.add({1}, {0x1p-60F});
+  CHECK(says(r.conclusion("lose most"), "small.weight with 100 %; it holds 100 % of all underflow"));
+  run half;
+  step s = step_of({0}, {1});
+  s.tensors[0].type = dtype::float16;
+  half.add_step(s, two);
+  CHECK(says(half.conclusion("without a loss scale"), "1 zero was rounded to a narrow format before it was recorded"));
+  CHECK(says(half.findings().at(4).evidence.at(0), "norm in 1 finite step: "));
+}
+
 TEST_CASE("zeros that are always there are no underflow") {
   run r;
   for (int i = 0; i < 5; ++i) r.add({1, 2}, {0, 0, 0, 1});
   CHECK(says(r.conclusion("not help"), "zeros of 1 tensor"));
+  CHECK_FALSE(says(r.conclusion("not help"), "tensors"));
 }
 
 TEST_CASE("a log of maxima answers what maxima can answer") {

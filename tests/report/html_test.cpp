@@ -87,6 +87,13 @@ TEST_CASE("names and messages cannot become markup") {
   CHECK(html.find("a &amp; b") != std::string::npos);
 }
 
+TEST_CASE("one step of one tensor is not called several") {
+  const std::string html = html_of(page_of(1));
+  CHECK(html.find("run.ulp: 1 step, 1 tensor</p>") != std::string::npos);
+  CHECK(html.find("<p>1 step, of which 1 skipped") != std::string::npos);
+  CHECK(html_of(page_of(2)).find("run.ulp: 2 steps, 1 tensor</p>") != std::string::npos);
+}
+
 TEST_CASE("a step log has no window and no losses") {
   report_page page = page_of(5);
   page.octaves = {};

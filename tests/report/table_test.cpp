@@ -54,4 +54,7 @@ TEST_CASE("numbers as text") {
   CHECK(as_power(0) == "0");
   CHECK(grouped(1000) == "1,000");
   CHECK(grouped(999) == "999");
+  CHECK(count_text(0, "step") == "0 steps");
+  CHECK(count_text(1, "step") == "1 step");
+  CHECK(count_text(1000, "step") == "1,000 steps");
 }

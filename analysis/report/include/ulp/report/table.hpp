@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -53,6 +54,8 @@ struct table {
 [[nodiscard]] std::string power_text(double log2);
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t n);
+// "1 step", "1,234 steps".
+[[nodiscard]] std::string count_text(std::uint64_t n, std::string_view noun);
 
 }  // namespace ulp
 
