@@ -187,15 +187,14 @@ int run(const options& o) {
       notes.see(now);
       seen.add(now, from->tensors());
       trials.add(now, from->tensors());
-      if (!now.tensors.empty()) {
-        octave_counts& octaves = page.octaves.at_step(now.key.step);
-        for (const tensor_row& t : now.tensors)
-          if (seen.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
-      }
+      // Columns of all pictures are the same steps, with tensors or without.
+      octave_counts& octaves = page.octaves.at_step(now.key.step);
+      for (const tensor_row& t : now.tensors)
+        if (seen.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
+      tensor_losses& losses = page.losses.at_step(now.key.step);
       for (replayed& r : replays) {
         if (r.over) {
-          r.page.scales.at_step(now.key.step);  // the same columns for all
-          if (&r == &replays.front() && !now.tensors.empty()) page.losses.at_step(now.key.step);
+          r.page.scales.at_step(now.key.step);
           continue;
         }
         tensors.clear();
@@ -206,8 +205,7 @@ int run(const options& o) {
         r.page.scales.at_step(now.key.step).add(row);
         r.watch.add(row);
         r.over = !row.error.empty();
-        if (!is_first || now.tensors.empty()) continue;
-        tensor_losses& losses = page.losses.at_step(now.key.step);
+        if (!is_first) continue;
         for (const tensor_outcome& t : tensors) losses.add(t);
       }
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 
 #include "html_parts.hpp"
 
@@ -37,6 +36,20 @@ exponent_range exponents_shown(const report_page& page, const format_limits& lim
   return shown;
 }
 
+// Calls draw(first, last) for each run of columns that `is` tells.
+template <typename Is, typename Draw>
+void for_each_run(std::size_t columns, Is is, Draw draw) {
+  for (std::size_t first = 0; first < columns;) {
+    std::size_t last = first;
+    while (last < columns && is(last)) ++last;
+    if (last > first) draw(first, last);
+    first = std::max(last, first + 1);
+  }
+}
+
+constexpr const char* missing_text = "nothing to count: none recorded, or none that is finite and not zero";
+
+// With the legend, which tells what is in the picture.
 std::string window_picture(const report_page& page, const report_replay& replay) {
   const format_limits limits = limits_of(page.format, page.rounding);
   exponent_range range = exponents_shown(page, limits);
@@ -80,32 +93,41 @@ std::string window_picture(const report_page& page, const report_replay& replay)
       now = next;
     }
   }
+  for_each_run(
+      columns.size(), [&](std::size_t i) { return columns[i].by_exponent.empty(); },
+      [&](std::size_t first, std::size_t last) { d.missing(first, last, range.low, range.high); });
   d.line(over, "over");
   d.line(normal, "normal");
   d.line(zero, "zero");
   for (const double t : ticks_between(range.low, range.high, 10)) d.y_label(t, log2_label(t));
   label_steps(d, page.octaves.spans());
-  return d.element(
-      fmt::format("gradients by magnitude and step, with the limits of {} under {}", page.format_name, replay.name));
+  const std::string keys = key_of("over", "solid", "overflow") + key_of("normal", "dashed", "smallest normal number") +
+                           key_of("zero", "dotted", "smallest result above zero") +
+                           (d.has_missing() ? key_of(hatched_swatch(), missing_text) : "");
+  return fmt::format("<p>{}</p>{}", keys,
+                     d.element(fmt::format("gradients by magnitude and step, with the limits of {} under {}",
+                                           page.format_name, replay.name)));
 }
 
 }  // namespace
 
 std::string window_section(const report_page& page) {
+  const auto holds_some = [](const octave_counts& c) { return !c.by_exponent.empty(); };
+  if (std::ranges::none_of(page.octaves.columns(), holds_some)) return "";
   std::string text = fmt::format("<section><h2>What {} sees of the gradients</h2>\n", escaped(page.format_name));
   text +=
-      "<p>How many gradients there are in each octave (darker: more, on a logarithmic scale), and the limits of the "
-      "format, "
-      "which move with the loss scale: what lies above the upper line overflows, what lies below the lower one becomes "
-      "zero.</p>";
-  text += "<p>" + key_of("over", "solid", "overflow") + key_of("normal", "dashed", "smallest normal number") +
-          key_of("zero", "solid", "smallest result above zero") + "</p>";
+      "<p>How many gradients there are in each octave (stronger: more, on a logarithmic scale), and the limits of the "
+      "format, which move with the loss scale: what lies above the upper line overflows, what lies below the lower one "
+      "becomes zero.</p>";
   for (const report_replay& r : page.replays)
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),
                         window_picture(page, r));
   table numbers;
-  numbers.columns = {
-      {"", "steps"}, {"", "gradients", false, true}, {"", "zeros", false, true}, {"", "middle octave", false, true}};
+  numbers.columns = {{"", "steps"},
+                     {"", "gradients", false, true},
+                     {"", "zeros", false, true},
+                     {"", "not finite", false, true},
+                     {"", "middle octave", false, true}};
   const std::size_t every = std::max<std::size_t>(1, page.octaves.columns().size() / 24);
   for (std::size_t i = 0; i < page.octaves.columns().size(); i += every) {
     const octave_counts& c = page.octaves.columns()[i];
@@ -121,8 +143,8 @@ std::string window_section(const report_page& page) {
     const auto whole = [](double n) {
       return count_range{static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n)};
     };
-    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros), whole(c.zeros),
-                            total > 0 ? log2_label(middle) : std::string{"-"}});
+    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros + c.nonfinite), whole(c.zeros),
+                            whole(c.nonfinite), total > 0 ? log2_label(middle) : std::string{"-"}});
   }
   return text + folded("the numbers", html_table(numbers)) + "</section>\n";
 }
@@ -146,18 +168,22 @@ std::string loss_section(const report_page& page) {
   if (order.empty()) return "";
   const std::size_t rows = std::min(order.size(), most);
   constexpr double row_height = 17;
+  // From 0.01 % on; all lost is strongest. Any loss can be told from none.
+  const auto strength = [](double s) { return std::clamp(1 + 0.22 * std::log10(s), 0.12, 1.0); };
   drawing d(columns.size(), 0, static_cast<double>(rows), row_height * static_cast<double>(rows), 230);
   table numbers;
   numbers.columns = {{"", "tensor"}, {"", "underflow", false, true}, {"", "of nonzero", false, true}};
   for (std::size_t r = 0; r < rows; ++r) {
     const std::size_t tensor = order[r];
     const auto y = static_cast<double>(rows - r);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      if (tensor >= columns[i].by_tensor.size()) continue;
-      const double s = share(columns[i].by_tensor[tensor]);
-      // From 0.01 % on; all lost is darkest.
-      if (s > 0) d.cell(i, i + 1, y - 1, y, std::clamp((std::log10(s) + 4) / 4, 0.04, 1.0));
-    }
+    const auto in_column = [&](std::size_t i) {
+      return tensor < columns[i].by_tensor.size() ? columns[i].by_tensor[tensor] : tensor_losses::loss{};
+    };
+    for (std::size_t i = 0; i < columns.size(); ++i)
+      if (const double s = share(in_column(i)); s > 0) d.cell(i, i + 1, y - 1, y, strength(s));
+    for_each_run(
+        columns.size(), [&](std::size_t i) { return in_column(i).nonzero == 0; },
+        [&](std::size_t first, std::size_t last) { d.missing(first, last, y - 1, y); });
     std::string name = page.tensors[tensor].name;
     constexpr std::size_t longest = 32;
     if (name.size() > longest) name = "..." + name.substr(name.size() - longest + 3);
@@ -167,11 +193,15 @@ std::string loss_section(const report_page& page) {
     numbers.rows.push_back(
         {page.tensors[tensor].name, fmt::format("{:.0f}", total[tensor].underflow), share_text(share(total[tensor]))});
   label_steps(d, page.losses.spans());
+  std::string keys = key_of(swatch(0), "nothing lost");
+  for (const auto& [s, text] : {std::pair{1e-4, "up to 0.01 %"}, {1e-2, "1 %"}, {1.0, "all"}})
+    keys += key_of(swatch(strength(s)), text);
+  if (d.has_missing()) keys += key_of(hatched_swatch(), missing_text);
   return fmt::format(
       "<section><h2>Underflow by tensor and step</h2>\n<p>Under {}, the share of nonzero gradients that become "
-      "zero, from 0.01 % (lightest) to all{}.</p>\n{}{}</section>\n",
+      "zero{}.</p><p>{}</p>\n{}{}</section>\n",
       escaped(page.replays.front().name),
-      rows < order.size() ? fmt::format("; the {} tensors of {} that lose most", rows, order.size()) : "",
+      rows < order.size() ? fmt::format("; the {} tensors of {} that lose most", rows, order.size()) : "", keys,
       d.element("underflow by tensor and step"), folded("the numbers", html_table(numbers)));
 }
 

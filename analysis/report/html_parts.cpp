@@ -15,6 +15,10 @@ std::string key_of(std::string_view colour, std::string_view line, std::string_v
                      colour, line, escaped(text));
 }
 
+std::string key_of(const std::string& swatch, std::string_view text) {
+  return fmt::format("{}{} &nbsp; ", swatch, escaped(text));
+}
+
 std::string html_table(const table& t) {
   std::vector<std::size_t> shown;
   for (std::size_t i = 0; i < t.columns.size(); ++i)

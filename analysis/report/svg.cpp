@@ -13,7 +13,40 @@ constexpr double right = 96;  // room for labels of levels
 constexpr double top = 8;
 constexpr double bottom = 26;
 
+// Lines instead of a pattern, which would need an address; those of neighbours meet.
+std::string hatched(double x, double y, double w, double h) {
+  constexpr double distance = 7;
+  std::string lines;
+  for (double sum = std::ceil((x + y) / distance) * distance; sum < x + w + y + h; sum += distance) {
+    const double from = std::max(x, sum - y - h);
+    const double to = std::min(x + w, sum - y);
+    if (from < to) lines += fmt::format("M{:.1f},{:.1f}L{:.1f},{:.1f}", from, sum - from, to, sum - to);
+  }
+  return fmt::format(R"(<rect class="missing" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", x, y, w, h) +
+         (lines.empty() ? "" : fmt::format(R"(<path class="hatch" d="{}"/>)", lines));
+}
+
+std::string cell_element(double x, double y, double w, double h, double strength) {
+  return fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" opacity="{:.2f}"/>)", x, y, w, h,
+                     std::clamp(strength, 0.0, 1.0));
+}
+
+constexpr double swatch_width = 26;
+constexpr double swatch_height = 14;
+
+std::string swatch_of(const std::string& inside) {
+  return fmt::format(
+      R"(<svg class="swatch" viewBox="0 0 {0} {1}" aria-hidden="true">{2}<rect class="frame" x="0.5" y="0.5" width="{3}" height="{4}"/></svg>)",
+      swatch_width, swatch_height, inside, swatch_width - 1, swatch_height - 1);
+}
+
 }  // namespace
+
+std::string swatch(double strength) {
+  return swatch_of(strength > 0 ? cell_element(0, 0, swatch_width, swatch_height, strength) : "");
+}
+
+std::string hatched_swatch() { return swatch_of(hatched(0, 0, swatch_width, swatch_height)); }
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -51,8 +84,14 @@ void drawing::cell(std::size_t first, std::size_t last, double low, double high,
   if (!(strength > 0)) return;
   const double x = x_of(static_cast<double>(first));
   const double y = y_of(high);
-  body_ += fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" opacity="{:.2f}"/>)", x, y,
-                       x_of(static_cast<double>(last)) - x, y_of(low) - y, std::clamp(strength, 0.0, 1.0));
+  body_ += cell_element(x, y, x_of(static_cast<double>(last)) - x, y_of(low) - y, strength);
+}
+
+void drawing::missing(std::size_t first, std::size_t last, double low, double high) {
+  const double x = x_of(static_cast<double>(first));
+  const double y = y_of(high);
+  body_ += hatched(x, y, x_of(static_cast<double>(last)) - x, y_of(low) - y);
+  has_missing_ = true;
 }
 
 void drawing::line(const std::vector<double>& values, std::string_view style) {

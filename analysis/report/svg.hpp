@@ -13,6 +13,10 @@ namespace ulp {
 // "&lt;" for "<" and so on.
 [[nodiscard]] std::string escaped(std::string_view text);
 
+// Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell.
+[[nodiscard]] std::string swatch(double strength);
+[[nodiscard]] std::string hatched_swatch();
+
 // A plot area with steps along x, in columns, and values along y.
 class drawing {
  public:
@@ -24,6 +28,9 @@ class drawing {
 
   // A cell of a heat map: columns [first, last), values [low, high); strength 0 to 1.
   void cell(std::size_t first, std::size_t last, double low, double high, double strength);
+  // The same where there is nothing to show, hatched.
+  void missing(std::size_t first, std::size_t last, double low, double high);
+  [[nodiscard]] bool has_missing() const noexcept { return has_missing_; }
   // Through the values of the columns, as steps, a column being flat; NaN and what lies outside leave a gap.
   void line(const std::vector<double>& values, std::string_view style);
   // A mark at the foot of the column.
@@ -43,6 +50,7 @@ class drawing {
   double height_;
   double left_;
   std::string body_;
+  bool has_missing_ = false;
 };
 
 // Round values between low and high, at most `most`, as labels of an axis.

@@ -76,7 +76,7 @@ TEST_CASE("the page is balanced, and needs nothing from anywhere") {
       CHECK(html.find(outside) == std::string::npos);
     CHECK(html.find("nan") == std::string::npos);
     CHECK(html.find("inf\"") == std::string::npos);
-    CHECK(count_of(html, "<svg") == 4);
+    CHECK(count_of(html, "role=\"img\"") == 4);
   }
 }
 
@@ -102,6 +102,31 @@ TEST_CASE("a step log has no window and no losses") {
   CHECK(is_balanced(html));
   CHECK(html.find("Underflow by tensor") == std::string::npos);
   CHECK(html.find("The loss scale") != std::string::npos);
+}
+
+TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
+  report_page page = page_of(3);
+  const std::string whole = html_of(page);
+  CHECK(count_of(whole, "class=\"missing\"") == 0);
+  CHECK(whole.find("none recorded") == std::string::npos);
+  CHECK(count_of(whole, "nothing lost") == 1);
+
+  // A tensor that loses nothing and is not in the second column, and a step without any.
+  page.tensors.push_back({.name = "whole", .kind = tensor_kind::weight_grad});
+  columns_of<tensor_losses> losses;
+  for (int i = 0; i < 4; ++i) {
+    tensor_losses& column = losses.at_step(i);
+    if (i < 3) column.add({.tensor = 0, .counts = {.numel = 3, .zero = 1, .underflow = {1, 1}}});
+    if (i != 1 && i < 3) column.add({.tensor = 1, .counts = {.numel = 3}});
+  }
+  page.losses = losses;
+  page.octaves.at_step(3);
+  const std::string html = html_of(page);
+  CHECK(is_balanced(html));
+  // A column of the window; the last column of both tensors, and the second of one.
+  CHECK(count_of(html, "class=\"missing\"") == 1 + 3 + 2);  // and the entries of two legends
+  CHECK(count_of(html, "class=\"hatch\"") == 1 + 3 + 2);
+  CHECK(count_of(html, "none recorded") == 2);
 }
 
 TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
