@@ -53,10 +53,19 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-// The input and its selection, as typed.
-std::string arguments_of(const run_options& o) {
+constexpr std::size_t inputs_shown = 3;
+
+// "a.npz", "a.npz and 199 more files".
+std::string input_text(const std::vector<std::string>& inputs) {
+  return inputs.front() + (inputs.size() > 1 ? " and " + count_text(inputs.size() - 1, "more file") : "");
+}
+
+// The input and its selection, as typed; `shortened` leaves most inputs out.
+std::string arguments_of(const run_options& o, bool shortened) {
   std::string text;
-  for (const std::string& input : o.inputs) text += " " + quoted(input);
+  const std::size_t shown = shortened ? std::min(o.inputs.size(), inputs_shown) : o.inputs.size();
+  for (std::size_t i = 0; i < shown; ++i) text += " " + quoted(o.inputs[i]);
+  if (shown < o.inputs.size()) text += fmt::format(" [{}]", count_text(o.inputs.size() - shown, "more file"));
   const auto option = [&](const char* name, const std::string& value) {
     if (!value.empty()) text += fmt::format(" {} {}", name, quoted(value));
   };
@@ -213,7 +222,7 @@ int run(const options& o) {
   if (seen.steps().empty()) throw usage_error("no step is selected");
   check_tensors_counted(seen.choice(), *from);
 
-  page.input = o.run.inputs.front() + (o.run.inputs.size() > 1 ? " ..." : "");
+  page.input = input_text(o.run.inputs);
   page.tensors = from->tensors();
   page.steps = seen.steps().size();
   page.findings = advice_of(seen, from->tensors(), scenarios, trials.results(), how);
@@ -222,22 +231,26 @@ int run(const options& o) {
     page.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
   if (!o.clip_norm.empty()) page.clip_norm = positive_number(o.clip_norm, "--clip-norm");
   page.matrix = matrix_of(seen, from->tensors(), o.rounding);
-  const std::string what = arguments_of(o.run);
+  const auto add_command = [&](const char* command, const std::string& options) {
+    const auto text = [&](bool shortened) {
+      return fmt::format("ulp {}{}{}", command, arguments_of(o.run, shortened), options);
+    };
+    page.commands.push_back({text(false), o.run.inputs.size() > inputs_shown ? text(true) : ""});
+  };
   const std::string rounded = arguments_of(o.rounding);
   const std::string checked = o.check.empty() ? "" : " --check " + quoted(o.check);
   const std::string clipped = o.clip_norm.empty() ? "" : " --clip-norm " + o.clip_norm;
   for (replayed& r : replays) {
     r.page.warnings = r.watch.warnings();
-    page.commands.push_back(fmt::format("ulp replay{} --scaler {}{} --format {}{}{}{}", what, r.name, r.set,
-                                        quoted(o.format_name), rounded, checked, clipped));
+    add_command("replay", fmt::format(" --scaler {}{} --format {}{}{}{}", r.name, r.set, quoted(o.format_name), rounded,
+                                      checked, clipped));
     page.replays.push_back(std::move(r.page));
   }
   if (!page.findings.empty())
-    page.commands.push_back(fmt::format("ulp advise{} --format {} --epsilon {}{}{}", what, quoted(o.format_name),
-                                        o.epsilon, rounded, checked));
+    add_command("advise",
+                fmt::format(" --format {} --epsilon {}{}{}", quoted(o.format_name), o.epsilon, rounded, checked));
   if (!page.matrix.rows.empty())
-    page.commands.push_back(fmt::format(
-        "ulp outcomes{} --format float16,cbfloat16,bfloat16,float8_e5m2,float8_e4m3fn --by kind{}", what, rounded));
+    add_command("outcomes", " --format float16,cbfloat16,bfloat16,float8_e5m2,float8_e4m3fn --by kind" + rounded);
 
   if (o.output == "-") {
     fmt::print("{}", html_of(page));

@@ -15,9 +15,10 @@ constexpr std::string_view style = R"css(
 @media (prefers-color-scheme:dark){:root{--ink:#e6e6e6;--paper:#16181b;--faint:#4a4d52;--heat:#55c1dd;--over:#ff8a80;--zero:#8ab4ff;--soft:#a0a0a0;--normal:#ffb74d}}
 body{font:16px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);max-width:62rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.6rem;margin-bottom:.2rem}h2{font-size:1.2rem;margin-top:2.2rem;border-bottom:1px solid var(--faint)}h3{font-size:1rem;margin:1rem 0 .2rem}
-p{margin:.4rem 0}.soft{color:var(--soft)}code,pre{font:.85rem ui-monospace,monospace}pre{white-space:pre-wrap;overflow-wrap:anywhere}
+p{margin:.4rem 0}.soft{color:var(--soft)}code,pre{font:.85rem ui-monospace,monospace}code,pre{overflow-wrap:anywhere}pre{white-space:pre-wrap}
 table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}th,td{padding:.15rem .6rem;text-align:left;border-bottom:1px solid var(--faint);white-space:nowrap}
-td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}ul{margin:.2rem 0;padding-left:1.2rem}summary{cursor:pointer;color:var(--soft)}
+td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}ul{margin:.2rem 0;padding-left:1.2rem}.aligned{list-style:none;padding-left:0}.aligned li{font:.8rem/1.6 ui-monospace,monospace;white-space:pre-wrap;padding-left:4ch;text-indent:-4ch}
+summary{cursor:pointer;color:var(--soft)}
 svg{width:100%;height:auto;display:block}svg rect{fill:var(--heat)}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .right{text-anchor:end}svg .middle{text-anchor:middle}
 svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--normal);stroke-width:1.5;stroke-dasharray:6 4}svg .zero{stroke:var(--zero);stroke-width:2;stroke-dasharray:2 3}
@@ -132,7 +133,10 @@ std::string norm_section(const report_page& page) {
 std::string findings_section(const report_page& page) {
   std::string text = "<section><h2>Findings</h2>\n";
   for (const finding& f : page.findings) {
-    text += fmt::format("<h3>{}</h3><p>{}</p><ul>", escaped(f.question), escaped(f.conclusion));
+    const bool aligned =
+        std::ranges::any_of(f.evidence, [](const std::string& line) { return line.find("  ") != std::string::npos; });
+    text += fmt::format("<h3>{}</h3><p>{}</p><ul{}>", escaped(f.question), escaped(f.conclusion),
+                        aligned ? R"( class="aligned")" : "");
     for (const std::string& line : f.evidence) text += fmt::format("<li>{}</li>", escaped(line));
     text += fmt::format("</ul>{}\n",
                         f.limits.empty() ? "" : fmt::format("<p class=\"soft\">Not shown: {}</p>", escaped(f.limits)));
@@ -141,9 +145,12 @@ std::string findings_section(const report_page& page) {
 }
 
 std::string commands_section(const report_page& page) {
-  std::string text = "<section><h2>The same numbers again</h2>\n<pre>";
-  for (const std::string& c : page.commands) text += escaped(c) + "\n";
-  return text + "</pre></section>\n";
+  std::string text = "<section><h2>The same numbers again</h2>\n";
+  for (const report_command& c : page.commands) {
+    const std::string whole = fmt::format("<pre>{}</pre>", escaped(c.text));
+    text += c.shortened.empty() ? whole + "\n" : folded(fmt::format("<code>{}</code>", escaped(c.shortened)), whole);
+  }
+  return text + "</section>\n";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Pins advice and report on the command line to the example run.
 #include "support/catch.hpp"
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "support/files.hpp"
@@ -35,9 +36,29 @@ TEST_CASE("a report is one file, with the commands that give its numbers") {
   CHECK(html.find("triggers in 58 of 800 steps") != std::string::npos);
   CHECK(html.find("800 steps, of which 5 skipped, the first at step 480") != std::string::npos);
   const std::string command =
-      "ulp replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format float16 --clip-norm 1\n";
-  REQUIRE(html.find(command) != std::string::npos);
-  CHECK(run_ulp(command.substr(4, command.size() - 5)).out.find("800, of which 5 skipped, the first at step 480") !=
-        std::string::npos);
+      "ulp replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format float16 --clip-norm 1";
+  REQUIRE(html.find("<pre>" + command + "</pre>") != std::string::npos);
+  CHECK(run_ulp(command.substr(4)).out.find("800, of which 5 skipped, the first at step 480") != std::string::npos);
   CHECK(run_ulp("report tests/data/golden/inputs/loop_walk.csv -o " + path).exit_code == 0);
+}
+
+TEST_CASE("a report of many dumps shows short commands, and the whole ones work") {
+  const temporary_dir dir;
+  std::string dumps;
+  for (int i = 0; i < 5; ++i) {
+    const auto dump = dir / ("it's step" + std::to_string(i) + ".safetensors");
+    std::filesystem::copy(source_dir() / "tests/data/digits.step00100.safetensors", dump);
+    dumps += " \"" + dump.string() + "\"";
+  }
+  const std::string path = (dir / "r.html").string();
+  REQUIRE(run_ulp("report" + dumps + " --factor 1 -o " + path).exit_code == 0);
+  const std::string html = read_file(path);
+  CHECK(html.find("and 4 more files: 5 steps, 13 tensors</p>") != std::string::npos);
+  CHECK(html.find(" [2 more files] --factor 1 --scaler pytorch_gradscaler --format float16</code>") !=
+        std::string::npos);
+  const std::size_t begin = html.find("<pre>ulp replay ") + 5;
+  REQUIRE(begin > 5);
+  const auto run = run_shell(html.substr(begin, html.find("</pre>", begin) - begin));
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("steps        5, of which") != std::string::npos);
 }

@@ -21,6 +21,11 @@ struct report_replay {
   std::vector<std::string> warnings;
 };
 
+struct report_command {
+  std::string text;
+  std::string shortened;  // where the text is too long to read; the text is folded under it
+};
+
 struct report_page {
   std::string input;
   std::string format_name;
@@ -35,7 +40,7 @@ struct report_page {
   double clip_norm = not_known;
   table matrix;                       // formats by group of tensors
   std::vector<std::string> notes;     // what a reader should know about the input
-  std::vector<std::string> commands;  // that give the same numbers
+  std::vector<report_command> commands;  // that give the same numbers
 };
 
 [[nodiscard]] std::string html_of(const report_page& page);
