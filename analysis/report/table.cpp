@@ -36,6 +36,33 @@ nlohmann::ordered_json json_of(const value_range& r) {
   return r.exact() ? number(r.low) : nlohmann::ordered_json::array({number(r.low), number(r.high)});
 }
 
+nlohmann::ordered_json json_of(const table_value& value) {
+  using json = nlohmann::ordered_json;
+  return std::visit(overloaded{[](std::monostate) { return json{}; }, [](bool b) { return json(b); },
+                               [](std::int64_t n) { return json(n); },
+                               [](double x) {
+                                 return std::isfinite(x) ? json(x) : std::isnan(x) ? json{} : json(shortest(x));
+                               },
+                               [](const std::string& s) { return json(s); },
+                               [](const count_range& c) {
+                                 return c.exact() ? json(c.low) : json::array({c.low, c.high});
+                               },
+                               [](const value_range& r) { return json_of(r); },
+                               [](const expected_count& c) {
+                                 return json{{"mean", json_of(c.mean)}, {"sd", json_of(c.deviation())}};
+                               },
+                               [](const named_values& named) {
+                                 json object = json::object();
+                                 for (const named_value& v : named.all) object[v.name] = json_of(v.value);
+                                 return object;
+                               }},
+                    value);
+}
+
+std::string dumped(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
 bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
 
 std::string text_of(const table_value& value) {
@@ -50,7 +77,8 @@ std::string text_of(const table_value& value) {
                  [](const value_range& r) { return short_text(r); },
                  [](const expected_count& c) {
                    return short_text(c.mean) + (c.variance.high == 0 ? "" : " ± " + short_text(c.deviation()));
-                 }},
+                 },
+                 [](const named_values& named) { return dumped(json_of(table_value{named})); }},
       value);
 }
 
@@ -69,7 +97,8 @@ std::string csv_of(const table_value& value) {
                                [](const std::string& s) { return quoted(s); },
                                [](const count_range& c) { return std::to_string(c.low); },
                                [](const value_range& r) { return shortest(r.low); },
-                               [](const expected_count& c) { return shortest(c.mean.low); }},
+                               [](const expected_count& c) { return shortest(c.mean.low); },
+                               [](const named_values& named) { return quoted(dumped(json_of(table_value{named}))); }},
                     value);
 }
 
@@ -79,24 +108,6 @@ std::string high_of(const table_value& value) {
   if (const auto* const r = std::get_if<value_range>(&value)) return shortest(r->high);
   if (const auto* const e = std::get_if<expected_count>(&value)) return shortest(e->mean.high);
   return csv_of(value);
-}
-
-nlohmann::ordered_json json_of(const table_value& value) {
-  using json = nlohmann::ordered_json;
-  return std::visit(overloaded{[](std::monostate) { return json{}; }, [](bool b) { return json(b); },
-                               [](std::int64_t n) { return json(n); },
-                               [](double x) {
-                                 return std::isfinite(x) ? json(x) : std::isnan(x) ? json{} : json(shortest(x));
-                               },
-                               [](const std::string& s) { return json(s); },
-                               [](const count_range& c) {
-                                 return c.exact() ? json(c.low) : json::array({c.low, c.high});
-                               },
-                               [](const value_range& r) { return json_of(r); },
-                               [](const expected_count& c) {
-                                 return json{{"mean", json_of(c.mean)}, {"sd", json_of(c.deviation())}};
-                               }},
-                    value);
 }
 
 }  // namespace
@@ -180,8 +191,7 @@ std::string to_json(const table& t) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < row.size(); ++i)
       if (!t.columns[i].key.empty()) object[t.columns[i].key] = json_of(row[i]);
-    out += (out.size() > 1 ? ",\n " : "\n ") +
-           object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    out += (out.size() > 1 ? ",\n " : "\n ") + dumped(object);
   }
   return out + "\n]\n";
 }

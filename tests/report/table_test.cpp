@@ -44,6 +44,17 @@ TEST_CASE("JSON has integers, pairs and null") {
   CHECK(to_json({}) == "[\n]\n");
 }
 
+TEST_CASE("values under names are an object in JSON, and its text in CSV") {
+  table t;
+  t.columns = {{"numbers", ""}};
+  t.rows.push_back({named_values{{{"rate", value_range{0.25, 0.5}},
+                                  {"none", {}},
+                                  {"of", named_values{{{"n", std::int64_t{3}}, {"x", std::nan("")}}}}}}});
+  CHECK(to_json(t) == "[\n {\"numbers\":{\"rate\":[0.25,0.5],\"none\":null,\"of\":{\"n\":3,\"x\":null}}}\n]\n");
+  CHECK(to_csv(t) ==
+        "numbers\n\"{\"\"rate\"\":[0.25,0.5],\"\"none\"\":null,\"\"of\"\":{\"\"n\"\":3,\"\"x\"\":null}}\"\n");
+}
+
 TEST_CASE("numbers as text") {
   CHECK(shortest(65536) == "65536");
   CHECK(shortest(0x1p-14) == "6.103515625e-05");

@@ -13,10 +13,22 @@
 
 namespace ulp {
 
-// Nothing, a flag, an integer, a real (NaN is nothing), text, a count or a real that may be a range, or a count that is
-// drawn.
-using table_value =
-    std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range, value_range, expected_count>;
+struct named_value;
+
+// An object in JSON; elsewhere its JSON as text.
+struct named_values {
+  std::vector<named_value> all;
+};
+
+// Nothing, a flag, an integer, a real (NaN is nothing), text, a count or a real that may be a range, a count that is
+// drawn, or values under names.
+using table_value = std::variant<std::monostate, bool, std::int64_t, double, std::string, count_range, value_range,
+                                 expected_count, named_values>;
+
+struct named_value {
+  std::string name;
+  table_value value;
+};
 
 struct table_column {
   std::string key;      // in CSV and JSON; a column without key is left out there
