@@ -35,9 +35,10 @@ void print(const std::vector<finding>& findings) {
 
 table table_of(const std::vector<finding>& findings) {
   table t;
-  t.columns = {{"question", ""}, {"conclusion", ""}, {"evidence", ""}, {"limits", ""}};
+  t.columns = {{"topic", ""}, {"question", ""}, {"conclusion", ""}, {"evidence", ""}, {"limits", ""}, {"numbers", ""}};
   for (const finding& f : findings)
-    t.rows.push_back({f.question, f.conclusion, fmt::format("{}", fmt::join(f.evidence, "\n")), f.limits});
+    t.rows.push_back({f.topic, f.question, f.conclusion, fmt::format("{}", fmt::join(f.evidence, "\n")), f.limits,
+                      named_values{f.numbers}});
   return t;
 }
 
@@ -48,6 +49,7 @@ int run(const options& o) {
   if (how.rounding.direction == direction::stochastic)
     throw usage_error("--rounding: advice is for deterministic roundings; see ulp outcomes for stochastic ones");
   how.epsilon = positive_number(o.epsilon, "--epsilon");
+  how.groups = o.run.named_groups();
   const selection counted = o.run.selected();
   std::optional<std::regex> checked;
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
@@ -90,6 +92,7 @@ void add_advise(CLI::App& program, action& chosen) {
   CLI::App& command =
       *program.add_subcommand("advise", "what a run needs: format, loss scale, clipping, in plain words");
   add_run(command, o->run);
+  add_groups(command, o->run);
   command.add_option("--format", o->format_name, "the format that is scaled, see `ulp formats`")
       ->type_name("F")
       ->capture_default_str();
@@ -100,7 +103,22 @@ void add_advise(CLI::App& program, action& chosen) {
       ->type_name("REGEX");
   add_rounding(command, o->rounding);
   add_output(command, o->output);
-  command.footer("Example:\n  ulp advise examples/digits.ulp");
+  command.footer(
+      "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
+      "fractions\n"
+      "of 1, [low, high] where the input does not decide; scales end in log2; null is what is not known or does not "
+      "exist.\n"
+      "  happened                    gradient_overflow, forward_overflow: steps first_step last_step\n"
+      "  format                      format epsilon censored_zeros; formats: NAME: underflow lost_l1 overflow_steps\n"
+      "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: underflow overflow_steps\n"
+      "  growth                      defaults, best: init_scale growth_interval skipped underflow mean_log2_scale\n"
+      "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: underflow of_all_underflow max_abs\n"
+      "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
+      "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
+      "  not_helped                  forward_overflow_steps overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
+      "  recorded_values nothing     no numbers\n\n"
+      "Example:\n"
+      "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }
 

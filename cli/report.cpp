@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <set>
@@ -137,31 +138,25 @@ std::vector<replayed> replays_of(const options& o) {
   return all;
 }
 
-// Share of nonzero gradients that underflow without a loss scale, by kind and format.
-table matrix_of(const survey& run, const std::vector<tensor_info>& tensors, const rounding_options& r) {
+constexpr std::array matrix_formats{"float16", "cbfloat16", "bfloat16", "float8_e5m2", "float8_e4m3fn"};
+
+// Share of nonzero gradients that underflow without a loss scale, by group or kind and format.
+table matrix_of(const survey& run, const std::vector<tensor_set>& sets, const char* title, const rounding_options& r) {
   table t;
-  t.columns = {{"", "kind"}, {"", "gradients", false, true}};
-  std::map<std::string, std::vector<outcome_counts>> by_kind;
-  const std::vector<std::string> formats{"float16", "cbfloat16", "bfloat16", "float8_e5m2", "float8_e4m3fn"};
-  for (const std::string& f : formats) t.columns.push_back({"", f, false, true});
-  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
-    if (!run.tensors()[i].counted || run.tensors()[i].steps == 0) continue;
-    auto& counts = by_kind[std::string{to_string(tensors[i].kind)}];
-    counts.resize(formats.size());
-    for (std::size_t f = 0; f < formats.size(); ++f) {
-      const format to = *find_format(formats[f]);
-      counts[f] += run.tensors()[i].outcomes(to, r.value(to), 1);
-    }
-  }
-  for (const auto& [kind, counts] : by_kind) {
-    std::vector<table_value> row{kind, count_range{counts.front().numel, counts.front().numel}};
-    for (const outcome_counts& c : counts) {
+  t.columns = {{"", title}, {"", "gradients", false, true}};
+  for (const char* const f : matrix_formats) t.columns.push_back({"", f, false, true});
+  for (const tensor_set& set : sets) {
+    std::vector<table_value> row{set.name, {}};
+    for (const char* const f : matrix_formats) {
+      const format to = *find_format(f);
+      const outcome_counts c = run.outcomes(set, to, r.value(to), 1);
       const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
       const auto share = [&](std::uint64_t n) {
         return nonzero == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * static_cast<double>(n) / nonzero);
       };
       const std::string low = share(c.underflow.low);
       const std::string high = share(c.underflow.high);
+      row[1] = count_range{c.numel, c.numel};
       row.emplace_back(low == high ? low : low + " to " + high);
     }
     t.rows.push_back(std::move(row));
@@ -178,6 +173,7 @@ int run(const options& o) {
     throw usage_error("--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
   advice_options how{.format_name = o.format_name, .format = first.format, .rounding = first.rounding};
   how.epsilon = positive_number(o.epsilon, "--epsilon");
+  how.groups = o.run.named_groups();
   const std::vector<scenario> scenarios = scaler_trials(how, first.counted, first.checked);
 
   const std::unique_ptr<source> from = open_run(o.run);
@@ -230,7 +226,10 @@ int run(const options& o) {
   if (seen.as_recorded())
     page.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
   if (!o.clip_norm.empty()) page.clip_norm = positive_number(o.clip_norm, "--clip-norm");
-  page.matrix = matrix_of(seen, from->tensors(), o.rounding);
+  const bool by_group = !how.groups.empty();
+  page.matrix =
+      matrix_of(seen, by_group ? sets_by_group(seen, from->tensors(), how.groups) : sets_by_kind(seen, from->tensors()),
+                by_group ? "group" : "kind", o.rounding);
   const auto add_command = [&](const char* command, const std::string& options) {
     const auto text = [&](bool shortened) {
       return fmt::format("ulp {}{}{}", command, arguments_of(o.run, shortened), options);
@@ -239,6 +238,8 @@ int run(const options& o) {
   };
   const std::string rounded = arguments_of(o.rounding);
   const std::string checked = o.check.empty() ? "" : " --check " + quoted(o.check);
+  std::string grouping;
+  for (const std::string& g : o.run.groups) grouping += " --group " + quoted(g);
   const std::string clipped = o.clip_norm.empty() ? "" : " --clip-norm " + o.clip_norm;
   for (replayed& r : replays) {
     r.page.warnings = r.watch.warnings();
@@ -247,10 +248,12 @@ int run(const options& o) {
     page.replays.push_back(std::move(r.page));
   }
   if (!page.findings.empty())
-    add_command("advise",
-                fmt::format(" --format {} --epsilon {}{}{}", quoted(o.format_name), o.epsilon, rounded, checked));
+    add_command(
+        "advise",
+        fmt::format(" --format {} --epsilon {}{}{}", quoted(o.format_name), o.epsilon, rounded, checked) + grouping);
   if (!page.matrix.rows.empty())
-    add_command("outcomes", " --format float16,cbfloat16,bfloat16,float8_e5m2,float8_e4m3fn --by kind" + rounded);
+    add_command("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(matrix_formats, ","),
+                                        by_group ? "group" : "kind", grouping, rounded));
 
   if (o.output == "-") {
     fmt::print("{}", html_of(page));
@@ -270,6 +273,7 @@ void add_report(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("report", "one HTML page about a run: findings, pictures, numbers");
   add_run(command, o->run);
+  add_groups(command, o->run);
   command.add_option("-o,--output", o->output, "the page to write; - for standard output")
       ->type_name("FILE.html")
       ->required();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <string_view>
 
 namespace ulp {
 namespace {
@@ -31,6 +33,12 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
   of.max_abs = std::max(of.max_abs, t.table.max_abs / unit_of(t));
+}
+
+template <typename See>
+void for_each_with_values(const survey& run, See see) {
+  for (std::size_t i = 0; i < run.tensors().size(); ++i)
+    if (run.tensors()[i].counted && run.tensors()[i].steps > 0) see(i);
 }
 
 }  // namespace
@@ -101,6 +109,12 @@ outcome_counts survey::outcomes(const format& to, const rounding& mode, double s
   return all;
 }
 
+outcome_counts survey::outcomes(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+  outcome_counts all;
+  for (const std::size_t i : of.tensors) all += tensors_[i].outcomes(to, mode, scale);
+  return all;
+}
+
 lost_mass survey::lost(const format& to, const rounding& mode, double scale) const {
   lost_mass all;
   for (const tensor_survey& t : tensors_) all += t.lost(to, mode, scale);
@@ -110,6 +124,36 @@ lost_mass survey::lost(const format& to, const rounding& mode, double scale) con
 double survey::magnitudes() const {
   double all = 0;
   for (const tensor_survey& t : tensors_) all += t.magnitudes();
+  return all;
+}
+
+std::vector<tensor_set> sets_by_tensor(const survey& run, const std::vector<tensor_info>& tensors) {
+  std::vector<tensor_set> all;
+  for_each_with_values(run, [&](std::size_t i) { all.push_back({tensors[i].name, {i}}); });
+  return all;
+}
+
+std::vector<tensor_set> sets_by_kind(const survey& run, const std::vector<tensor_info>& tensors) {
+  std::map<std::string_view, tensor_set> all;
+  for_each_with_values(run, [&](std::size_t i) {
+    const std::string_view kind = to_string(tensors[i].kind);
+    tensor_set& set = all[kind];
+    set.name = kind;
+    set.tensors.push_back(i);
+  });
+  std::vector<tensor_set> sets;
+  for (auto& [kind, set] : all) sets.push_back(std::move(set));
+  return sets;
+}
+
+std::vector<tensor_set> sets_by_group(const survey& run, const std::vector<tensor_info>& tensors,
+                                      const std::vector<tensor_group>& groups) {
+  std::vector<tensor_set> all;
+  for (const tensor_group& g : groups) all.push_back({g.name, {}});
+  all.push_back({"the rest", {}});
+  for_each_with_values(
+      run, [&](std::size_t i) { all[group_of(groups, tensors[i].name).value_or(groups.size())].tensors.push_back(i); });
+  if (all.back().tensors.empty()) all.pop_back();
   return all;
 }
 

@@ -1,6 +1,7 @@
 // Pins advice and report on the command line to the example run.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -21,7 +22,20 @@ TEST_CASE("advice on the example run") {
         std::string::npos);
   const auto rows = nlohmann::json::parse(run_ulp("advise examples/digits.ulp --json").out);
   CHECK(rows.size() == 7);
-  CHECK(rows.at(0).contains("conclusion"));
+  const std::string help = run_ulp("advise --help").out;
+  const auto is_told = [&](const std::string& name) {
+    CAPTURE(name);
+    CHECK(help.find(name) != std::string::npos);
+  };
+  for (const auto& row : rows) {
+    CHECK(row.contains("conclusion"));
+    is_told(row.at("topic"));
+    for (const auto& [name, value] : row.at("numbers").items()) is_told(name);
+  }
+  CHECK(rows.at(0).at("numbers").at("format") == "cbfloat16");
+  CHECK(rows.at(1).at("numbers").at("lowest_log2") == 15);
+  CHECK(rows.at(1).at("numbers").at("highest_log2") == 16);
+  CHECK(rows.at(4).at("numbers").at("trigger_rate_at_1") == 58.0 / 800);
   CHECK(run_ulp("advise tests/data/golden/inputs/loop_walk.csv").out.find("up to 2^") != std::string::npos);
 }
 
@@ -40,6 +54,36 @@ TEST_CASE("a report is one file, with the commands that give its numbers") {
   REQUIRE(html.find("<pre>" + command + "</pre>") != std::string::npos);
   CHECK(run_ulp(command.substr(4)).out.find("800, of which 5 skipped, the first at step 480") != std::string::npos);
   CHECK(run_ulp("report tests/data/golden/inputs/loop_walk.csv -o " + path).exit_code == 0);
+}
+
+TEST_CASE("groups of tensors in advice and report") {
+  const std::string groups = "--group 'convolution=^conv' --group 'linear=^fc'";
+  CHECK(run_ulp("advise examples/digits.ulp " + groups).out.find("Which groups lose most") != std::string::npos);
+  const temporary_dir dir;
+  const std::string path = (dir / "r.html").string();
+  REQUIRE(run_ulp("report examples/digits.ulp -o " + path).exit_code == 0);
+  CHECK(read_file(path).find("<th>kind</th><th class=\"n\">gradients</th>") != std::string::npos);
+  REQUIRE(run_ulp("report examples/digits.ulp " + groups + " -o " + path).exit_code == 0);
+  const std::string html = read_file(path);
+  CHECK(html.find("<th>group</th><th class=\"n\">gradients</th>") != std::string::npos);
+  CHECK(html.find("Which groups lose most") != std::string::npos);
+  // The command beside it gives the share of the page.
+  const std::size_t begin = html.find("<pre>ulp outcomes ") + 5;
+  REQUIRE(begin > 5);
+  const std::string command = html.substr(begin, html.find("</pre>", begin) - begin);
+  CHECK(command.find("--by group --group convolution=^conv --group linear=^fc") != std::string::npos);
+  const auto rows = nlohmann::json::parse(run_shell(command + " --json").out);
+  const auto linear = std::find_if(rows.begin(), rows.end(), [](const auto& row) {
+    return row.at("group") == "linear" && row.at("format") == "float16";
+  });
+  REQUIRE(linear != rows.end());
+  const double nonzero = linear->at("numel").get<double>() - linear->at("zero").get<double>();
+  const std::string cell = "</td><td class=\"n\">";
+  const std::size_t row = html.find("<td>linear</td>");
+  REQUIRE(row != std::string::npos);
+  const std::size_t share = html.find(cell, html.find(cell, row) + 1) + cell.size();
+  CHECK(std::stod(html.substr(share)) ==
+        Approx(100 * linear->at("underflow").at(0).get<double>() / nonzero).epsilon(0.005));
 }
 
 TEST_CASE("a report of many dumps shows short commands, and the whole ones work") {

@@ -45,6 +45,16 @@ class run {
       if (f.question.find(question) != std::string::npos) return f.conclusion;
     return "";
   }
+  // Of the finding of that topic, as the text of a table.
+  [[nodiscard]] std::string number(const std::string& topic, const std::string& name) {
+    for (const finding& f : findings())
+      for (const named_value& v : f.numbers)
+        if (f.topic == topic && v.name == name) return to_cell(v.value);
+    return "absent";
+  }
+  void group(const std::string& name, const std::string& expression) {
+    options_.groups.push_back({name, std::regex(expression)});
+  }
   [[nodiscard]] std::vector<finding> findings() {
     return advice_of(survey_, tensors_, scenarios_, trials_.results(), options_);
   }
@@ -77,6 +87,14 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(says(r.conclusion("scale for each tensor"), "yes, one scale cannot serve all"));
   CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the steps"));
   CHECK(r.conclusion("What happened?").empty());
+  CHECK(r.number("format", "format") == "cbfloat16");
+  CHECK(r.number("format", "formats")
+            .starts_with(R"({"float16":{"underflow":0.5,"lost_l1":1.1641532182693481e-10,"overflow_steps":0},)"));
+  CHECK(r.number("static_scale", "lowest_log2") == "10");
+  CHECK(r.number("static_scale", "highest_log2") == "15");
+  CHECK(r.number("clipping", "trigger_rate_at_1") == "1");
+  CHECK(r.number("tensor_scales", "octaves_apart") == "33");
+  CHECK(r.number("tensor_scales", "least") == R"({"name":"big.weight","scale_log2":15.9})");
   CHECK(says(r.conclusion("not help"), "nothing of that kind"));
 }
 
@@ -85,6 +103,12 @@ TEST_CASE("a range wider than the format has no static scale") {
   for (int i = 0; i < 20; ++i) r.add({0x1p10F}, {0x1p-40F});
   CHECK(says(r.conclusion("static loss scale"), "none: from 2^16 on no more than 0.1 % underflow, but only up to 2^5"));
   CHECK(says(r.conclusion("without a loss scale"), "bfloat16"));
+  CHECK(r.number("static_scale", "lowest_log2") == "16");
+  CHECK(r.number("static_scale", "highest_log2") == "5");
+  CHECK(r.number("worst_tensors", "scale_log2") == "5");
+  CHECK(r.number("worst_tensors", "tensors") ==
+        R"({"small.weight":{"underflow":1.0,"of_all_underflow":1.0,"max_abs":9.094947017729282e-13}})");
+  CHECK(r.number("growth", "best").find(R"("underflow":)") != std::string::npos);
 }
 
 TEST_CASE("overflows that a lower scale cures are told from those that last, and from a lost loss") {
@@ -107,6 +131,8 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
         "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale; then forward "
         "overflow in "
         "40 steps (steps 30 to 69), which no scale cures");
+  CHECK(r.number("happened", "gradient_overflow") == R"({"steps":18,"first_step":5,"last_step":27})");
+  CHECK(r.number("happened", "forward_overflow") == R"({"steps":40,"first_step":30,"last_step":69})");
 
   run logged;
   const auto step_with = [&](float value, double loss) {
@@ -125,6 +151,22 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
         "(step 3), which no scale cures");
 }
 
+TEST_CASE("groups are compared as tensors are") {
+  run r;
+  for (int i = 0; i < 4; ++i) r.add({1, 0x1p-60F, 1, 1}, {0x1p-60F, 0x1p-60F});
+  CHECK(r.conclusion("Which groups lose most").empty());
+  r.group("all", "weight");
+  CHECK(says(r.conclusion("Which groups lose most"), "all with 50 %; it holds 100 % of all underflow"));
+  CHECK(says(r.conclusion("scale for each group"), "no: there are not two groups"));
+  run parted;
+  for (int i = 0; i < 4; ++i) parted.add({1, 0x1p-60F, 1, 1}, {0x1p-60F, 0x1p-60F});
+  parted.group("nothing", "^$");
+  parted.group("large", "^big");
+  CHECK(says(parted.conclusion("Which groups lose most"), "the rest with 100 %; the 2 named hold 100 %"));
+  CHECK(says(parted.conclusion("scale for each group"), "groups are 60.0 octaves apart"));
+  CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
+}
+
 TEST_CASE("what cannot be judged is not") {
   run nan;
   for (int i = 0; i < 3; ++i) nan.add({NAN}, {NAN});
@@ -141,6 +183,8 @@ TEST_CASE("what cannot be judged is not") {
     half.add_step(s, two);
   }
   CHECK(says(half.conclusion("without a loss scale"), "it cannot be told: 9 zeros"));
+  CHECK(half.number("format", "format") == "-");
+  CHECK(half.number("format", "censored_zeros") == "9");
   CHECK(says(half.conclusion("not help"), "nothing of that kind"));
 }
 
@@ -172,6 +216,8 @@ TEST_CASE("a log of maxima answers what maxima can answer") {
     r.add_step(s, {});
   }
   CHECK(says(r.conclusion("static loss scale"), "up to 2^14 no finite step overflows"));
+  CHECK(r.number("static_scale", "lowest_log2") == "-");
+  CHECK(r.number("static_scale", "highest_log2") == "14");
   CHECK_FALSE(r.conclusion("growth interval").empty());
   CHECK(r.conclusion("without a loss scale").empty());
   CHECK(r.conclusion("clipping").empty());

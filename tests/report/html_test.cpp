@@ -33,7 +33,7 @@ report_page page_of(int steps) {
     page.replays.front().sum.add(row);
     page.replays.front().scales.at_step(i).add(row);
   }
-  page.findings.push_back({"Which?", "a & b", {"x < y"}, "z"});
+  page.findings.push_back({"topic", "Which?", "a & b", {"x < y"}, "z", {}});
   page.commands.push_back({"ulp replay run.ulp --scaler 'it''s'", ""});
   page.replays.front().warnings.push_back("<script>alert(1)</script>");
   return page;
@@ -107,7 +107,7 @@ TEST_CASE("a step log has no window and no losses") {
 TEST_CASE("aligned evidence stays aligned, a long command is folded under a short one") {
   report_page page = page_of(3);
   CHECK(html_of(page).find("<ul class=\"aligned\">") == std::string::npos);
-  page.findings.push_back({"Which?", "one", {"a     1 %", "bcde  2 %"}, ""});
+  page.findings.push_back({"topic", "Which?", "one", {"a     1 %", "bcde  2 %"}, "", {}});
   page.commands.push_back({"ulp info a b c <d>", "ulp info a [3 more files]"});
   const std::string html = html_of(page);
   CHECK(is_balanced(html));

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <regex>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,12 @@ struct step_survey {
   double loss = not_known;     // as logged
 };
 
+// Tensors that are looked at together, by their indices.
+struct tensor_set {
+  std::string name;
+  std::vector<std::size_t> tensors;
+};
+
 class survey {
  public:
   survey(selection counted, std::optional<std::regex> checked)
@@ -66,6 +73,8 @@ class survey {
 
   // Over the counted tensors.
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] outcome_counts outcomes(const tensor_set& of, const format& to, const rounding& mode,
+                                        double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] double magnitudes() const;
   [[nodiscard]] std::uint64_t censored() const;
@@ -77,6 +86,13 @@ class survey {
   std::vector<step_survey> steps_;
   bool as_recorded_ = false;
 };
+
+// The counted tensors that have values: each for itself, by kind, and by group, where groups may be empty and those in
+// none, if any, come last as "the rest".
+[[nodiscard]] std::vector<tensor_set> sets_by_tensor(const survey& run, const std::vector<tensor_info>& tensors);
+[[nodiscard]] std::vector<tensor_set> sets_by_kind(const survey& run, const std::vector<tensor_info>& tensors);
+[[nodiscard]] std::vector<tensor_set> sets_by_group(const survey& run, const std::vector<tensor_info>& tensors,
+                                                    const std::vector<tensor_group>& groups);
 
 }  // namespace ulp
 

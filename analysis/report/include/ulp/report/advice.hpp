@@ -11,22 +11,26 @@
 #include <ulp/model/step.hpp>
 #include <ulp/model/survey.hpp>
 #include <ulp/model/sweep.hpp>
+#include <ulp/report/table.hpp>
 
 namespace ulp {
 
 struct finding {
+  std::string topic;  // what it is about, as one word for programs
   std::string question;
   std::string conclusion;
   std::vector<std::string> evidence;  // lines
   std::string limits;                 // what it does not show
+  std::vector<named_value> numbers;   // what the sentences say, for programs: shares are fractions of 1
 };
 
 struct advice_options {
   std::string format_name = "float16";  // the format that is scaled
   ulp::format format;
   ulp::rounding rounding;
-  double epsilon = 1e-3;  // the share of nonzero gradients that may underflow
-  std::size_t worst = 5;  // tensors that are named
+  double epsilon = 1e-3;             // the share of nonzero gradients that may underflow
+  std::size_t worst = 5;             // tensors that are named
+  std::vector<tensor_group> groups;  // looked at beside single tensors
 };
 
 // GradScaler with various starts and growth intervals, to be run over the same steps as the survey.

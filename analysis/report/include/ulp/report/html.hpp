@@ -38,8 +38,8 @@ struct report_page {
   columns_of<tensor_losses> losses;   // under the first replay
   std::vector<report_replay> replays;
   double clip_norm = not_known;
-  table matrix;                       // formats by group of tensors
-  std::vector<std::string> notes;     // what a reader should know about the input
+  table matrix;                          // formats by group of tensors
+  std::vector<std::string> notes;        // what a reader should know about the input
   std::vector<report_command> commands;  // that give the same numbers
 };
 

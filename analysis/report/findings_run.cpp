@@ -1,0 +1,116 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "findings.hpp"
+
+namespace ulp {
+
+finding what_happened(const std::vector<bad_run>& bad) {
+  finding f{.topic = "happened", .question = "What happened?"};
+  const auto told = [&](bool forward) {
+    std::uint64_t steps = 0;
+    const bad_run* first = nullptr;
+    const bad_run* last = nullptr;
+    for (const bad_run& b : bad) {
+      if (b.is_forward() != forward) continue;
+      steps += b.steps;
+      first = first == nullptr ? &b : first;
+      last = &b;
+    }
+    if (first == nullptr) return std::pair{std::int64_t{0}, std::string{}};
+    f.numbers.push_back(
+        {forward ? "forward_overflow" : "gradient_overflow",
+         named_values{{{"steps", integer(steps)}, {"first_step", first->first}, {"last_step", last->last}}}});
+    const std::string where = fmt::format("{} ({})", steps_text(steps), places_text(first->first, last->last));
+    return std::pair{first->first,
+                     forward ? fmt::format("forward overflow in {}, which no scale cures", where)
+                             : fmt::format("gradient overflow in {}, {}", where,
+                                           last->ends_the_run ? "at the end without recovery"
+                                                              : "after which training goes on at a lower scale")};
+  };
+  auto scaled = told(false);
+  auto forward = told(true);
+  if (scaled.second.empty() || (!forward.second.empty() && forward.first < scaled.first)) std::swap(scaled, forward);
+  f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
+    f.evidence.push_back(places_text(bad[i].first, bad[i].last));
+  if (bad.size() > most) f.evidence.push_back(fmt::format("and {}", count_text(bad.size() - most, "more such place")));
+  f.limits =
+      "The two are told apart by the logged loss (--scalars), which a forward overflow takes along, and by how long "
+      "they last: a "
+      "falling scale takes fewer than 30 steps in a row. Single bad batches look like the first.";
+  return f;
+}
+
+finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w,
+                                 const std::vector<bad_run>& bad, const advice_options& o) {
+  finding f{.topic = "not_helped", .question = "What can scaling not help?"};
+  constexpr double mostly_zero = 0.5;
+  std::vector<std::string> parts;
+  std::uint64_t forward = 0;
+  for (const bad_run& b : bad) forward += b.is_forward() ? b.steps : 0;
+  if (forward > 0) parts.push_back(fmt::format("forward overflow in {}: see what happened", steps_text(forward)));
+  const std::uint64_t below_one = w.overflowing(1);
+  if (below_one > 0 && !run.as_recorded()) {
+    parts.emplace_back("overflow without any scale");
+    f.evidence.push_back(
+        fmt::format("overflow in {} of {} even at the scale 1: activations or losses are too large, not the scale",
+                    o.format_name, steps_text(below_one)));
+  }
+  std::uint64_t zero_tensors = 0;
+  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
+    const tensor_survey& t = run.tensors()[i];
+    if (!t.counted || t.steps == 0 || t.censored > 0 || t.least_zero_share < mostly_zero) continue;
+    if (zero_tensors++ < o.worst)
+      f.evidence.push_back(
+          fmt::format("{}: {} exact zeros in every step at least: a mask, dead units, or rows that no "
+                      "batch used, not underflow",
+                      tensors[i].name, percent(t.least_zero_share)));
+  }
+  if (zero_tensors > 0) parts.push_back(fmt::format("zeros of {}", count_text(zero_tensors, "tensor")));
+  f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
+  f.numbers = {{"forward_overflow_steps", integer(forward)},
+               {"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(below_one)},
+               {"mostly_zero_tensors", integer(zero_tensors)},
+               {"censored_zeros", integer(run.censored())}};
+  if (run.censored() > 0)
+    f.limits = fmt::format("{} rounded to a narrow format before recording: underflow until then is not known.",
+                           were(run.censored(), "zero"));
+  return f;
+}
+
+finding which_clipping(const survey& run) {
+  finding f{.topic = "clipping", .question = "How often would clipping by the norm trigger?"};
+  std::vector<double> norms;
+  for (const step_survey& s : run.steps())
+    if (std::isfinite(s.norm)) norms.push_back(s.norm);
+  std::ranges::sort(norms);
+  const auto quantile = [&](double q) {
+    return norms[static_cast<std::size_t>(q * static_cast<double>(norms.size() - 1))];
+  };
+  const auto triggers = [&](double bound) {
+    return static_cast<double>(
+               std::ranges::count_if(norms, [&](double n) { return norm_clipping{bound}.triggers(n); })) /
+           static_cast<double>(norms.size());
+  };
+  f.conclusion = fmt::format("--clip-norm 1 in {} of the steps; in one of a hundred at {:.3g}", percent(triggers(1)),
+                             quantile(0.99));
+  f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % below {:.3g}, 99 % below {:.3g}, largest {:.3g}",
+                                   count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
+                                   quantile(0.99), norms.back()));
+  f.numbers = {{"trigger_rate_at_1", triggers(1)},
+               {"norms", integer(norms.size())},
+               {"median", quantile(0.5)},
+               {"p90", quantile(0.9)},
+               {"p99", quantile(0.99)},
+               {"largest", norms.back()}};
+  f.limits = "Norms of the gradients as recorded: training with clipping would have had others.";
+  return f;
+}
+
+}  // namespace ulp
