@@ -47,7 +47,7 @@ void for_each_run(std::size_t columns, Is is, Draw draw) {
   }
 }
 
-constexpr const char* missing_text = "nothing to count: none recorded, or none that is finite and not zero";
+constexpr const char* missing_text = "no data: no gradient recorded that is finite and not zero";
 
 // With the legend, which tells what is in the picture.
 std::string window_picture(const report_page& page, const report_replay& replay) {
@@ -96,6 +96,7 @@ std::string window_picture(const report_page& page, const report_replay& replay)
   for_each_run(
       columns.size(), [&](std::size_t i) { return columns[i].by_exponent.empty(); },
       [&](std::size_t first, std::size_t last) { d.missing(first, last, range.low, range.high); });
+  for (const auto* const limit : {&over, &normal, &zero}) d.line(*limit, "halo");
   d.line(over, "over");
   d.line(normal, "normal");
   d.line(zero, "zero");

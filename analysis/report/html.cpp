@@ -19,12 +19,13 @@ p{margin:.4rem 0}.soft{color:var(--soft)}code,pre{font:.85rem ui-monospace,monos
 table{border-collapse:collapse;font-size:.85rem;display:block;overflow-x:auto}th,td{padding:.15rem .6rem;text-align:left;border-bottom:1px solid var(--faint);white-space:nowrap}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}ul{margin:.2rem 0;padding-left:1.2rem}.aligned{list-style:none;padding-left:0}.aligned li{font:.8rem/1.6 ui-monospace,monospace;white-space:pre-wrap;padding-left:4ch;text-indent:-4ch}
 summary{cursor:pointer;color:var(--soft)}
-svg{width:100%;height:auto;display:block}svg rect{fill:var(--heat)}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
+svg{width:100%;height:auto;display:block}svg rect{fill:var(--heat);shape-rendering:crispEdges}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
 svg text{font:12px system-ui,sans-serif;fill:var(--ink)}svg .right{text-anchor:end}svg .middle{text-anchor:middle}
 svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--normal);stroke-width:1.5;stroke-dasharray:6 4}svg .zero{stroke:var(--zero);stroke-width:2;stroke-dasharray:2 3}
+svg .halo{stroke:var(--paper);stroke-width:5;opacity:.75}
 svg .missing{fill:var(--faint);opacity:.3}svg .hatch{stroke:var(--soft);stroke-width:1}svg.swatch{display:inline;width:1.65rem;height:.9rem;vertical-align:-.1rem;margin-right:.3rem}
 svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark{stroke:var(--over);stroke-width:1.5}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
-.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.3rem}.warn{border-left:3px solid var(--over);padding-left:.6rem}
+.entry{display:inline-block;margin-right:1rem}.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.3rem}.warn{border-left:3px solid var(--over);padding-left:.6rem}
 @media print{body{max-width:none}section{break-inside:avoid}}
 )css";
 

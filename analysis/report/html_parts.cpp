@@ -11,12 +11,13 @@ std::string log2_label(double x) { return fmt::format("2^{:g}", x + 0.0); }
 std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
 std::string key_of(std::string_view colour, std::string_view line, std::string_view text) {
-  return fmt::format(R"(<span class="key" style="border-color:var(--{});border-top-style:{}"></span>{} &nbsp; )",
-                     colour, line, escaped(text));
+  return fmt::format(
+      R"(<span class="entry"><span class="key" style="border-color:var(--{});border-top-style:{}"></span>{}</span> )",
+      colour, line, escaped(text));
 }
 
 std::string key_of(const std::string& swatch, std::string_view text) {
-  return fmt::format("{}{} &nbsp; ", swatch, escaped(text));
+  return fmt::format(R"(<span class="entry">{}{}</span> )", swatch, escaped(text));
 }
 
 std::string html_table(const table& t) {

@@ -120,7 +120,7 @@ TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
   report_page page = page_of(3);
   const std::string whole = html_of(page);
   CHECK(count_of(whole, "class=\"missing\"") == 0);
-  CHECK(whole.find("none recorded") == std::string::npos);
+  CHECK(whole.find("no data") == std::string::npos);
   CHECK(count_of(whole, "nothing lost") == 1);
 
   // A tensor that loses nothing and is not in the second column, and a step without any.
@@ -138,7 +138,7 @@ TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
   // A column of the window; the last column of both tensors, and the second of one.
   CHECK(count_of(html, "class=\"missing\"") == 1 + 3 + 2);  // and the entries of two legends
   CHECK(count_of(html, "class=\"hatch\"") == 1 + 3 + 2);
-  CHECK(count_of(html, "none recorded") == 2);
+  CHECK(count_of(html, "no data") == 2);
 }
 
 TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
