@@ -60,6 +60,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
     f.evidence.push_back("PyTorch's defaults: " + line(t));
     f.numbers.push_back({"defaults", numbers_of(t)});
   }
+  f.numbers.push_back({"best", {}});
   std::erase_if(trials, [](const trial& t) { return t.result->last_scale == 0; });
   if (trials.empty()) {
     f.conclusion = "none: the scale of every trial falls to 0 in steps that no scale keeps from overflow";
@@ -77,7 +78,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   };
   const trial best = std::ranges::min(trials, {}, rank);
   f.conclusion = line(best);
-  f.numbers.push_back({"best", numbers_of(best)});
+  f.numbers.back().value = numbers_of(best);
   f.evidence.push_back(fmt::format(
       "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} left out",
       results.size(), steps_text(allowed)));

@@ -21,10 +21,10 @@ finding what_happened(const std::vector<bad_run>& bad) {
       first = first == nullptr ? &b : first;
       last = &b;
     }
+    f.numbers.push_back({forward ? "forward_overflow" : "gradient_overflow", {}});
     if (first == nullptr) return std::pair{std::int64_t{0}, std::string{}};
-    f.numbers.push_back(
-        {forward ? "forward_overflow" : "gradient_overflow",
-         named_values{{{"steps", integer(steps)}, {"first_step", first->first}, {"last_step", last->last}}}});
+    f.numbers.back().value =
+        named_values{{{"steps", integer(steps)}, {"first_step", first->first}, {"last_step", last->last}}};
     const std::string where = fmt::format("{} ({})", steps_text(steps), places_text(first->first, last->last));
     return std::pair{first->first,
                      forward ? fmt::format("forward overflow in {}, which no scale cures", where)

@@ -30,7 +30,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   finding f{.topic = "worst_" + all_text(of),
             .question = fmt::format("Which {} lose most in {} at the scale {}?", all_text(of), o.format_name,
                                     power(scale_log2))};
-  f.numbers = {{"scale_log2", std::int64_t{scale_log2}}};
+  f.numbers = {{"scale_log2", std::int64_t{scale_log2}}, {all_text(of), named_values{}}};
   struct loss {
     const tensor_set* set;
     value_range share;
@@ -63,7 +63,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
                                                     {"of_all_underflow", l.underflow / lost_in_all},
                                                     {"max_abs", largest}}}});
   }
-  f.numbers.push_back({all_text(of), worst});
+  f.numbers.back().value = worst;
   f.conclusion = fmt::format(
       "{} with {}; {} {} of all underflow", losses.front().set->name, percent(losses.front().share.high),
       losses.size() == 1 ? "it holds" : fmt::format("the {} named hold", losses.size()), percent(named / lost_in_all));
