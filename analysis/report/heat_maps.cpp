@@ -170,7 +170,7 @@ std::string loss_section(const report_page& page) {
   const std::size_t rows = std::min(order.size(), most);
   constexpr double row_height = 17;
   // From 0.01 % on; all lost is strongest. Any loss can be told from none.
-  const auto strength = [](double s) { return std::clamp(1 + 0.22 * std::log10(s), 0.12, 1.0); };
+  const auto strength = [](double s) { return std::clamp(1 + 0.21 * std::log10(s), 0.16, 1.0); };
   drawing d(columns.size(), 0, static_cast<double>(rows), row_height * static_cast<double>(rows), 230);
   table numbers;
   numbers.columns = {{"", "tensor"}, {"", "underflow", false, true}, {"", "of nonzero", false, true}};

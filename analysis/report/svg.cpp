@@ -26,9 +26,13 @@ std::string hatched(double x, double y, double w, double h) {
          (lines.empty() ? "" : fmt::format(R"(<path class="hatch" d="{}"/>)", lines));
 }
 
-std::string cell_element(double x, double y, double w, double h, double strength) {
-  return fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" opacity="{:.2f}"/>)", x, y, w, h,
-                     std::clamp(strength, 0.0, 1.0));
+// Edges are rounded, not widths, so that neighbours meet.
+std::string cell_element(double x_from, double y_from, double x_to, double y_to, double strength) {
+  const auto rounded = [](double x) { return std::round(10 * x) / 10; };
+  const double x = rounded(x_from);
+  const double y = rounded(y_from);
+  return fmt::format(R"(<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" opacity="{:.2f}"/>)", x, y,
+                     rounded(x_to) - x, rounded(y_to) - y, std::clamp(strength, 0.0, 1.0));
 }
 
 constexpr double swatch_width = 26;
@@ -82,9 +86,8 @@ double drawing::y_of(double value) const noexcept {
 
 void drawing::cell(std::size_t first, std::size_t last, double low, double high, double strength) {
   if (!(strength > 0)) return;
-  const double x = x_of(static_cast<double>(first));
-  const double y = y_of(high);
-  body_ += cell_element(x, y, x_of(static_cast<double>(last)) - x, y_of(low) - y, strength);
+  body_ +=
+      cell_element(x_of(static_cast<double>(first)), y_of(high), x_of(static_cast<double>(last)), y_of(low), strength);
 }
 
 void drawing::missing(std::size_t first, std::size_t last, double low, double high) {

@@ -116,6 +116,25 @@ TEST_CASE("aligned evidence stays aligned, a long command is folded under a shor
                   "&lt;d&gt;</pre></details>") != std::string::npos);
 }
 
+TEST_CASE("cells of a heat map meet") {
+  const std::string html = html_of(page_of(97));
+  // The cells of the losses: a row of them, each in its column.
+  const std::size_t losses = html.find("underflow by tensor and step");
+  const auto value = [&](std::size_t from, const std::string& name) {
+    return std::stod(html.substr(html.find(name + "=\"", from) + name.size() + 2));
+  };
+  double end = 0;
+  int cells = 0;
+  for (std::size_t at = html.find("<rect x=", losses); at < html.find("</svg>", losses);
+       at = html.find("<rect x=", at + 1)) {
+    const double x = value(at, " x");
+    if (cells > 0) CHECK(x == Approx(end).margin(1e-6));
+    end = x + value(at, " width");
+    ++cells;
+  }
+  CHECK(cells == 97);
+}
+
 TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
   report_page page = page_of(3);
   const std::string whole = html_of(page);
