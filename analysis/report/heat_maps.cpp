@@ -167,6 +167,10 @@ std::string loss_section(const report_page& page) {
     return std::pair{share(total[b]), a} < std::pair{share(total[a]), b};
   });
   if (order.empty()) return "";
+  const std::string title = "<section><h2>Underflow by tensor and step</h2>\n";
+  const std::string policy = escaped(page.replays.front().name);
+  if (share(total[order.front()]) == 0)
+    return title + fmt::format("<p>Under {} no gradient becomes zero.</p></section>\n", policy);
   const std::size_t rows = std::min(order.size(), most);
   constexpr double row_height = 17;
   // From 0.01 % on; all lost is strongest. Any loss can be told from none.
@@ -198,12 +202,11 @@ std::string loss_section(const report_page& page) {
   for (const auto& [s, text] : {std::pair{1e-4, "up to 0.01 %"}, {1e-2, "1 %"}, {1.0, "all"}})
     keys += key_of(swatch(strength(s)), text);
   if (d.has_missing()) keys += key_of(hatched_swatch(), missing_text);
-  return fmt::format(
-      "<section><h2>Underflow by tensor and step</h2>\n<p>Under {}, the share of nonzero gradients that become "
-      "zero{}.</p><p>{}</p>\n{}{}</section>\n",
-      escaped(page.replays.front().name),
-      rows < order.size() ? fmt::format("; the {} tensors of {} that lose most", rows, order.size()) : "", keys,
-      d.element("underflow by tensor and step"), folded("the numbers", html_table(numbers)));
+  return title +
+         fmt::format(
+             "<p>Under {}, the share of nonzero gradients that become zero{}.</p><p>{}</p>\n{}{}</section>\n", policy,
+             rows < order.size() ? fmt::format("; the {} tensors of {} that lose most", rows, order.size()) : "", keys,
+             d.element("underflow by tensor and step"), folded("the numbers", html_table(numbers)));
 }
 
 }  // namespace ulp

@@ -116,6 +116,15 @@ TEST_CASE("aligned evidence stays aligned, a long command is folded under a shor
                   "&lt;d&gt;</pre></details>") != std::string::npos);
 }
 
+TEST_CASE("where nothing is lost a sentence says so") {
+  report_page page = page_of(2);
+  page.losses = {};
+  page.losses.at_step(0).add({.tensor = 0, .counts = {.numel = 3}});
+  const std::string html = html_of(page);
+  CHECK(html.find("Under pytorch_gradscaler no gradient becomes zero.") != std::string::npos);
+  CHECK(count_of(html, "role=\"img\"") == 3);
+}
+
 TEST_CASE("cells of a heat map meet") {
   const std::string html = html_of(page_of(97));
   // The cells of the losses: a row of them, each in its column.
