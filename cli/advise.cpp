@@ -78,6 +78,7 @@ int run(const options& o) {
     throw usage_error(o.run.inputs.front() +
                       ": tells only which steps overflowed; no question can be answered from that");
   for (const std::string& line : notes.lines(run.choice())) note(line);
+  for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
   if (run.as_recorded())
     note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
   write_table(table_of(findings), o.output, false);

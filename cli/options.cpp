@@ -267,6 +267,7 @@ std::unique_ptr<source> opened(const run_options& options, const source_options&
     for (const auto& [option, given] : {std::pair{"--tensor", !options.tensor.empty()},
                                         {"--kind", !options.kinds.empty()},
                                         {"--role", !options.roles.empty()},
+                                        {"--group", !options.groups.empty()},
                                         {"--factor", !options.factor.empty()}})
       if (given)
         throw usage_error(fmt::format("{}: {} has no tensors: leave it out (maxabs in a step log is unscaled)", option,

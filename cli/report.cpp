@@ -227,9 +227,10 @@ int run(const options& o) {
     page.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
   if (!o.clip_norm.empty()) page.clip_norm = positive_number(o.clip_norm, "--clip-norm");
   const bool by_group = !how.groups.empty();
-  page.matrix =
-      matrix_of(seen, by_group ? sets_by_group(seen, from->tensors(), how.groups) : sets_by_kind(seen, from->tensors()),
-                by_group ? "group" : "kind", o.rounding);
+  const std::vector<tensor_set> sets =
+      by_group ? sets_by_group(seen, from->tensors(), how.groups) : sets_by_kind(seen, from->tensors());
+  page.matrix = matrix_of(seen, sets, by_group ? "group" : "kind", o.rounding);
+  for (std::string& line : group_notes(sets)) page.notes.push_back(std::move(line));
   const auto add_command = [&](const char* command, const std::string& options) {
     const auto text = [&](bool shortened) {
       return fmt::format("ulp {}{}{}", command, arguments_of(o.run, shortened), options);

@@ -52,6 +52,13 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
   return all;
 }
 
+std::vector<std::string> group_notes(const std::vector<tensor_set>& groups) {
+  std::vector<std::string> all;
+  for (const tensor_set& g : groups)
+    if (g.tensors.empty()) all.push_back(fmt::format("--group: no counted tensor is in {}", g.name));
+  return all;
+}
+
 std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name) {
   std::vector<std::string> all = parameter_notes(s.scaler);
   // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.

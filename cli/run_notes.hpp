@@ -7,6 +7,7 @@
 #include <string>
 #include <ulp/io/source.hpp>
 #include <ulp/model/scenario.hpp>
+#include <ulp/model/survey.hpp>
 #include <ulp/model/tensor_choice.hpp>
 #include <utility>
 #include <vector>
@@ -30,6 +31,9 @@ class run_notes {
   std::optional<std::pair<std::int64_t, std::int64_t>> gap_;
   bool flags_only_ = false;
 };
+
+// Of groups that no counted tensor is in.
+[[nodiscard]] std::vector<std::string> group_notes(const std::vector<tensor_set>& groups);
 
 // Of the policy's parameters, as far as they hardly mean what was meant.
 [[nodiscard]] std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name);

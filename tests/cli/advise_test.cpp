@@ -67,6 +67,14 @@ TEST_CASE("groups of tensors in advice and report") {
   const std::string html = read_file(path);
   CHECK(html.find("<th>group</th><th class=\"n\">gradients</th>") != std::string::npos);
   CHECK(html.find("Which groups lose most") != std::string::npos);
+  CHECK(html.find("no counted tensor") == std::string::npos);
+  const std::string empty = " --group 'nothing=^$' ";
+  CHECK(run_ulp("advise examples/digits.ulp" + empty).err.find("no counted tensor is in nothing") != std::string::npos);
+  REQUIRE(run_ulp("report examples/digits.ulp" + empty + "-o " + path).exit_code == 0);
+  CHECK(read_file(path).find("no counted tensor is in nothing") != std::string::npos);
+  const auto of_log = run_ulp("advise tests/data/golden/inputs/loop_walk.csv" + empty);
+  CHECK(of_log.exit_code == 2);
+  CHECK(of_log.err.find("--group: ") != std::string::npos);
   // The command beside it gives the share of the page.
   const std::size_t begin = html.find("<pre>ulp outcomes ") + 5;
   REQUIRE(begin > 5);
