@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/replay.hpp>
 
 namespace {

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/model/cell_table.hpp>
+#include <ulp/model/cell_counter.hpp>
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/scaler.hpp>
 
@@ -37,8 +37,11 @@ void showValue(const tensor& t, std::ostream& out) {
   for (const float x : t.values) out << x << ' ';
 }
 
-cell_table table_of(const tensor& t, bool with_sums = true) {
-  cell_counter counter(with_sums);
+using with = cell_counter::with;
+
+cell_table table_of(const tensor& t, with what = with::sums) {
+  cell_counter counter(what);
+  if (what == with::sums_and_errors) counter.set_edges(std::vector<double>{0x1p-100, 1.5, 3});
   counter.add(std::span{t.values});
   return counter.take();
 }
@@ -70,6 +73,8 @@ rc::Gen<float> any_float() {
       [](std::uint32_t x) { return std::bit_cast<float>(x); });
 }
 
+rc::Gen<with> any_contents() { return rc::gen::element(with::nothing, with::sums, with::sums_and_errors); }
+
 // Up to three octaves apart, powers of two among them; ascending.
 rc::Gen<std::vector<double>> close_scales() {
   const auto one = rc::gen::apply([](int k, std::uint32_t f) { return std::ldexp(1 + std::ldexp(f, -32), k); },
@@ -99,20 +104,21 @@ struct rc::Arbitrary<tensor> {
   }
 };
 
-TEST_CASE("merging is commutative and associative, with and without sums, and merged parts equal the whole") {
-  const bool in_any_order =
-      rc::check("in any order", [](const tensor& x, const tensor& y, const tensor& z, bool p, bool q, bool r) {
-        const cell_table a = table_of(x, p);
-        const cell_table b = table_of(y, q);
-        const cell_table c = table_of(z, r);
-        RC_ASSERT(merged(a, b) == merged(b, a));
-        RC_ASSERT(merged(merged(a, b), c) == merged(a, merged(b, c)));
-      });
+TEST_CASE(
+    "merging is commutative and associative, with and without sums and errors, and merged parts equal the whole") {
+  const bool in_any_order = rc::check("in any order", [](const tensor& x, const tensor& y, const tensor& z) {
+    const cell_table a = table_of(x, *any_contents());
+    const cell_table b = table_of(y, *any_contents());
+    const cell_table c = table_of(z, *any_contents());
+    RC_ASSERT(merged(a, b) == merged(b, a));
+    RC_ASSERT(merged(merged(a, b), c) == merged(a, merged(b, c)));
+  });
   CHECK(in_any_order);
-  const bool as_whole = rc::check("the whole", [](const tensor& x, const tensor& y, bool with_sums) {
+  const bool as_whole = rc::check("the whole", [](const tensor& x, const tensor& y) {
+    const with what = *any_contents();
     tensor whole = x;
     whole.values.insert(whole.values.end(), y.values.begin(), y.values.end());
-    RC_ASSERT(merged(table_of(x, with_sums), table_of(y, with_sums)) == table_of(whole, with_sums));
+    RC_ASSERT(merged(table_of(x, what), table_of(y, what)) == table_of(whole, what));
   });
   CHECK(as_whole);
 }
