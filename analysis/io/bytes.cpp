@@ -6,24 +6,6 @@
 #include <cmath>
 
 namespace ulp::io {
-namespace {
-
-// The next seven bits of a number of `bits` bits, at `shift`; whether more follow.
-struct varint_part {
-  std::uint64_t value;
-  bool more;
-};
-varint_part take_part(std::string_view& from, int shift, int bits) {
-  if (from.empty()) throw payload_error("ends inside a number");
-  const auto byte = static_cast<unsigned char>(from.front());
-  from.remove_prefix(1);
-  const std::uint64_t value = byte & 0x7FU;
-  if (shift + 7 > bits && (value >> (bits - shift)) != 0) throw payload_error("a number is too large");
-  return {value, (byte & 0x80U) != 0};
-}
-
-}  // namespace
-
 void append_u64(std::string& to, std::uint64_t value) {
   for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i));
 }
@@ -52,33 +34,6 @@ void append_signed(std::string& to, int128 value) {
   append_varint(to, (static_cast<uint128>(value) << 1) ^ static_cast<uint128>(value >> 127));
 }
 
-std::uint64_t take_u64(std::string_view& from) {
-  std::uint64_t number = 0;
-  for (int shift = 0; shift < 64; shift += 7) {
-    const varint_part part = take_part(from, shift, 64);
-    number |= part.value << shift;
-    if (!part.more) return number;
-  }
-  throw payload_error("a number is too long");
-}
-
-uint128 take_u128(std::string_view& from) {
-  // Nine parts fit 64 bits, which shift faster.
-  std::uint64_t low = 0;
-  for (int shift = 0; shift < 63; shift += 7) {
-    const varint_part part = take_part(from, shift, 128);
-    low |= part.value << shift;
-    if (!part.more) return low;
-  }
-  uint128 number = low;
-  for (int shift = 63; shift < 128; shift += 7) {
-    const varint_part part = take_part(from, shift, 128);
-    number |= uint128{part.value} << shift;
-    if (!part.more) return number;
-  }
-  throw payload_error("a number is too long");
-}
-
 double take_f64(std::string_view& from) {
   if (from.size() < 8) throw payload_error("ends inside a number");
   const double value = f64_at(from, 0);
@@ -103,18 +58,17 @@ std::string compress(std::string_view bytes) {
   return result;
 }
 
-std::string decompress(std::string_view bytes, std::size_t limit) {
+void decompress(std::string_view bytes, std::size_t limit, std::string& into) {
   if (bytes.size() < 8) throw payload_error("is cut short");
   const std::uint64_t declared = u64_at(bytes, 0);
   // zlib expands by a factor of 1032 at most.
   if (declared > limit || declared / 1032 > bytes.size()) throw payload_error("declares an impossible size");
-  std::string result(declared, '\0');
+  into.resize(declared);
   uLongf size = static_cast<uLongf>(declared);
-  if (uncompress(reinterpret_cast<Bytef*>(result.data()), &size, reinterpret_cast<const Bytef*>(bytes.data() + 8),
+  if (uncompress(reinterpret_cast<Bytef*>(into.data()), &size, reinterpret_cast<const Bytef*>(bytes.data() + 8),
                  static_cast<uLong>(bytes.size() - 8)) != Z_OK ||
       size != declared)
     throw payload_error("is damaged");
-  return result;
 }
 
 }  // namespace ulp::io

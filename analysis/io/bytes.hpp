@@ -27,15 +27,56 @@ void append_f64(std::string& to, double value);
 void append_varint(std::string& to, uint128 value);
 void append_signed(std::string& to, int128 value);
 // Off the front. Throws payload_error.
-[[nodiscard]] std::uint64_t take_u64(std::string_view& from);
-[[nodiscard]] uint128 take_u128(std::string_view& from);
+[[nodiscard]] inline std::uint64_t take_u64(std::string_view& from);
+[[nodiscard]] inline uint128 take_u128(std::string_view& from);
 [[nodiscard]] int128 take_signed(std::string_view& from);
 [[nodiscard]] double take_f64(std::string_view& from);
 
 // The size as 8 bytes and a zlib stream.
 [[nodiscard]] std::string compress(std::string_view bytes);
-// `limit` bounds what is allocated.
-[[nodiscard]] std::string decompress(std::string_view bytes, std::size_t limit);
+// `limit` bounds what is allocated; `into` is replaced.
+void decompress(std::string_view bytes, std::size_t limit, std::string& into);
+
+// The next seven bits of a number of `bits` bits, at `shift`; whether more follow.
+struct varint_part {
+  std::uint64_t value;
+  bool more;
+};
+inline varint_part take_part(std::string_view& from, int shift, int bits) {
+  if (from.empty()) throw payload_error("ends inside a number");
+  const auto byte = static_cast<unsigned char>(from.front());
+  from.remove_prefix(1);
+  const std::uint64_t value = byte & 0x7FU;
+  if (shift + 7 > bits && (value >> (bits - shift)) != 0) throw payload_error("a number is too large");
+  return {value, (byte & 0x80U) != 0};
+}
+
+inline std::uint64_t take_u64(std::string_view& from) {
+  std::uint64_t number = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const varint_part part = take_part(from, shift, 64);
+    number |= part.value << shift;
+    if (!part.more) return number;
+  }
+  throw payload_error("a number is too long");
+}
+
+inline uint128 take_u128(std::string_view& from) {
+  // Nine parts fit 64 bits, which shift faster.
+  std::uint64_t low = 0;
+  for (int shift = 0; shift < 63; shift += 7) {
+    const varint_part part = take_part(from, shift, 128);
+    low |= part.value << shift;
+    if (!part.more) return low;
+  }
+  uint128 number = low;
+  for (int shift = 63; shift < 128; shift += 7) {
+    const varint_part part = take_part(from, shift, 128);
+    number |= uint128{part.value} << shift;
+    if (!part.more) return number;
+  }
+  throw payload_error("a number is too long");
+}
 
 }  // namespace ulp::io
 

@@ -92,8 +92,10 @@ class recording final : public source {
 
   [[nodiscard]] bool next(step& into) override {
     try {
+      std::vector<tensor_row> room = std::move(into.tensors);
       const statement* const s = rows_.next(into);
       if (s == nullptr) return false;
+      into.tensors = std::move(room);
       read_tables(into, s->bytes(11), s->bytes(12));
       return true;
     } catch (const io::payload_error& problem) {
@@ -102,26 +104,36 @@ class recording final : public source {
   }
 
  private:
-  void read_tables(step& into, std::string_view summary, std::string_view cells) const {
+  // The new row in the room of the old one: fresh memory for the cells of every step costs as much as reading them.
+  static void refill(tensor_row& row, tensor_row&& with) {
+    with.table.cells = std::move(row.table.cells);
+    with.table.sums = std::move(row.table.sums);
+    with.table.cells.clear();
+    with.table.sums.clear();
+    row = std::move(with);
+  }
+
+  void read_tables(step& into, std::string_view summary, std::string_view cells) {
     if (summary.size() % io::summary_size != 0) throw io::payload_error("its summary has a broken length");
     const std::size_t n = summary.size() / io::summary_size;
     if (n > tensors_.size()) throw io::payload_error("has more rows than there are tensors");
-    const std::string payload = io::decompress(cells, io::payload_limit);
-    std::string_view rest = payload;
+    io::decompress(cells, io::payload_limit, payload_);
+    std::string_view rest = payload_;
     std::vector<bool> seen(tensors_.size());
-    into.tensors.reserve(n);
+    into.tensors.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      tensor_row row = io::parse_summary(summary.substr(i * io::summary_size, io::summary_size));
+      tensor_row& row = into.tensors[i];
+      refill(row, io::parse_summary(summary.substr(i * io::summary_size, io::summary_size)));
       if (row.tensor >= tensors_.size() || seen[row.tensor]) throw io::payload_error("a tensor that is none, or twice");
       seen[row.tensor] = true;
       io::take_payload(rest, row);
-      into.tensors.push_back(std::move(row));
     }
     if (!rest.empty()) throw io::payload_error("has bytes left over");
   }
 
   step_rows rows_;
   std::vector<tensor_info> tensors_;
+  std::string payload_;  // of one step
 };
 
 constexpr const char* select_totals =
@@ -138,7 +150,8 @@ void read_total(const statement& s, step_total& total) {
   total.role = *role;
   total.tensors = static_cast<std::uint64_t>(s.integer(5));
   tensor_row row = io::parse_summary(s.bytes(6));
-  const std::string payload = io::decompress(s.bytes(7), io::payload_limit);
+  std::string payload;
+  io::decompress(s.bytes(7), io::payload_limit, payload);
   std::string_view rest = payload;
   io::take_payload(rest, row);
   total.factor = row.factor;

@@ -10,6 +10,7 @@
 #include <ulp/io/error.hpp>
 #include <ulp/io/recording.hpp>
 
+#include "read_ahead.hpp"
 #include "readers/content.hpp"
 #include "readers/reader.hpp"
 #include "readers/text.hpp"
@@ -136,7 +137,7 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
     const io::content what = io::content_of(inputs.front());
     if (what == io::content::recording)
       return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
-                                                                  : open_recording(inputs.front());
+                                                                  : io::read_ahead(open_recording(inputs.front()));
     if (what == io::content::csv) return open_csv(inputs.front());
   }
   return open_dumps(inputs, options, scalars);

@@ -397,6 +397,26 @@ TEST_CASE("damaged rows are named") {
                 "WHERE step=1)") == at + "counts do not add up to the number of elements");
 }
 
+TEST_CASE("reading ahead gives the same steps, and an error where it stands") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1, 2, 3, 4});
+  CHECK(digest_of(*open_source({path})) == digest_of(*open_recording(path)));
+  step now;
+  {
+    const auto left_early = open_source({path});
+    REQUIRE(left_early->next(now));
+    CHECK(now.key.step == 1);
+  }
+  { const auto never_read = open_source({path}); }
+  alter(path, "UPDATE step SET cells=zeroblob(3) WHERE step=3");
+  const auto from = open_source({path});
+  REQUIRE(from->next(now));
+  REQUIRE(from->next(now));
+  CHECK(now.key.step == 2);
+  CHECK(now.tensors[0].table == step_of(2).tensors[0].table);
+  for (int again = 0; again < 2; ++again) CHECK_THROWS_WITH(from->next(now), path + ": step 3: is cut short");
+}
+
 TEST_CASE("impossible factors, extremes, keys and names are refused") {
   const temporary_dir dir;
   const std::string path = written(dir, {1, 2});

@@ -1,0 +1,87 @@
+#include "read_ahead.hpp"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace ulp::io {
+namespace {
+
+class reading_ahead final : public source {
+ public:
+  explicit reading_ahead(std::unique_ptr<source> inner) : inner_(std::move(inner)) {}
+  ~reading_ahead() override {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    changed_.notify_all();
+    if (reader_.joinable()) reader_.join();
+  }
+  reading_ahead(const reading_ahead&) = delete;
+  reading_ahead& operator=(const reading_ahead&) = delete;
+
+  [[nodiscard]] std::string description() const override { return inner_->description(); }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
+  [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
+  [[nodiscard]] run_header header() const override { return inner_->header(); }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (!reader_.joinable()) reader_ = std::thread([this] { read(); });
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return full_ || over_; });
+    if (!full_) {
+      if (failure_) std::rethrow_exception(failure_);
+      return false;
+    }
+    std::swap(into, ready_);  // the reader gets the old step's memory
+    full_ = false;
+    lock.unlock();
+    changed_.notify_all();
+    return true;
+  }
+
+ private:
+  void read() {
+    step now;
+    for (bool more = true; more;) {
+      std::exception_ptr failure;
+      try {
+        more = inner_->next(now);
+      } catch (...) {
+        failure = std::current_exception();
+        more = false;
+      }
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return !full_ || stop_; });
+      if (stop_) return;
+      if (more) std::swap(ready_, now);
+      full_ = more;
+      over_ = !more;
+      failure_ = failure;
+      lock.unlock();
+      changed_.notify_all();
+    }
+  }
+
+  std::unique_ptr<source> inner_;
+  std::thread reader_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  step ready_;  // guarded, with the rest, by mutex_
+  bool full_ = false;
+  bool over_ = false;
+  bool stop_ = false;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<source> read_ahead(std::unique_ptr<source> inner) {
+  return std::make_unique<reading_ahead>(std::move(inner));
+}
+
+}  // namespace ulp::io
