@@ -28,6 +28,8 @@ constexpr const char* schema = R"sql(
   CREATE TABLE total(
     step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
     kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+  CREATE INDEX step_scalars ON step(
+    step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
   CREATE INDEX total_key ON total(step, attempt, microbatch);
 )sql";
 
