@@ -10,6 +10,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/presets.hpp>
 #include <ulp/formats/text.hpp>
+#include <ulp/model/survey.hpp>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -246,6 +247,7 @@ std::vector<tensor_group> run_options::named_groups() const {
   std::vector<tensor_group> all;
   for (const std::string& text : groups) {
     auto [name, expression] = key_and_value(text, "--group");
+    if (name == name_of_rest) throw usage_error(fmt::format("--group: '{}' is what is in no group", name));
     if (std::ranges::find(all, name, &tensor_group::name) != all.end())
       throw usage_error(fmt::format("--group: {} is given twice; REGEX1|REGEX2 is one group", name));
     all.push_back({std::move(name), regex_of(expression, "--group")});

@@ -112,7 +112,7 @@ table_value percent_of(const value_range& part, double all) {
 // What is modelled is marked.
 table_value decibels_of(const rounding_noise& n) {
   if (!std::isfinite(n.sqnr())) return {};
-  return n.least == n.most ? fmt::format("{:.2f}", n.sqnr()) : fmt::format("~{:.1f}", n.sqnr());
+  return n.squares_exact ? fmt::format("{:.2f}", n.sqnr()) : fmt::format("~{:.1f}", n.sqnr());
 }
 
 table table_of(const options& o, const std::vector<question>& questions, const std::map<group, group_counts>& groups,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <tuple>
 
 #include <ulp/model/cell_counter.hpp>
@@ -95,18 +96,31 @@ octave_errors take_errors(std::string_view& from, std::int16_t exponent, std::ui
     errors.products[level] = take_signed(from);
     // No error exceeds half a spacing, 2^(22-m), and no significand 2^24.
     const int128 product = errors.products[level];
-    const uint128 size = static_cast<uint128>(product < 0 ? -product : product);
+    const uint128 size = product < 0 ? -static_cast<uint128>(product) : static_cast<uint128>(product);
     if (errors.squares[level] > uint128{count} << (2 * (22 - m)) || size > uint128{count} << (46 - m))
       throw payload_error("has errors that no values of their octave make");
   }
   return errors;
 }
 
+// Significands have 24 bits, the first of them set.
+void check_sums(const cell_table& table) {
+  auto c = table.cells.begin();
+  for (const octave_sums& s : table.sums) {
+    uint128 n = 0;
+    for (; c != table.cells.end() && c->sign == s.sign && c->exponent == s.exponent; ++c) n += c->count;
+    if (s.significands < n << 23 || s.significands >= n << 24 || s.squares < n << 46 || s.squares >= n << 48)
+      throw payload_error("has sums that no values of their octave have");
+  }
+  if (table.cut_significands > table.numel) throw payload_error("more significands are cut than there are");
+}
+
 void take_cells(std::string_view& from, cell_table& table, encoding how) {
   if (how == encoding::octaves && (table.has_sums || table.has_errors))
     throw payload_error("has exact sums of octaves");
   const std::uint64_t n = take_u64(from);
-  if (n > from.size() / 2) throw payload_error("has fewer cells than it says");
+  constexpr std::uint64_t most_cells = 3 * 2098 * (slots_per_octave + 1);
+  if (n > std::min<std::uint64_t>(from.size() / 2, most_cells)) throw payload_error("has fewer cells than it says");
   table.cells.reserve(n);
   std::uint64_t key = 0;
   for (std::uint64_t i = 0; i < n; ++i) {
@@ -129,6 +143,7 @@ void take_cells(std::string_view& from, cell_table& table, encoding how) {
       s.squares = take_u128(from);
       table.sums.push_back(s);
     }
+    check_sums(table);
   }
   if (table.has_errors) {
     std::map<std::int16_t, std::uint64_t> octaves;
@@ -151,7 +166,8 @@ void append_codes(std::string& to, const std::vector<code_count>& codes) {
 void take_codes(std::string_view& from, tensor_row& row) {
   const format& type = *format_of_codes(row.type);
   const std::uint64_t n = take_u64(from);
-  if (n > from.size() / 2) throw payload_error("has fewer codes than it says");
+  if (n > std::min<std::uint64_t>(from.size() / 2, type.code_mask() + 1))
+    throw payload_error("has fewer codes than it says");
   row.codes.reserve(n);
   std::uint64_t code = 0;
   std::uint64_t left = max_numel;
@@ -165,7 +181,11 @@ void take_codes(std::string_view& from, tensor_row& row) {
     row.codes.push_back({.code = static_cast<std::uint32_t>(code), .count = count});
   }
   const cell_table& said = row.table;
-  cell_counter counter(said.has_errors ? cell_counter::with::sums_and_errors : cell_counter::with::sums);
+  // Their dense tables are large: made once for each thread that reads.
+  thread_local cell_counter plain(cell_counter::with::sums);
+  thread_local std::optional<cell_counter> with_errors;
+  if (said.has_errors && !with_errors) with_errors.emplace(cell_counter::with::sums_and_errors);
+  cell_counter& counter = said.has_errors ? *with_errors : plain;
   counter.add(type, row.codes);
   cell_table table = counter.take();
   const auto summary = [](const cell_table& t) {
@@ -189,6 +209,24 @@ void append_edges(std::string& to, const cell_table& table) {
   }
 }
 
+// What exceeds the edge is all of the octaves beyond its own and a part of that.
+bool is_possible(const edge_counts& e, const cell_table& table) {
+  const int octave = magnitude_of(e.at).exponent;
+  uint128 beyond = 0;
+  uint128 inside = 0;
+  for (const cell& c : table.cells) {
+    if (c.exponent > octave) beyond += c.count;
+    if (c.exponent == octave) inside += c.count;
+  }
+  if (e.above < beyond || e.above - beyond > inside) return false;
+  const uint128 above = e.above - beyond;
+  uint128 squares = 0;
+  for (const octave_sums& s : table.sums)
+    if (s.exponent == octave) squares += s.squares;
+  return e.squares_above <= squares &&
+         (!table.has_sums || (e.squares_above >= above << 46 && e.squares_above <= above << 48));
+}
+
 void take_edges(std::string_view& from, cell_table& table) {
   const std::uint64_t n = take_u64(from);
   if (n > from.size() / 10) throw payload_error("has fewer edges than it says");
@@ -197,8 +235,7 @@ void take_edges(std::string_view& from, cell_table& table) {
     e.above = take_u64(from);
     e.squares_above = take_u128(from);
     const bool after = table.edges.empty() ? e.at > 0 : e.at > table.edges.back().at;
-    if (!after || !std::isfinite(e.at) || e.above > table.nonzero_finite() || e.squares_above > uint128{e.above} << 48)
-      throw payload_error("an edge that no values have");
+    if (!after || !std::isfinite(e.at) || !is_possible(e, table)) throw payload_error("an edge that no values have");
     table.edges.push_back(e);
   }
 }

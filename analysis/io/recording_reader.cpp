@@ -230,7 +230,10 @@ bool totals_are_as_good(const std::string& path) {
     if (!s.row()) return false;
     step_total first;
     read_total(s, first);
-    return std::ranges::none_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; });
+    if (std::ranges::any_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; })) return false;
+    step now;
+    const auto rows = open_recording(path);
+    return rows->next(now) && std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.codes.empty(); });
   } catch (const io::payload_error&) {
     return false;  // told when the step is read
   }

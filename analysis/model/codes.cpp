@@ -73,10 +73,35 @@ const format* format_of_codes(dtype type) noexcept {
 outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
   const outcome_counts counts = outcomes_of(row.table, to, mode, by, row.type);
   if (row.codes.empty() || exact(counts) || mode.direction == direction::stochastic) return counts;
+  const bool usable = by.scale > 0 && std::isfinite(by.scale);
+  if (!usable) return counts;
+  struct {
+    outcome_thresholds at;
+    bool infinite;
+  } of_sign[2];
+  for (const bool negative : {false, true}) {
+    const outcome_thresholds t = thresholds_of(to, mode, negative);
+    of_sign[negative ? 1 : 0] = {{divided(t.nonzero, by), divided(t.normal, by), divided(t.overflow, by)},
+                                 overflow_is_infinite(to, mode, negative)};
+  }
+  const int daz_below = read_as_zero_below(mode, row.type);
+  const auto reaches = [](const threshold& t, const magnitude& m) { return t.at < m || (t.closed && t.at == m); };
   outcome_counts all{
       .numel = counts.numel - row.table.nonzero_finite(), .zero = counts.zero, .nonfinite = counts.nonfinite};
-  for_each_value(row,
-                 [&](double value, std::uint64_t n) { all += outcomes_of(only(value, n), to, mode, by, row.type); });
+  for_each_value(row, [&](double value, std::uint64_t n) {
+    const auto& [at, infinite] = of_sign[value < 0 ? 1 : 0];
+    const magnitude m = magnitude_of(value);
+    const count_range some{n, n};
+    all.numel += n;
+    if (m.exponent < daz_below || !reaches(at.nonzero, m)) {
+      all.underflow += some;
+    } else if (reaches(at.overflow, m)) {
+      all.overflow += some;
+      if (infinite) all.infinite += some;
+    } else {
+      (reaches(at.normal, m) ? all.normal : all.subnormal) += some;
+    }
+  });
   return all;
 }
 
@@ -124,10 +149,16 @@ rounding_noise noise_of(const tensor_row& row, const format& to, const rounding&
         all.overflowing += count;
         return;
       }
-      error = x - to_double(to, result.code) / by.scale;
+      // A product of 11 and 53 bits is exact in 64, and so is what is left of it, but for its last bits.
+      const unpacked y = scaled(value, by);
+      const auto exact = std::ldexp(static_cast<long double>(y.significand), y.exponent - 63);
+      const long double difference =
+          (value < 0 ? -exact : exact) - static_cast<long double>(to_double(to, result.code));
+      error = static_cast<double>(difference) / by.scale;
     }
     const double square = n * error * error;
     all += {.signal = n * x * x,
+            .least_signal = n * x * x,
             .squares = square,
             .least = square,
             .most = square,

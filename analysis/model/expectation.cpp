@@ -73,10 +73,13 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
   const ramps r = ramps_of(to, mode);
   const bool power = is_power_of_two(by.scale) && is_power_of_two(by.factor);
   const double m = by.scale / by.factor;
-  // A product with another multiplier is rounded, and so is the multiplier.
-  const auto scaled_low = [&](double x) { return power ? x * m : std::nextafter(std::nextafter(x * m, 0.0), 0.0); };
+  // A product with another multiplier may be rounded, and so may be the multiplier.
+  const auto exact = [&](double x) {
+    return power || (is_power_of_two(by.factor) && std::isfinite(x) && std::fma(x, m, -(x * m)) == 0);
+  };
+  const auto scaled_low = [&](double x) { return exact(x) ? x * m : std::nextafter(std::nextafter(x * m, 0.0), 0.0); };
   const auto scaled_high = [&](double x) {
-    return power ? x * m : std::nextafter(std::nextafter(x * m, infinity), infinity);
+    return exact(x) ? x * m : std::nextafter(std::nextafter(x * m, infinity), infinity);
   };
   const int daz_below = read_as_zero_below(mode, recorded);
   const bool linear_from_zero = r.nonzero.from == 0 && r.nonzero.width > 0;

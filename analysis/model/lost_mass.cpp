@@ -128,7 +128,11 @@ lost_mass lost_to_underflow(const cell_table& table, const format& to, const rou
   });
   if (in_no_cell > 0) lost += {{0, infinity}, {0, infinity}};
   const double f = by.factor;
-  return {{lost.magnitudes.low / f, lost.magnitudes.high / f}, {lost.squares.low / f / f, lost.squares.high / f / f}};
+  // Squares of float64 values may leave the range of doubles.
+  const auto scaled = [](const value_range& r, double unit) {
+    return value_range{std::isnan(r.low) ? 0 : r.low / unit, std::isnan(r.high) ? infinity : r.high / unit};
+  };
+  return {scaled(lost.magnitudes, f), scaled(scaled(lost.squares, f), f)};
 }
 
 }  // namespace ulp

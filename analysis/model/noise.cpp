@@ -39,16 +39,30 @@ bool is_nearest(const rounding& mode) {
   return mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
 }
 
-// Sums over an octave: exact where the table has them, else from its cells.
+// Of g(x) over the values of an octave, by its cells: `of` gives the least and the greatest g of the magnitudes in a range.
+template <typename Of>
+value_range over_cells(const octave& o, const cell_table& table, Of of) {
+  value_range all;
+  for (const cell& c : o.cells) {
+    const value_range g = of(magnitudes_of(c, table));
+    const auto n = static_cast<double>(c.count);
+    all += {n * g.low, n * g.high};
+  }
+  return all;
+}
+
+// Sums over an octave: exact where the table has them, else estimated from its cells; and what they may be.
 struct octave_moments {
   double magnitudes = 0;
   double squares = 0;
+  value_range magnitudes_range;
+  value_range squares_range;
   bool exact = false;
 };
 octave_moments moments_of(const octave& o, const cell_table& table) {
   if (o.sums != nullptr) {
-    const octave_total total = total_of(o, false);
-    return {total.sum.low, total.squares.low, table.cut_significands == 0};
+    const octave_total total = total_of(o, table.cut_significands > 0);
+    return {total.sum.low, total.squares.low, total.sum, total.squares, table.cut_significands == 0};
   }
   octave_moments all;
   for (const cell& c : o.cells) {
@@ -57,6 +71,10 @@ octave_moments moments_of(const octave& o, const cell_table& table) {
     all.magnitudes += n * (x.low + x.high) / 2;
     all.squares += n * (x.low * x.low + x.low * x.high + x.high * x.high) / 3;
   }
+  all.magnitudes_range = over_cells(o, table, [](const value_range& x) { return x; });
+  all.squares_range = over_cells(o, table, [](const value_range& x) {
+    return value_range{x.low * x.low, x.high * x.high};
+  });
   return all;
 }
 
@@ -132,22 +150,38 @@ rounding_noise noise_counter::by_ladder(const octave_errors& errors) const {
           .exact = mode_.direction == direction::nearest_even};
 }
 
+// The signal of the values of a top octave that do not overflow; those that may are left out of its lower end.
+value_range kept_signal(const octave& o, const cell_table& table, const octave_moments& x, const threshold& overflow) {
+  const double edge = double_from(overflow.at);
+  const value_range kept = over_cells(o, table, [&](const value_range& m) {
+    return value_range{m.high < edge ? m.low * m.low : 0,
+                       m.low <= edge ? std::min(m.high, edge) * std::min(m.high, edge) : 0};
+  });
+  return {kept.low, std::min(kept.high, x.squares_range.high)};
+}
+
 rounding_noise noise_counter::of(const octave& o) const {
   const octave_moments x = moments_of(o, table_);
   const int k = scaled(o.exponent);
-  const double s1 = x.magnitudes;
-  const double s2 = x.squares;
-  double n = o.count;
-  rounding_noise part{.signal = s2, .exact = x.exact && power_, .values = static_cast<std::uint64_t>(n)};
-  const auto all_alike = [&](double squares, double products) {
-    part.squares = part.least = part.most = squares;
+  auto n = static_cast<double>(o.count);
+  rounding_noise part{.signal = x.squares,
+                      .least_signal = x.squares_range.low,
+                      .exact = x.exact && power_,
+                      .values = static_cast<std::uint64_t>(o.count)};
+  part.squares_exact = part.exact;
+  const auto inexact = [&] { part.exact = part.squares_exact = false; };
+  // Each value errs by g(x), whose sum is known where sums are.
+  const auto all_alike = [&](double squares, double products, const value_range& range) {
+    part.squares = x.exact ? squares : std::clamp(squares, range.low, range.high);
+    part.least = x.exact ? squares : range.low;
+    part.most = x.exact ? squares : range.high;
     part.products = products;
   };
   const double u = spacing(k);
   const int below = to_.min_subnormal_exponent() - k;  // octaves under the smallest number
   if (o.exponent < daz_below_) {
-    all_alike(s2, s2);
-    part.exact = x.exact;
+    all_alike(x.squares, x.squares, x.squares_range);
+    part.exact = part.squares_exact = x.exact;
     return part;
   }
   if (ladder_tells(o.exponent)) return part;
@@ -155,65 +189,76 @@ rounding_noise noise_counter::of(const octave& o) const {
     const count_range beyond = overflowing(o);
     if (beyond.low == part.values) return {.overflowing = part.values};
     if (beyond.high > 0) {
-      const double edge = double_from(thresholds_of(to_, mode_, o.sign == cell_sign::negative).overflow.at) / multiple_;
-      part.signal = std::max(0.0, part.signal - static_cast<double>(beyond.low) * edge * edge);
+      const threshold edge = divided(thresholds_of(to_, mode_, o.sign == cell_sign::negative).overflow, by_);
+      const value_range signal = kept_signal(o, table_, x, edge);
+      part.signal = (signal.low + signal.high) / 2;
+      part.least_signal = signal.low;
       part.values -= beyond.low;
       part.overflowing = beyond.low;
-      part.exact = false;
       n -= static_cast<double>(beyond.low);
+      inexact();
     }
   }
   if (!gradual_ && k <= to_.emin()) {
-    const cell_table one = only(o, table_);
-    const multiplier by{.scale = by_.scale, .factor = by_.factor};
-    const value_range lost = lost_to_underflow(one, to_, mode_, by, recorded_).squares;
+    const value_range lost = lost_to_underflow(only(o, table_), to_, mode_, by_, recorded_).squares;
     const double unit = by_.factor * by_.factor;
     const value_range lost_squares{lost.low * unit, lost.high * unit};
     if (lost_squares.high > 0) {
-      const bool all = lost_squares.low >= s2 * (1 - 0x1p-50);
-      const double kept_share = all || s2 == 0 ? 0 : 1 - (lost_squares.low + lost_squares.high) / 2 / s2;
-      part.products = s2 * (1 - kept_share);
-      part.squares = part.products + kept_share * n * u * u * model_.square;
+      const bool all = lost_squares.low >= x.squares_range.low && lost_squares.high >= x.squares_range.high;
+      const double middle = std::min(x.squares, (lost_squares.low + lost_squares.high) / 2);
+      const double kept = all || x.squares == 0 ? 0 : 1 - middle / x.squares;
+      part.products = all ? x.squares : middle;
+      part.squares = part.products + kept * n * u * u * model_.square;
       part.least = lost_squares.low;
       part.most = lost_squares.high + (all ? 0 : n * u * u * model_.most);
-      part.exact = part.exact && all;
+      if (!all) inexact();
       return part;
     }
   }
   const double eta = u;
+  const auto square = [](double v) { return v * v; };
+  const double away = std::max(0.0, n * eta * eta - 2 * eta * x.magnitudes + x.squares);
+  const value_range away_range = over_cells(o, table_, [&](const value_range& m) {
+    return value_range{square(std::max(0.0, eta - m.high)), square(eta - m.low)};
+  });
   if (below > 0 && mode_.direction == direction::stochastic && gradual_) {
-    all_alike(std::max(0.0, eta * s1 - s2), 0);  // the mean of x (eta - x)
+    // The mean of x (eta - x), which is greatest half way.
+    all_alike(std::max(0.0, eta * x.magnitudes - x.squares), 0, over_cells(o, table_, [&](const value_range& m) {
+                const auto mean = [&](double v) { return std::max(0.0, v * (eta - v)); };
+                const bool half = m.low <= eta / 2 && m.high >= eta / 2;
+                return value_range{std::min(mean(m.low), mean(m.high)),
+                                   half ? eta * eta / 4 : std::max(mean(m.low), mean(m.high))};
+              }));
     const value_range slack = slack_of(mode_, to_, o.exponent, by_, recorded_);
     if (const double most = std::max(-slack.low, slack.high); most > 0) {
-      part.exact = false;
+      inexact();
       part.least = std::max(0.0, part.least - n * eta * eta * most);
       part.most += n * eta * eta * most;
     }
   } else if (below > 0 && (mode_.direction == direction::toward_zero || (below > 1 && is_nearest(mode_)))) {
-    all_alike(s2, s2);  // all become zero
+    all_alike(x.squares, x.squares, x.squares_range);  // all become zero
   } else if (below == 1 && is_nearest(mode_)) {
     // All become eta, but for ties to even, which are as far from zero.
     const cell& first = o.cells.front();
     const bool ties = mode_.direction == direction::nearest_even && first.slot == 0;
     const double zeros = ties ? static_cast<double>(first.count) : 0;
-    all_alike(std::max(0.0, n * eta * eta - 2 * eta * s1 + s2), s2 - eta * (s1 - zeros * eta / 2));
+    all_alike(away, x.squares - eta * (x.magnitudes - zeros * eta / 2), away_range);
   } else if (below > 0) {
     // Away from zero for some, toward it for others.
-    const double away = std::max(0.0, n * eta * eta - 2 * eta * s1 + s2);
-    part.least = std::min(s2, away);
-    part.most = std::max(s2, away);
-    part.squares = (s2 + away) / 2;
-    part.products = s2 - eta * s1 / 2;
-    part.exact = false;
+    part.least = std::min(x.squares_range.low, away_range.low);
+    part.most = std::max(x.squares_range.high, away_range.high);
+    part.squares = std::clamp((x.squares + away) / 2, part.least, part.most);
+    part.products = x.squares - eta * x.magnitudes / 2;
+    inexact();
   } else {
     part.squares = n * u * u * model_.square;
     part.most = n * u * u * model_.most;
-    part.products = s1 * u * model_.error;
-    part.exact = false;
+    part.products = x.magnitudes * u * model_.error;
+    inexact();
   }
   if (!power_) {
     part.least = 0;
-    part.most = std::max(s2, 4 * part.most);  // the octave may be the next one
+    part.most = std::max(x.squares_range.high, 4 * part.most);  // the octave may be the next one
   }
   return part;
 }
@@ -222,11 +267,13 @@ rounding_noise noise_counter::of(const octave& o) const {
 
 rounding_noise& rounding_noise::operator+=(const rounding_noise& other) noexcept {
   signal += other.signal;
+  least_signal += other.least_signal;
   squares += other.squares;
   least += other.least;
   most += other.most;
   products += other.products;
   exact = exact && other.exact;
+  squares_exact = squares_exact && other.squares_exact;
   values += other.values;
   overflowing += other.overflowing;
   return *this;
@@ -239,12 +286,15 @@ double rounding_noise::sqnr() const noexcept {
 }
 double rounding_noise::least_sqnr() const noexcept {
   if (signal == 0) return not_known;
-  return most == 0 ? infinity : 10 * std::log10(signal / most);
+  return most == 0 ? infinity : 10 * std::log10(least_signal / most);
 }
 double rounding_noise::cosine() const noexcept {
   const double rounded = signal - 2 * products + squares;
-  if (!(signal > 0) || !(rounded > 0)) return not_known;
-  return (signal - products) / std::sqrt(signal) / std::sqrt(rounded);
+  // Sums of up to 2^40 values of like size are not smaller than this, but for what cancels.
+  constexpr double nothing = 0x1p-48;
+  if (!(signal > 0) || !(rounded > nothing * signal)) return not_known;
+  if (squares == 0) return 1;
+  return std::min(1.0, (signal - products) / std::sqrt(signal) / std::sqrt(rounded));
 }
 
 rounding_noise noise_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
@@ -262,18 +312,21 @@ rounding_noise noise_of(const cell_table& table, const format& to, const roundin
       const auto n = static_cast<std::uint64_t>(o.count);
       if (by.scale == 0)
         all += {.signal = x.squares,
+                .least_signal = x.squares_range.low,
                 .squares = x.squares,
-                .least = x.squares,
-                .most = x.squares,
+                .least = x.squares_range.low,
+                .most = x.squares_range.high,
                 .products = x.squares,
                 .exact = x.exact,
+                .squares_exact = x.exact,
                 .values = n};
       else
         all.overflowing += n;
     });
   }
   const double unit = 1 / by.factor;
-  for (double* const sum : {&all.signal, &all.squares, &all.least, &all.most, &all.products}) *sum *= unit * unit;
+  for (double* const sum : {&all.signal, &all.least_signal, &all.squares, &all.least, &all.most, &all.products})
+    *sum *= unit * unit;
   return all;
 }
 

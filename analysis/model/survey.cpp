@@ -150,7 +150,7 @@ std::vector<tensor_set> sets_by_group(const survey& run, const std::vector<tenso
                                       const std::vector<tensor_group>& groups) {
   std::vector<tensor_set> all;
   for (const tensor_group& g : groups) all.push_back({g.name, {}});
-  all.push_back({"the rest", {}});
+  all.push_back({name_of_rest, {}});
   for_each_with_values(
       run, [&](std::size_t i) { all[group_of(groups, tensors[i].name).value_or(groups.size())].tensors.push_back(i); });
   if (all.back().tensors.empty()) all.pop_back();

@@ -44,7 +44,7 @@ std::uint64_t window::overflowing(double scale) const {
 
 std::optional<int> window::largest_safe() const {
   if (critical.empty() || std::isinf(critical.front())) return std::nullopt;
-  return static_cast<int>(std::floor(std::log2(critical.front())));
+  return std::ilogb(critical.front());  // log2 may round up to the next power
 }
 
 window window_of(const survey& run, const format& to, const rounding& mode) {

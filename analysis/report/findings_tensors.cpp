@@ -58,14 +58,14 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
     const double largest = largest_of(run, *l.set, false);
     named += l.underflow;
     f.evidence.push_back(fmt::format("{:<{}}  {} of its nonzero gradients underflow, largest gradient 2^{:.1f}",
-                                     l.set->name, longest, percent(l.share.high), std::log2(largest)));
+                                     l.set->name, longest, range_text(l.share), std::log2(largest)));
     worst.all.push_back({l.set->name, named_values{{{"underflow", l.share},
                                                     {"of_all_underflow", l.underflow / lost_in_all},
                                                     {"max_abs", largest}}}});
   }
   f.numbers.back().value = worst;
   f.conclusion = fmt::format(
-      "{} with {}; {} {} of all underflow", losses.front().set->name, percent(losses.front().share.high),
+      "{} with {}; {} {} of all underflow", losses.front().set->name, range_text(losses.front().share),
       losses.size() == 1 ? "it holds" : fmt::format("the {} named hold", losses.size()), percent(named / lost_in_all));
   f.limits = "Shares say how many gradients are lost, not how much they would have moved the weights.";
   return f;

@@ -23,7 +23,11 @@ std::string short_text(double x) {
   return x >= many && x < most ? grouped(static_cast<std::uint64_t>(std::llround(x))) : fmt::format("{:.4g}", x);
 }
 
+// Of sums that are not known.
+bool is_nothing(const value_range& r) { return std::isnan(r.low) && std::isnan(r.high); }
+
 std::string short_text(const value_range& r) {
+  if (is_nothing(r)) return "-";
   const std::string low = short_text(r.low);
   const std::string high = short_text(r.high);
   return low == high ? low : "[" + low + ", " + high + "]";
@@ -33,6 +37,7 @@ nlohmann::ordered_json json_of(const value_range& r) {
   const auto number = [](double x) {
     return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(shortest(x));
   };
+  if (is_nothing(r)) return {};
   return r.exact() ? number(r.low) : nlohmann::ordered_json::array({number(r.low), number(r.high)});
 }
 
@@ -96,7 +101,7 @@ std::string csv_of(const table_value& value) {
                                [](double x) { return std::isnan(x) ? std::string{} : shortest(x); },
                                [](const std::string& s) { return quoted(s); },
                                [](const count_range& c) { return std::to_string(c.low); },
-                               [](const value_range& r) { return shortest(r.low); },
+                               [](const value_range& r) { return is_nothing(r) ? "" : shortest(r.low); },
                                [](const expected_count& c) { return shortest(c.mean.low); },
                                [](const named_values& named) { return quoted(dumped(json_of(table_value{named}))); }},
                     value);
@@ -105,7 +110,7 @@ std::string csv_of(const table_value& value) {
 // The upper end.
 std::string high_of(const table_value& value) {
   if (const auto* const c = std::get_if<count_range>(&value)) return std::to_string(c->high);
-  if (const auto* const r = std::get_if<value_range>(&value)) return shortest(r->high);
+  if (const auto* const r = std::get_if<value_range>(&value)) return is_nothing(*r) ? "" : shortest(r->high);
   if (const auto* const e = std::get_if<expected_count>(&value)) return shortest(e->mean.high);
   return csv_of(value);
 }

@@ -68,3 +68,11 @@ TEST_CASE("a CSV that is rejected half way leaves no trajectory") {
   CHECK(run.err.find("line 4") != std::string::npos);
   CHECK(files_in(dir) == 1);
 }
+
+TEST_CASE("edges that meet when they are multiplied by the factor are one") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  CHECK(run_ulp("record " + dump + " --edge 1.1,1.1000000000000003,1.1000000000000001 --factor 3e-310 -o " + run)
+            .exit_code == 0);
+  CHECK(run_ulp("outcomes " + run + " --format fp16").exit_code == 0);
+}

@@ -365,6 +365,17 @@ TEST_CASE("errors, edges and codes that no values have are refused") {
   CHECK(error_with([](tensor_row& r) { r.table.edges[0].above = 9; }) == "an edge that no values have");
   CHECK(error_with([](tensor_row& r) { r.table.edges[1].at = 0.5; }) == "an edge that no values have");
   CHECK(error_with([](tensor_row& r) { r.table.edges[1].at = NAN; }) == "an edge that no values have");
+  CHECK(error_with([](tensor_row& r) { r.table.edges[0].above = 2; }) == "an edge that no values have");
+  CHECK(error_with([](tensor_row& r) { r.table.edges[1].squares_above = 1; }) == "an edge that no values have");
+  const std::string no_sums = "has sums that no values of their octave have";
+  CHECK(error_with([](tensor_row& r) {
+          r.codes.clear();
+          r.table.sums[0].significands = uint128{3} << 24;
+        }) == no_sums);
+  CHECK(error_with([](tensor_row& r) {
+          r.codes.clear();
+          r.table.sums[0].squares = 0;
+        }) == no_sums);
   const std::string too_great = "has errors that no values of their octave make";
   CHECK(error_with([](tensor_row& r) {
           r.codes.clear();
@@ -374,6 +385,24 @@ TEST_CASE("errors, edges and codes that no values have are refused") {
           r.codes.clear();
           r.table.errors[0].products[12] = -(int128{4} << 35);
         }) == too_great);
+}
+
+TEST_CASE("totals stand for tensors only where these keep no codes") {
+  const temporary_dir dir;
+  const std::string plain = (dir / "plain.ulp").string();
+  step of_floats;
+  of_floats.tensors.push_back(row_of(0, {1, 2}));
+  recording_writer(plain, recording_writer::mode::create).write(of_floats, tensors);
+  CHECK(totals_are_as_good(plain));
+  const std::string path = (dir / "run.ulp").string();
+  step s;
+  s.tensors.push_back({.tensor = 0, .type = dtype::float16});
+  s.tensors[0].codes = {{0x3C00, 2}};
+  cell_counter counter;
+  counter.add(float16, s.tensors[0].codes);
+  s.tensors[0].table = counter.take();
+  recording_writer(path, recording_writer::mode::create).write(s, tensors);
+  CHECK_FALSE(totals_are_as_good(path));
 }
 
 TEST_CASE("damaged rows are named") {

@@ -123,6 +123,16 @@ TEST_CASE("errors of every deterministic rounding, and clamping, are exact") {
         CHECK(noise.squares == Approx(truth.squares).epsilon(1e-12));
         CHECK(noise.cosine() == Approx(truth.cosine()).epsilon(1e-12));
       }
+  // Into a format with more bits than doubles have nothing but the product's own last bits is lost.
+  tensor_row few;
+  few.type = dtype::bfloat16;
+  few.codes = {{0x3EAB, 1}, {0x3F81, 1}, {0x4049, 1}};
+  cell_counter counter;
+  counter.add(bfloat16, few.codes);
+  few.table = counter.take();
+  CHECK(noise_of(few, binary64, {}, {.scale = 0.1}).squares * 0x1p110 ==
+        Approx(3.1553207111947246e-33 * 0x1p110).epsilon(1e-9));
+
   std::uint64_t above = 0;
   for (const double x : values) above += std::fabs(x) > 0.3 ? 1 : 0;
   CHECK(clamping_of(row, 0.3, {}).elements == count_range{above, above});

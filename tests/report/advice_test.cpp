@@ -231,3 +231,9 @@ TEST_CASE("overflow flags alone answer nothing") {
   r.add_step(s, {});
   CHECK(r.findings().empty());
 }
+
+TEST_CASE("a scale just below which a step overflows is not called safe") {
+  run r;
+  for (int i = 0; i < 3; ++i) r.add({65520.0F / 32768, 0.5F}, {0.25F});  // the largest safe scale is just below 2^15
+  CHECK(r.number("static_scale", "highest_log2") == "14");
+}

@@ -109,7 +109,8 @@ class dump_source final : public source {
     std::vector<double> edges;
     for (const double edge : options_.edges) {
       const double at = std::isnan(factor) ? edge : edge * factor;
-      if (at > 0 && std::isfinite(at)) edges.push_back(at);
+      // Close ones may meet when they are rounded.
+      if (at > 0 && std::isfinite(at) && (edges.empty() || at > edges.back())) edges.push_back(at);
     }
     return edges;
   }

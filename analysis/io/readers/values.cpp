@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include <ulp/model/codes.hpp>
@@ -19,14 +20,15 @@ std::vector<T> as(byte_span bytes) {
 }
 
 void count_codes(byte_span native, std::vector<std::uint64_t>& counts) {
-  counts.resize(std::size_t{1} << 16);
   for (const std::uint16_t code : as<std::uint16_t>(native)) ++counts[code];
 }
 
-std::vector<code_count> present(const std::vector<std::uint64_t>& counts) {
+// What was counted; the counts are zero again.
+std::vector<code_count> take_codes(std::vector<std::uint64_t>& counts) {
   std::vector<code_count> codes;
   for (std::size_t code = 0; code < counts.size(); ++code)
-    if (counts[code] > 0) codes.push_back({.code = static_cast<std::uint32_t>(code), .count = counts[code]});
+    if (counts[code] > 0)
+      codes.push_back({.code = static_cast<std::uint32_t>(code), .count = std::exchange(counts[code], 0)});
   return codes;
 }
 
@@ -54,7 +56,8 @@ counted_values count_values(byte_stream& in, element how, std::uint64_t numel, c
   const std::uint64_t size = size_of(how.type);
   const std::uint64_t values_per_chunk = chunk_bytes / size;
   std::vector<std::uint8_t> buffer(std::min(numel, values_per_chunk) * size);
-  std::vector<std::uint64_t> code_counts;
+  thread_local std::vector<std::uint64_t> code_counts(std::size_t{1} << 16);
+  static_cast<void>(take_codes(code_counts));
   while (numel > 0) {
     const std::uint64_t values = std::min(numel, values_per_chunk);
     const auto chunk = std::span(buffer).first(values * size);
@@ -68,7 +71,7 @@ counted_values count_values(byte_stream& in, element how, std::uint64_t numel, c
       count_codes(chunk, code_counts);
     numel -= values;
   }
-  counted_values all{.codes = present(code_counts)};
+  counted_values all{.codes = take_codes(code_counts)};
   if (!all.codes.empty()) counter.add(*format_of_codes(how.type), all.codes);
   all.table = counter.take();
   return all;

@@ -61,7 +61,7 @@ struct step_total {
 [[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path);
 
 // Whether the totals say as much as the tensors' own tables: not where these know octaves only, which a tensor's extremes
-// narrow and those of a total do not.
+// narrow and those of a total do not, nor where they keep codes. Looks at the first step.
 [[nodiscard]] bool totals_are_as_good(const std::string& path);
 
 // All totals, in the order of their keys.

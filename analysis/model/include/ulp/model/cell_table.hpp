@@ -80,7 +80,7 @@ struct octave_sums {
 // The error ladder of octave k: exact sums over its values, both signs together, of what rounding to nearest-even with m
 // fraction bits changes, e = x - (the multiple of 2^(k-m) nearest to x), for m = -1..11. As rounding to a format does
 // just that with min(fraction bits, k - exponent of the smallest number) bits, the ladder has the squared error of every
-// format at every power-of-two scale. Units 4^(k-23); significands are cut as for octave_sums.
+// format with up to 11 fraction bits at every power-of-two scale. Units 4^(k-23); significands are cut as for octave_sums.
 struct octave_errors {
   static constexpr int least_bits = -1;
   static constexpr int most_bits = 11;

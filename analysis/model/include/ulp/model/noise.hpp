@@ -3,7 +3,7 @@
 // With e = x - rounded x. Exact, but for the rounding of these doubles, where the multiplier is a power of two: of values
 // that underflow, whose e is x, and of those that a nearest rounding takes up to the smallest number, by the exact sums; of
 // all others that are rounded to nearest, by the error ladder (octave_errors), as far as no value of their octave
-// overflows; of everything in complete histograms of codes. Elsewhere it is modelled: errors spread evenly over the spacing u
+// overflows; of everything in complete histograms of codes (codes.hpp). Elsewhere it is modelled: errors spread evenly over the spacing u
 // of their octave, e^2 = u^2 / 12 on average to nearest, u^2 / 3 to one side, u^2 / 6 stochastically; the bounds are the
 // worst case in each octave. Values that overflow have no finite error and are left out, and counted. Under stochastic
 // rounding all are means over the draws.
@@ -23,13 +23,15 @@ namespace ulp {
 
 // In units of the recorded values divided by their factor.
 struct rounding_noise {
-  double signal = 0;         // sum x^2 of the values that do not overflow
-  double squares = 0;        // sum e^2,
-  double least = 0;          // what it is at least,
-  double most = 0;           // and at most
-  double products = 0;       // sum e x
-  bool exact = true;         // none of them is modelled
-  std::uint64_t values = 0;  // finite ones, zeros too, that do not overflow
+  double signal = 0;          // sum x^2 of the values that do not overflow,
+  double least_signal = 0;    // what it is at least
+  double squares = 0;         // sum e^2,
+  double least = 0;           // what it is at least,
+  double most = 0;            // and at most
+  double products = 0;        // sum e x
+  bool exact = true;          // none of them is modelled or estimated
+  bool squares_exact = true;  // nor signal and squares
+  std::uint64_t values = 0;   // finite ones, zeros too, that do not overflow
   std::uint64_t overflowing = 0;
 
   rounding_noise& operator+=(const rounding_noise& other) noexcept;

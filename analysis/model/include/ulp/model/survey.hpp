@@ -87,8 +87,10 @@ class survey {
   bool as_recorded_ = false;
 };
 
+inline constexpr const char* name_of_rest = "the rest";
+
 // The counted tensors that have values: each for itself, by kind, and by group, where groups may be empty and those in
-// none, if any, come last as "the rest".
+// none, if any, come last under name_of_rest.
 [[nodiscard]] std::vector<tensor_set> sets_by_tensor(const survey& run, const std::vector<tensor_info>& tensors);
 [[nodiscard]] std::vector<tensor_set> sets_by_kind(const survey& run, const std::vector<tensor_info>& tensors);
 [[nodiscard]] std::vector<tensor_set> sets_by_group(const survey& run, const std::vector<tensor_info>& tensors,
