@@ -11,6 +11,7 @@
 #include <ulp/model/replay.hpp>
 #include <ulp/model/survey.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/command_text.hpp>
 #include <ulp/report/html.hpp>
 
 #include "command.hpp"
@@ -45,15 +46,6 @@ struct replayed {
   bool over = false;
 };
 
-// As the shell reads it.
-std::string quoted(const std::string& word) {
-  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./,:=+@%^";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
-  return text + "'";
-}
-
 constexpr std::size_t inputs_shown = 3;
 
 // "a.npz", "a.npz and 199 more files".
@@ -65,10 +57,10 @@ std::string input_text(const std::vector<std::string>& inputs) {
 std::string arguments_of(const run_options& o, bool shortened) {
   std::string text;
   const std::size_t shown = shortened ? std::min(o.inputs.size(), inputs_shown) : o.inputs.size();
-  for (std::size_t i = 0; i < shown; ++i) text += " " + quoted(o.inputs[i]);
+  for (std::size_t i = 0; i < shown; ++i) text += " " + shell_quoted(o.inputs[i]);
   if (shown < o.inputs.size()) text += fmt::format(" [{}]", count_text(o.inputs.size() - shown, "more file"));
   const auto option = [&](const char* name, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", name, quoted(value));
+    if (!value.empty()) text += fmt::format(" {} {}", name, shell_quoted(value));
   };
   option("--tensor", o.tensor);
   for (const std::string& k : o.kinds) option("--kind", k);
@@ -83,7 +75,7 @@ std::string arguments_of(const run_options& o, bool shortened) {
 
 std::string arguments_of(const rounding_options& r) {
   std::string text;
-  if (!r.direction.empty()) text += " --rounding " + quoted(r.direction);
+  if (!r.direction.empty()) text += " --rounding " + shell_quoted(r.direction);
   if (r.saturate) text += " --saturate";
   if (!r.flush.empty()) text += " --ftz " + r.flush;
   if (r.daz) text += " --daz";
@@ -97,7 +89,7 @@ scenario scenario_of(const options& o, const std::string& name, std::string& set
     const auto [key, value] = key_and_value(text, "--set");
     if (std::ranges::find(entry.parameters, key, &scaler_parameter::name) == entry.parameters.end()) continue;
     parameters.emplace_back(key, parse_parameter(value));
-    set += " --set " + quoted(text);
+    set += " --set " + shell_quoted(text);
   }
   try {
     scenario s{make_scaler(entry, parameters)};
@@ -131,8 +123,8 @@ std::vector<replayed> replays_of(const options& o) {
   }
   for (const std::string& text : o.parameters) {
     const std::string key = key_and_value(text, "--set").first;
-    if (std::ranges::none_of(all,
-                             [&](const replayed& r) { return r.set.find(" " + quoted(text)) != std::string::npos; }))
+    if (std::ranges::none_of(
+            all, [&](const replayed& r) { return r.set.find(" " + shell_quoted(text)) != std::string::npos; }))
       throw usage_error(fmt::format("--set: none of {} has a parameter '{}'", fmt::join(o.scalers, ", "), key));
   }
   return all;
@@ -238,20 +230,20 @@ int run(const options& o) {
     page.commands.push_back({text(false), o.run.inputs.size() > inputs_shown ? text(true) : ""});
   };
   const std::string rounded = arguments_of(o.rounding);
-  const std::string checked = o.check.empty() ? "" : " --check " + quoted(o.check);
+  const std::string checked = o.check.empty() ? "" : " --check " + shell_quoted(o.check);
   std::string grouping;
-  for (const std::string& g : o.run.groups) grouping += " --group " + quoted(g);
+  for (const std::string& g : o.run.groups) grouping += " --group " + shell_quoted(g);
   const std::string clipped = o.clip_norm.empty() ? "" : " --clip-norm " + o.clip_norm;
   for (replayed& r : replays) {
     r.page.warnings = r.watch.warnings();
-    add_command("replay", fmt::format(" --scaler {}{} --format {}{}{}{}", r.name, r.set, quoted(o.format_name), rounded,
-                                      checked, clipped));
+    add_command("replay", fmt::format(" --scaler {}{} --format {}{}{}{}", r.name, r.set, shell_quoted(o.format_name),
+                                      rounded, checked, clipped));
     page.replays.push_back(std::move(r.page));
   }
   if (!page.findings.empty())
-    add_command(
-        "advise",
-        fmt::format(" --format {} --epsilon {}{}{}", quoted(o.format_name), o.epsilon, rounded, checked) + grouping);
+    add_command("advise",
+                fmt::format(" --format {} --epsilon {}{}{}", shell_quoted(o.format_name), o.epsilon, rounded, checked) +
+                    grouping);
   if (!page.matrix.rows.empty())
     add_command("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(matrix_formats, ","),
                                         by_group ? "group" : "kind", grouping, rounded));

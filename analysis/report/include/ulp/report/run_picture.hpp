@@ -1,0 +1,86 @@
+// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged
+// and its extremes. Memory grows by some hundred bytes a step; the tables do not grow with the run.
+#ifndef ULP_REPORT_RUN_PICTURE_HPP
+#define ULP_REPORT_RUN_PICTURE_HPP
+
+#include <cstdint>
+#include <optional>
+#include <regex>
+#include <vector>
+
+#include <ulp/model/outcome.hpp>
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/model/survey.hpp>
+#include <ulp/report/picture.hpp>
+
+namespace ulp {
+
+// Which tensors a picture shows, by their indices; those beyond its end are not shown.
+using tensor_mask = std::vector<bool>;
+
+// The values of some steps by tensor, factor (1 where it is not known) and type, without sums.
+struct tensor_tables {
+  struct entry {
+    std::uint32_t tensor = 0;
+    double factor = 1;
+    dtype type = dtype::unknown;
+    cell_table table;
+  };
+  std::vector<entry> entries;  // ascending
+
+  void merge(const tensor_tables& other);
+  void add(const tensor_row& row);
+
+  [[nodiscard]] octave_counts octaves(const tensor_mask& shown) const;
+  [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
+                                        double scale) const;
+  // Of each tensor that has values; shown[i] tells which.
+  [[nodiscard]] std::vector<outcome_counts> outcomes_by_tensor(std::size_t tensors, const format& to,
+                                                               const rounding& mode, double scale) const;
+};
+
+class run_picture {
+ public:
+  explicit run_picture(selection counted = {}, std::optional<std::regex> checked = {})
+      : survey_(std::move(counted), std::move(checked)) {}
+
+  // Steps of ascending keys; single microbatches are left out.
+  void add(const step& now, const std::vector<tensor_info>& all);
+
+  [[nodiscard]] const columns_of<tensor_tables>& columns() const noexcept { return columns_; }
+  // One for each step, in order, and what was logged of it.
+  [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return survey_.steps(); }
+  [[nodiscard]] const std::vector<step_scalars>& scalars() const noexcept { return scalars_; }
+  [[nodiscard]] const survey& seen() const noexcept { return survey_; }
+  // The column that holds the step, or the next one before it.
+  [[nodiscard]] std::size_t column_of(std::int64_t step) const noexcept;
+
+ private:
+  survey survey_;
+  columns_of<tensor_tables> columns_;
+  std::vector<step_scalars> scalars_;
+};
+
+// One step of a replay, as much of it as is drawn.
+struct replay_step {
+  std::int64_t step = 0;
+  double scale_used = 0;
+  double scale_next = 0;
+  double critical_scale = not_known;
+  double norm = not_known;
+  double clip_coefficient = not_known;
+  count_range underflow;
+  count_range overflow;
+  std::uint64_t nonzero = 0;  // of the counted tensors
+  bool has_counts = false;
+  bool found_inf = false;
+  bool certain = true;
+  bool skipped = false;
+  bool clipped = false;
+};
+[[nodiscard]] replay_step drawn_of(const trajectory_row& row);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,102 @@
+#include <ulp/report/run_picture.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+namespace ulp {
+namespace {
+
+auto key_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.factor, e.type}; }
+
+bool shows(const tensor_mask& shown, std::uint32_t tensor) { return tensor < shown.size() && shown[tensor]; }
+
+outcome_counts outcomes_of(const tensor_tables::entry& e, const format& to, const rounding& mode, double scale) {
+  return ulp::outcomes_of(e.table, to, mode, {.scale = scale, .factor = e.factor}, e.type);
+}
+
+}  // namespace
+
+void tensor_tables::merge(const tensor_tables& other) {
+  for (const entry& e : other.entries) {
+    const auto at = std::ranges::lower_bound(entries, key_of(e), {}, key_of);
+    if (at != entries.end() && key_of(*at) == key_of(e))
+      at->table.merge(e.table);
+    else
+      entries.insert(at, e);
+  }
+}
+
+void tensor_tables::add(const tensor_row& row) {
+  tensor_tables one;
+  entry& e = one.entries.emplace_back(
+      entry{.tensor = row.tensor, .factor = std::isnan(row.factor) ? 1 : row.factor, .type = row.type, .table = {}});
+  const cell_table& t = row.table;
+  e.table.numel = t.numel;
+  e.table.zeros = t.zeros;
+  e.table.positive_infinities = t.positive_infinities;
+  e.table.negative_infinities = t.negative_infinities;
+  e.table.unsigned_infinities = t.unsigned_infinities;
+  e.table.nans = t.nans;
+  e.table.max_abs = t.max_abs;
+  e.table.min_abs = t.min_abs;
+  e.table.cells = t.cells;
+  merge(one);
+}
+
+octave_counts tensor_tables::octaves(const tensor_mask& shown) const {
+  octave_counts all;
+  for (const entry& e : entries)
+    if (shows(shown, e.tensor)) all.add(e.table, e.factor);
+  return all;
+}
+
+outcome_counts tensor_tables::outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
+                                       double scale) const {
+  outcome_counts all;
+  for (const entry& e : entries)
+    if (shows(shown, e.tensor)) all += outcomes_of(e, to, mode, scale);
+  return all;
+}
+
+std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensors, const format& to,
+                                                              const rounding& mode, double scale) const {
+  std::vector<outcome_counts> all(tensors);
+  for (const entry& e : entries)
+    if (e.tensor < tensors) all[e.tensor] += outcomes_of(e, to, mode, scale);
+  return all;
+}
+
+void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
+  if (now.key.microbatch != -1) return;
+  survey_.add(now, all);
+  scalars_.push_back(now.scalars);
+  tensor_tables& column = columns_.at_step(now.key.step);
+  for (const tensor_row& row : now.tensors) column.add(row);
+}
+
+std::size_t run_picture::column_of(std::int64_t step) const noexcept {
+  const auto& spans = columns_.spans();
+  const auto after = std::ranges::upper_bound(spans, step, {}, &column_span::first_step);
+  return after == spans.begin() ? 0 : static_cast<std::size_t>(after - spans.begin()) - 1;
+}
+
+replay_step drawn_of(const trajectory_row& row) {
+  return {.step = row.key.step,
+          .scale_used = row.scale_used,
+          .scale_next = row.scale_next,
+          .critical_scale = row.critical_scale,
+          .norm = row.norm,
+          .clip_coefficient = row.clip_coefficient,
+          .underflow = row.counts.underflow,
+          .overflow = row.counts.overflow,
+          .nonzero = row.counts.numel - row.counts.zero - row.counts.nonfinite,
+          .has_counts = row.has_counts,
+          .found_inf = row.found_inf,
+          .certain = row.found_inf_certain,
+          .skipped = row.skipped,
+          .clipped = row.clipped.value_or(false)};
+}
+
+}  // namespace ulp
