@@ -1,0 +1,45 @@
+// Work in a thread of its own, whose result comes back to the thread of Qt's event loop.
+#ifndef ULP_GUI_VIEWMODEL_BACKGROUND_HPP
+#define ULP_GUI_VIEWMODEL_BACKGROUND_HPP
+
+#include <QObject>
+#include <cstdint>
+#include <functional>
+#include <thread>
+
+namespace ulp::gui {
+
+class background : public QObject {
+  Q_OBJECT
+ public:
+  // What is told on the way: the share done, 0 to 1. Throws `stopped` where the work is not wanted any more.
+  using report = std::function<void(double)>;
+  struct stopped {};
+  // Runs in the thread; what it returns runs in the event loop, unless other work was started or this was cancelled.
+  using work = std::function<std::function<void()>(const report&)>;
+
+  explicit background(QObject* parent = nullptr) : QObject(parent) {}
+  // Waits for the thread, which is asked to stop.
+  ~background() override;
+
+  // In place of what is running. What `run` throws goes to failed().
+  void start(work run);
+  void cancel();
+  [[nodiscard]] bool running() const noexcept { return running_; }
+
+ signals:
+  void progressed(double share);
+  void failed(const QString& reason);
+  void finished();  // after success, failure and cancel alike
+
+ private:
+  void done(std::uint64_t generation, const std::function<void()>& then);
+
+  std::jthread thread_;
+  std::uint64_t generation_ = 0;
+  bool running_ = false;
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,50 @@
+#include "layer_metrics.hpp"
+
+#include <cmath>
+
+namespace ulp::gui {
+namespace {
+
+double middle(const count_range& c) { return (static_cast<double>(c.low) + static_cast<double>(c.high)) / 2; }
+
+double value_of(layer_metric metric, const outcome_counts& c, double largest, double scale, const layer_question& q) {
+  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+  const auto share = [&](const count_range& n) { return nonzero > 0 ? middle(n) / nonzero : not_known; };
+  switch (metric) {
+    case layer_metric::underflow: return share(c.underflow);
+    case layer_metric::subnormal: return share(c.subnormal);
+    case layer_metric::overflow: return share(c.overflow);
+    case layer_metric::zeros:
+      return c.numel == 0 ? not_known : static_cast<double>(c.zero) / static_cast<double>(c.numel);
+    case layer_metric::largest: return largest > 0 ? std::log2(largest) : not_known;
+    case layer_metric::headroom:
+      return largest > 0 && scale > 0 ? limits_of(q.to, q.mode).overflow - std::log2(largest) - std::log2(scale)
+                                      : not_known;
+  }
+  return not_known;
+}
+
+}  // namespace
+
+layer_answer answer_to(const layer_question& q, const background::report& told) {
+  const auto& columns = q.run->picture.columns().columns();
+  layer_answer all{.metric = q.metric, .tensors = q.run->tensors.size(), .values = {}, .worst = {}};
+  all.values.assign(columns.size() * all.tensors, not_known);
+  all.worst.assign(all.tensors, not_known);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    told(static_cast<double>(c) / static_cast<double>(columns.size()));
+    const double scale = q.scales[c];
+    const auto counts = columns[c].outcomes_by_tensor(all.tensors, q.to, q.mode, scale);
+    std::vector<double> largest(all.tensors, 0);
+    for (const tensor_tables::entry& e : columns[c].entries)
+      largest[e.tensor] = std::fmax(largest[e.tensor], e.table.max_abs / e.factor);
+    for (std::size_t t = 0; t < all.tensors; ++t) {
+      const double value = value_of(q.metric, counts[t], largest[t], scale, q);
+      all.values[c * all.tensors + t] = value;
+      all.worst[t] = low_is_bad(q.metric) ? std::fmin(all.worst[t], value) : std::fmax(all.worst[t], value);
+    }
+  }
+  return all;
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,77 @@
+#include "scenario_spec.hpp"
+
+#include <charconv>
+#include <cmath>
+#include <regex>
+#include <stdexcept>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/presets.hpp>
+#include <ulp/report/command_text.hpp>
+
+namespace ulp::gui {
+namespace {
+
+double positive(const std::string& text, const char* what) {
+  double value = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || !(value > 0) || !std::isfinite(value))
+    throw std::invalid_argument(std::string{what} + ": '" + text + "' is no positive number");
+  return value;
+}
+
+}  // namespace
+
+scenario scenario_of(const scenario_spec& spec) {
+  const scaler_entry* const entry = find_scaler(spec.scaler);
+  if (entry == nullptr) throw std::invalid_argument("there is no scaler '" + spec.scaler + "'");
+  std::vector<std::pair<std::string, parameter_value>> parameters;
+  for (const auto& [name, value] : spec.parameters) parameters.emplace_back(name, parse_parameter(value));
+  scenario s{make_scaler(*entry, parameters)};  // parameter_error is an invalid_argument
+  const parsed<format> to = parse_format(spec.format);
+  if (!to.value) throw std::invalid_argument(to.error);
+  s.format = *to.value;
+  if (!spec.rounding.empty()) {
+    const parsed<rounding> mode = parse_rounding(spec.rounding, s.format);
+    if (!mode.value) throw std::invalid_argument(mode.error);
+    s.rounding = *mode.value;
+  } else {
+    s.rounding.direction = own_direction(s.format);
+  }
+  if (!spec.clip_norm.empty() && !spec.clip_value.empty())
+    throw std::invalid_argument("gradients are clipped by norm or by value, not by both");
+  if (!spec.clip_norm.empty()) s.clip_norm = norm_clipping{positive(spec.clip_norm, "clip norm")};
+  if (!spec.clip_value.empty()) s.clip_value = value_clipping{positive(spec.clip_value, "clip value")};
+  if (!spec.check.empty()) {
+    try {
+      s.checked = std::regex(spec.check);
+    } catch (const std::regex_error&) {
+      throw std::invalid_argument("checked tensors: '" + spec.check + "' is no regular expression");
+    }
+  }
+  return s;
+}
+
+std::string name_of(const scenario_spec& spec) {
+  std::string text = spec.scaler;
+  for (const auto& [name, value] : spec.parameters) text += " " + name + "=" + value;
+  return text + ", " + spec.format;
+}
+
+std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs) {
+  std::string line = "ulp replay";
+  for (const std::string& input : inputs) line += " " + shell_quoted(input);
+  const auto option = [&](const char* name, const std::string& value) {
+    if (!value.empty()) line += std::string{" "} + name + " " + shell_quoted(value);
+  };
+  option("--scaler", spec.scaler);
+  for (const auto& [name, value] : spec.parameters) option("--set", name + "=" + value);
+  option("--format", spec.format);
+  option("--rounding", spec.rounding);
+  option("--clip-norm", spec.clip_norm);
+  option("--clip-value", spec.clip_value);
+  option("--check", spec.check);
+  return line;
+}
+
+}  // namespace ulp::gui

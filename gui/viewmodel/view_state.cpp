@@ -1,0 +1,161 @@
+#include "view_state.hpp"
+
+#include <QMetaObject>
+#include <QRegularExpression>
+#include <algorithm>
+#include <cmath>
+
+namespace ulp::gui {
+
+view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(doc) {
+  connect(&doc_, &document::run_changed, this, [this] {
+    const auto& steps = current_run()->picture.steps();
+    cursor_ = steps.empty() ? 0 : steps.front().key.step;
+    shown_ = whole();
+    tensor_.reset();
+    undo_.clear();
+    mask();
+    tell(parts{run} | cursor | range | tensors);
+  });
+  connect(&doc_, &document::replays_changed, this, [this] { tell(replays); });
+}
+
+std::size_t view_state::front_index() const noexcept { return std::min(front_, doc_.replays().size() - 1); }
+
+void view_state::set_front(std::size_t index) {
+  if (index == front_ || index >= doc_.replays().size()) return;
+  front_ = index;
+  tell(replays);
+}
+
+std::size_t view_state::cursor_index() const noexcept {
+  if (current_run() == nullptr) return 0;
+  const auto& steps = current_run()->picture.steps();
+  const auto after = std::ranges::upper_bound(steps, cursor_, {}, [](const step_survey& s) { return s.key.step; });
+  return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
+}
+
+void view_state::set_cursor(std::int64_t step) {
+  if (current_run() == nullptr || current_run()->picture.steps().empty()) return;
+  const std::int64_t before = cursor_;
+  cursor_ = step;
+  cursor_ = current_run()->picture.steps()[cursor_index()].key.step;
+  if (cursor_ != before) tell(cursor);
+}
+
+void view_state::move_cursor(std::ptrdiff_t by) {
+  if (current_run() == nullptr || current_run()->picture.steps().empty()) return;
+  const auto& steps = current_run()->picture.steps();
+  const auto last = static_cast<std::ptrdiff_t>(steps.size()) - 1;
+  const auto at = std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(cursor_index()) + by, 0, last);
+  set_cursor(steps[static_cast<std::size_t>(at)].key.step);
+}
+
+void view_state::move_to_skip(int direction) {
+  const auto result = front().result;
+  if (!result) return;
+  const auto& steps = result->steps;
+  if (direction > 0) {
+    const auto next = std::ranges::find_if(steps, [&](const replay_step& s) { return s.skipped && s.step > cursor_; });
+    if (next != steps.end()) set_cursor(next->step);
+  } else {
+    const auto before =
+        std::find_if(steps.rbegin(), steps.rend(), [&](const replay_step& s) { return s.skipped && s.step < cursor_; });
+    if (before != steps.rend()) set_cursor(before->step);
+  }
+}
+
+view_state::step_range view_state::whole() const noexcept {
+  if (current_run() == nullptr || current_run()->picture.steps().empty()) return {};
+  const auto& steps = current_run()->picture.steps();
+  return {steps.front().key.step, steps.back().key.step};
+}
+
+void view_state::set_shown(step_range to) {
+  const step_range all = whole();
+  to = {std::clamp(to.first, all.first, all.last), std::clamp(to.last, all.first, all.last)};
+  if (to.last < to.first) std::swap(to.first, to.last);
+  if (to == shown_) return;
+  remember();
+  shown_ = to;
+  tell(range);
+}
+
+void view_state::remember() {
+  constexpr std::size_t most = 100;
+  if (undo_.size() == most) undo_.erase(undo_.begin());
+  undo_.push_back({shown_, filter_, tensor_});
+}
+
+void view_state::undo() {
+  if (undo_.empty()) return;
+  const undo_entry before = undo_.back();
+  undo_.pop_back();
+  shown_ = before.shown;
+  filter_ = before.filter;
+  tensor_ = before.tensor;
+  mask();
+  tell(parts{range} | tensors);
+}
+
+bool view_state::set_filter(const QString& expression) {
+  if (!QRegularExpression(expression).isValid()) return false;
+  if (expression == filter_) return true;
+  remember();
+  filter_ = expression;
+  tensor_.reset();
+  mask();
+  tell(tensors);
+  return true;
+}
+
+void view_state::set_tensor(std::optional<std::uint32_t> tensor) {
+  if (tensor == tensor_) return;
+  remember();
+  tensor_ = tensor;
+  mask();
+  tell(tensors);
+}
+
+void view_state::mask() {
+  filtered_.clear();
+  if (current_run() == nullptr) return;
+  const QRegularExpression expression(filter_);
+  for (const tensor_info& t : current_run()->tensors)
+    filtered_.push_back(expression.match(QString::fromStdString(t.name)).hasMatch());
+  selected_ = filtered_;
+  if (tensor_) {
+    selected_.assign(filtered_.size(), false);
+    selected_[*tensor_] = true;
+  }
+}
+
+void view_state::set_tried_scale(std::optional<int> log2) {
+  if (log2 == tried_) return;
+  tried_ = log2;
+  tell(scale);
+}
+
+double view_state::scale_at(std::int64_t step) const {
+  if (tried_) return std::ldexp(1.0, *tried_);
+  const auto result = front().result;
+  if (!result || result->steps.empty()) return 1;
+  const auto after = std::ranges::upper_bound(result->steps, step, {}, &replay_step::step);
+  return after == result->steps.begin() ? result->steps.front().scale_used : std::prev(after)->scale_used;
+}
+
+void view_state::tell(parts what) {
+  const bool first = pending_ == parts{};
+  pending_ |= what;
+  if (!first) return;
+  QMetaObject::invokeMethod(
+      this,
+      [this] {
+        const parts all = pending_;
+        pending_ = {};
+        emit changed(all);
+      },
+      Qt::QueuedConnection);
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,97 @@
+// What all views look at: the step, the range of steps, the tensors, the replay in front. Wishes are merged: however many
+// setters are called, the views hear of it once, when the event loop is reached.
+#ifndef ULP_GUI_VIEWMODEL_VIEW_STATE_HPP
+#define ULP_GUI_VIEWMODEL_VIEW_STATE_HPP
+
+#include <QFlags>
+#include <QObject>
+#include <QString>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <ulp/report/run_picture.hpp>
+
+#include "document.hpp"
+
+namespace ulp::gui {
+
+class view_state : public QObject {
+  Q_OBJECT
+ public:
+  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32 };
+  Q_DECLARE_FLAGS(parts, part)
+
+  struct step_range {
+    std::int64_t first = 0;
+    std::int64_t last = 0;
+    friend bool operator==(const step_range&, const step_range&) = default;
+  };
+
+  explicit view_state(document& doc, QObject* parent = nullptr);
+
+  [[nodiscard]] document& doc() const noexcept { return doc_; }
+  [[nodiscard]] const loaded_run* current_run() const noexcept { return doc_.run().get(); }
+  [[nodiscard]] const replay_entry& front() const { return doc_.replays()[front_index()]; }
+  [[nodiscard]] std::size_t front_index() const noexcept;
+  void set_front(std::size_t index);
+
+  // A step of the run; the next one before where there is none of that number.
+  [[nodiscard]] std::int64_t cursor_step() const noexcept { return cursor_; }
+  [[nodiscard]] std::size_t cursor_index() const noexcept;
+  void set_cursor(std::int64_t step);
+  void move_cursor(std::ptrdiff_t steps);
+  void move_to_skip(int direction);  // the next skipped step of the replay in front
+
+  [[nodiscard]] step_range shown() const noexcept { return shown_; }
+  [[nodiscard]] step_range whole() const noexcept;
+  void set_shown(step_range range);
+  // The range and the filter as they were before the last change of either.
+  void undo();
+
+  // Searched anywhere in the names. Returns false, and changes nothing, for what is no regular expression.
+  bool set_filter(const QString& expression);
+  [[nodiscard]] const QString& filter() const noexcept { return filter_; }
+  // One tensor alone; nullopt for all that the filter leaves.
+  void set_tensor(std::optional<std::uint32_t> tensor);
+  [[nodiscard]] std::optional<std::uint32_t> tensor() const noexcept { return tensor_; }
+  [[nodiscard]] const tensor_mask& filtered() const noexcept { return filtered_; }
+  [[nodiscard]] const tensor_mask& selected() const noexcept { return selected_; }
+
+  // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.
+  [[nodiscard]] std::optional<int> tried_scale() const noexcept { return tried_; }
+  void set_tried_scale(std::optional<int> log2);
+  // The one that is tried out, or the replay's at the step.
+  [[nodiscard]] double scale_at(std::int64_t step) const;
+
+ signals:
+  void changed(ulp::gui::view_state::parts what);
+
+ private:
+  struct undo_entry {
+    step_range shown;
+    QString filter;
+    std::optional<std::uint32_t> tensor;
+  };
+  void tell(parts what);
+  void mask();
+  void remember();
+
+  document& doc_;
+  parts pending_;
+  std::size_t front_ = 0;
+  std::int64_t cursor_ = 0;
+  step_range shown_;
+  QString filter_;
+  std::optional<std::uint32_t> tensor_;
+  tensor_mask filtered_;
+  tensor_mask selected_;
+  std::optional<int> tried_;
+  std::vector<undo_entry> undo_;
+};
+Q_DECLARE_OPERATORS_FOR_FLAGS(view_state::parts)
+
+}  // namespace ulp::gui
+
+#endif
