@@ -1,0 +1,93 @@
+#include "export.hpp"
+
+#include <QBuffer>
+#include <QImage>
+#include <QPageSize>
+#include <QPainter>
+#include <QPdfWriter>
+#include <QSaveFile>
+#include <QSvgGenerator>
+#include <stdexcept>
+
+namespace ulp::gui {
+namespace {
+
+constexpr double margin = 16;
+constexpr double title_height = 44;
+
+QString subtitle(const view& v, const view_state& state) {
+  const loaded_run* const run = state.current_run();
+  if (run == nullptr) return v.question();
+  return QString::fromStdString(run->inputs.front()) +
+         (run->inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->inputs.size() - 1) : QString()) + " - " +
+         QString::fromStdString(name_of(state.front().spec));
+}
+
+void paint(QPainter& to, view& v, const view_state& state, QSize size, const theme& colours) {
+  to.setRenderHint(QPainter::Antialiasing);
+  to.fillRect(QRect(QPoint(0, 0), size), colours.background);
+  QFont font = v.font();
+  QFont title = font;
+  title.setBold(true);
+  title.setPointSizeF(font.pointSizeF() + 2);
+  to.setPen(colours.text);
+  to.setFont(title);
+  to.drawText(QRectF(margin, margin, size.width() - 2 * margin, 22), Qt::AlignLeft | Qt::AlignVCenter, v.title());
+  to.setFont(font);
+  to.setPen(colours.faint);
+  to.drawText(QRectF(margin, margin + 20, size.width() - 2 * margin, 20), Qt::AlignLeft | Qt::AlignVCenter,
+              to.fontMetrics().elidedText(subtitle(v, state), Qt::ElideMiddle, size.width() - 32));
+  v.draw(to,
+         QRectF(margin, margin + title_height, size.width() - 2 * margin, size.height() - 2 * margin - title_height),
+         colours);
+}
+
+QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSize size, const theme& colours) {
+  if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
+  if (suffix == "json") return QByteArray::fromStdString(to_json(v.data()));
+  QBuffer buffer;
+  buffer.open(QIODevice::WriteOnly);
+  if (suffix == "png") {
+    QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(2);
+    {
+      QPainter to(&image);
+      paint(to, v, state, size, colours);
+    }
+    image.save(&buffer, "PNG");
+  } else if (suffix == "svg") {
+    QSvgGenerator svg;
+    svg.setOutputDevice(&buffer);
+    svg.setSize(size);
+    svg.setViewBox(QRect(QPoint(0, 0), size));
+    svg.setResolution(v.logicalDpiX());
+    svg.setTitle(v.title());
+    svg.setDescription(subtitle(v, state));
+    QPainter to(&svg);
+    paint(to, v, state, size, colours);
+  } else if (suffix == "pdf") {
+    QPdfWriter pdf(&buffer);
+    pdf.setTitle(v.title());
+    pdf.setResolution(v.logicalDpiX());
+    pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
+    pdf.setPageSize(QPageSize(QSizeF(size) * 72.0 / v.logicalDpiX(), QPageSize::Point, {}, QPageSize::ExactMatch));
+    QPainter to(&pdf);
+    paint(to, v, state, size, colours);
+  } else {
+    throw std::runtime_error("'" + suffix.toStdString() + "' is none of png, svg, pdf, csv, json");
+  }
+  return buffer.data();
+}
+
+}  // namespace
+
+void export_view(view& what, const QString& path, QSize size, const theme& colours) {
+  what.catch_up_now();
+  const QString suffix = path.mid(path.lastIndexOf('.') + 1).toLower();
+  const QByteArray bytes = bytes_of(what, what.state(), suffix, size, colours);
+  QSaveFile file(path);
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+    throw std::runtime_error(path.toStdString() + ": " + file.errorString().toStdString());
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,18 @@
+// A view as a file: picture or numbers.
+#ifndef ULP_GUI_APP_EXPORT_HPP
+#define ULP_GUI_APP_EXPORT_HPP
+
+#include <QSize>
+#include <QString>
+
+#include "views/view.hpp"
+
+namespace ulp::gui {
+
+// By the suffix: .png (twice the size in pixels), .svg, .pdf, .csv, .json. Under the view's title and what is shown of
+// which run. The file is whole or absent. Throws std::runtime_error.
+void export_view(view& what, const QString& path, QSize size, const theme& colours);
+
+}  // namespace ulp::gui
+
+#endif

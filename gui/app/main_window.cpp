@@ -1,0 +1,222 @@
+#include "main_window.hpp"
+
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSettings>
+#include <QStatusBar>
+#include <cmath>
+#include <exception>
+
+#include "export.hpp"
+#include "views/all_views.hpp"
+#include "views/inspector.hpp"
+#include "views/overview_view.hpp"
+#include "views/scenario_editor.hpp"
+
+namespace ulp::gui {
+namespace {
+
+constexpr qsizetype most_recent = 10;
+
+}  // namespace
+
+main_window::main_window()
+    : state_(doc_),
+      tabs_(new QTabWidget(this)),
+      progress_(new QProgressBar(this)),
+      cancel_(new QToolButton(this)),
+      place_(new QLabel(this)) {
+  setWindowTitle("ulpscope");
+  setAcceptDrops(true);
+  tabs_->setDocumentMode(true);
+  setCentralWidget(tabs_);
+  int number = 1;
+  for (view* const v : make_views(state_, this)) {
+    const int at = tabs_->addTab(v, v->title());
+    tabs_->setTabToolTip(at, tr("%1 (Ctrl+%2)").arg(v->question()).arg(number++));
+    if (auto* const overview = qobject_cast<overview_view*>(v))
+      connect(overview, &overview_view::asked_for, this, &main_window::show_view);
+  }
+  const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
+    auto* const d = new QDockWidget(title, this);
+    d->setObjectName(name);
+    d->setWidget(content);
+    addDockWidget(area, d);
+    return d;
+  };
+  QDockWidget* const scenario =
+      dock(tr("Scenario"), "scenario", new scenario_editor(state_, this), Qt::LeftDockWidgetArea);
+  QDockWidget* const about = dock(tr("Inspector"), "inspector", new inspector(state_, this), Qt::RightDockWidgetArea);
+  about->hide();
+  make_menus();
+  docks_->addAction(scenario->toggleViewAction());
+  docks_->addAction(about->toggleViewAction());
+
+  statusBar()->addWidget(place_, 1);
+  statusBar()->addPermanentWidget(progress_);
+  statusBar()->addPermanentWidget(cancel_);
+  progress_->setMaximumWidth(220);
+  progress_->setRange(0, 100);
+  cancel_->setText(tr("Cancel"));
+  progress_->hide();
+  cancel_->hide();
+  connect(cancel_, &QToolButton::clicked, &doc_, &document::cancel);
+  connect(&doc_, &document::progressed, this, [this](const QString& what, double share) {
+    progress_->setFormat(what + " %p %");
+    progress_->setValue(static_cast<int>(100 * share));
+    progress_->show();
+    cancel_->show();
+  });
+  connect(&doc_, &document::idle, this, [this] {
+    progress_->hide();
+    cancel_->hide();
+  });
+  connect(&doc_, &document::failed, this, [this](const QString& why) { QMessageBox::warning(this, "ulpscope", why); });
+  connect(&doc_, &document::run_changed, this, [this] {
+    const auto& inputs = doc_.run()->inputs;
+    setWindowTitle(QFileInfo(QString::fromStdString(inputs.front())).fileName() + " - ulpscope");
+    remember_recent(inputs);
+  });
+  connect(&state_, &view_state::changed, this, [this] {
+    if (doc_.run() == nullptr) return;
+    const auto shown = state_.shown();
+    place_->setText(tr("step %1; shown %2 to %3%4")
+                        .arg(state_.cursor_step())
+                        .arg(shown.first)
+                        .arg(shown.last)
+                        .arg(state_.tensor() ? "; " + QString::fromStdString(doc_.run()->tensors[*state_.tensor()].name)
+                                             : QString()));
+  });
+
+  resize(1280, 800);
+  const QSettings settings;
+  restoreGeometry(settings.value("geometry").toByteArray());
+  restoreState(settings.value("docks").toByteArray(), 1);
+}
+
+void main_window::make_menus() {
+  QMenu* const file = menuBar()->addMenu(tr("&File"));
+  file->addAction(tr("&Open..."), QKeySequence::Open, this, &main_window::choose_and_open);
+  recent_ = file->addMenu(tr("Open &recent"));
+  connect(recent_, &QMenu::aboutToShow, this, &main_window::show_recent);
+  file->addAction(tr("Re&load"), QKeySequence::Refresh, &doc_, &document::reload);
+  file->addSeparator();
+  file->addAction(tr("&Export view..."), QKeySequence(tr("Ctrl+E")), this, &main_window::choose_and_export);
+  file->addSeparator();
+  file->addAction(tr("&Quit"), QKeySequence::Quit, this, &QWidget::close);
+
+  QMenu* const go = menuBar()->addMenu(tr("&Go"));
+  const auto move = [&](const QString& text, const QKeySequence& keys, auto act) {
+    go->addAction(text, keys, this, act);
+  };
+  move(tr("Next step"), QKeySequence(tr("Alt+Right")), [this] { state_.move_cursor(1); });
+  move(tr("Previous step"), QKeySequence(tr("Alt+Left")), [this] { state_.move_cursor(-1); });
+  move(tr("100 steps on"), QKeySequence(tr("Alt+Shift+Right")), [this] { state_.move_cursor(100); });
+  move(tr("100 steps back"), QKeySequence(tr("Alt+Shift+Left")), [this] { state_.move_cursor(-100); });
+  move(tr("Next skipped step"), QKeySequence(tr("Ctrl+N")), [this] { state_.move_to_skip(1); });
+  move(tr("Previous skipped step"), QKeySequence(tr("Ctrl+P")), [this] { state_.move_to_skip(-1); });
+  go->addSeparator();
+  move(tr("All steps"), QKeySequence(tr("Ctrl+0")), [this] { state_.set_shown(state_.whole()); });
+  move(tr("Undo zoom and filter"), QKeySequence(Qt::Key_Escape), [this] { state_.undo(); });
+  go->addSeparator();
+  const auto try_scale = [this](int by) {
+    const double scale = state_.scale_at(state_.cursor_step());
+    state_.set_tried_scale((scale > 0 ? std::ilogb(scale) : 0) + by);
+  };
+  move(tr("Try a larger scale"), QKeySequence(tr("Ctrl+]")), [try_scale] { try_scale(1); });
+  move(tr("Try a smaller scale"), QKeySequence(tr("Ctrl+[")), [try_scale] { try_scale(-1); });
+  move(tr("Follow the replay's scale"), QKeySequence(tr("Ctrl+=")), [this] { state_.set_tried_scale(std::nullopt); });
+
+  docks_ = menuBar()->addMenu(tr("&View"));
+  for (int i = 0; i < tabs_->count(); ++i)
+    docks_->addAction(tabs_->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)), this,
+                      [this, i] { tabs_->setCurrentIndex(i); });
+  docks_->addSeparator();
+  QMenu* const help = menuBar()->addMenu(tr("&Help"));
+  help->addAction(tr("&What is this view?"), QKeySequence::HelpContents, this,
+                  [this] { QMessageBox::information(this, current().title(), current().question()); });
+  help->addAction(tr("&About"), this, [this] {
+    QMessageBox::about(this, "ulpscope",
+                       tr("What 16 bits do to the gradients of a training run, exactly.\n\n"
+                          "The viewer is under the GPL 3, as Qt Charts is; the libraries are under the Apache "
+                          "License 2.0."));
+  });
+}
+
+view& main_window::current() const { return *static_cast<view*>(tabs_->currentWidget()); }
+
+void main_window::show_view(const QString& key) {
+  for (int i = 0; i < tabs_->count(); ++i)
+    if (static_cast<view*>(tabs_->widget(i))->key() == key) tabs_->setCurrentIndex(i);
+}
+
+void main_window::open(const std::vector<std::string>& inputs) {
+  if (!inputs.empty()) doc_.open(inputs);
+}
+
+void main_window::choose_and_open() {
+  const QStringList files = QFileDialog::getOpenFileNames(
+      this, tr("Open a run"), {}, tr("Runs (*.ulp *.safetensors *.npz *.npy *.csv *.gz);;All files (*)"));
+  std::vector<std::string> inputs;
+  for (const QString& f : files) inputs.push_back(f.toStdString());
+  open(inputs);
+}
+
+void main_window::choose_and_export() {
+  const QString path = QFileDialog::getSaveFileName(this, tr("Export the view"), current().key() + ".png",
+                                                    tr("Pictures (*.png *.svg *.pdf);;Numbers (*.csv *.json)"));
+  if (path.isEmpty()) return;
+  try {
+    export_view(current(), path, {1100, 700}, theme::of(palette()));
+    statusBar()->showMessage(tr("Wrote %1").arg(path), 5000);
+  } catch (const std::exception& problem) {
+    QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
+  }
+}
+
+void main_window::show_recent() {
+  recent_->clear();
+  const QStringList known = QSettings().value("recent").toStringList();
+  for (const QString& one : known) recent_->addAction(one, this, [this, one] { open({one.toStdString()}); });
+  if (known.isEmpty()) recent_->addAction(tr("none yet"))->setEnabled(false);
+}
+
+void main_window::remember_recent(const std::vector<std::string>& inputs) {
+  if (inputs.size() != 1) return;
+  QSettings settings;
+  QStringList known = settings.value("recent").toStringList();
+  const QString path = QFileInfo(QString::fromStdString(inputs.front())).absoluteFilePath();
+  known.removeAll(path);
+  known.prepend(path);
+  settings.setValue("recent", QStringList(known.mid(0, most_recent)));
+}
+
+void main_window::dragEnterEvent(QDragEnterEvent* event) {
+  if (event->mimeData()->hasUrls()) event->acceptProposedAction();
+}
+
+void main_window::dropEvent(QDropEvent* event) {
+  std::vector<std::string> inputs;
+  for (const QUrl& url : event->mimeData()->urls())
+    if (url.isLocalFile()) inputs.push_back(url.toLocalFile().toStdString());
+  open(inputs);
+}
+
+void main_window::closeEvent(QCloseEvent* event) {
+  QSettings settings;
+  settings.setValue("geometry", saveGeometry());
+  settings.setValue("docks", saveState(1));
+  doc_.cancel();
+  QMainWindow::closeEvent(event);
+}
+
+}  // namespace ulp::gui

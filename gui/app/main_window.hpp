@@ -1,0 +1,54 @@
+// The window: views in the middle, the scenario at the left, where things come from at the right.
+#ifndef ULP_GUI_APP_MAIN_WINDOW_HPP
+#define ULP_GUI_APP_MAIN_WINDOW_HPP
+
+#include <QLabel>
+#include <QMainWindow>
+#include <QProgressBar>
+#include <QTabWidget>
+#include <QToolButton>
+#include <string>
+#include <vector>
+
+#include "viewmodel/document.hpp"
+#include "viewmodel/view_state.hpp"
+#include "views/view.hpp"
+
+namespace ulp::gui {
+
+class main_window : public QMainWindow {
+  Q_OBJECT
+ public:
+  main_window();
+
+  void open(const std::vector<std::string>& inputs);
+  void show_view(const QString& key);
+  [[nodiscard]] document& doc() noexcept { return doc_; }
+  [[nodiscard]] view_state& state() noexcept { return state_; }
+
+ protected:
+  void dragEnterEvent(QDragEnterEvent* event) override;
+  void dropEvent(QDropEvent* event) override;
+  void closeEvent(QCloseEvent* event) override;
+
+ private:
+  void make_menus();
+  void choose_and_open();
+  void choose_and_export();
+  void show_recent();
+  void remember_recent(const std::vector<std::string>& inputs);
+  [[nodiscard]] view& current() const;
+
+  document doc_;
+  view_state state_;
+  QTabWidget* tabs_;
+  QMenu* recent_ = nullptr;
+  QMenu* docks_ = nullptr;
+  QProgressBar* progress_;
+  QToolButton* cancel_;
+  QLabel* place_;
+};
+
+}  // namespace ulp::gui
+
+#endif

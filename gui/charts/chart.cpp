@@ -1,0 +1,201 @@
+#include "chart.hpp"
+
+#include <QAreaSeries>
+#include <QGraphicsLayout>
+#include <QLegend>
+#include <QLegendMarker>
+#include <QLineSeries>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QValueAxis>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+
+namespace ulp::gui {
+namespace {
+
+double interval(double low, double high, double most) {
+  if (!(high > low)) return 1;
+  const double power = std::pow(10, std::floor(std::log10((high - low) / most)));
+  for (const double times : {1.0, 2.0, 5.0})
+    if ((high - low) / (power * times) <= most) return std::max(1.0, power * times);
+  return std::max(1.0, power * 10);
+}
+
+}  // namespace
+
+chart::chart(QWidget* parent) : QChartView(parent), x_(new QValueAxis), y_(new QValueAxis), colours_(theme::light()) {
+  QChart* const c = new QChart;
+  c->setAnimationOptions(QChart::NoAnimation);
+  c->setMargins({4, 4, 4, 4});
+  c->layout()->setContentsMargins(0, 0, 0, 0);
+  c->setBackgroundRoundness(0);
+  c->addAxis(x_, Qt::AlignBottom);
+  c->addAxis(y_, Qt::AlignLeft);
+  c->legend()->setAlignment(Qt::AlignTop);
+  for (QValueAxis* const axis : {x_, y_}) {
+    axis->setTickType(QValueAxis::TicksDynamic);
+    axis->setTickAnchor(0);
+  }
+  setChart(c);
+  setFrameShape(QFrame::NoFrame);
+  setRenderHint(QPainter::Antialiasing);
+  setMouseTracking(true);
+  viewport()->setMouseTracking(true);
+}
+
+void chart::set_axes(const QString& x_title, double left, double right, const QString& y_title, double bottom,
+                     double top, const char* x_format, const char* y_format) {
+  if (!(right > left)) right = left + 1;
+  if (!(top > bottom)) top = bottom + 1;
+  x_->setRange(left, right);
+  y_->setRange(bottom, top);
+  x_->setTickInterval(interval(left, right, 10));
+  y_->setTickInterval(interval(bottom, top, 9));
+  x_->setTitleText(x_title);
+  y_->setTitleText(y_title);
+  x_->setLabelFormat(QString::fromLatin1(x_format));
+  y_->setLabelFormat(QString::fromLatin1(y_format));
+}
+
+void chart::add_area(const QString& name, const QColor& colour, const QList<QPointF>& upper, double lower) {
+  auto* const top = new QLineSeries;
+  top->replace(upper);
+  auto* const bottom = new QLineSeries;
+  bottom->replace(QList<QPointF>{{upper.front().x(), lower}, {upper.back().x(), lower}});
+  auto* const area = new QAreaSeries(top, bottom);
+  top->setParent(area);
+  bottom->setParent(area);
+  area->setName(name);
+  area->setBrush(colour);
+  area->setPen(Qt::NoPen);
+  QChartView::chart()->addSeries(area);
+  area->attachAxis(x_);
+  area->attachAxis(y_);
+}
+
+void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
+                 const std::vector<chart_line>& lines) {
+  QChart* const c = QChartView::chart();
+  c->removeAllSeries();
+  for (const chart_band& b : bands) {
+    const double left = std::clamp(b.left, x_->min(), x_->max());
+    const double right = std::clamp(b.right, x_->min(), x_->max());
+    if (right > left) add_area(b.name, b.colour, {{left, y_->max()}, {right, y_->max()}}, y_->min());
+  }
+  for (const chart_bars& b : bars) {
+    QList<QPointF> outline;
+    for (const QPointF& top : b.tops) {
+      if (top.x() + 0.5 < x_->min() || top.x() - 0.5 > x_->max()) continue;
+      const double left = std::max(top.x() - 0.46, x_->min());
+      const double right = std::min(top.x() + 0.46, x_->max());
+      const double y = std::clamp(top.y(), y_->min(), y_->max());
+      outline << QPointF(left, y_->min()) << QPointF(left, y) << QPointF(right, y) << QPointF(right, y_->min());
+    }
+    if (!outline.isEmpty()) add_area(b.name, b.colour, outline, y_->min());
+  }
+  for (const chart_line& l : lines) {
+    bool first = true;
+    QList<QPointF> piece;
+    const auto end_piece = [&] {
+      if (piece.isEmpty()) return;
+      auto* const series = new QLineSeries;
+      series->setPen(l.pen);
+      series->setName(l.name);
+      series->replace(piece);
+      c->addSeries(series);
+      series->attachAxis(x_);
+      series->attachAxis(y_);
+      for (QLegendMarker* const m : c->legend()->markers(series)) m->setVisible(first && !l.name.isEmpty());
+      first = false;
+      piece.clear();
+    };
+    for (const QPointF& p : l.points) {
+      if (std::isnan(p.y()) || p.x() < x_->min() || p.x() > x_->max())
+        end_piece();
+      else
+        piece << QPointF(p.x(), std::clamp(p.y(), y_->min(), y_->max()));
+    }
+    end_piece();
+  }
+  for (QAbstractSeries* const s : c->series())
+    if (s->name().isEmpty())
+      for (QLegendMarker* const m : c->legend()->markers(s)) m->setVisible(false);
+}
+
+void chart::set_theme(const theme& colours) {
+  colours_ = colours;
+  QChart* const c = QChartView::chart();
+  c->setBackgroundBrush(colours.background);
+  c->legend()->setLabelColor(colours.text);
+  setBackgroundBrush(colours.background);
+  for (QValueAxis* const axis : {x_, y_}) {
+    axis->setLabelsColor(colours.faint);
+    axis->setTitleBrush(colours.faint);
+    QFont title = font();
+    title.setBold(false);
+    axis->setTitleFont(title);
+    axis->setLabelsFont(font());
+    axis->setGridLinePen(QPen(colours.grid, 1));
+    axis->setLinePen(QPen(colours.grid, 1));
+  }
+}
+
+void chart::draw(QPainter& to, const QRectF& room) {
+  resize(room.size().toSize());
+  QChartView::chart()->resize(room.size());
+  scene()->setSceneRect(QRectF(QPointF(0, 0), room.size()));
+  scene()->render(&to, room, QRectF(QPointF(0, 0), room.size()));
+}
+
+QPointF chart::value_at(QPointF place) const { return QChartView::chart()->mapToValue(mapToScene(place.toPoint())); }
+
+void chart::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::RightButton) emit undone();
+  if (event->button() != Qt::LeftButton) return;
+  pressed_ = event->position();
+  pointer_ = *pressed_;
+}
+
+void chart::mouseMoveEvent(QMouseEvent* event) {
+  pointer_ = event->position();
+  const QPointF value = value_at(pointer_);
+  if (pressed_)
+    viewport()->update();
+  else
+    emit pointed(event->globalPosition().toPoint(), value.x(), value.y());
+}
+
+void chart::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_) return;
+  const QPointF from = *pressed_;
+  pressed_.reset();
+  const QPointF a = value_at(from);
+  const QPointF b = value_at(event->position());
+  if (std::abs(event->position().x() - from.x()) <= 3)
+    emit clicked(b.x(), b.y());
+  else
+    emit dragged(a.x(), b.x());
+  viewport()->update();
+}
+
+void chart::wheelEvent(QWheelEvent* event) {
+  if (event->angleDelta().y() == 0) return;
+  emit wheeled(value_at(event->position()).x(), event->angleDelta().y() > 0);
+  event->accept();
+}
+
+void chart::drawForeground(QPainter* painter, const QRectF& rect) {
+  QChartView::drawForeground(painter, rect);
+  if (!pressed_ || std::abs(pointer_.x() - pressed_->x()) <= 3) return;
+  QColor shade = colours_.cursor;
+  shade.setAlpha(40);
+  const QRectF area = QChartView::chart()->plotArea();
+  painter->fillRect(QRectF(QPointF(mapToScene(pressed_->toPoint()).x(), area.top()),
+                           QPointF(mapToScene(pointer_.toPoint()).x(), area.bottom()))
+                        .normalized(),
+                    shade);
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,79 @@
+// A chart of Qt Charts without what is wrong with it: no themes (they overwrite colours), no press without an item under the
+// pointer (QTBUG-118669 crashes), no points outside the axes (they are drawn), one replace() for each change (append() is
+// quadratic).
+#ifndef ULP_GUI_CHARTS_CHART_HPP
+#define ULP_GUI_CHARTS_CHART_HPP
+
+#include <QChart>
+#include <QChartView>
+#include <QPointF>
+#include <QString>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "plot/theme.hpp"
+
+class QValueAxis;
+
+namespace ulp::gui {
+
+struct chart_line {
+  QString name;  // in the legend; none where it is empty
+  QPen pen;
+  std::vector<QPointF> points;  // NaN in y begins a new piece
+};
+struct chart_band {
+  QString name;
+  QColor colour;
+  double left = 0;
+  double right = 0;
+};
+struct chart_bars {
+  QString name;
+  QColor colour;
+  std::vector<QPointF> tops;  // at the middle of bars one wide
+};
+
+class chart : public QChartView {
+  Q_OBJECT
+ public:
+  explicit chart(QWidget* parent = nullptr);
+
+  void set_axes(const QString& x_title, double left, double right, const QString& y_title, double bottom, double top,
+                const char* x_format = "%.0f", const char* y_format = "%.0f");
+  // All series anew. Points are cut at the axes.
+  void show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
+            const std::vector<chart_line>& lines);
+  void set_theme(const theme& colours);
+  // In `room`, at any size.
+  void draw(QPainter& to, const QRectF& room);
+
+ signals:
+  void clicked(double x, double y);
+  void dragged(double from, double to);
+  void undone();
+  void wheeled(double x, bool closer);
+  void pointed(QPoint global, double x, double y);
+
+ protected:
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
+  void mouseReleaseEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void drawForeground(QPainter* painter, const QRectF& rect) override;
+
+ private:
+  [[nodiscard]] QPointF value_at(QPointF place) const;
+  void add_area(const QString& name, const QColor& colour, const QList<QPointF>& upper, double lower);
+
+  QValueAxis* x_;
+  QValueAxis* y_;
+  theme colours_;
+  std::optional<QPointF> pressed_;
+  QPointF pointer_;
+};
+
+}  // namespace ulp::gui
+
+#endif

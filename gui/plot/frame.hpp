@@ -1,0 +1,53 @@
+// A plot area with axes: where data lie on paper, and what is written beside it.
+#ifndef ULP_GUI_PLOT_FRAME_HPP
+#define ULP_GUI_PLOT_FRAME_HPP
+
+#include <QPainter>
+#include <QRectF>
+#include <QString>
+#include <functional>
+#include <vector>
+
+#include "theme.hpp"
+
+namespace ulp::gui {
+
+class frame {
+ public:
+  // Data from (left, bottom) to (right, top), drawn inside `outer` less the room for labels. `labels` is the width of those
+  // at the left.
+  frame(const QRectF& outer, double left, double right, double bottom, double top, double labels = 56);
+
+  [[nodiscard]] const QRectF& area() const noexcept { return area_; }
+  [[nodiscard]] double x_of(double value) const noexcept;
+  [[nodiscard]] double y_of(double value) const noexcept;
+  [[nodiscard]] double value_at_x(double x) const noexcept;
+  [[nodiscard]] double value_at_y(double y) const noexcept;
+
+  // Grid lines, labels and a border.
+  void draw_axes(QPainter& to, const theme& colours, const QString& x_title,
+                 const std::function<QString(double)>& y_text, bool y_grid = true) const;
+  // Through points in data coordinates as steps; NaN leaves a gap. Clipped to the area.
+  void draw_steps(QPainter& to, const QPen& pen, const std::vector<double>& edges,
+                  const std::vector<double>& values) const;
+
+ private:
+  QRectF area_;
+  double left_, right_, bottom_, top_;
+};
+
+// One line of entries, wrapped where they do not fit; returns the height used.
+struct legend_entry {
+  QString text;
+  QPen line;    // drawn where it is no Qt::NoPen
+  QBrush fill;  // likewise
+  bool hatched = false;
+};
+double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_entry>& entries, const theme& colours);
+
+// Diagonal lines over what is not known.
+void draw_hatched(QPainter& to, const QRectF& where, const theme& colours);
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,68 @@
+#include "chart_view.hpp"
+
+#include <QEvent>
+#include <QPainter>
+#include <QVBoxLayout>
+#include <cmath>
+#include <cstdint>
+
+#include "charts/chart.hpp"
+
+namespace ulp::gui {
+
+chart_view::chart_view(view_state& state, const char* key, const QString& title, const QString& question,
+                       QWidget* parent)
+    : view(state, key, title, question, parent), chart_(new chart(this)), controls_(new QHBoxLayout) {
+  auto* const layout = new QVBoxLayout(this);
+  layout->setContentsMargins(8, 6, 8, 8);
+  layout->addLayout(controls_);
+  layout->addWidget(chart_, 1);
+  chart_->setAccessibleName(title);
+  chart_->setAccessibleDescription(question);
+  setFocusProxy(chart_);
+}
+
+void chart_view::link_steps() {
+  const auto whole = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
+  connect(chart_, &chart::clicked, this, [this, whole](double x, double) { state().set_cursor(whole(x)); });
+  connect(chart_, &chart::dragged, this, [this, whole](double from, double to) {
+    state().set_shown({whole(from), whole(to)});
+  });
+  connect(chart_, &chart::undone, this, [this] { state().undo(); });
+  connect(chart_, &chart::wheeled, this, [this](double x, bool closer) {
+    const double factor = closer ? 0.8 : 1.25;
+    const auto shown = state().shown();
+    state().set_shown({static_cast<std::int64_t>(std::floor(x - (x - static_cast<double>(shown.first)) * factor)),
+                       static_cast<std::int64_t>(std::ceil(x + (static_cast<double>(shown.last) - x) * factor))});
+  });
+}
+
+void chart_view::refresh(view_state::parts) {
+  const theme colours = theme::of(palette());
+  chart_->set_theme(colours);
+  why_ = fill(colours);
+  // Never a hidden chart inside a visible chart view; an invisible widget is no such thing.
+  chart_->setVisible(why_.isEmpty());
+  update();
+}
+
+void chart_view::changeEvent(QEvent* event) {
+  if (event->type() == QEvent::PaletteChange && isVisible()) refresh({});
+  view::changeEvent(event);
+}
+
+void chart_view::paintEvent(QPaintEvent*) {
+  QPainter to(this);
+  const theme colours = theme::of(palette());
+  to.fillRect(rect(), colours.background);
+  if (!why_.isEmpty()) draw_empty(to, rect(), colours, why_);
+}
+
+void chart_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
+  chart_->set_theme(colours);
+  const QString why = fill(colours);
+  if (!why.isEmpty()) return draw_empty(to, room, colours, why);
+  chart_->draw(to, room);
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,38 @@
+// A view that is one chart, with controls above it.
+#ifndef ULP_GUI_VIEWS_CHART_VIEW_HPP
+#define ULP_GUI_VIEWS_CHART_VIEW_HPP
+
+#include <QHBoxLayout>
+
+#include "view.hpp"
+
+namespace ulp::gui {
+
+class chart;
+
+class chart_view : public view {
+  Q_OBJECT
+ public:
+  chart_view(view_state& state, const char* key, const QString& title, const QString& question, QWidget* parent);
+  void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+
+ protected:
+  // Fills the chart; returns why there is nothing, or an empty string.
+  [[nodiscard]] virtual QString fill(const theme& colours) = 0;
+  [[nodiscard]] chart& plot() const noexcept { return *chart_; }
+  [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
+  // Steps run along x: the cursor, zooming and undo work as everywhere.
+  void link_steps();
+  void refresh(view_state::parts what) override;
+  void changeEvent(QEvent* event) override;
+  void paintEvent(QPaintEvent* event) override;
+
+ private:
+  chart* chart_;
+  QHBoxLayout* controls_;
+  QString why_;
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,163 @@
+#include "exponents_view.hpp"
+
+#include <QPainter>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <cmath>
+
+#include "charts/chart.hpp"
+#include "plot/frame.hpp"
+
+namespace ulp::gui {
+namespace {
+
+constexpr double rulers_height = 22;
+
+QString percent(const count_range& n, double all) {
+  if (!(all > 0)) return QObject::tr("none");
+  const auto text = [&](std::uint64_t x) { return QString::number(100 * static_cast<double>(x) / all, 'g', 4); };
+  return n.exact() ? text(n.low) + " %" : QStringLiteral("[%1, %2] %").arg(text(n.low), text(n.high));
+}
+
+}  // namespace
+
+exponents_view::exponents_view(view_state& state, QWidget* parent)
+    : chart_view(state, "exponents", tr("Exponents"),
+                 tr("What is lost at this step, and at which scale would it not be?"), parent),
+      slider_(new QSlider(Qt::Horizontal, this)),
+      scale_(new QLabel(this)),
+      whole_(new QCheckBox(tr("all steps shown"), this)),
+      shares_(new QLabel(this)) {
+  slider_->setRange(-16, 40);
+  slider_->setPageStep(4);
+  slider_->setTickInterval(8);
+  slider_->setTickPosition(QSlider::TicksBelow);
+  slider_->setMaximumWidth(320);
+  slider_->setAccessibleName(tr("Loss scale that is tried out, as a power of two"));
+  slider_->setToolTip(tr("Try out a loss scale; [ and ] move it"));
+  scale_->setMinimumWidth(120);
+  auto* const follow = new QPushButton(tr("Follow replay"), this);
+  follow->setToolTip(tr("Use the scale of the replay in front again"));
+  controls().addWidget(new QLabel(tr("Loss scale"), this));
+  controls().addWidget(slider_, 1);
+  controls().addWidget(scale_);
+  controls().addWidget(follow);
+  controls().addWidget(whole_);
+  controls().addStretch();
+  shares_->setTextFormat(Qt::PlainText);
+  shares_->setWordWrap(true);
+  static_cast<QVBoxLayout*>(layout())->insertWidget(1, shares_);
+  connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
+  connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
+  connect(whole_, &QCheckBox::toggled, this, [this] { refresh(view_state::cursor); });
+}
+
+tensor_tables exponents_view::shown_tables() const {
+  const run_picture& picture = state().current_run()->picture;
+  const auto& columns = picture.columns().columns();
+  if (!whole_->isChecked()) return columns[picture.column_of(state().cursor_step())];
+  tensor_tables all;
+  for (std::size_t c = picture.column_of(state().shown().first); c <= picture.column_of(state().shown().last); ++c)
+    all.merge(columns[c]);
+  return all;
+}
+
+void exponents_view::count() {
+  tables_ = {};
+  octaves_ = {};
+  if (!why_empty().isEmpty()) return;
+  const run_picture& picture = state().current_run()->picture;
+  tables_ = shown_tables();
+  octaves_ = tables_.octaves(state().selected());
+  const auto first = whole_->isChecked() ? state().shown().first : state().cursor_step();
+  const auto last = whole_->isChecked() ? state().shown().last : state().cursor_step();
+  const auto& spans = picture.columns().spans();
+  const column_span& a = spans[picture.column_of(first)];
+  const column_span& b = spans[picture.column_of(last)];
+  span_ = a.first_step == b.last_step ? tr("step %1").arg(a.first_step)
+                                      : tr("steps %1 to %2").arg(a.first_step).arg(b.last_step);
+}
+
+void exponents_view::refresh(view_state::parts what) {
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::cursor | view_state::tensors) ||
+      (whole_->isChecked() && what.testFlag(view_state::range)))
+    count();
+  chart_view::refresh(what);
+}
+
+QString exponents_view::fill(const theme& colours) {
+  const QString why = why_empty();
+  if (!why.isEmpty()) return why;
+  if (octaves_.by_exponent.empty()) return tr("The selected tensors hold no finite nonzero gradient at %1.").arg(span_);
+  const scenario s = scenario_of(state().front().spec);
+  const double scale = state().scale_at(state().cursor_step());
+  const double log2 = scale > 0 ? std::log2(scale) : 0;
+  {
+    const QSignalBlocker quiet(slider_);
+    slider_->setValue(static_cast<int>(std::lround(log2)));
+  }
+  scale_->setText(state().tried_scale() ? tr("2^%1, tried out").arg(log2)
+                                        : tr("2^%1 of the replay").arg(log2, 0, 'g', 4));
+
+  const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
+  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+  shares_->setText(
+      tr("%1, %2 in %3 at 2^%4: lost %5, subnormal %6, normal %7, overflow %8 of %9 nonzero values; %10 zeros, "
+         "%11 not finite")
+          .arg(span_,
+               state().tensor() ? QString::fromStdString(state().current_run()->tensors[*state().tensor()].name)
+                                : tr("selected tensors"),
+               QString::fromStdString(state().front().spec.format))
+          .arg(log2, 0, 'g', 4)
+          .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
+               percent(c.overflow, nonzero))
+          .arg(nonzero, 0, 'f', 0)
+          .arg(c.zero)
+          .arg(c.nonfinite));
+  setAccessibleDescription(shares_->text());
+
+  const format_limits limits = limits_of(s.format, s.rounding);
+  const int lowest = octaves_.by_exponent.begin()->first;
+  const int highest = octaves_.by_exponent.rbegin()->first;
+  const double left = std::max(std::min(lowest - 2.0, limits.nonzero - log2 - 4), highest - 100.0) - 5;
+  const double right = std::max(highest + 2.0, limits.overflow - log2 + 2);
+  double most = 1;
+  for (const auto& [exponent, count] : octaves_.by_exponent) most = std::max(most, count);
+  const double top = std::ceil(std::log10(most)) + 0.3;
+  plot().set_axes(tr("exponent of the gradient: values in [2^k, 2^(k+1))"), left, right, tr("gradients, log10"), 0,
+                  top);
+  const auto faded = [](QColor colour, int alpha) {
+    colour.setAlpha(alpha);
+    return colour;
+  };
+  const std::vector<chart_band> bands{
+      {tr("becomes zero"), faded(colours.lost, 70), left, limits.nonzero - log2},
+      {tr("subnormal"), faded(colours.subnormal, 60), limits.nonzero - log2, limits.normal - log2},
+      {tr("overflows"), faded(colours.overflow, 70), limits.overflow - log2, right}};
+  chart_bars bars{tr("gradients"), colours.heat(0.75), {}};
+  for (const auto& [exponent, count] : octaves_.by_exponent)
+    if (count > 0) bars.tops.push_back({exponent + 0.5, std::log10(count) + 0.02});
+  // Zeros and what is not finite stand apart, at the ends.
+  chart_bars apart{tr("zeros (left end), not finite (right end)"), colours.faint, {}};
+  if (octaves_.zeros > 0) apart.tops.push_back({left + 1, std::log10(octaves_.zeros) + 0.02});
+  if (octaves_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(octaves_.nonfinite) + 0.02});
+  plot().show(bands, {bars, apart}, {});
+  return {};
+}
+
+void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
+  chart_view::draw(to, room.adjusted(0, rulers_height * 2, 0, 0), colours);
+  to.setPen(colours.text);
+  to.drawText(QRectF(room.left(), room.top(), room.width(), rulers_height * 2), Qt::AlignLeft | Qt::TextWordWrap,
+              shares_->text());
+}
+
+table exponents_view::data() const {
+  table t;
+  t.columns = {{"exponent", "exponent"}, {"count", "gradients"}};
+  for (const auto& [exponent, count] : octaves_.by_exponent) t.rows.push_back({std::int64_t{exponent}, count});
+  return t;
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,78 @@
+#include "inspector.hpp"
+
+#include <QClipboard>
+#include <QGuiApplication>
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include <ulp/report/table.hpp>
+
+namespace ulp::gui {
+namespace {
+
+QString text(std::string_view s) {
+  return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())).toHtmlEscaped();
+}
+
+}  // namespace
+
+inspector::inspector(view_state& state, QWidget* parent)
+    : QWidget(parent), state_(state), about_(new QTextBrowser(this)), command_(new QPlainTextEdit(this)) {
+  auto* const box = new QVBoxLayout(this);
+  auto* const copy = new QPushButton(tr("&Copy command"), this);
+  box->addWidget(about_, 1);
+  box->addWidget(new QLabel(tr("The same on the command line"), this));
+  box->addWidget(command_);
+  box->addWidget(copy);
+  command_->setReadOnly(true);
+  command_->setMaximumHeight(110);
+  command_->setObjectName("command");
+  command_->setAccessibleName(tr("Command that reproduces the replay"));
+  about_->setAccessibleName(tr("Where the run and its replay come from"));
+  connect(copy, &QPushButton::clicked, this,
+          [this] { QGuiApplication::clipboard()->setText(command_->toPlainText()); });
+  connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
+    if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) refresh();
+  });
+  refresh();
+}
+
+void inspector::refresh() {
+  const loaded_run* const run = state_.current_run();
+  const replay_entry& front = state_.front();
+  QString html;
+  const auto line = [&](const QString& what, const QString& value) {
+    if (!value.isEmpty()) html += QStringLiteral("<p><b>%1</b><br>%2</p>").arg(what, value);
+  };
+  if (run != nullptr) {
+    line(tr("Input"), text(run->inputs.front()) +
+                          (run->inputs.size() > 1 ? tr(" and %1 more").arg(run->inputs.size() - 1) : QString()));
+    line(tr("Kind"), text(run->description));
+    line(tr("Run"), text(run->header.run_id));
+    line(tr("Rank"), run->header.world > 1 ? tr("%1 of %2").arg(run->header.rank).arg(run->header.world) : QString());
+    line(tr("Scale of"), run->picture.seen().as_recorded() ? tr("the values as recorded: their factor is not known")
+                                                           : tr("the true gradient"));
+  }
+  QString parameters;
+  try {
+    const scenario s = scenario_of(front.spec);
+    for (const scaler_parameter& p : s.scaler.parameters()) {
+      const bool set = std::ranges::find(front.spec.parameters, p.name, &std::pair<std::string, std::string>::first) !=
+                       front.spec.parameters.end();
+      const QString entry = text(p.name) + " = " + text(to_string(p.value));
+      parameters += (set ? "<b>" + entry + "</b>" : entry + tr(" (default)")) + "<br>";
+    }
+    line(tr("Scaler"), text(s.scaler.entry().name) + "<br>" + text(s.scaler.entry().summary));
+    line(tr("Parameters"), parameters);
+    line(tr("Source"), text(s.scaler.entry().source));
+  } catch (const std::invalid_argument& mistake) {
+    line(tr("Scenario"), text(mistake.what()));
+  }
+  if (front.result) line(tr("Overflow is looked for in"), text(front.result->checked));
+  about_->setHtml(html);
+  command_->setPlainText(run == nullptr ? QString() : QString::fromStdString(command_of(front.spec, run->inputs)));
+}
+
+}  // namespace ulp::gui

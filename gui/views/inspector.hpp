@@ -1,0 +1,28 @@
+// Where everything comes from, and the command that reproduces the replay in front.
+#ifndef ULP_GUI_VIEWS_INSPECTOR_HPP
+#define ULP_GUI_VIEWS_INSPECTOR_HPP
+
+#include <QPlainTextEdit>
+#include <QTextBrowser>
+#include <QWidget>
+
+#include "viewmodel/view_state.hpp"
+
+namespace ulp::gui {
+
+class inspector : public QWidget {
+  Q_OBJECT
+ public:
+  explicit inspector(view_state& state, QWidget* parent = nullptr);
+
+ private:
+  void refresh();
+
+  view_state& state_;
+  QTextBrowser* about_;
+  QPlainTextEdit* command_;
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,45 @@
+// Tensor x step: a metric of each tensor as a heat map, the worst tensors first.
+#ifndef ULP_GUI_VIEWS_LAYERS_VIEW_HPP
+#define ULP_GUI_VIEWS_LAYERS_VIEW_HPP
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <optional>
+#include <vector>
+
+#include "step_view.hpp"
+#include "viewmodel/background.hpp"
+#include "viewmodel/layer_metrics.hpp"
+
+namespace ulp::gui {
+
+class layers_view final : public step_view {
+  Q_OBJECT
+ public:
+  layers_view(view_state& state, QWidget* parent);
+  void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+  [[nodiscard]] table data() const override;
+  void catch_up_now() override;
+  void set_metric(layer_metric metric);
+
+ protected:
+  void refresh(view_state::parts what) override;
+  [[nodiscard]] QString told_at(QPointF place) const override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void resizeEvent(QResizeEvent* event) override;
+
+ private:
+  [[nodiscard]] layer_question asked() const;
+  void take(layer_answer answer);
+  [[nodiscard]] std::optional<std::size_t> row_at(double y) const;
+
+  QComboBox* metric_;
+  QLineEdit* filter_;
+  background work_;
+  layer_answer answer_;
+  std::vector<std::uint32_t> order_;  // tensors that are shown, the worst first
+};
+
+}  // namespace ulp::gui
+
+#endif

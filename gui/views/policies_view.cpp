@@ -1,0 +1,113 @@
+#include "policies_view.hpp"
+
+#include <QHBoxLayout>
+#include <QLabel>
+#include <algorithm>
+
+namespace ulp::gui {
+namespace {
+
+// The parameters that start and grow the scale, where the policy has them.
+QString usual_values(const scaler_entry& entry) {
+  QStringList parts;
+  for (const scaler_parameter& p : entry.parameters) {
+    const QString name = QString::fromStdString(p.name);
+    if (name.contains("init") || name == "loss_scale" || name == "scale") {
+      if (parts.isEmpty()) parts << name + "=256,4096,65536,1048576";
+    } else if (name.contains("interval") || name.contains("window") || name.contains("every_n") ||
+               name.contains("growth_steps") || name.contains("steps_per") || name == "period") {
+      if (parts.size() < 2) parts << name + "=50,200,1000,2000";
+    }
+  }
+  return parts.join(' ');
+}
+
+}  // namespace
+
+policies_view::policies_view(view_state& state, QWidget* parent)
+    : rows_view(state, "policies", tr("Policies"), tr("Which parameters of the policy would have done best?"), parent),
+      values_(new QLineEdit(this)),
+      run_(new QPushButton(tr("&Sweep"), this)) {
+  auto* const line = new QHBoxLayout;
+  line->addWidget(new QLabel(tr("Values"), this));
+  line->addWidget(values_, 1);
+  line->addWidget(run_);
+  box().insertLayout(0, line);
+  values_->setPlaceholderText(tr("parameter=value,value,... parameter=value,..."));
+  values_->setAccessibleName(tr("Values of the parameters to try"));
+  connect(run_, &QPushButton::clicked, this, &policies_view::start);
+  connect(values_, &QLineEdit::returnPressed, this, &policies_view::start);
+  connect(&work_, &background::progressed, this,
+          [this](double share) { set_note(tr("Replaying the grid: %1 %").arg(100 * share, 0, 'f', 0)); });
+  connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
+  connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
+    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].spec);
+  });
+}
+
+void policies_view::refresh(view_state::parts what) {
+  if (what.testFlag(view_state::run)) {
+    results_.clear();
+    show_results();
+  }
+  if (values_->text().isEmpty() || what.testFlag(view_state::replays))
+    if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
+        entry != nullptr && !values_->isModified())
+      values_->setText(usual_values(*entry));
+  if (results_.empty() && !work_.running())
+    set_note(
+        tr("Every combination of the values is replayed with the policy in front; the best come first, and a double "
+           "click adds one to the replays."));
+}
+
+void policies_view::start() {
+  if (state().current_run() == nullptr) return;
+  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+  for (const QString& part : values_->text().split(' ', Qt::SkipEmptyParts)) {
+    const auto at = part.indexOf('=');
+    if (at <= 0) return set_note(tr("'%1' is not parameter=value,value").arg(part));
+    std::vector<std::string> list;
+    for (const QString& value : part.mid(at + 1).split(',', Qt::SkipEmptyParts)) list.push_back(value.toStdString());
+    if (list.empty()) return set_note(tr("'%1' has no values").arg(part));
+    values.emplace_back(part.left(at).toStdString(), std::move(list));
+  }
+  work_.start([this, run = state().doc().run(), base = state().front().spec,
+               values](const background::report& told) -> std::function<void()> {
+    return [this, results = sweep_policies(*run, base, values, told)] {
+      results_ = results;
+      show_results();
+    };
+  });
+}
+
+table policies_view::data() const {
+  table t;
+  t.columns = {{"policy", "policy"},
+               {"skipped", "skipped"},
+               {"underflow_share", "underflow", false, true},
+               {"mean_log2_scale", "mean scale", false, true},
+               {"last_scale", "scale at the end", false, true},
+               {"pareto", "on the front"}};
+  for (const swept_policy& p : results_) {
+    std::string parameters;
+    for (const auto& [name, value] : p.spec.parameters)
+      parameters += (parameters.empty() ? "" : " ") + name + "=" + value;
+    t.rows.push_back({parameters, static_cast<std::int64_t>(p.result.skipped),
+                      (QString::number(100 * p.result.underflow_share(), 'g', 3) + " %").toStdString(),
+                      power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
+                      std::string{p.on_front ? "yes" : ""}});
+  }
+  return t;
+}
+
+void policies_view::show_results() {
+  rows().set(data());
+  grid().resizeColumnsToContents();
+  if (!results_.empty())
+    set_note(
+        tr("%1 policies; those on the front are beaten by no other in both skipped steps and underflow. Double click "
+           "adds one to the replays.")
+            .arg(results_.size()));
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,225 @@
+#include "scenario_editor.hpp"
+
+#include <QFormLayout>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QPainter>
+#include <QPixmap>
+#include <QPushButton>
+#include <QVBoxLayout>
+#include <algorithm>
+#include <stdexcept>
+
+#include <ulp/formats/catalog.hpp>
+
+#include "plot/theme.hpp"
+
+namespace ulp::gui {
+namespace {
+
+QIcon line_icon(const theme& colours, std::size_t index) {
+  QPixmap picture(28, 12);
+  picture.fill(Qt::transparent);
+  QPainter to(&picture);
+  to.setPen(colours.line(index, 3));
+  to.drawLine(0, 6, 28, 6);
+  return picture;
+}
+
+std::vector<std::pair<std::string, std::string>> defaults_of(const std::string& scaler) {
+  std::vector<std::pair<std::string, std::string>> all;
+  if (const scaler_entry* const entry = find_scaler(scaler))
+    for (const scaler_parameter& p : make_scaler(*entry).parameters()) all.emplace_back(p.name, to_string(p.value));
+  return all;
+}
+
+}  // namespace
+
+scenario_editor::scenario_editor(view_state& state, QWidget* parent)
+    : QWidget(parent),
+      state_(state),
+      replays_(new QListWidget(this)),
+      scaler_(new QComboBox(this)),
+      parameters_(new QTableWidget(0, 2, this)),
+      format_(new QComboBox(this)),
+      rounding_(new QComboBox(this)),
+      clip_how_(new QComboBox(this)),
+      clip_at_(new QLineEdit(this)),
+      check_(new QLineEdit(this)),
+      problem_(new QLabel(this)) {
+  auto* const box = new QVBoxLayout(this);
+  auto* const buttons = new QHBoxLayout;
+  auto* const add = new QPushButton(tr("&Add replay"), this);
+  auto* const remove = new QPushButton(tr("Remo&ve"), this);
+  add->setObjectName("add");
+  buttons->addWidget(add);
+  buttons->addWidget(remove);
+  box->addWidget(replays_);
+  box->addLayout(buttons);
+  replays_->setMaximumHeight(110);
+  replays_->setAccessibleName(tr("Replays; the first is the one that others are compared with"));
+  auto* const form = new QFormLayout;
+  form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  form->addRow(tr("Sc&aler"), scaler_);
+  box->addLayout(form);
+  box->addWidget(parameters_, 1);
+  auto* const rest = new QFormLayout;
+  rest->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+  rest->addRow(tr("&Format"), format_);
+  rest->addRow(tr("R&ounding"), rounding_);
+  auto* const clipping = new QHBoxLayout;
+  clipping->addWidget(clip_how_);
+  clipping->addWidget(clip_at_);
+  rest->addRow(tr("Clip"), clipping);
+  rest->addRow(tr("C&hecked"), check_);
+  box->addLayout(rest);
+  box->addWidget(problem_);
+
+  for (const scaler_entry& entry : scaler_catalog()) {
+    scaler_->addItem(QString::fromUtf8(entry.name.data(), static_cast<qsizetype>(entry.name.size())));
+    scaler_->setItemData(scaler_->count() - 1,
+                         QString::fromUtf8(entry.summary.data(), static_cast<qsizetype>(entry.summary.size())),
+                         Qt::ToolTipRole);
+  }
+  scaler_->setObjectName("scaler");
+  scaler_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  scaler_->setMinimumContentsLength(16);
+  format_->setEditable(true);
+  format_->setObjectName("format");
+  for (const char* const name :
+       {"float16", "bfloat16", "cbfloat16", "dlfloat16", "tf32", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "e5m7"})
+    format_->addItem(name);
+  format_->setToolTip(tr("Any format of `ulp formats`, or eXmY"));
+  rounding_->setEditable(true);
+  for (const char* const name : {"", "nearest-even", "nearest-away", "toward-zero", "toward-positive",
+                                 "toward-negative", "to-odd", "stochastic", "nvidia"})
+    rounding_->addItem(name);
+  rounding_->lineEdit()->setPlaceholderText(tr("the format's own"));
+  clip_how_->addItems({tr("never"), tr("norm"), tr("value")});
+  clip_at_->setPlaceholderText(tr("bound"));
+  clip_at_->setAccessibleName(tr("Bound of clipping"));
+  check_->setPlaceholderText(tr("tensors whose overflow counts: expression"));
+  parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
+  parameters_->horizontalHeader()->setStretchLastSection(true);
+  parameters_->verticalHeader()->hide();
+  parameters_->verticalHeader()->setDefaultSectionSize(24);
+  parameters_->setAccessibleName(tr("Parameters of the scaler; those that differ from its defaults are bold"));
+  problem_->setWordWrap(true);
+  problem_->hide();
+
+  pause_.setSingleShot(true);
+  pause_.setInterval(250);
+  connect(&pause_, &QTimer::timeout, this, &scenario_editor::apply);
+  const auto changed = [this] {
+    if (!showing_) pause_.start();
+  };
+  connect(scaler_, &QComboBox::currentTextChanged, this, changed);
+  for (QComboBox* const combo : {format_, rounding_, clip_how_})
+    connect(combo, &QComboBox::currentTextChanged, this, changed);
+  for (QLineEdit* const line : {clip_at_, check_}) connect(line, &QLineEdit::textChanged, this, changed);
+  connect(parameters_, &QTableWidget::cellChanged, this, changed);
+  connect(add, &QPushButton::clicked, this, [this] {
+    const std::size_t n = state_.doc().replays().size();
+    state_.doc().add_replay(state_.front().spec);
+    state_.set_front(n);
+  });
+  connect(remove, &QPushButton::clicked, this, [this] { state_.doc().remove_replay(state_.front_index()); });
+  connect(replays_, &QListWidget::currentRowChanged, this, [this](int row) {
+    if (!showing_ && row >= 0) state_.set_front(static_cast<std::size_t>(row));
+  });
+  connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
+    if (what.testAnyFlags(view_state::parts{view_state::replays} | view_state::run)) show_replays();
+  });
+  show_replays();
+}
+
+void scenario_editor::show_replays() {
+  showing_ = true;
+  const theme colours = theme::of(palette());
+  replays_->clear();
+  std::size_t i = 0;
+  for (const replay_entry& r : state_.doc().replays()) {
+    auto* const item = new QListWidgetItem(line_icon(colours, i++), QString::fromStdString(name_of(r.spec)), replays_);
+    if (!r.failure.isEmpty()) item->setToolTip(r.failure);
+  }
+  replays_->setCurrentRow(static_cast<int>(state_.front_index()));
+  showing_ = false;
+  const replay_entry& front = state_.front();
+  problem_->setVisible(!front.failure.isEmpty());
+  problem_->setText(front.failure);
+  if (!pause_.isActive() && !(typed() == front.spec)) show_front();
+}
+
+void scenario_editor::show_front() {
+  showing_ = true;
+  const scenario_spec& spec = state_.front().spec;
+  scaler_->setCurrentText(QString::fromStdString(spec.scaler));
+  format_->setCurrentText(QString::fromStdString(spec.format));
+  rounding_->setCurrentText(QString::fromStdString(spec.rounding));
+  clip_how_->setCurrentIndex(!spec.clip_norm.empty() ? 1 : !spec.clip_value.empty() ? 2 : 0);
+  clip_at_->setText(QString::fromStdString(spec.clip_norm + spec.clip_value));
+  check_->setText(QString::fromStdString(spec.check));
+  show_parameters(spec);
+  showing_ = false;
+}
+
+void scenario_editor::show_parameters(const scenario_spec& spec) {
+  const auto defaults = defaults_of(spec.scaler);
+  parameters_->setRowCount(static_cast<int>(defaults.size()));
+  int row = 0;
+  for (const auto& [name, value] : defaults) {
+    const auto set = std::ranges::find(spec.parameters, name, &std::pair<std::string, std::string>::first);
+    auto* const label = new QTableWidgetItem(QString::fromStdString(name));
+    label->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
+    label->setToolTip(tr("%1; default %2").arg(QString::fromStdString(name), QString::fromStdString(value)));
+    auto* const field =
+        new QTableWidgetItem(QString::fromStdString(set == spec.parameters.end() ? value : set->second));
+    field->setToolTip(label->toolTip());
+    if (set != spec.parameters.end()) {
+      QFont font = field->font();
+      font.setBold(true);
+      field->setFont(font);
+    }
+    parameters_->setItem(row, 0, label);
+    parameters_->setItem(row++, 1, field);
+  }
+  parameters_->resizeColumnToContents(0);
+  shown_scaler_ = spec.scaler;
+}
+
+scenario_spec scenario_editor::typed() const {
+  scenario_spec spec;
+  spec.scaler = scaler_->currentText().toStdString();
+  spec.format = format_->currentText().trimmed().toStdString();
+  spec.rounding = rounding_->currentText().trimmed().toStdString();
+  const std::string bound = clip_at_->text().trimmed().toStdString();
+  if (clip_how_->currentIndex() == 1) spec.clip_norm = bound;
+  if (clip_how_->currentIndex() == 2) spec.clip_value = bound;
+  spec.check = check_->text().toStdString();
+  if (spec.scaler != shown_scaler_) return spec;  // the parameters are those of another
+  const auto defaults = defaults_of(spec.scaler);
+  for (int row = 0; row < parameters_->rowCount() && row < static_cast<int>(defaults.size()); ++row) {
+    const std::string value = parameters_->item(row, 1)->text().trimmed().toStdString();
+    const auto& [name, usual] = defaults[static_cast<std::size_t>(row)];
+    if (value != usual) spec.parameters.emplace_back(name, value);
+  }
+  return spec;
+}
+
+void scenario_editor::apply() {
+  const scenario_spec spec = typed();
+  try {
+    static_cast<void>(scenario_of(spec));
+  } catch (const std::invalid_argument& mistake) {
+    problem_->setText(QString::fromUtf8(mistake.what()));
+    problem_->show();
+    return;
+  }
+  problem_->hide();
+  state_.doc().change_replay(state_.front_index(), spec);
+  showing_ = true;
+  show_parameters(spec);
+  showing_ = false;
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,46 @@
+// The replays and the scenario of the one in front. A change is replayed a moment after the last key.
+#ifndef ULP_GUI_VIEWS_SCENARIO_EDITOR_HPP
+#define ULP_GUI_VIEWS_SCENARIO_EDITOR_HPP
+
+#include <QComboBox>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QTableWidget>
+#include <QTimer>
+#include <QWidget>
+
+#include "viewmodel/view_state.hpp"
+
+namespace ulp::gui {
+
+class scenario_editor : public QWidget {
+  Q_OBJECT
+ public:
+  explicit scenario_editor(view_state& state, QWidget* parent = nullptr);
+
+ private:
+  void show_replays();
+  void show_front();
+  void show_parameters(const scenario_spec& spec);
+  [[nodiscard]] scenario_spec typed() const;
+  void apply();
+
+  view_state& state_;
+  QListWidget* replays_;
+  QComboBox* scaler_;
+  QTableWidget* parameters_;
+  QComboBox* format_;
+  QComboBox* rounding_;
+  QComboBox* clip_how_;
+  QLineEdit* clip_at_;
+  QLineEdit* check_;
+  QLabel* problem_;
+  QTimer pause_;
+  bool showing_ = false;  // not the user's change
+  std::string shown_scaler_;
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,92 @@
+#include "step_view.hpp"
+
+#include <QMouseEvent>
+#include <QPainter>
+#include <QToolTip>
+#include <QWheelEvent>
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+namespace ulp::gui {
+namespace {
+
+std::int64_t step_at(const frame& f, double x) { return static_cast<std::int64_t>(std::floor(f.value_at_x(x))); }
+
+}  // namespace
+
+step_view::step_view(view_state& state, const char* key, const QString& title, const QString& question, QWidget* parent)
+    : picture_view(state, key, title, question, parent) {
+  setMouseTracking(true);
+  setMinimumSize(320, 200);
+}
+
+void step_view::draw_cursor(QPainter& to, const frame& f, const theme& colours) const {
+  to.save();
+  const double x = f.x_of(static_cast<double>(state().cursor_step()) + 0.5);
+  if (x >= f.area().left() && x <= f.area().right()) {
+    QPen pen(colours.cursor, 1, Qt::DashLine);
+    to.setPen(pen);
+    to.drawLine(QPointF(x, f.area().top()), QPointF(x, f.area().bottom()));
+  }
+  if (pressed_ && std::abs(pointer_.x() - pressed_->x()) > 3) {
+    QColor shade = colours.cursor;
+    shade.setAlpha(40);
+    to.fillRect(QRectF(QPointF(pressed_->x(), f.area().top()), QPointF(pointer_.x(), f.area().bottom())).normalized(),
+                shade);
+  }
+  to.restore();
+}
+
+std::vector<double> step_view::column_edges() const {
+  std::vector<double> edges;
+  const auto& spans = state().current_run()->picture.columns().spans();
+  for (const column_span& s : spans) edges.push_back(static_cast<double>(s.first_step));
+  edges.push_back(spans.empty() ? 0 : static_cast<double>(spans.back().last_step + 1));
+  return edges;
+}
+
+void step_view::mousePressEvent(QMouseEvent* event) {
+  if (event->button() == Qt::LeftButton && drawn_ && drawn_->area().contains(event->position())) {
+    pressed_ = event->position();
+    pointer_ = *pressed_;
+  } else if (event->button() == Qt::RightButton) {
+    state().undo();
+  }
+}
+
+void step_view::mouseMoveEvent(QMouseEvent* event) {
+  pointer_ = event->position();
+  if (pressed_) {
+    update();
+  } else if (drawn_ && drawn_->area().contains(pointer_)) {
+    QToolTip::showText(event->globalPosition().toPoint(), told_at(pointer_), this);
+  } else {
+    QToolTip::hideText();
+  }
+}
+
+void step_view::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() != Qt::LeftButton || !pressed_ || !drawn_) return;
+  const QPointF from = *pressed_;
+  pressed_.reset();
+  const QPointF to = event->position();
+  if (std::abs(to.x() - from.x()) <= 3)
+    state().set_cursor(step_at(*drawn_, to.x()));
+  else
+    state().set_shown({step_at(*drawn_, from.x()), step_at(*drawn_, to.x())});
+  update();
+}
+
+void step_view::wheelEvent(QWheelEvent* event) {
+  if (!drawn_ || event->angleDelta().y() == 0) return;
+  const double at = drawn_->value_at_x(event->position().x());
+  const double factor = event->angleDelta().y() > 0 ? 0.8 : 1.25;
+  const auto shown = state().shown();
+  const double first = at - (at - static_cast<double>(shown.first)) * factor;
+  const double last = at + (static_cast<double>(shown.last) - at) * factor;
+  state().set_shown({static_cast<std::int64_t>(std::floor(first)), static_cast<std::int64_t>(std::ceil(last))});
+  event->accept();
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,21 @@
+// Every step of the replay in front as a row: the exact twin of the pictures.
+#ifndef ULP_GUI_VIEWS_STEPS_VIEW_HPP
+#define ULP_GUI_VIEWS_STEPS_VIEW_HPP
+
+#include "rows_view.hpp"
+
+namespace ulp::gui {
+
+class steps_view final : public rows_view {
+  Q_OBJECT
+ public:
+  steps_view(view_state& state, QWidget* parent);
+  [[nodiscard]] table data() const override;
+
+ protected:
+  void refresh(view_state::parts what) override;
+};
+
+}  // namespace ulp::gui
+
+#endif

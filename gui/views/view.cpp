@@ -1,0 +1,60 @@
+#include "view.hpp"
+
+#include <QPainter>
+#include <utility>
+
+namespace ulp::gui {
+
+view::view(view_state& state, const char* key, const QString& title, const QString& question, QWidget* parent)
+    : QWidget(parent), state_(state), key_(key), title_(title), question_(question) {
+  setObjectName(key_);
+  setAccessibleName(title_);
+  setAccessibleDescription(question_);
+  setFocusPolicy(Qt::StrongFocus);
+  missed_ = view_state::parts::fromInt(~0U);
+  connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
+    missed_ |= what;
+    if (isVisible()) catch_up();
+  });
+}
+
+void view::catch_up() {
+  if (missed_) refresh(std::exchange(missed_, {}));
+}
+
+void view::showEvent(QShowEvent* event) {
+  QWidget::showEvent(event);
+  catch_up();
+}
+
+QString view::why_empty() const {
+  const loaded_run* const run = state_.current_run();
+  if (run == nullptr) return tr("No run is open. Open a recording, dumps or a log, or drop them here.");
+  if (run->picture.steps().empty()) return tr("The run has no steps.");
+  if (run->tensors.empty()) return tr("A step log has no tensors: there is nothing to show here.");
+  return {};
+}
+
+void view::draw_empty(QPainter& to, const QRectF& room, const theme& colours, const QString& why) {
+  to.save();
+  to.setPen(colours.faint);
+  to.drawText(room, Qt::AlignCenter | Qt::TextWordWrap, why);
+  to.restore();
+}
+
+void picture_view::refresh(view_state::parts) { update(); }
+
+void picture_view::paintEvent(QPaintEvent*) {
+  QPainter to(this);
+  to.setRenderHint(QPainter::Antialiasing);
+  const theme colours = theme::of(palette());
+  to.fillRect(rect(), colours.background);
+  draw(to, QRectF(rect()).adjusted(8, 8, -8, -8), colours);
+  if (hasFocus()) {
+    to.setPen(QPen(palette().color(QPalette::Highlight), 1));
+    to.setBrush(Qt::NoBrush);
+    to.drawRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5));
+  }
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,64 @@
+// What every view is: a widget that can also be drawn elsewhere, and whose numbers can be had as a table.
+#ifndef ULP_GUI_VIEWS_VIEW_HPP
+#define ULP_GUI_VIEWS_VIEW_HPP
+
+#include <QString>
+#include <QWidget>
+
+#include <ulp/report/table.hpp>
+
+#include "plot/theme.hpp"
+#include "viewmodel/view_state.hpp"
+
+namespace ulp::gui {
+
+class view : public QWidget {
+  Q_OBJECT
+ public:
+  // `key` names it on the command line, `title` to people; `question` is what it answers.
+  view(view_state& state, const char* key, const QString& title, const QString& question, QWidget* parent);
+
+  [[nodiscard]] const QString& key() const noexcept { return key_; }
+  [[nodiscard]] const QString& title() const noexcept { return title_; }
+  [[nodiscard]] const QString& question() const noexcept { return question_; }
+
+  // The picture in `room`, as on the screen.
+  virtual void draw(QPainter& to, const QRectF& room, const theme& colours) = 0;
+  // The numbers behind it.
+  [[nodiscard]] virtual table data() const = 0;
+  // Up to date although it is not shown, and without waiting for the event loop.
+  virtual void catch_up_now() { catch_up(); }
+  [[nodiscard]] view_state& state() const noexcept { return state_; }
+
+ protected:
+  // Something of what the view shows is another. Called while it is visible, or when it becomes so.
+  virtual void refresh(view_state::parts what) = 0;
+  void showEvent(QShowEvent* event) override;
+  void catch_up();
+
+  // In place of a picture where there is nothing to show: why.
+  static void draw_empty(QPainter& to, const QRectF& room, const theme& colours, const QString& why);
+  [[nodiscard]] QString why_empty() const;  // empty where there is a run with tensors
+
+ private:
+  view_state& state_;
+  QString key_;
+  QString title_;
+  QString question_;
+  view_state::parts missed_;
+};
+
+// A view whose widget is its picture.
+class picture_view : public view {
+  Q_OBJECT
+ public:
+  using view::view;
+
+ protected:
+  void refresh(view_state::parts what) override;
+  void paintEvent(QPaintEvent* event) override;
+};
+
+}  // namespace ulp::gui
+
+#endif
