@@ -97,24 +97,31 @@ cell_range range_of(const cell& c) noexcept {
 
 namespace {
 
-// Merges two ascending lists; `same` adds the second to the first where their keys are equal.
+// Merges the ascending list `b` into `a`; `add` adds the second to the first where their keys are equal. In place: tables
+// that are merged step after step have the same cells but for a few.
 template <typename T, typename Key, typename Add>
-std::vector<T> merge_sorted(const std::vector<T>& a, const std::vector<T>& b, Key key, Add add) {
-  std::vector<T> all;
-  all.reserve(a.size() + b.size());
-  auto i = a.begin();
-  auto j = b.begin();
-  while (i != a.end() || j != b.end()) {
-    if (j == b.end() || (i != a.end() && key(*i) < key(*j))) {
-      all.push_back(*i++);
-    } else if (i == a.end() || key(*j) < key(*i)) {
-      all.push_back(*j++);
+void merge_sorted(std::vector<T>& a, const std::vector<T>& b, Key key, Add add) {
+  std::size_t missing = 0;
+  std::size_t at = 0;
+  for (const T& item : b) {
+    while (at < a.size() && key(a[at]) < key(item)) ++at;
+    if (at < a.size() && key(a[at]) == key(item))
+      add(a[at], item);
+    else
+      ++missing;
+  }
+  if (missing == 0) return;
+  std::size_t from = a.size();
+  a.resize(a.size() + missing);
+  std::size_t to = a.size();
+  for (std::size_t j = b.size(); j > 0 && to > from;) {
+    if (from > 0 && !(key(a[from - 1]) < key(b[j - 1]))) {
+      if (key(a[from - 1]) == key(b[j - 1])) --j;  // added already
+      a[--to] = a[--from];
     } else {
-      all.push_back(*i++);
-      add(all.back(), *j++);
+      a[--to] = b[--j];
     }
   }
-  return all;
 }
 
 double smaller_nonzero(const cell_table& a, const cell_table& b) {
@@ -184,15 +191,17 @@ void cell_table::merge(const cell_table& other) {
   }
   const bool errors_stay = (has_errors || empty) && (other.has_errors || other_empty);
   has_errors = (has_errors || other.has_errors) && errors_stay;
-  errors = !errors_stay ? std::vector<octave_errors>{}
-                        : merge_sorted(
-                              errors, other.errors, [](const octave_errors& e) { return e.exponent; },
-                              [](octave_errors& to, const octave_errors& e) {
-                                for (std::size_t i = 0; i < octave_errors::levels; ++i) {
-                                  to.squares[i] += e.squares[i];
-                                  to.products[i] += e.products[i];
-                                }
-                              });
+  if (errors_stay)
+    merge_sorted(
+        errors, other.errors, [](const octave_errors& e) { return e.exponent; },
+        [](octave_errors& to, const octave_errors& e) {
+          for (std::size_t i = 0; i < octave_errors::levels; ++i) {
+            to.squares[i] += e.squares[i];
+            to.products[i] += e.products[i];
+          }
+        });
+  else
+    errors.clear();
 
   min_abs = smaller_nonzero(*this, other);
   max_abs = std::max(max_abs, other.max_abs);
@@ -202,12 +211,12 @@ void cell_table::merge(const cell_table& other) {
   negative_infinities += other.negative_infinities;
   unsigned_infinities += other.unsigned_infinities;
   nans += other.nans;
-  cells = merge_sorted(
+  merge_sorted(
       cells, other.cells, [](const cell& c) { return c.key(); }, [](cell& to, const cell& c) { to.count += c.count; });
   has_sums = sums_stay;
   if (has_sums) {
     cut_significands += other.cut_significands;
-    sums = merge_sorted(
+    merge_sorted(
         sums, other.sums,
         [](const octave_sums& s) {
           return std::pair{s.sign, s.exponent};
