@@ -38,8 +38,8 @@ cell cell_of(std::uint64_t key, encoding how) {
   return c;
 }
 
-void check(const cell_table& t) {
-  if (t.numel > max_numel) throw payload_error("has more elements than a table may");
+void check(const cell_table& t, std::uint64_t most) {
+  if (t.numel > most) throw payload_error("has more elements than a table may");
   std::uint64_t values = 0;
   int top = -1075;
   int bottom = 1024;
@@ -115,7 +115,7 @@ void check_sums(const cell_table& table) {
   if (table.cut_significands > table.numel) throw payload_error("more significands are cut than there are");
 }
 
-void take_cells(std::string_view& from, cell_table& table, encoding how) {
+void take_cells(std::string_view& from, cell_table& table, encoding how, std::uint64_t most) {
   if (how == encoding::octaves && (table.has_sums || table.has_errors))
     throw payload_error("has exact sums of octaves");
   const std::uint64_t n = take_u64(from);
@@ -147,7 +147,7 @@ void take_cells(std::string_view& from, cell_table& table, encoding how) {
   }
   if (table.has_errors) {
     std::map<std::int16_t, std::uint64_t> octaves;
-    for (const cell& c : table.cells) octaves[c.exponent] += std::min(c.count, max_numel);
+    for (const cell& c : table.cells) octaves[c.exponent] += std::min(c.count, most);
     for (const auto& [exponent, count] : octaves) table.errors.push_back(take_errors(from, exponent, count));
   }
 }
@@ -306,7 +306,13 @@ void append_payload(std::string& to, const tensor_row& row) {
   to += bytes;
 }
 
-void take_payload(std::string_view& from, tensor_row& row) {
+void without_payload(tensor_row& row) {
+  row.table.has_sums = false;
+  row.table.has_errors = false;
+  check(row.table, max_numel);
+}
+
+void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {
   cell_table& table = row.table;
   const std::uint64_t how_value = take_u64(from);
   const std::uint64_t size = take_u64(from);
@@ -318,16 +324,16 @@ void take_payload(std::string_view& from, tensor_row& row) {
   if (!codes && (how_value > 255 || (how != encoding::cells && how != encoding::octaves))) {
     table.has_sums = false;
     table.has_errors = false;
-    check(table);
+    check(table, most);
     return;
   }
   if (codes)
     take_codes(bytes, row);
   else
-    take_cells(bytes, table, how);
+    take_cells(bytes, table, how, most);
   if (!bytes.empty()) take_edges(bytes, table);
   if (!bytes.empty()) throw payload_error("has bytes left over");
-  check(table);
+  check(table, most);
 }
 
 }  // namespace ulp::io

@@ -25,8 +25,11 @@ void append_summary(std::string& to, const tensor_row& row);
 // Appends encoding, length and bytes: of the row's codes where it has them, else of its cells, sums, errors and edges.
 void append_payload(std::string& to, const tensor_row& row);
 // Takes one payload off the front of `from` into the row, whose summary is already there, and checks one against the
-// other. An encoding that this program does not know is skipped: the table keeps its summary only.
-void take_payload(std::string_view& from, tensor_row& row);
+// other. An encoding that this program does not know is skipped: the table keeps its summary only. Tables of more than
+// `most` elements are refused.
+void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most = max_numel);
+// The same without looking at the payload.
+void without_payload(tensor_row& row);
 
 // The payloads of one step are not longer.
 inline constexpr std::size_t payload_limit = std::size_t{1} << 28;

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "payload.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
+#include "tables.hpp"
+#include "totals.hpp"
 
 namespace ulp {
 namespace {
@@ -96,7 +97,7 @@ class recording final : public source {
       const statement* const s = rows_.next(into);
       if (s == nullptr) return false;
       into.tensors = std::move(room);
-      read_tables(into, s->bytes(11), s->bytes(12));
+      tables_.read(s->bytes(11), s->bytes(12), {.tensors = tensors_.size()}, into.tensors);
       return true;
     } catch (const io::payload_error& problem) {
       throw input_error(rows_.db().path(), io::describe(into.key), problem.what());
@@ -104,64 +105,14 @@ class recording final : public source {
   }
 
  private:
-  // The new row in the room of the old one: fresh memory for the cells of every step costs as much as reading them.
-  static void refill(tensor_row& row, tensor_row&& with) {
-    with.table.cells = std::move(row.table.cells);
-    with.table.sums = std::move(row.table.sums);
-    with.table.cells.clear();
-    with.table.sums.clear();
-    row = std::move(with);
-  }
-
-  void read_tables(step& into, std::string_view summary, std::string_view cells) {
-    if (summary.size() % io::summary_size != 0) throw io::payload_error("its summary has a broken length");
-    const std::size_t n = summary.size() / io::summary_size;
-    if (n > tensors_.size()) throw io::payload_error("has more rows than there are tensors");
-    io::decompress(cells, io::payload_limit, payload_);
-    std::string_view rest = payload_;
-    std::vector<bool> seen(tensors_.size());
-    into.tensors.resize(n);
-    for (std::size_t i = 0; i < n; ++i) {
-      tensor_row& row = into.tensors[i];
-      refill(row, io::parse_summary(summary.substr(i * io::summary_size, io::summary_size)));
-      if (row.tensor >= tensors_.size() || seen[row.tensor]) throw io::payload_error("a tensor that is none, or twice");
-      seen[row.tensor] = true;
-      io::take_payload(rest, row);
-    }
-    if (!rest.empty()) throw io::payload_error("has bytes left over");
-  }
-
   step_rows rows_;
   std::vector<tensor_info> tensors_;
-  std::string payload_;  // of one step
+  io::table_reader tables_;
 };
-
-constexpr const char* select_totals =
-    "SELECT step, attempt, microbatch, kind, role, tensors, summary, cells FROM total "
-    "ORDER BY step, attempt, microbatch, rowid";
-
-// The total at the statement's row. Throws payload_error; the key is set before.
-void read_total(const statement& s, step_total& total) {
-  total.key = io::key_at(s);
-  const auto kind = parse_kind(s.bytes(3));
-  const auto role = parse_role(s.bytes(4));
-  if (!kind || !role || s.bytes(6).size() != io::summary_size) throw io::payload_error("a damaged total");
-  total.kind = *kind;
-  total.role = *role;
-  total.tensors = static_cast<std::uint64_t>(s.integer(5));
-  tensor_row row = io::parse_summary(s.bytes(6));
-  std::string payload;
-  io::decompress(s.bytes(7), io::payload_limit, payload);
-  std::string_view rest = payload;
-  io::take_payload(rest, row);
-  total.factor = row.factor;
-  total.table = std::move(row.table);
-}
 
 class recorded_totals final : public source {
  public:
-  explicit recorded_totals(const std::string& path)
-      : rows_(path, ""), totals_(rows_.db(), select_totals), pending_(totals_.row()) {
+  recorded_totals(const std::string& path, totals_with with) : rows_(path, ""), totals_(rows_.db(), with) {
     for (const tensor_info& t : io::read_tensors(rows_.db())) {
       const auto same = [&](const tensor_info& other) { return other.kind == t.kind && other.role == t.role; };
       const auto known = std::ranges::find_if(groups_, same);
@@ -182,20 +133,19 @@ class recorded_totals final : public source {
 
   [[nodiscard]] bool next(step& into) override {
     try {
+      std::vector<tensor_row> room = std::move(into.tensors);
       if (rows_.next(into) == nullptr) return false;
-      while (pending_ && io::key_at(totals_) < into.key) pending_ = totals_.row();
-      while (pending_ && io::key_at(totals_) == into.key) {
-        step_total total;
-        read_total(totals_, total);
+      room.clear();
+      into.tensors = std::move(room);
+      totals_.take(into.key, now_);
+      for (group_total& total : now_) {
         const auto same = [&](const tensor_info& g) { return g.kind == total.kind && g.role == total.role; };
         const auto group = std::ranges::find_if(groups_, same);
         if (group == groups_.end()) throw io::payload_error("a total of a kind and role that no tensor has");
-        tensor_row row;
+        tensor_row& row = into.tensors.emplace_back();
         row.tensor = static_cast<std::uint32_t>(group - groups_.begin());
         row.factor = total.factor;
         row.table = std::move(total.table);
-        into.tensors.push_back(std::move(row));
-        pending_ = totals_.row();
       }
       return true;
     } catch (const io::payload_error& problem) {
@@ -205,8 +155,8 @@ class recorded_totals final : public source {
 
  private:
   step_rows rows_;
-  statement totals_;
-  bool pending_;  // whether totals_ stands at a row
+  io::total_rows totals_;
+  std::vector<group_total> now_;
   std::vector<tensor_info> groups_;
 };
 
@@ -214,9 +164,9 @@ class recorded_totals final : public source {
 
 std::unique_ptr<source> open_recording(const std::string& path) { return std::make_unique<recording>(path); }
 
-std::unique_ptr<source> open_totals(const std::string& path) {
+std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
   try {
-    return std::make_unique<recorded_totals>(path);
+    return std::make_unique<recorded_totals>(path, with);
   } catch (const io::payload_error& problem) {
     throw input_error(path, "", problem.what());
   }
@@ -226,10 +176,9 @@ bool totals_are_as_good(const std::string& path) {
   try {
     database db(path, SQLITE_OPEN_READONLY);
     io::check_identity(db);
-    statement s(db, select_totals);
+    statement s(db, "SELECT kind, role, tensors, summary, cells FROM total ORDER BY step, attempt, microbatch LIMIT 1");
     if (!s.row()) return false;
-    step_total first;
-    read_total(s, first);
+    const group_total first = io::total_at(s, 0);
     if (std::ranges::any_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; })) return false;
     step now;
     const auto rows = open_recording(path);
@@ -240,18 +189,18 @@ bool totals_are_as_good(const std::string& path) {
 }
 
 std::vector<step_total> read_totals(const std::string& path) {
-  database db(path, SQLITE_OPEN_READONLY);
-  io::check_identity(db);
-  statement s(db, select_totals);
   std::vector<step_total> all;
-  while (s.row()) {
-    step_total total;
-    try {
-      read_total(s, total);
-    } catch (const io::payload_error& problem) {
-      throw input_error(path, io::describe(total.key) + " total", problem.what());
+  std::vector<group_total> now;
+  step_rows steps(path, "");
+  step row;
+  try {
+    io::total_rows totals(steps.db(), totals_with::cells);
+    while (steps.next(row) != nullptr) {
+      totals.take(row.key, now);
+      for (group_total& total : now) all.push_back({std::move(total), row.key});
     }
-    all.push_back(std::move(total));
+  } catch (const io::payload_error& problem) {
+    throw input_error(path, io::describe(row.key) + " total", problem.what());
   }
   return all;
 }

@@ -1,14 +1,14 @@
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <map>
-#include <tuple>
 
 #include <ulp/io/recording.hpp>
 
 #include "payload.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
+#include "tables.hpp"
+#include "totals.hpp"
 
 namespace ulp {
 namespace {
@@ -30,32 +30,8 @@ constexpr const char* schema = R"sql(
     kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
   CREATE INDEX step_scalars ON step(
     step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
-  CREATE INDEX total_key ON total(step, attempt, microbatch);
+  CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
 )sql";
-
-// The tables of a step merged by (kind, role, factor), in that order; unknown factors first.
-std::vector<step_total> totals_of(const step& row, const std::vector<tensor_info>& tensors) {
-  std::map<std::tuple<tensor_kind, tensor_role, bool, double>, step_total> groups;
-  for (const tensor_row& t : row.tensors) {
-    const tensor_info& info = tensors[t.tensor];
-    const bool known = !std::isnan(t.factor);
-    step_total& total = groups[{info.kind, info.role, known, known ? t.factor : 0}];
-    total.kind = info.kind;
-    total.role = info.role;
-    total.factor = t.factor;
-    ++total.tensors;
-    if (total.tensors == 1)
-      total.table = t.table;
-    else
-      total.table.merge(t.table);
-  }
-  std::vector<step_total> all;
-  for (auto& [key, total] : groups) {
-    total.key = row.key;
-    all.push_back(std::move(total));
-  }
-  return all;
-}
 
 }  // namespace
 
@@ -155,33 +131,28 @@ std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
 }
 
 void recording_writer::state::insert(const step& row, const std::vector<tensor_info>& from) {
-  std::string summary;
-  std::string payload;
+  io::table_blobs tables;
+  io::total_merger merged;
   for (tensor_row t : row.tensors) {
-    t.tensor = id_of(from[t.tensor]);
-    io::append_summary(summary, t);
-    io::append_payload(payload, t);
+    const tensor_info& info = from[t.tensor];
+    t.tensor = id_of(info);
+    tables.append(t);
+    merged.add(info.kind, info.role, t.factor, t.table);
   }
-  if (payload.size() > io::payload_limit)
+  if (tables.payload.size() > io::payload_limit)
     throw input_error(path, io::describe(row.key), "its tables are larger than a recording holds in one step");
   const step_scalars& x = row.scalars;
   insert_step
       ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
              std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
-             x.applied, row.max_abs, statement::blob{summary}, statement::blob{io::compress(payload)})
+             x.applied, row.max_abs, statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)})
       .row();
-  for (const step_total& total : totals_of(row, from)) {
-    std::string total_summary;
-    std::string total_payload;
-    tensor_row as_row;
-    as_row.factor = total.factor;
-    as_row.table = total.table;
-    io::append_summary(total_summary, as_row);
-    io::append_payload(total_payload, as_row);
+  for (const group_total& total : merged.take()) {
+    const io::total_blobs blobs(total);
     insert_total
         ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch}, to_string(total.kind),
-               to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{total_summary},
-               statement::blob{io::compress(total_payload)})
+               to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary},
+               statement::blob{blobs.cells})
         .row();
   }
 }

@@ -42,23 +42,32 @@ class recording_writer {
   std::unique_ptr<state> state_;
 };
 
-// The tables of one step merged over the tensors of equal kind, role and factor.
-struct step_total {
-  step_key key;
+// Tables merged over the tensors of equal kind, role and factor.
+struct group_total {
   tensor_kind kind = tensor_kind::unknown;
   tensor_role role = tensor_role::unknown;
-  std::uint64_t tensors = 0;
+  std::uint64_t tensors = 0;  // tables merged
   double factor = not_known;
   cell_table table;
+};
+
+// Those of one step.
+struct step_total : group_total {
+  step_key key;
 };
 
 // Opens a recording for reading, also while it is being written. A database that is not a recording, has views or
 // triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path);
 
+// What is read of totals. Summaries are counts, extremes, factors and, where not estimated, sums: the tables have no cells,
+// and their sums count as reported.
+enum class totals_with : std::uint8_t { cells, summaries };
+
 // The same, with its totals in place of its tensors: one for each kind and role, named after these, several rows in a step
-// where factors differ. The types of values are not known. Several times faster where tensors need not be told apart.
-[[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path);
+// where factors differ. The types of values are not known. Several times faster where tensors need not be told apart; with
+// summaries only, a million steps take seconds.
+[[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path, totals_with with = totals_with::cells);
 
 // Whether the totals say as much as the tensors' own tables: not where these know octaves only, which a tensor's extremes
 // narrow and those of a total do not, nor where they keep codes. Looks at the first step.

@@ -1,0 +1,58 @@
+#include "tables.hpp"
+
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "payload.hpp"
+
+namespace ulp::io {
+namespace {
+
+// The new row in the room of the old one: fresh memory for the cells of every step costs as much as reading them.
+void refill(tensor_row& row, tensor_row&& with) {
+  with.table.cells = std::move(row.table.cells);
+  with.table.sums = std::move(row.table.sums);
+  with.table.cells.clear();
+  with.table.sums.clear();
+  row = std::move(with);
+}
+
+bool precedes(const tensor_row& a, const tensor_row& b) {
+  const auto key = [](const tensor_row& r) {
+    const bool known = !std::isnan(r.factor);
+    return std::tuple{r.tensor, r.type, known, known ? r.factor : 0};
+  };
+  return key(a) < key(b);
+}
+
+}  // namespace
+
+void table_blobs::append(const tensor_row& row) {
+  append_summary(summary, row);
+  append_payload(payload, row);
+}
+
+void table_reader::read(std::string_view summary, std::string_view cells, const table_limits& limits,
+                        std::vector<tensor_row>& into) {
+  if (summary.size() % summary_size != 0) throw payload_error("its summary has a broken length");
+  const std::size_t n = summary.size() / summary_size;
+  if (!limits.merged && n > limits.tensors) throw payload_error("has more rows than there are tensors");
+  decompress(cells, payload_limit, payload_);
+  std::string_view rest = payload_;
+  if (n > rest.size()) throw payload_error("is cut short");
+  std::vector<bool> seen(limits.tensors);
+  into.resize(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    tensor_row& row = into[i];
+    refill(row, parse_summary(summary.substr(i * summary_size, summary_size)));
+    const bool none = row.tensor >= limits.tensors;
+    if (none || (limits.merged ? i > 0 && !precedes(into[i - 1], row) : bool{seen[row.tensor]}))
+      throw payload_error("a tensor that is none, or twice");
+    seen[row.tensor] = true;
+    take_payload(rest, row, limits.numel);
+  }
+  if (!rest.empty()) throw payload_error("has bytes left over");
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,41 @@
+// The tables of several tensors as two blobs: their summary records, and their payloads, compressed, in the same order.
+#ifndef ULP_IO_TABLES_HPP
+#define ULP_IO_TABLES_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/model/step.hpp>
+
+namespace ulp::io {
+
+struct table_blobs {
+  std::string summary;
+  std::string payload;  // not yet compressed
+
+  void append(const tensor_row& row);
+};
+
+// What the rows of a blob may be.
+struct table_limits {
+  std::size_t tensors = 0;  // indices are below
+  std::uint64_t numel = max_numel;
+  bool merged = false;  // over steps: a tensor once for each type and factor, in this order; else once, in any order
+};
+
+class table_reader {
+ public:
+  // Replaces `into`, whose memory is used again. Throws payload_error.
+  void read(std::string_view summary, std::string_view cells, const table_limits& limits,
+            std::vector<tensor_row>& into);
+
+ private:
+  std::string payload_;
+};
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,102 @@
+#include "totals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "payload.hpp"
+#include "schema.hpp"
+
+namespace ulp::io {
+
+void merge_table(cell_table& to, const cell_table& from) {
+  const auto in_no_cell = [](const cell_table& t) { return t.cells.empty() && t.nonzero_finite() > 0; };
+  const bool none = in_no_cell(to) || in_no_cell(from);
+  to.merge(from);
+  if (none) to.cells.clear();
+}
+
+total_key key_of(tensor_kind kind, tensor_role role, double factor) {
+  const bool known = !std::isnan(factor);
+  return {kind, role, known, known ? factor : 0};
+}
+
+void sort_totals(std::vector<group_total>& totals) {
+  std::ranges::sort(totals, {}, [](const group_total& t) { return key_of(t.kind, t.role, t.factor); });
+}
+
+void total_merger::add(tensor_kind kind, tensor_role role, double factor, const cell_table& table,
+                       std::uint64_t tensors) {
+  const auto [at, is_new] = groups_.try_emplace(key_of(kind, role, factor));
+  group_total& total = at->second;
+  if (is_new) {
+    total.kind = kind;
+    total.role = role;
+    total.factor = factor;
+    total.table = table;
+  } else {
+    merge_table(total.table, table);
+  }
+  total.tensors += tensors;
+}
+
+std::vector<group_total> total_merger::take() {
+  std::vector<group_total> all;
+  all.reserve(groups_.size());
+  for (auto& [key, total] : groups_) all.push_back(std::move(total));
+  groups_.clear();
+  return all;
+}
+
+total_blobs::total_blobs(const group_total& total) {
+  tensor_row row;
+  row.factor = total.factor;
+  row.table = total.table;
+  append_summary(summary, row);
+  std::string payload;
+  append_payload(payload, row);
+  cells = compress(payload);
+}
+
+group_total total_at(const statement& row, int column, totals_with with, std::uint64_t most) {
+  const auto kind = parse_kind(row.bytes(column));
+  const auto role = parse_role(row.bytes(column + 1));
+  const std::string_view summary = row.bytes(column + 3);
+  if (!kind || !role || summary.size() != summary_size) throw payload_error("a damaged total");
+  tensor_row merged = parse_summary(summary);
+  if (with == totals_with::summaries) {
+    without_payload(merged);
+  } else {
+    std::string payload;
+    decompress(row.bytes(column + 4), payload_limit, payload);
+    std::string_view rest = payload;
+    take_payload(rest, merged, most);
+  }
+  group_total total;
+  total.kind = *kind;
+  total.role = *role;
+  total.tensors = static_cast<std::uint64_t>(row.integer(column + 2));
+  total.factor = merged.factor;
+  total.table = std::move(merged.table);
+  return total;
+}
+
+total_rows::total_rows(const database& db, totals_with with)
+    : with_(with),
+      rows_(db, with == totals_with::cells ? "SELECT step, attempt, microbatch, kind, role, tensors, summary, cells "
+                                             "FROM total ORDER BY step, attempt, microbatch"
+                                           : "SELECT step, attempt, microbatch, kind, role, tensors, summary "
+                                             "FROM total ORDER BY step, attempt, microbatch"),
+      pending_(rows_.row()) {}
+
+void total_rows::take(const step_key& key, std::vector<group_total>& into) {
+  into.clear();
+  while (pending_ && key_at(rows_) < key) pending_ = rows_.row();
+  while (pending_ && key_at(rows_) == key) {
+    into.push_back(total_at(rows_, 3, with_));
+    pending_ = rows_.row();
+  }
+  sort_totals(into);
+}
+
+}  // namespace ulp::io
