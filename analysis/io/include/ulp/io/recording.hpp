@@ -2,6 +2,7 @@
 #ifndef ULP_IO_RECORDING_HPP
 #define ULP_IO_RECORDING_HPP
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -75,6 +76,47 @@ enum class totals_with : std::uint8_t { cells, summaries };
 
 // All totals, in the order of their keys.
 [[nodiscard]] std::vector<step_total> read_totals(const std::string& path);
+
+// The widths of the blocks that recordings keep merged, in steps.
+inline constexpr std::array<std::int64_t, 2> level_widths{64, 4096};
+
+// The accumulated gradients (microbatch -1, every attempt) of the steps from number * width on, below (number + 1) * width,
+// merged. Rows that hold the data of other ranks are a block of their own.
+struct level_block {
+  std::int64_t number = 0;
+  std::vector<std::uint32_t> ranks;
+  std::uint64_t steps = 0;  // rows merged
+  std::int64_t first_step = 0;
+  std::int64_t last_step = 0;
+  std::vector<group_total> totals;  // by kind, role, factor; `tensors` counts each tensor in each step
+  std::vector<tensor_row> tensors;  // by tensor, type, factor, a row for each; without codes
+};
+
+enum class level_parts : std::uint8_t { totals, totals_and_tensors };
+
+// Reads the blocks of one width, ascending by number, then ranks; every block that has steps, and complete. A block that
+// the recording does not keep, or that is not of just the steps that are there, is merged when it is read: from the blocks
+// of the width below, else from the steps, as a recording without levels is. The counts and exact sums of a block do not
+// depend on how it came about; sums that sources reported may in their last digit. What it reads is the recording at the
+// time it was opened. Throws input_error; not thread-safe.
+class level_reader {
+ public:
+  // `width` is one of level_widths, else std::invalid_argument. Totals alone are many times faster, and leave tensors
+  // of blocks empty.
+  level_reader(const std::string& path, std::int64_t width, level_parts parts = level_parts::totals_and_tensors);
+  ~level_reader();
+  level_reader(const level_reader&) = delete;
+  level_reader& operator=(const level_reader&) = delete;
+
+  // What the rows of blocks index.
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const;
+  // The next block; false at the end.
+  [[nodiscard]] bool next(level_block& into);
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
 
 // 128 bits (XXH3) over the tables, in hexadecimal: equal for equal contents, whatever the order of tensors and the file
 // they came through. Covers step keys, tensor names, kinds, roles, types, factors and tables; not run id, ranks, scalars.

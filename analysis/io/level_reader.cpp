@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <ulp/io/recording.hpp>
+
+#include "levels.hpp"
+#include "schema.hpp"
+
+namespace ulp {
+
+using io::statement;
+
+struct level_reader::state {
+  state(const std::string& path, std::int64_t wide, level_parts what)
+      : db(path, SQLITE_OPEN_READONLY), width(wide), parts(what) {}
+
+  io::database db;
+  std::int64_t width;
+  level_parts parts;
+  std::vector<tensor_info> tensors;
+  std::optional<io::level_table> levels;
+  std::unique_ptr<statement> step_from;
+  // Of the block at hand, those that are left, the next one last.
+  std::int64_t number = 0;
+  std::vector<io::block_rows> left;
+  bool over = false;
+
+  // The block that holds the first step from `step` on.
+  void find(std::int64_t step) {
+    over = !step_from->bind(step).row();
+    if (over) return;
+    number = io::block_of(step_from->integer(0), width);
+    step_from->reset();
+    left = levels->rows_of(width, number);
+    std::ranges::reverse(left);
+  }
+};
+
+level_reader::level_reader(const std::string& path, std::int64_t width, level_parts parts) {
+  if (std::ranges::find(level_widths, width) == level_widths.end())
+    throw std::invalid_argument("levels have no width " + std::to_string(width));
+  try {
+    state_ = std::make_unique<state>(path, width, parts);
+    state& s = *state_;
+    io::check_identity(s.db);
+    s.db.run("BEGIN");  // one state of the file for all reads
+    s.tensors = io::read_tensors(s.db);
+    s.levels.emplace(s.db);
+    s.step_from = std::make_unique<statement>(
+        s.db, "SELECT step FROM step WHERE step>=? AND microbatch=-1 ORDER BY step LIMIT 1");
+    s.find(std::numeric_limits<std::int64_t>::min());
+  } catch (const io::payload_error& problem) {
+    throw input_error(path, "", problem.what());
+  }
+}
+
+level_reader::~level_reader() = default;
+
+const std::vector<tensor_info>& level_reader::tensors() const { return state_->tensors; }
+
+bool level_reader::next(level_block& into) {
+  state& s = *state_;
+  if (s.over) return false;
+  const io::block_rows rows = std::move(s.left.back());
+  s.left.pop_back();
+  try {
+    into = s.levels->read(s.width, s.number, rows, s.parts, s.tensors.size());
+  } catch (const io::payload_error& problem) {
+    throw input_error(s.db.path(), io::describe({.step = rows.first}), problem.what());
+  }
+  const std::int64_t last = s.number * s.width + (s.width - 1);
+  if (s.left.empty()) {
+    s.over = last == std::numeric_limits<std::int64_t>::max();
+    if (!s.over) s.find(last + 1);
+  }
+  return true;
+}
+
+}  // namespace ulp
