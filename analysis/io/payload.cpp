@@ -242,10 +242,10 @@ void take_edges(std::string_view& from, cell_table& table) {
 
 }  // namespace
 
-void append_summary(std::string& to, const tensor_row& row) {
+void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor) {
   const cell_table& t = row.table;
   const auto reported = [&](double sum, std::uint8_t flag) { return t.has_sums || std::isnan(sum) ? 0U : flag; };
-  std::uint64_t head = row.tensor;
+  std::uint64_t head = tensor;
   head |= static_cast<std::uint64_t>(row.type) << 32;
   const unsigned flags = (t.has_sums ? flag_exact_sums : 0U) | (t.has_errors ? flag_errors : 0U) |
                          reported(t.reported_abs_sum, flag_reported_abs_sum) |

@@ -17,8 +17,9 @@ enum class encoding : std::uint8_t { cells = 1, codes = 2, octaves = 3, buckets 
 
 inline constexpr std::size_t summary_size = 104;
 
-// Appends the summary record of a row: everything of its table but cells, sums, errors and edges.
-void append_summary(std::string& to, const tensor_row& row);
+// Appends the summary record of a row, under another index: everything of its table but cells, sums, errors and edges.
+void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor);
+inline void append_summary(std::string& to, const tensor_row& row) { append_summary(to, row, row.tensor); }
 // The row of one record, its table without cells. `record` has summary_size bytes.
 [[nodiscard]] tensor_row parse_summary(std::string_view record);
 

@@ -4,6 +4,7 @@
 
 #include <ulp/io/recording.hpp>
 
+#include "level_writer.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
@@ -44,10 +45,13 @@ struct recording_writer::state {
   std::unique_ptr<statement> update_numel;
   std::unique_ptr<statement> insert_step;
   std::unique_ptr<statement> insert_total;
+  std::unique_ptr<io::level_writer> levels;
   std::vector<tensor_info> tensors;              // in the file
   std::map<std::string, std::uint32_t> by_name;  // their ids
 
   std::uint32_t id_of(const tensor_info& t);
+  std::vector<std::uint32_t> ids;  // of the row inserted last, and its totals
+  std::vector<group_total> totals;
   void insert(const step& row, const std::vector<tensor_info>& from);
 };
 
@@ -94,6 +98,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     s.update_numel = std::make_unique<statement>(db, "UPDATE tensor SET numel=0 WHERE id=?");
     s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
     s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?)");
+    s.levels = std::make_unique<io::level_writer>(db);
   } catch (...) {
     discard();
     throw;
@@ -133,10 +138,11 @@ std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
 void recording_writer::state::insert(const step& row, const std::vector<tensor_info>& from) {
   io::table_blobs tables;
   io::total_merger merged;
-  for (tensor_row t : row.tensors) {
+  ids.clear();
+  for (const tensor_row& t : row.tensors) {
     const tensor_info& info = from[t.tensor];
-    t.tensor = id_of(info);
-    tables.append(t);
+    ids.push_back(id_of(info));
+    tables.append(t, ids.back());
     merged.add(info.kind, info.role, t.factor, t.table);
   }
   if (tables.payload.size() > io::payload_limit)
@@ -147,7 +153,8 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
              std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
              x.applied, row.max_abs, statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)})
       .row();
-  for (const group_total& total : merged.take()) {
+  totals = merged.take();
+  for (const group_total& total : totals) {
     const io::total_blobs blobs(total);
     insert_total
         ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch}, to_string(total.kind),
@@ -171,11 +178,14 @@ void recording_writer::write(const step& row, const std::vector<tensor_info>& te
     if (duplicate) throw input_error(s.path, io::describe(row.key), "is in the recording already");
     throw;
   }
+  s.levels->add(row, s.ids, s.tensors.size(), s.totals);
 }
 
 void recording_writer::close() {
   if (!state_ || !state_->db) return;
   state& s = *state_;
+  if (s.levels) s.levels->finish();
+  s.levels.reset();
   s.insert_tensor.reset();
   s.update_numel.reset();
   s.insert_step.reset();
@@ -187,6 +197,7 @@ void recording_writer::close() {
 
 void recording_writer::discard() noexcept {
   if (!state_) return;
+  if (state_->created) state_->levels.reset();  // for nothing, where the file goes
   try {
     close();
   } catch (...) {  // removed below, or left as it is

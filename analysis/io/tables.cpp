@@ -28,8 +28,8 @@ bool precedes(const tensor_row& a, const tensor_row& b) {
 
 }  // namespace
 
-void table_blobs::append(const tensor_row& row) {
-  append_summary(summary, row);
+void table_blobs::append(const tensor_row& row, std::uint32_t tensor) {
+  append_summary(summary, row, tensor);
   append_payload(payload, row);
 }
 

@@ -16,7 +16,8 @@ struct table_blobs {
   std::string summary;
   std::string payload;  // not yet compressed
 
-  void append(const tensor_row& row);
+  // `row` under another index.
+  void append(const tensor_row& row, std::uint32_t tensor);
 };
 
 // What the rows of a blob may be.
