@@ -49,6 +49,7 @@ int run(const options& o) {
   if (how.rounding.direction == direction::stochastic)
     throw usage_error("--rounding: advice is for deterministic roundings; see ulp outcomes for stochastic ones");
   how.epsilon = positive_number(o.epsilon, "--epsilon");
+  if (!(how.epsilon < 1)) throw usage_error("--epsilon: a share below 1, such as 0.001 for 0.1 %");
   how.groups = o.run.named_groups();
   const selection counted = o.run.selected();
   std::optional<std::regex> checked;

@@ -1,8 +1,11 @@
 // ulp info: what is in an input.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <memory>
+#include <set>
 #include <ulp/io/recording.hpp>
 
 #include "command.hpp"
@@ -31,12 +34,49 @@ struct tensor_account {
   double min_abs = not_known;
 };
 
+// How much the rows know, as far as all of them do.
+class row_contents {
+ public:
+  void see(const tensor_row& row) {
+    const bool octaves = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_octave; });
+    octaves_ += octaves ? 1 : 0;
+    sums_ += row.table.has_sums ? 1 : 0;
+    errors_ += row.table.has_errors ? 1 : 0;
+    codes_ += row.codes.empty() ? 0 : 1;
+    for (const edge_counts& e : row.table.edges) ++edges_[e.at / (std::isnan(row.factor) ? 1 : row.factor)];
+  }
+  [[nodiscard]] std::string text(std::uint64_t rows) const {
+    if (rows == 0) return "-";
+    std::string all = octaves_ == 0      ? "exact cells"
+                      : octaves_ == rows ? "octaves: counts are ranges"
+                                         : fmt::format("octaves in {} of {} rows", grouped(octaves_), grouped(rows));
+    const auto part = [&](std::uint64_t n, const std::string& what) {
+      if (n == rows) all += ", " + what;
+      if (n > 0 && n < rows) all += fmt::format(", {} in {} of {} rows", what, grouped(n), grouped(rows));
+    };
+    part(sums_, "exact sums");
+    part(errors_, "error ladder");
+    part(codes_, "complete codes");
+    for (const auto& [at, n] : edges_) part(n, "edge at " + shortest(at));
+    return all;
+  }
+
+ private:
+  std::uint64_t octaves_ = 0;
+  std::uint64_t sums_ = 0;
+  std::uint64_t errors_ = 0;
+  std::uint64_t codes_ = 0;
+  std::map<double, std::uint64_t> edges_;
+};
+
 struct account {
   std::vector<tensor_account> tensors;
   std::uint64_t steps = 0;
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint64_t factor_known = 0;
+  std::set<double> factors;
+  row_contents contents;
   std::uint64_t rows = 0;
   bool has_scale = false;
   bool has_found_inf = false;
@@ -62,6 +102,8 @@ account read(source& from, const selection& selected) {
       if (!selected.takes(from.tensors()[row.tensor])) continue;
       ++a.rows;
       a.factor_known += std::isnan(row.factor) ? 0 : 1;
+      if (!std::isnan(row.factor)) a.factors.insert(row.factor);
+      a.contents.see(row);
       tensor_account& t = a.tensors[row.tensor];
       ++t.steps;
       t.numel += row.table.numel;
@@ -120,11 +162,13 @@ int run(const options& o) {
                             header.reduction, header.layout));
   line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
   line("tensors", fmt::format("{}, {} rows", t.rows.size(), grouped(a.rows)));
-  line("factor", a.rows == 0                ? "-"
-                 : a.factor_known == a.rows ? "known"
-                 : a.factor_known == 0
-                     ? "not known: scales multiply the values as recorded (see --factor)"
-                     : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
+  line("counts", a.contents.text(a.rows));
+  line("factor",
+       a.rows == 0                ? "-"
+       : a.factor_known == a.rows ? a.factors.size() == 1 ? as_power(*a.factors.begin())
+                                                          : fmt::format("known, {} different ones", a.factors.size())
+       : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
+                                  : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", a.has_scale ? "logged" : "not logged");
   line("overflows", !a.has_found_inf ? "not logged"
                     : a.overflowed == 0

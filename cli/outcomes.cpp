@@ -14,6 +14,7 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -261,6 +262,7 @@ int run(const options& o) {
                           ? "no step is selected"
                           : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
 
+  for (const std::string& line : group_notes(named, from->tensors(), selected)) note(line);
   std::uint64_t censored = 0;
   for (const auto& [key, counts] : groups) censored += counts.censored;
   if (censored > 0)
@@ -316,7 +318,11 @@ void add_outcomes(CLI::App& program, action& chosen) {
                    "let the scale multiply the values as recorded, whatever their factor");
   add_rounding(command, o->rounding);
   add_output(command, o->output);
-  command.footer("Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");
+  command.footer(
+      "--csv and --json add L1 and L2 sums, what is lost of them, MSE, cosine similarity, and whether these are exact. "
+      "They\n"
+      "are for dumps and for what was recorded with `ulp record --with-errors`, else modelled (~).\n"
+      "Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");
   command.callback([o, &chosen] {
     o->formats = joined_names(o->formats);
     chosen = [o] { return run(*o); };

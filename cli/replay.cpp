@@ -249,6 +249,25 @@ std::vector<trajectory_row> changes_of(const std::vector<trajectory_row>& rows) 
   return shown;
 }
 
+// What clipping left: elements that were clamped, the largest norm after it.
+std::string left_by_clipping(const scenario& s, std::span<const trajectory_row> rows) {
+  count_range clamped;
+  double norm = not_known;
+  bool exact = true;
+  for (const trajectory_row& r : rows) {
+    if (r.clamped) clamped += *r.clamped;
+    if (!std::isfinite(r.clipped_norm.high)) continue;
+    norm = std::fmax(norm, r.clipped_norm.high);
+    exact = exact && r.norm_exact && r.clipped_norm.exact();
+  }
+  if (std::isnan(norm)) return "";
+  std::string text = s.clip_value ? fmt::format("; {} elements clamped", to_cell(clamped)) : "";
+  text += fmt::format("; the largest norm left is {}{:.6g}", exact ? "" : "up to ", norm);
+  if (s.clip_value && !clamped.exact() && !s.order.clip_before_unscale)
+    text += fmt::format(" (exact with ulp record --edge {})", shortest(s.clip_value->max_value));
+  return text;
+}
+
 void print_summary(const options& o, const scenario& s, const replayer& r, std::span<const trajectory_row> rows,
                    const trajectory_summary& sum, std::span<const double> learning_rates) {
   const auto line = [](std::string_view what, const std::string& value) {
@@ -289,10 +308,10 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
          sum.clipping_unknown == sum.steps
              ? (s.clip_norm ? "not known: the input does not tell the norm"
                             : "not known: the input does not tell the largest gradient")
-             : fmt::format("{} of {}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
+             : fmt::format("{} of {}{}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
                            sum.clipping_unknown == 0 ? ""
                                                      : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
-                           wrong));
+                           wrong, left_by_clipping(s, rows)));
   if (sum.uncertain > 0)
     line("uncertain", fmt::format("~ found_inf of {} was drawn or is a bound", count_text(sum.uncertain, "step")));
   line("schedule", schedule_text(learning_rates, sum));
@@ -359,6 +378,7 @@ int run(const options& o) {
   write_rows(o, s, rows, sum);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   for (const std::string& text : policy_notes(s, o.format_name)) note(text);
+  for (const std::string& text : group_notes(s.groups, from->tensors(), s.counted)) note(text);
   for (const std::string& text : notes.lines(r.choice())) note(text);
   for (const std::string& text : watch.warnings()) warn(text);
   if (o.output.machine_stdout()) return done;
@@ -422,6 +442,11 @@ void add_replay(CLI::App& program, action& chosen) {
       .add_option("--per-tensor", o->per_tensor, "write CSV with a row for each step and counted tensor to this file")
       ->type_name("FILE");
   command.footer(
+      "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors where "
+      "none is\n"
+      "one); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was found, "
+      "scales,\n"
+      "counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged.\n"
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16");
   command.callback([o, &chosen] { chosen = [o] { return run(completed(*o)); }; });

@@ -165,6 +165,7 @@ int run(const options& o) {
     throw usage_error("--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
   advice_options how{.format_name = o.format_name, .format = first.format, .rounding = first.rounding};
   how.epsilon = positive_number(o.epsilon, "--epsilon");
+  if (!(how.epsilon < 1)) throw usage_error("--epsilon: a share below 1, such as 0.001 for 0.1 %");
   how.groups = o.run.named_groups();
   const std::vector<scenario> scenarios = scaler_trials(how, first.counted, first.checked);
 

@@ -59,6 +59,19 @@ std::vector<std::string> group_notes(const std::vector<tensor_set>& groups) {
   return all;
 }
 
+std::vector<std::string> group_notes(const std::vector<tensor_group>& groups, const std::vector<tensor_info>& tensors,
+                                     const selection& counted) {
+  std::vector<bool> found(groups.size());
+  for (const tensor_info& t : tensors)
+    if (const auto of = group_of(groups, t.name); of && counted.takes(t)) found[*of] = true;
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    if (!found[i] && !tensors.empty())
+      all.push_back(fmt::format("--group: no counted tensor is in {}; names are like '{}'", groups[i].name,
+                                tensors.front().name));
+  return all;
+}
+
 std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name) {
   std::vector<std::string> all = parameter_notes(s.scaler);
   // A scaler's own idea of the 16-bit type chooses its defaults and should be that of the replay.

@@ -34,6 +34,8 @@ class run_notes {
 
 // Of groups that no counted tensor is in.
 [[nodiscard]] std::vector<std::string> group_notes(const std::vector<tensor_set>& groups);
+[[nodiscard]] std::vector<std::string> group_notes(const std::vector<tensor_group>& groups,
+                                                   const std::vector<tensor_info>& tensors, const selection& counted);
 
 // Of the policy's parameters, as far as they hardly mean what was meant.
 [[nodiscard]] std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name);

@@ -102,8 +102,15 @@ sign_rule rule_of(const format& to, const rounding& mode, bool negative, const m
     low.direction = direction::toward_zero;
     high.direction = negative ? direction::toward_negative : direction::toward_positive;
   }
-  return {divided(thresholds_of(to, low, negative), by), divided(thresholds_of(to, high, negative), by),
-          overflow_is_infinite(to, mode, negative)};
+  outcome_thresholds most = thresholds_of(to, high, negative);
+  const bool gradual = to.has_subnormals() && mode.flush == flush::never;
+  if (mode.direction == direction::stochastic && mode.random_bits != all_random_bits && gradual) {
+    // What is so far below the smallest number that no draw rounds it up: its cut probability is 0.
+    const bool cut_down = mode.definition == stochastic_definition::a;
+    most.nonzero = {{to.min_subnormal_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
+                    mode.definition != stochastic_definition::c};
+  }
+  return {divided(thresholds_of(to, low, negative), by), divided(most, by), overflow_is_infinite(to, mode, negative)};
 }
 
 // The outcome of whole octaves, where it is the same for all values of either sign: nearly everywhere.

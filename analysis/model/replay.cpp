@@ -179,6 +179,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   for (std::size_t i = group_of_.size(); i < tensors.size(); ++i)
     group_of_.push_back(group_of(scenario_.groups, tensors[i].name));
   row.group_norms.assign(scenario_.groups.size(), -1);  // squares until all are added, below 0 while there are none
+  std::vector<double> without_weights = row.group_norms;
 
   double squares = 0;
   bool norm_known = false;
@@ -218,7 +219,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       }
     }
     if (m.counted && group_of_[t.tensor]) {
-      double& of_group = row.group_norms[*group_of_[t.tensor]];
+      double& of_group = (m.in_norm ? row.group_norms : without_weights)[*group_of_[t.tensor]];
       of_group = (of_group < 0 ? 0 : of_group) + squares_of(t).value;
     }
     if (m.in_norm) {
@@ -233,7 +234,11 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
   }
   if (norm_known) row.norm = std::sqrt(squares);
-  for (double& norm : row.group_norms) norm = norm < 0 ? not_known : std::sqrt(norm);
+  for (std::size_t i = 0; i < row.group_norms.size(); ++i) {
+    double& norm = row.group_norms[i];
+    if (norm < 0) norm = without_weights[i];
+    norm = norm < 0 ? not_known : std::sqrt(norm);
+  }
   const bool of_scaled = scenario_.order.clip_before_unscale;
   if (scenario_.clip_norm) {
     row.clipped.reset();

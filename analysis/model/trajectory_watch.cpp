@@ -118,12 +118,11 @@ std::vector<std::string> trajectory_watch::warnings() const {
 
   const bool nans = longest_nans_.has_value();
   if (nans)
-    all.push_back(count(longest_nans_->rows, "step") +
-                  " in a row are skipped because their gradients hold NaN (steps " +
-                  std::to_string(longest_nans_->first_step) + " to " + std::to_string(longest_nans_->last_step) +
-                  "): NaN, not overflow, and scaling cannot help. Look for the first NaN of the forward pass, in the "
-                  "batch of step " +
-                  std::to_string(longest_nans_->first_step) + " and in the weights before it");
+    all.push_back(
+        count(longest_nans_->rows, "step") + " in a row are skipped because their gradients hold NaN (steps " +
+        std::to_string(longest_nans_->first_step) + " to " + std::to_string(longest_nans_->last_step) +
+        "): NaN, not overflow, and scaling cannot help. Look for the first NaN of the forward pass, at step " +
+        std::to_string(longest_nans_->first_step) + " or, if the loss was lost before, at that step");
   const bool hopeless = hopeless_ && !(nans && hopeless_->all_nan);
   if (hopeless)
     all.push_back(

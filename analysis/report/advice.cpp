@@ -15,7 +15,9 @@ std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>
   const bool has_maxima =
       std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
   const std::vector<bad_run> bad = bad_runs_of(run);
-  if (!bad.empty()) all.push_back(what_happened(bad));
+  const bool loss_is_logged =
+      std::ranges::any_of(run.steps(), [](const step_survey& s) { return !std::isnan(s.loss); });
+  if (!bad.empty()) all.push_back(what_happened(bad, loss_is_logged));
   if (!has_values && !has_maxima) {
     if (std::ranges::any_of(run.steps(), &step_survey::known))
       all.push_back({.topic = "nothing",

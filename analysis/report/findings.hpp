@@ -57,7 +57,7 @@ struct bad_run {
 
 [[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);
 
-[[nodiscard]] finding what_happened(const std::vector<bad_run>& bad);
+[[nodiscard]] finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged);
 [[nodiscard]] finding which_format(const survey& run, const advice_options& o);
 [[nodiscard]] finding which_scale(const survey& run, const window& w, const advice_options& o, bool has_values);
 [[nodiscard]] finding which_policy(const survey& run, const std::vector<scenario>& scenarios,

@@ -71,10 +71,16 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   const std::uint64_t allowed =
       std::max(least_skipped, static_cast<std::uint64_t>(most_skipped * static_cast<double>(run.steps().size())));
   std::erase_if(trials, [&](const trial& t) { return t.result->skipped > allowed; });
-  // The least underflow; of equal ones the fewest skips, and then the longest interval from the usual start.
-  const auto rank = [](const trial& t) {
-    return std::tuple{t.result->underflow_share(), t.result->skipped, -t.interval,
-                      std::abs(std::log2(t.start / default_start))};
+  // Of those that lose about as little as the one that loses least the fewest skips, then the longest interval from the
+  // usual start. Skips are certain, and a difference of a tenth of the underflow is none in training.
+  constexpr double about = 1.1;
+  const double least_underflow = std::ranges::min(trials, {}, [](const trial& t) {
+                                   return t.result->underflow_share();
+                                 }).result->underflow_share();
+  const auto rank = [&](const trial& t) {
+    const double underflow = t.result->underflow_share();
+    return std::tuple{underflow > about * least_underflow, t.result->skipped, -t.interval,
+                      std::abs(std::log2(t.start / default_start)), underflow};
   };
   const trial best = std::ranges::min(trials, {}, rank);
   f.conclusion = line(best);

@@ -83,7 +83,11 @@ finding which_format(const survey& run, const advice_options& o) {
   if (!perhaps.empty() && perhaps != sufficient)
     f.conclusion += fmt::format("; perhaps {}, which the input leaves open", perhaps);
   f.limits =
-      "Range only: how much precision training needs is not seen in gradients, and accumulations are not looked at.";
+      "Over all selected tensors together: single ones may lose more, see which lose most, and --kind weight_grad "
+      "looks at "
+      "weight gradients alone. Range only: how much precision training needs is not seen in gradients, and "
+      "accumulations "
+      "are not looked at.";
   return f;
 }
 

@@ -9,7 +9,7 @@
 
 namespace ulp {
 
-finding what_happened(const std::vector<bad_run>& bad) {
+finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged) {
   finding f{.topic = "happened", .question = "What happened?"};
   const auto told = [&](bool forward) {
     std::uint64_t steps = 0;
@@ -36,9 +36,11 @@ finding what_happened(const std::vector<bad_run>& bad) {
   auto forward = told(true);
   if (scaled.second.empty() || (!forward.second.empty() && forward.first < scaled.first)) std::swap(scaled, forward);
   f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
+  if (!loss_is_logged) f.conclusion += "; told apart by duration alone, since no loss was logged (see --scalars)";
   constexpr std::size_t most = 8;
   for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
-    f.evidence.push_back(places_text(bad[i].first, bad[i].last));
+    f.evidence.push_back(fmt::format("{}: {}", places_text(bad[i].first, bad[i].last),
+                                     bad[i].is_forward() ? "forward overflow" : "gradient overflow"));
   if (bad.size() > most) f.evidence.push_back(fmt::format("and {}", count_text(bad.size() - most, "more such place")));
   f.limits =
       "The two are told apart by the logged loss (--scalars), which a forward overflow takes along, and by how long "
@@ -90,17 +92,18 @@ finding which_clipping(const survey& run) {
   for (const step_survey& s : run.steps())
     if (std::isfinite(s.norm)) norms.push_back(s.norm);
   std::ranges::sort(norms);
+  // The least norm that this share of the steps does not exceed.
   const auto quantile = [&](double q) {
-    return norms[static_cast<std::size_t>(q * static_cast<double>(norms.size() - 1))];
+    return norms[static_cast<std::size_t>(std::ceil(q * static_cast<double>(norms.size()))) - 1];
   };
   const auto triggers = [&](double bound) {
     return static_cast<double>(
                std::ranges::count_if(norms, [&](double n) { return norm_clipping{bound}.triggers(n); })) /
            static_cast<double>(norms.size());
   };
-  f.conclusion = fmt::format("--clip-norm 1 in {} of the steps; in one of a hundred at {:.3g}", percent(triggers(1)),
-                             quantile(0.99));
-  f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % below {:.3g}, 99 % below {:.3g}, largest {:.3g}",
+  f.conclusion = fmt::format("--clip-norm 1 in {} of the finite steps; in at most one of a hundred at {:.3g}",
+                             percent(triggers(1)), quantile(0.99));
+  f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
                                    count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
                                    quantile(0.99), norms.back()));
   f.numbers = {{"trigger_rate_at_1", triggers(1)},

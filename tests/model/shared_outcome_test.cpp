@@ -242,9 +242,9 @@ TEST_CASE("value clipping of the recorded dumps of a run is clamping every eleme
       while (dump->next(now)) writer.write(now, dump->tensors());
     }
     const auto raw = read_raw(path);
-    for (const auto& open : {open_recording, open_totals})
+    for (const bool merged : {false, true})
       for (const double bound : how.edges) {
-        const auto from = open(recorded);
+        const auto from = merged ? open_totals(recorded) : open_recording(recorded);
         clamping sum;
         step now;
         REQUIRE(from->next(now));

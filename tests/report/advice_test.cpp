@@ -86,7 +86,7 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(r.number("worst_tensors", "tensors") == "{}");
   CHECK(says(r.conclusion("scale for each tensor"), "33.0 octaves apart"));
   CHECK(says(r.conclusion("scale for each tensor"), "yes, one scale cannot serve all"));
-  CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the steps"));
+  CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the finite steps"));
   CHECK(r.conclusion("What happened?").empty());
   CHECK(r.number("format", "format") == "cbfloat16");
   CHECK(r.number("format", "formats").starts_with(R"({"float16":{"underflow":0.5,"lost_l1":1.16415)"));
@@ -124,14 +124,15 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
   good(5);
   bad(17);  // from 2^32 down to 2^16
   good(2);
+  const std::string by_duration = "; told apart by duration alone, since no loss was logged (see --scalars)";
   CHECK(r.conclusion("What happened?") ==
-        "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale");
+        "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale" + by_duration);
   CHECK(r.number("happened", "forward_overflow") == "-");
   bad(40);
   CHECK(r.conclusion("What happened?") ==
         "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale; then forward "
-        "overflow in "
-        "40 steps (steps 30 to 69), which no scale cures");
+        "overflow in 40 steps (steps 30 to 69), which no scale cures" +
+            by_duration);
   CHECK(r.number("happened", "gradient_overflow") == R"({"steps":18,"first_step":5,"last_step":27})");
   CHECK(r.number("happened", "forward_overflow") == R"({"steps":40,"first_step":30,"last_step":69})");
 
@@ -148,8 +149,7 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
   step_with(1, 2);
   CHECK(logged.conclusion("What happened?") ==
         "gradient overflow in 1 step (step 1), after which training goes on at a lower scale; then forward overflow in "
-        "1 step "
-        "(step 3), which no scale cures");
+        "1 step (step 3), which no scale cures");
 }
 
 TEST_CASE("groups are compared as tensors are") {
@@ -236,4 +236,12 @@ TEST_CASE("a scale just below which a step overflows is not called safe") {
   run r;
   for (int i = 0; i < 3; ++i) r.add({65520.0F / 32768, 0.5F}, {0.25F});  // the largest safe scale is just below 2^15
   CHECK(r.number("static_scale", "highest_log2") == "14");
+}
+
+TEST_CASE("percentiles of few steps are norms that so many steps do not exceed") {
+  run r;
+  for (const float x : {1.0F, 3.0F, 2.0F}) r.add({x}, {0});
+  CHECK(r.number("clipping", "median") == "2");
+  CHECK(r.number("clipping", "p90") == "3");
+  CHECK(r.number("clipping", "p99") == "3");
 }

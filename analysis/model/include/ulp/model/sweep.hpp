@@ -37,9 +37,9 @@ struct sweep_result {
   std::string error;         // the scaler raised at the last step
   bool lacks_input = false;  // scaler_verdict::lacks_input
 
-  // Of the nonzero values; of a range the middle.
+  // Of the nonzero values; of a range the upper end: what is not decided is not counted as a gain.
   [[nodiscard]] double underflow_share() const noexcept {
-    return nonzero == 0 ? 0 : static_cast<double>(underflow.low + underflow.high) / 2 / static_cast<double>(nonzero);
+    return nonzero == 0 ? 0 : static_cast<double>(underflow.high) / static_cast<double>(nonzero);
   }
 
   // Skipped steps, those that a raised error left undone, and those that applied infinities or NaN.
