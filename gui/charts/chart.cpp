@@ -34,6 +34,7 @@ chart::chart(QWidget* parent) : QChartView(parent), x_(new QValueAxis), y_(new Q
   c->addAxis(x_, Qt::AlignBottom);
   c->addAxis(y_, Qt::AlignLeft);
   c->legend()->setAlignment(Qt::AlignTop);
+  c->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
   for (QValueAxis* const axis : {x_, y_}) {
     axis->setTickType(QValueAxis::TicksDynamic);
     axis->setTickAnchor(0);

@@ -83,8 +83,12 @@ void frame::draw_steps(QPainter& to, const QPen& pen, const std::vector<double>&
       down = false;
       continue;
     }
-    // Kept a little outside the area instead of clipped: SVG has no clipping here.
-    const double y = std::clamp(y_of(values[i]), area_.top() - 1, area_.bottom() + 1);
+    // What lies outside leaves a gap: SVG has no clipping here.
+    const double y = y_of(values[i]);
+    if (y < area_.top() || y > area_.bottom()) {
+      down = false;
+      continue;
+    }
     const double x0 = std::clamp(x_of(edges[i]), area_.left(), area_.right());
     const double x1 = std::clamp(x_of(edges[i + 1]), area_.left(), area_.right());
     if (x1 <= area_.left() || x0 >= area_.right()) continue;

@@ -40,8 +40,8 @@ table format_matrix(const loaded_run& run, const tensor_mask& shown, double scal
                {"overflow_at_1", "overflow at 1", false, true},
                {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), false, true},
                {"overflow_at_scale", "overflow", false, true},
-               {"lowest_scale_log2", "least scale that does, log2"},
-               {"highest_scale_log2", "greatest without overflow, log2"},
+               {"lowest_scale_log2", "least scale, log2"},
+               {"highest_scale_log2", "greatest, log2"},
                {"verdict", "verdict"}};
   for (std::size_t i = 0; i < formats.size(); ++i) {
     told(static_cast<double>(i) / formats.size());

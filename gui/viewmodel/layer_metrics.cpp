@@ -28,9 +28,10 @@ double value_of(layer_metric metric, const outcome_counts& c, double largest, do
 
 layer_answer answer_to(const layer_question& q, const background::report& told) {
   const auto& columns = q.run->picture.columns().columns();
-  layer_answer all{.metric = q.metric, .tensors = q.run->tensors.size(), .values = {}, .worst = {}};
+  layer_answer all{.metric = q.metric, .tensors = q.run->tensors.size(), .values = {}, .rank = {}};
   all.values.assign(columns.size() * all.tensors, not_known);
-  all.worst.assign(all.tensors, not_known);
+  all.rank.assign(all.tensors, 0);
+  std::vector<double> columns_with(all.tensors, 0);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     told(static_cast<double>(c) / static_cast<double>(columns.size()));
     const double scale = q.scales[c];
@@ -41,9 +42,12 @@ layer_answer answer_to(const layer_question& q, const background::report& told) 
     for (std::size_t t = 0; t < all.tensors; ++t) {
       const double value = value_of(q.metric, counts[t], largest[t], scale, q);
       all.values[c * all.tensors + t] = value;
-      all.worst[t] = low_is_bad(q.metric) ? std::fmin(all.worst[t], value) : std::fmax(all.worst[t], value);
+      if (std::isnan(value)) continue;
+      all.rank[t] += value;
+      columns_with[t] += 1;
     }
   }
+  for (std::size_t t = 0; t < all.tensors; ++t) all.rank[t] /= columns_with[t];
   return all;
 }
 

@@ -34,7 +34,7 @@ struct layer_answer {
   layer_metric metric = layer_metric::underflow;
   std::size_t tensors = 0;
   std::vector<double> values;  // of column c and tensor t at c * tensors + t; NaN where there is nothing to tell
-  std::vector<double> worst;   // of each tensor over the columns; NaN likewise
+  std::vector<double> rank;    // of each tensor: the mean over its columns; NaN likewise
 
   [[nodiscard]] double at(std::size_t column, std::size_t tensor) const { return values[column * tensors + tensor]; }
 };

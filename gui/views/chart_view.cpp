@@ -60,6 +60,7 @@ void chart_view::paintEvent(QPaintEvent*) {
 
 void chart_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   chart_->set_theme(colours);
+  chart_->resize(room.size().toSize());  // lines are as fine as there is room
   const QString why = fill(colours);
   if (!why.isEmpty()) return draw_empty(to, room, colours, why);
   chart_->draw(to, room);

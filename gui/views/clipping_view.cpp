@@ -27,7 +27,7 @@ QString clipping_view::fill(const theme& colours) {
               [](const replay_step& s) { return s.norm > 0 && std::isfinite(s.norm) ? std::log2(s.norm) : not_known; });
   double low = INFINITY;
   double high = -INFINITY;
-  chart_line line{tr("L2 norm of the unscaled gradients"), colours.line(1, 1.5), {}};
+  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}};
   for (std::size_t i = 0; i < norms.values.size(); ++i) {
     line.points.emplace_back((norms.edges[i] + norms.edges[i + 1]) / 2, norms.values[i]);
     if (!std::isfinite(norms.values[i])) continue;

@@ -20,8 +20,8 @@ void formats_view::take(table t) {
   grid().resizeColumnsToContents();
   set_note(table_.rows.empty()
                ? why_empty()
-               : tr("Over all steps, of the selected tensors. A scale does where at most %1 % of the nonzero "
-                    "values underflow and none overflows.")
+               : tr("Over all steps, of the selected tensors. From the least static scale on at most %1 % of the "
+                    "nonzero values underflow, up to the greatest none overflows.")
                      .arg(100 * epsilon));
 }
 

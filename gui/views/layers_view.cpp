@@ -104,10 +104,8 @@ void layers_view::take(layer_answer answer) {
   const tensor_mask& shown = state().filtered();
   if (answer_.tensors == shown.size())
     for (std::uint32_t t = 0; t < answer_.tensors; ++t)
-      if (shown[t] && !std::isnan(answer_.worst[t])) order_.push_back(t);
-  const auto badness = [&](std::uint32_t t) {
-    return low_is_bad(answer_.metric) ? -answer_.worst[t] : answer_.worst[t];
-  };
+      if (shown[t] && !std::isnan(answer_.rank[t])) order_.push_back(t);
+  const auto badness = [&](std::uint32_t t) { return low_is_bad(answer_.metric) ? -answer_.rank[t] : answer_.rank[t]; };
   std::ranges::sort(order_, [&](std::uint32_t a, std::uint32_t b) {
     return badness(a) != badness(b) ? badness(a) > badness(b) : a < b;
   });

@@ -102,7 +102,9 @@ void window_view::draw_limits(QPainter& to, const frame& f, const theme& colours
     const auto draw_limit = [&](double limit, const QPen& pen) {
       std::vector<double> y;
       for (const double log2 : line.values) y.push_back(limit - log2);
-      f.draw_steps(to, QPen(colours.background, pen.widthF() + 2), line.edges, y);
+      QColor halo = colours.background;
+      halo.setAlpha(150);
+      f.draw_steps(to, QPen(halo, pen.widthF() + 2), line.edges, y);
       f.draw_steps(to, pen, line.edges, y);
     };
     draw_limit(limits.overflow, colours.line(i, 2.5));
