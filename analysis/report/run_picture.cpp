@@ -70,10 +70,19 @@ std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensor
 
 void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
   if (now.key.microbatch != -1) return;
+  add_step(now, all);
+  add_block(now.key.step, now.key.step, now.tensors);
+}
+
+void run_picture::add_step(const step& now, const std::vector<tensor_info>& all) {
+  if (now.key.microbatch != -1) return;
   survey_.add(now, all);
   scalars_.push_back(now.scalars);
-  tensor_tables& column = columns_.at_step(now.key.step);
-  for (const tensor_row& row : now.tensors) column.add(row);
+}
+
+void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables) {
+  tensor_tables& column = columns_.at_block(first, last);
+  for (const tensor_row& row : tables) column.add(row);
 }
 
 std::size_t run_picture::column_of(std::int64_t step) const noexcept {

@@ -2,8 +2,8 @@
 
 #include <QAreaSeries>
 #include <QGraphicsLayout>
+#include <QImage>
 #include <QLegend>
-#include <QLegendMarker>
 #include <QLineSeries>
 #include <QMouseEvent>
 #include <QPainter>
@@ -33,8 +33,7 @@ chart::chart(QWidget* parent) : QChartView(parent), x_(new QValueAxis), y_(new Q
   c->setBackgroundRoundness(0);
   c->addAxis(x_, Qt::AlignBottom);
   c->addAxis(y_, Qt::AlignLeft);
-  c->legend()->setAlignment(Qt::AlignTop);
-  c->legend()->setMarkerShape(QLegend::MarkerShapeFromSeries);
+  c->legend()->hide();  // ours wraps, and shows line styles
   for (QValueAxis* const axis : {x_, y_}) {
     axis->setTickType(QValueAxis::TicksDynamic);
     axis->setTickAnchor(0);
@@ -80,9 +79,11 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
                  const std::vector<chart_line>& lines) {
   QChart* const c = QChartView::chart();
   c->removeAllSeries();
+  legend_.clear();
   for (const chart_band& b : bands) {
     const double left = std::clamp(b.left, x_->min(), x_->max());
     const double right = std::clamp(b.right, x_->min(), x_->max());
+    legend_.push_back({b.name, QPen(Qt::NoPen), b.colour});
     if (right > left) add_area(b.name, b.colour, {{left, y_->max()}, {right, y_->max()}}, y_->min());
   }
   for (const chart_bars& b : bars) {
@@ -94,10 +95,12 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
       const double y = std::clamp(top.y(), y_->min(), y_->max());
       outline << QPointF(left, y_->min()) << QPointF(left, y) << QPointF(right, y) << QPointF(right, y_->min());
     }
-    if (!outline.isEmpty()) add_area(b.name, b.colour, outline, y_->min());
+    if (outline.isEmpty()) continue;
+    legend_.push_back({b.name, QPen(Qt::NoPen), b.colour});
+    add_area(b.name, b.colour, outline, y_->min());
   }
   for (const chart_line& l : lines) {
-    bool first = true;
+    if (!l.name.isEmpty()) legend_.push_back({l.name, l.pen, QBrush()});
     QList<QPointF> piece;
     const auto end_piece = [&] {
       if (piece.isEmpty()) return;
@@ -108,8 +111,6 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
       c->addSeries(series);
       series->attachAxis(x_);
       series->attachAxis(y_);
-      for (QLegendMarker* const m : c->legend()->markers(series)) m->setVisible(first && !l.name.isEmpty());
-      first = false;
       piece.clear();
     };
     for (const QPointF& p : l.points) {
@@ -120,16 +121,13 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     }
     end_piece();
   }
-  for (QAbstractSeries* const s : c->series())
-    if (s->name().isEmpty())
-      for (QLegendMarker* const m : c->legend()->markers(s)) m->setVisible(false);
+  make_room();
 }
 
 void chart::set_theme(const theme& colours) {
   colours_ = colours;
   QChart* const c = QChartView::chart();
   c->setBackgroundBrush(colours.background);
-  c->legend()->setLabelColor(colours.text);
   setBackgroundBrush(colours.background);
   for (QValueAxis* const axis : {x_, y_}) {
     axis->setLabelsColor(colours.faint);
@@ -143,11 +141,28 @@ void chart::set_theme(const theme& colours) {
   }
 }
 
+// For the legend above the plot.
+void chart::make_room() {
+  QImage nowhere(1, 1, QImage::Format_ARGB32);
+  QPainter to(&nowhere);
+  to.setFont(font());
+  const double height = legend_.empty() ? 0 : draw_legend(to, QRectF(8, 0, width() - 16, 0), legend_, colours_);
+  QChartView::chart()->setMargins({4, static_cast<int>(height) + 8, 4, 4});
+}
+
+void chart::resizeEvent(QResizeEvent* event) {
+  QChartView::resizeEvent(event);
+  make_room();
+}
+
 void chart::draw(QPainter& to, const QRectF& room) {
   resize(room.size().toSize());
+  make_room();
   QChartView::chart()->resize(room.size());
   scene()->setSceneRect(QRectF(QPointF(0, 0), room.size()));
   scene()->render(&to, room, QRectF(QPointF(0, 0), room.size()));
+  to.setFont(font());
+  draw_legend(to, QRectF(room.left() + 8, room.top() + 4, room.width() - 16, 0), legend_, colours_);
 }
 
 QPointF chart::value_at(QPointF place) const { return QChartView::chart()->mapToValue(mapToScene(place.toPoint())); }
@@ -189,6 +204,7 @@ void chart::wheelEvent(QWheelEvent* event) {
 
 void chart::drawForeground(QPainter* painter, const QRectF& rect) {
   QChartView::drawForeground(painter, rect);
+  if (!legend_.empty()) draw_legend(*painter, QRectF(8, 4, width() - 16, 0), legend_, colours_);
   if (!pressed_ || std::abs(pointer_.x() - pressed_->x()) <= 3) return;
   QColor shade = colours_.cursor;
   shade.setAlpha(40);

@@ -12,6 +12,7 @@
 #include <optional>
 #include <vector>
 
+#include "plot/frame.hpp"
 #include "plot/theme.hpp"
 
 class QValueAxis;
@@ -62,11 +63,15 @@ class chart : public QChartView {
   void mouseReleaseEvent(QMouseEvent* event) override;
   void wheelEvent(QWheelEvent* event) override;
   void drawForeground(QPainter* painter, const QRectF& rect) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   [[nodiscard]] QPointF value_at(QPointF place) const;
   void add_area(const QString& name, const QColor& colour, const QList<QPointF>& upper, double lower);
 
+  void make_room();
+
+  std::vector<legend_entry> legend_;
   QValueAxis* x_;
   QValueAxis* y_;
   theme colours_;

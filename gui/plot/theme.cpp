@@ -55,7 +55,13 @@ QPalette theme::palette() const {
   p.setColor(QPalette::Highlight, QColor(0x00, 0x72, 0xB2));
   p.setColor(QPalette::HighlightedText, Qt::white);
   p.setColor(QPalette::Link, dark ? QColor(0x6C, 0xC4, 0xF5) : QColor(0x00, 0x5C, 0x96));
+  // Frames and marks of widgets are drawn with these.
+  const QColor frame = dark ? QColor(0x6B, 0x75, 0x80) : QColor(0xA8, 0xB0, 0xB8);
+  p.setColor(QPalette::Light, dark ? QColor(0x3A, 0x42, 0x4B) : QColor(0xFF, 0xFF, 0xFF));
+  p.setColor(QPalette::Midlight, button);
   p.setColor(QPalette::Mid, grid);
+  p.setColor(QPalette::Dark, frame);
+  p.setColor(QPalette::Shadow, frame);
   for (const auto role : {QPalette::WindowText, QPalette::Text, QPalette::ButtonText})
     p.setColor(QPalette::Disabled, role, faint);
   return p;

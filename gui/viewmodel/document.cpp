@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <ulp/io/recording.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
 
@@ -26,14 +27,41 @@ std::string text_of(const tensor_choice& choice) {
   return "";
 }
 
+// From so many steps on columns are made of the blocks that a recording keeps merged.
+constexpr std::uint64_t long_run = 2048;
+
+void load_merged(const std::string& path, loaded_run& run, const background::report& told) {
+  const auto totals = open_totals(path, totals_with::summaries);
+  const std::uint64_t steps = totals->step_count();
+  step now;
+  for (std::uint64_t n = 0; totals->next(now); ++n) {
+    told(0.6 * static_cast<double>(n) / static_cast<double>(steps));
+    run.picture.add_step(now, totals->tensors());
+  }
+  // As many blocks as there is room for columns, a few times over.
+  const std::int64_t width = steps > 64 * level_widths[1] ? level_widths[1] : level_widths[0];
+  level_reader levels(path, width);
+  level_block block;
+  for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
+    told(0.6 + 0.4 * static_cast<double>(n) / static_cast<double>(steps));
+    run.picture.add_block(block.first_step, block.last_step, block.tensors);
+  }
+  run.tensors = levels.tensors();
+}
+
 }  // namespace
 
 std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told) {
-  const std::unique_ptr<source> from = open_source(inputs);
+  std::unique_ptr<source> from = open_source(inputs);
   const auto run = std::make_shared<loaded_run>();
   run->inputs = inputs;
   run->description = from->description();
   run->header = from->header();
+  if (from->description() == "recording" && from->step_count() >= long_run) {
+    from.reset();
+    load_merged(inputs.front(), *run, told);
+    return run;
+  }
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
@@ -61,7 +89,6 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     const trajectory_row row = r.advance(now, from->tensors());
     if (row.lacks_input) throw std::invalid_argument(row.error);
     result->steps.push_back(drawn_of(row));
-    result->scales.at_step(row.key.step).add(row);
     result->summary.add(row);
     watch.add(row);
     if (!row.error.empty()) break;

@@ -32,7 +32,6 @@ struct loaded_run {
 // What a replay gave; likewise.
 struct replayed_run {
   std::vector<replay_step> steps;
-  columns_of<scale_extremes> scales;  // the columns of the run's picture
   trajectory_summary summary;
   std::vector<std::string> warnings;
   std::string checked;  // whose overflow the scaler sees, in words

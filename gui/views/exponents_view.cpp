@@ -1,7 +1,6 @@
 #include "exponents_view.hpp"
 
 #include <QPainter>
-#include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
@@ -27,7 +26,7 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
                  tr("What is lost at this step, and at which scale would it not be?"), parent),
       slider_(new QSlider(Qt::Horizontal, this)),
       scale_(new QLabel(this)),
-      whole_(new QCheckBox(tr("all steps shown"), this)),
+      whole_(new QPushButton(tr("All steps shown"), this)),
       shares_(new QLabel(this)) {
   slider_->setRange(-16, 40);
   slider_->setPageStep(4);
@@ -37,6 +36,7 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   slider_->setAccessibleName(tr("Loss scale that is tried out, as a power of two"));
   slider_->setToolTip(tr("Try out a loss scale; [ and ] move it"));
   scale_->setMinimumWidth(120);
+  whole_->setCheckable(true);
   auto* const follow = new QPushButton(tr("Follow replay"), this);
   follow->setToolTip(tr("Use the scale of the replay in front again"));
   controls().addWidget(new QLabel(tr("Loss scale"), this));
@@ -50,7 +50,7 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   static_cast<QVBoxLayout*>(layout())->insertWidget(1, shares_);
   connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
   connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
-  connect(whole_, &QCheckBox::toggled, this, [this] { refresh(view_state::cursor); });
+  connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
 }
 
 tensor_tables exponents_view::shown_tables() const {

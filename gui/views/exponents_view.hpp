@@ -2,8 +2,8 @@
 #ifndef ULP_GUI_VIEWS_EXPONENTS_VIEW_HPP
 #define ULP_GUI_VIEWS_EXPONENTS_VIEW_HPP
 
-#include <QCheckBox>
 #include <QLabel>
+#include <QPushButton>
 #include <QSlider>
 
 #include "chart_view.hpp"
@@ -28,7 +28,7 @@ class exponents_view final : public chart_view {
 
   QSlider* slider_;
   QLabel* scale_;
-  QCheckBox* whole_;
+  QPushButton* whole_;
   QLabel* shares_;
   tensor_tables tables_;
   octave_counts octaves_;

@@ -26,15 +26,17 @@ std::vector<QPointF> points_of(const stepped_line& line) {
 scale_view::scale_view(view_state& state, QWidget* parent)
     : chart_view(state, "scale", tr("Scale"), tr("Where does the loss scale settle, and what would another policy do?"),
                  parent),
-      difference_(new QCheckBox(tr("&difference to the first replay"), this)),
-      critical_(new QCheckBox(tr("&critical scale"), this)) {
+      difference_(new QPushButton(tr("&Difference to the first replay"), this)),
+      critical_(new QPushButton(tr("&Critical scale"), this)) {
+  // Outlines of check boxes are hardly seen in the dark.
+  for (QPushButton* const button : {difference_, critical_}) button->setCheckable(true);
   critical_->setToolTip(tr("The largest scale at which the step does not overflow"));
   critical_->setChecked(true);
   controls().addWidget(difference_);
   controls().addWidget(critical_);
   controls().addStretch();
-  for (QCheckBox* const box : {difference_, critical_})
-    connect(box, &QCheckBox::toggled, this, [this] { refresh(view_state::replays); });
+  for (QPushButton* const box : {difference_, critical_})
+    connect(box, &QPushButton::toggled, this, [this] { refresh(view_state::replays); });
   link_steps();
   connect(&plot(), &chart::pointed, this, [this](QPoint global, double x, double) {
     const auto result = this->state().front().result;

@@ -2,7 +2,7 @@
 #ifndef ULP_GUI_VIEWS_SCALE_VIEW_HPP
 #define ULP_GUI_VIEWS_SCALE_VIEW_HPP
 
-#include <QCheckBox>
+#include <QPushButton>
 
 #include "chart_view.hpp"
 
@@ -18,8 +18,8 @@ class scale_view final : public chart_view {
   [[nodiscard]] QString fill(const theme& colours) override;
 
  private:
-  QCheckBox* difference_;
-  QCheckBox* critical_;
+  QPushButton* difference_;
+  QPushButton* critical_;
 };
 
 }  // namespace ulp::gui

@@ -98,7 +98,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   clip_how_->addItems({tr("never"), tr("norm"), tr("value")});
   clip_at_->setPlaceholderText(tr("bound"));
   clip_at_->setAccessibleName(tr("Bound of clipping"));
-  check_->setPlaceholderText(tr("tensors whose overflow counts: expression"));
+  check_->setPlaceholderText(tr("expression; default: by rule"));
   parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
   parameters_->horizontalHeader()->setStretchLastSection(true);
   parameters_->verticalHeader()->hide();
@@ -147,7 +147,7 @@ void scenario_editor::show_replays() {
   const replay_entry& front = state_.front();
   problem_->setVisible(!front.failure.isEmpty());
   problem_->setText(front.failure);
-  if (!pause_.isActive() && !(typed() == front.spec)) show_front();
+  if (!pause_.isActive() && (shown_scaler_.empty() || !(typed() == front.spec))) show_front();
 }
 
 void scenario_editor::show_front() {

@@ -45,7 +45,7 @@ void window_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   if (highest_ < lowest_)
     return draw_empty(to, room, colours, tr("The selected tensors hold no finite nonzero gradient."));
 
-  std::vector<legend_entry> legend{{tr("gradients, darker is more (log)"), QPen(Qt::NoPen), colours.heat(0.7)},
+  std::vector<legend_entry> legend{{tr("gradients, stronger is more (log)"), QPen(Qt::NoPen), colours.heat(0.7)},
                                    {tr("none"), QPen(Qt::NoPen), QBrush(), true}};
   const auto& replays = state().doc().replays();
   for (std::size_t i = 0; i < replays.size(); ++i)

@@ -27,23 +27,24 @@ inline constexpr std::size_t most_columns = 240;
 struct column_span {
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;  // or blocks of steps, where these were put in
 };
 
 // Columns of T that T::merge joins two by two when they become too many.
 template <typename T>
 class columns_of {
  public:
-  // The column of the next step.
-  T& at_step(std::int64_t step) {
+  // The column of the next step, or of the next block of them.
+  T& at_step(std::int64_t step) { return at_block(step, step); }
+  T& at_block(std::int64_t first, std::int64_t last) {
     if (spans_.empty() || spans_.back().steps == width_) {
       if (spans_.size() == most_columns) join();
       if (spans_.empty() || spans_.back().steps == width_) {
-        spans_.push_back({.first_step = step});
+        spans_.push_back({.first_step = first});
         columns_.emplace_back();
       }
     }
-    spans_.back().last_step = step;
+    spans_.back().last_step = last;
     ++spans_.back().steps;
     return columns_.back();
   }

@@ -47,6 +47,10 @@ class run_picture {
 
   // Steps of ascending keys; single microbatches are left out.
   void add(const step& now, const std::vector<tensor_info>& all);
+  // The two halves of it, for runs that are kept merged: extremes and scalars of a step, whose tensors may be totals; and
+  // the tables of a block of steps.
+  void add_step(const step& now, const std::vector<tensor_info>& all);
+  void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables);
 
   [[nodiscard]] const columns_of<tensor_tables>& columns() const noexcept { return columns_; }
   // One for each step, in order, and what was logged of it.
