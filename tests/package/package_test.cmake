@@ -1,5 +1,5 @@
 # cmake -D MODE=installed|folder -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=... -D LIBDIR=...
-#   -D BINDIR=... -D INCLUDEDIR=... -D BUILD_TYPE=... -P package_test.cmake
+#   -D BINDIR=... -D INCLUDEDIR=... -D BUILD_TYPE=... -D VIEWER=0|1 -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it.
 # folder: builds and runs the consumer with the project as a folder of its tree.
 cmake_minimum_required(VERSION 3.25)
@@ -35,6 +35,9 @@ if(MODE STREQUAL "installed")
     list(TRANSFORM headers PREPEND ${INCLUDEDIR}/)
     list(APPEND expected ${headers})
   endforeach()
+  if(VIEWER)
+    list(APPEND expected ${BINDIR}/ulpscope)
+  endif()
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
   foreach(file IN LISTS expected)
     if(NOT file IN_LIST installed)
