@@ -165,6 +165,14 @@ void chart::draw(QPainter& to, const QRectF& room) {
   draw_legend(to, QRectF(room.left() + 8, room.top() + 4, room.width() - 16, 0), legend_, colours_);
 }
 
+double chart::left() const { return x_->min(); }
+double chart::right() const { return x_->max(); }
+
+double chart::place_of(double x) const {
+  const QRectF area = QChartView::chart()->plotArea();
+  return area.left() + (x - x_->min()) / (x_->max() - x_->min()) * area.width();
+}
+
 QPointF chart::value_at(QPointF place) const { return QChartView::chart()->mapToValue(mapToScene(place.toPoint())); }
 
 void chart::mousePressEvent(QMouseEvent* event) {

@@ -47,6 +47,10 @@ class chart : public QChartView {
   void show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
             const std::vector<chart_line>& lines);
   void set_theme(const theme& colours);
+  // Where a value of the horizontal axis lies, from the left edge of the chart.
+  [[nodiscard]] double place_of(double x) const;
+  [[nodiscard]] double left() const;
+  [[nodiscard]] double right() const;
   // In `room`, at any size.
   void draw(QPainter& to, const QRectF& room);
 

@@ -1,9 +1,13 @@
 #include "exponents_view.hpp"
 
+#include <QFontMetricsF>
 #include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 #include <cmath>
+
+#include <ulp/formats/catalog.hpp>
 
 #include "charts/chart.hpp"
 #include "plot/frame.hpp"
@@ -11,7 +15,62 @@
 namespace ulp::gui {
 namespace {
 
-constexpr double rulers_height = 22;
+constexpr double note_height = 40;
+
+constexpr std::array ruler_formats{"float16", "cbfloat16", "bfloat16", "tf32", "float8_e5m2", "float8_e4m3fn"};
+constexpr double ruler_height = 16;
+constexpr double rulers_height = ruler_height * ruler_formats.size() + 4;
+
+// What other formats hold at the same scale: from the smallest result above zero over the smallest normal number (a tick) up
+// to overflow.
+void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const chart& axis, double log2) {
+  to.save();
+  double y = room.top();
+  for (const char* const name : ruler_formats) {
+    const format f = *find_format(name);
+    const format_limits limits = limits_of(f, {.direction = own_direction(f)});
+    const double left = room.left() + axis.place_of(axis.left());
+    const double right = room.left() + axis.place_of(axis.right());
+    const auto x_of = [&](double exponent) {
+      return std::clamp(room.left() + axis.place_of(exponent - log2), left, right);
+    };
+    const double middle = y + ruler_height / 2;
+    to.setPen(QPen(colours.subnormal, 3));
+    to.drawLine(QPointF(x_of(limits.nonzero), middle), QPointF(x_of(limits.normal), middle));
+    to.setPen(QPen(colours.heat(0.75), 5));
+    to.drawLine(QPointF(x_of(limits.normal), middle), QPointF(x_of(limits.overflow), middle));
+    const double width = QFontMetricsF(to.font()).horizontalAdvance(name) + 12;
+    const QRectF label(left + 2, y, width, ruler_height);
+    to.fillRect(label, colours.background);
+    to.setPen(colours.text);
+    to.drawText(label, Qt::AlignCenter, name);
+    y += ruler_height;
+  }
+  to.restore();
+}
+
+// The rulers under the chart.
+class ruler_strip final : public QWidget {
+ public:
+  ruler_strip(const chart& axis, QWidget* parent) : QWidget(parent), axis_(axis) {
+    setFixedHeight(static_cast<int>(rulers_height));
+    setAccessibleName(QObject::tr("What other formats hold at this scale"));
+  }
+  void show_scale(double log2) {
+    log2_ = log2;
+    update();
+  }
+
+ protected:
+  void paintEvent(QPaintEvent*) override {
+    QPainter to(this);
+    draw_rulers(to, rect(), theme::of(palette()), axis_, log2_);
+  }
+
+ private:
+  const chart& axis_;
+  double log2_ = 0;
+};
 
 QString percent(const count_range& n, double all) {
   if (!(all > 0)) return QObject::tr("none");
@@ -47,7 +106,10 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   controls().addStretch();
   shares_->setTextFormat(Qt::PlainText);
   shares_->setWordWrap(true);
-  static_cast<QVBoxLayout*>(layout())->insertWidget(1, shares_);
+  auto* const box = static_cast<QVBoxLayout*>(layout());
+  box->insertWidget(1, shares_);
+  rulers_ = new ruler_strip(plot(), this);
+  box->addWidget(rulers_);
   connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
   connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
   connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
@@ -143,14 +205,19 @@ QString exponents_view::fill(const theme& colours) {
   if (octaves_.zeros > 0) apart.tops.push_back({left + 1, std::log10(octaves_.zeros) + 0.02});
   if (octaves_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(octaves_.nonfinite) + 0.02});
   plot().show(bands, {bars, apart}, {});
+  static_cast<ruler_strip*>(rulers_)->show_scale(log2);
   return {};
 }
 
 void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
-  chart_view::draw(to, room.adjusted(0, rulers_height * 2, 0, 0), colours);
+  chart_view::draw(to, room.adjusted(0, note_height, 0, -rulers_height), colours);
+  if (!why_empty().isEmpty() || octaves_.by_exponent.empty()) return;
   to.setPen(colours.text);
-  to.drawText(QRectF(room.left(), room.top(), room.width(), rulers_height * 2), Qt::AlignLeft | Qt::TextWordWrap,
+  to.drawText(QRectF(room.left(), room.top(), room.width(), note_height), Qt::AlignLeft | Qt::TextWordWrap,
               shares_->text());
+  const double scale = state().scale_at(state().cursor_step());
+  draw_rulers(to, QRectF(room.left(), room.bottom() - rulers_height, room.width(), rulers_height), colours, plot(),
+              scale > 0 ? std::log2(scale) : 0);
 }
 
 table exponents_view::data() const {

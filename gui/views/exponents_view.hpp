@@ -30,6 +30,7 @@ class exponents_view final : public chart_view {
   QLabel* scale_;
   QPushButton* whole_;
   QLabel* shares_;
+  QWidget* rulers_ = nullptr;
   tensor_tables tables_;
   octave_counts octaves_;
   QString span_;  // of which steps
