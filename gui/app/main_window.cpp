@@ -11,12 +11,15 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QSaveFile>
 #include <QSettings>
 #include <QStatusBar>
 #include <cmath>
 #include <exception>
+#include <stdexcept>
 
 #include "export.hpp"
+#include "session.hpp"
 #include "views/all_views.hpp"
 #include "views/inspector.hpp"
 #include "views/overview_view.hpp"
@@ -70,6 +73,17 @@ main_window::main_window()
   progress_->hide();
   cancel_->hide();
   connect(cancel_, &QToolButton::clicked, &doc_, &document::cancel);
+  settle_.setSingleShot(true);
+  settle_.setInterval(1000);
+  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] {
+    if (!settle_.isActive()) settle_.start();
+  });
+  connect(&settle_, &QTimer::timeout, this, [this] {
+    // While the last state is still being read it is read again after that.
+    if (doc_.busy()) return settle_.start();
+    doc_.reload();
+    watch(true);
+  });
   connect(&doc_, &document::progressed, this, [this](const QString& what, double share) {
     progress_->setFormat(what + " %p %");
     progress_->setValue(static_cast<int>(100 * share));
@@ -109,6 +123,12 @@ void main_window::make_menus() {
   recent_ = file->addMenu(tr("Open &recent"));
   connect(recent_, &QMenu::aboutToShow, this, &main_window::show_recent);
   file->addAction(tr("Re&load"), QKeySequence::Refresh, &doc_, &document::reload);
+  QAction* const watching = file->addAction(tr("&Watch while it grows"));
+  watching->setCheckable(true);
+  connect(watching, &QAction::toggled, this, &main_window::watch);
+  file->addSeparator();
+  file->addAction(tr("Open &session..."), this, &main_window::choose_and_open_session);
+  file->addAction(tr("Sa&ve session..."), QKeySequence::Save, this, &main_window::choose_and_save_session);
   file->addSeparator();
   file->addAction(tr("&Export view..."), QKeySequence(tr("Ctrl+E")), this, &main_window::choose_and_export);
   file->addSeparator();
@@ -181,6 +201,54 @@ void main_window::choose_and_export() {
   } catch (const std::exception& problem) {
     QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
   }
+}
+
+void main_window::choose_and_save_session() {
+  if (doc_.run() == nullptr) return;
+  const QString path =
+      QFileDialog::getSaveFileName(this, tr("Save the session"), "run.ulpscope.json", tr("Sessions (*.json)"));
+  if (path.isEmpty()) return;
+  session s{.inputs = doc_.run()->inputs, .replays = {}, .view = current().key(), .filter = state_.filter()};
+  for (std::string& input : s.inputs) input = QFileInfo(QString::fromStdString(input)).absoluteFilePath().toStdString();
+  for (const replay_entry& r : doc_.replays()) s.replays.push_back(r.spec);
+  s.shown = state_.shown();
+  s.cursor = state_.cursor_step();
+  QSaveFile file(path);
+  const QByteArray bytes = to_json(s);
+  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
+    QMessageBox::warning(this, "ulpscope", path + ": " + file.errorString());
+}
+
+void main_window::choose_and_open_session() {
+  const QString path = QFileDialog::getOpenFileName(this, tr("Open a session"), {}, tr("Sessions (*.json)"));
+  if (path.isEmpty()) return;
+  QFile file(path);
+  try {
+    if (!file.open(QIODevice::ReadOnly)) throw std::runtime_error((path + ": " + file.errorString()).toStdString());
+    const session s = session_from(file.readAll(), path);
+    doc_.set_replays(s.replays);
+    connect(
+        &doc_, &document::run_changed, this,
+        [this, s] {
+          state_.set_filter(s.filter);
+          state_.set_shown(s.shown);
+          state_.set_cursor(s.cursor);
+          show_view(s.view);
+        },
+        Qt::SingleShotConnection);
+    open(s.inputs);
+  } catch (const std::runtime_error& problem) {
+    QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
+  }
+}
+
+// A recording that is being written changes in its write-ahead log first.
+void main_window::watch(bool on) {
+  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
+  if (!on || doc_.run() == nullptr) return;
+  for (const std::string& input : doc_.run()->inputs)
+    for (const char* const suffix : {"", "-wal"})
+      if (const QString path = QString::fromStdString(input) + suffix; QFileInfo::exists(path)) watcher_.addPath(path);
 }
 
 void main_window::show_recent() {

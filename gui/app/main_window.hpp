@@ -2,10 +2,12 @@
 #ifndef ULP_GUI_APP_MAIN_WINDOW_HPP
 #define ULP_GUI_APP_MAIN_WINDOW_HPP
 
+#include <QFileSystemWatcher>
 #include <QLabel>
 #include <QMainWindow>
 #include <QProgressBar>
 #include <QTabWidget>
+#include <QTimer>
 #include <QToolButton>
 #include <string>
 #include <vector>
@@ -36,12 +38,17 @@ class main_window : public QMainWindow {
   void choose_and_open();
   void choose_and_export();
   void show_recent();
+  void choose_and_save_session();
+  void choose_and_open_session();
+  void watch(bool on);
   void remember_recent(const std::vector<std::string>& inputs);
   [[nodiscard]] view& current() const;
 
   document doc_;
   view_state state_;
   QTabWidget* tabs_;
+  QFileSystemWatcher watcher_;
+  QTimer settle_;  // from a change of the file until it is read again
   QMenu* recent_ = nullptr;
   QMenu* docks_ = nullptr;
   QProgressBar* progress_;

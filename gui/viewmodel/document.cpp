@@ -159,6 +159,13 @@ void document::remove_replay(std::size_t index) {
   replay_next();
 }
 
+void document::set_replays(const std::vector<scenario_spec>& specs) {
+  replays_.clear();
+  for (const scenario_spec& spec : specs) replays_.push_back({.spec = spec, .result = nullptr, .failure = {}});
+  emit replays_changed();
+  replay_next();
+}
+
 // The first entry that is neither done nor failed; its result is dropped where the entry was changed meanwhile.
 void document::replay_next() {
   if (!run_) return;

@@ -71,6 +71,8 @@ class document : public QObject {
   void add_replay(const scenario_spec& spec);
   void change_replay(std::size_t index, const scenario_spec& spec);
   void remove_replay(std::size_t index);
+  // In place of all there are; at least one.
+  void set_replays(const std::vector<scenario_spec>& specs);
 
  signals:
   void run_changed();

@@ -10,8 +10,14 @@ namespace ulp::gui {
 view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(doc) {
   connect(&doc_, &document::run_changed, this, [this] {
     const auto& steps = current_run()->picture.steps();
-    cursor_ = steps.empty() ? 0 : steps.front().key.step;
-    shown_ = whole();
+    if (current_run()->inputs != inputs_) {
+      inputs_ = current_run()->inputs;
+      cursor_ = steps.empty() ? 0 : steps.front().key.step;
+      filter_.clear();
+      shows_whole_ = true;
+    }
+    // The same run, read again, may have grown.
+    if (shows_whole_) shown_ = whole();
     tensor_.reset();
     undo_.clear();
     mask();
@@ -78,6 +84,7 @@ void view_state::set_shown(step_range to) {
   if (to == shown_) return;
   remember();
   shown_ = to;
+  shows_whole_ = shown_ == all;
   tell(range);
 }
 
@@ -92,6 +99,7 @@ void view_state::undo() {
   const undo_entry before = undo_.back();
   undo_.pop_back();
   shown_ = before.shown;
+  shows_whole_ = shown_ == whole();
   filter_ = before.filter;
   tensor_ = before.tensor;
   mask();

@@ -82,7 +82,9 @@ class view_state : public QObject {
   parts pending_;
   std::size_t front_ = 0;
   std::int64_t cursor_ = 0;
+  std::vector<std::string> inputs_;  // of the run that is shown
   step_range shown_;
+  bool shows_whole_ = true;
   QString filter_;
   std::optional<std::uint32_t> tensor_;
   tensor_mask filtered_;
