@@ -52,13 +52,15 @@ arguments parse() {
   parser.addOption({"tensor", "tensors whose name contains a match", "REGEX"});
   parser.addOption({"steps", "the steps that are shown, A to B", "A:B"});
   parser.addOption({"step", "the step of the cursor", "N"});
-  parser.process(*QCoreApplication::instance());
+  if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
+  parser.process(*QCoreApplication::instance());  // --help and --version
 
   arguments a;
   for (const QString& input : parser.positionalArguments()) a.inputs.push_back(input.toStdString());
   a.view = parser.value("view");
   if (!view_keys().contains(a.view)) refuse("--view: '" + a.view + "' is none of " + view_keys().join(", "));
   a.output = parser.value("export");
+  if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: which file?");
   a.colours = parser.value("theme");
   if (!a.colours.isEmpty() && a.colours != "light" && a.colours != "dark")
     refuse("--theme: '" + a.colours + "' is neither light nor dark");
@@ -111,7 +113,7 @@ void apply(const arguments& a, view_state& state) {
       range.first = ends[0].isEmpty() ? (from = true, whole.first) : ends[0].toLongLong(&from);
       range.last = ends[1].isEmpty() ? (to = true, whole.last) : ends[1].toLongLong(&to) - 1;
     }
-    if (!from || !to) refuse("--steps: '" + a.steps + "' is not A:B");
+    if (!from || !to || range.last < range.first) refuse("--steps: '" + a.steps + "' is not A:B");
     state.set_shown(range);
   }
   if (!a.step.isEmpty()) {
