@@ -1,5 +1,5 @@
 # cmake -D MODE=installed|folder -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=... -D LIBDIR=...
-#   -D BINDIR=... -D INCLUDEDIR=... -D BUILD_TYPE=... -D VIEWER=0|1 -P package_test.cmake
+#   -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it.
 # folder: builds and runs the consumer with the project as a folder of its tree.
 cmake_minimum_required(VERSION 3.25)
@@ -27,6 +27,14 @@ if(MODE STREQUAL "installed")
     ${LIBDIR}/cmake/ulpscope/ulpscope-config-version.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets-${config}.cmake)
+  if(VIEWER)
+    list(APPEND expected
+      ${BINDIR}/ulpscope
+      ${DATADIR}/applications/org.ulpscope.ulpscope.desktop
+      ${DATADIR}/icons/hicolor/scalable/apps/org.ulpscope.ulpscope.svg
+      ${DATADIR}/metainfo/org.ulpscope.ulpscope.metainfo.xml
+      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml)
+  endif()
   foreach(room formats:formats analysis/model:model analysis/io:io analysis/report:report)
     string(REGEX MATCH "^(.*):(.*)$" room ${room})
     list(APPEND expected ${LIBDIR}/libulp_${CMAKE_MATCH_2}.a)
@@ -35,9 +43,6 @@ if(MODE STREQUAL "installed")
     list(TRANSFORM headers PREPEND ${INCLUDEDIR}/)
     list(APPEND expected ${headers})
   endforeach()
-  if(VIEWER)
-    list(APPEND expected ${BINDIR}/ulpscope)
-  endif()
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
   foreach(file IN LISTS expected)
     if(NOT file IN_LIST installed)
