@@ -1,0 +1,34 @@
+// What tests of the viewer share: the example run, small inputs, waiting, and how much ink a picture has.
+#ifndef ULP_TESTS_GUI_SUPPORT_FIXTURE_HPP
+#define ULP_TESTS_GUI_SUPPORT_FIXTURE_HPP
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/files.hpp"
+#include "viewmodel/document.hpp"
+
+namespace ulp::test {
+
+// examples/digits.ulp: 800 steps from 0 of 18 tensors; read once in each program.
+[[nodiscard]] std::string digits_path();
+[[nodiscard]] const std::shared_ptr<const gui::loaded_run>& digits();
+
+// PyTorch's scaler from 2^24, of which the example run skips the first steps.
+[[nodiscard]] gui::scenario_spec skipping_spec();
+// With its result. Those of the example run are computed once in each program.
+[[nodiscard]] gui::replay_entry replayed(const gui::loaded_run& run, const gui::scenario_spec& spec);
+
+// A one-dimensional float32 array.
+[[nodiscard]] std::string npy_of(const std::vector<float>& values);
+
+// One file each in `dir`, all refused: damaged, foreign, empty. A recording that was cut, one whose pages are garbage,
+// a PNG, a database of another program, an empty file, a text that is no CSV of ours, a folder, a name that is not
+// there.
+[[nodiscard]] std::vector<std::filesystem::path> bad_inputs(const std::filesystem::path& dir);
+
+}  // namespace ulp::test
+
+#endif

@@ -1,0 +1,222 @@
+// Pins the open run and its replays: that reading and replaying end in what the libraries say, that a change drops what
+// was being computed, that a bad input leaves what was open, and that a replay that fails stops no other.
+#include "viewmodel/document.hpp"
+
+#include <QSignalSpy>
+#include <QTest>
+#include <algorithm>
+
+#include "gui/support/fixture.hpp"
+
+using namespace ulp::test;
+using ulp::gui::document;
+using ulp::gui::replay_entry;
+using ulp::gui::replayed_run;
+using ulp::gui::scenario_spec;
+
+namespace {
+
+std::vector<double> scales(const replayed_run& r) {
+  std::vector<double> all;
+  for (const ulp::replay_step& s : r.steps) all.push_back(s.scale_used);
+  return all;
+}
+
+scenario_spec from_scale(const std::string& init_scale) {
+  scenario_spec spec;
+  spec.parameters = {{"init_scale", init_scale}};
+  return spec;
+}
+
+void open_digits(document& doc) {
+  doc.open({digits_path()});
+  QTRY_VERIFY(doc.run() != nullptr);
+  QTRY_VERIFY(!doc.busy());
+}
+
+}  // namespace
+
+class document_test : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void opening_reads_and_replays() {
+    document doc;
+    QSignalSpy run(&doc, &document::run_changed);
+    QSignalSpy idle(&doc, &document::idle);
+    QSignalSpy failed(&doc, &document::failed);
+    doc.open({digits_path()});
+    QVERIFY(doc.busy());
+    QVERIFY(doc.run() == nullptr);
+    QVERIFY(idle.wait(20000));
+    QVERIFY(!doc.busy());
+    QCOMPARE(run.count(), 1);
+    QCOMPARE(idle.count(), 1);
+    QCOMPARE(failed.count(), 0);
+    QCOMPARE(doc.run()->picture.steps().size(), std::size_t{800});
+    QCOMPARE(doc.run()->tensors.size(), std::size_t{18});
+    QCOMPARE(doc.replays().size(), std::size_t{1});
+    QVERIFY(doc.replays()[0].result != nullptr);
+    QCOMPARE(doc.replays()[0].result->steps.size(), std::size_t{800});
+    QVERIFY(doc.replays()[0].result->checked.find("13 weight gradients") != std::string::npos);
+  }
+
+  void a_change_while_computing_leaves_the_last() {
+    document doc;
+    doc.open({digits_path()});
+    QTRY_VERIFY(doc.run() != nullptr);  // the first replay has just been started
+    for (const char* const scale : {"1024", "4096", "16384"}) doc.change_replay(0, from_scale(scale));
+    doc.add_replay(from_scale("8"));
+    doc.change_replay(0, from_scale("16777216"));
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(doc.replays().size(), std::size_t{2});
+    for (const replay_entry& r : doc.replays()) {
+      QVERIFY(r.result != nullptr);
+      QCOMPARE(scales(*r.result), scales(*replayed(*digits(), r.spec).result));
+    }
+    QCOMPARE(doc.replays()[0].result->steps.front().scale_used, 16777216.0);
+    QVERIFY(doc.replays()[0].result->summary.skipped > 0);
+  }
+
+  void a_changed_replay_never_shows_another_result() {
+    document doc;
+    open_digits(doc);
+    bool wrong = false;
+    connect(&doc, &document::replays_changed, this, [&] {
+      for (const replay_entry& r : doc.replays())
+        if (r.result && !r.spec.parameters.empty() &&
+            r.result->steps.front().scale_used != std::stod(r.spec.parameters.front().second))
+          wrong = true;
+    });
+    for (int i = 4; i < 12; ++i) {
+      doc.change_replay(0, from_scale(std::to_string(1 << i)));
+      QTest::qWait(i);  // sometimes before, sometimes after the result
+    }
+    QTRY_VERIFY(!doc.busy());
+    QVERIFY(!wrong);
+    QCOMPARE(doc.replays()[0].result->steps.front().scale_used, 2048.0);
+  }
+
+  void replays_are_added_and_removed() {
+    document doc;
+    open_digits(doc);
+    for (int i = 0; i < 8; ++i) doc.add_replay(from_scale(std::to_string(2 << i)));
+    QCOMPARE(doc.replays().size(), document::most_replays);
+    doc.remove_replay(1);  // while it, or one before it, is computed
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(doc.replays().size(), document::most_replays - 1);
+    QVERIFY(std::ranges::all_of(doc.replays(), [](const replay_entry& r) { return r.result != nullptr; }));
+    QCOMPARE(doc.replays()[1].result->steps.front().scale_used, 4.0);
+    while (doc.replays().size() > 1) doc.remove_replay(0);
+    doc.remove_replay(0);  // there always is one
+    QCOMPARE(doc.replays().size(), std::size_t{1});
+    QCOMPARE(doc.replays()[0].result->steps.front().scale_used, 32.0);
+  }
+
+  void the_same_specification_twice_gives_two_results() {
+    document doc;
+    open_digits(doc);
+    doc.add_replay({});
+    QTRY_VERIFY(!doc.busy());
+    QVERIFY(doc.replays()[0].result != nullptr && doc.replays()[1].result != nullptr);
+  }
+
+  void a_bad_input_leaves_what_was_open() {
+    const temporary_dir dir;
+    document doc;
+    open_digits(doc);
+    const auto before = doc.run();
+    for (const std::filesystem::path& bad : bad_inputs(dir.path())) {
+      QSignalSpy failed(&doc, &document::failed);
+      doc.open({bad.string()});
+      QTRY_VERIFY(!doc.busy());
+      QVERIFY2(failed.count() == 1, bad.c_str());
+      const QString why = failed.front().front().toString();
+      QVERIFY2(why.contains(QString::fromStdString(bad.filename().string())) && !why.contains('\n'), qPrintable(why));
+      QVERIFY(doc.run() == before);
+      QVERIFY(doc.replays()[0].result != nullptr);
+    }
+    document fresh;
+    fresh.open({(dir / "empty.ulp").string()});
+    QTRY_VERIFY(!fresh.busy());
+    QVERIFY(fresh.run() == nullptr);
+  }
+
+  void a_replay_that_fails_stops_no_other() {
+    const temporary_dir dir;
+    // Only whether there was an overflow is known.
+    write_file(dir / "log.csv", "step,found_inf\n1,0\n2,1\n3,0\n");
+    document doc;
+    doc.open({(dir / "log.csv").string()});
+    QTRY_VERIFY(doc.run() != nullptr);
+    scenario_spec largest;
+    largest.scaler = "openseq2seq_logmax";  // follows the largest gradient
+    doc.add_replay(largest);
+    doc.add_replay(from_scale("8"));
+    QTRY_VERIFY(!doc.busy());
+    QVERIFY(doc.replays()[0].result != nullptr);
+    QCOMPARE(doc.replays()[0].result->steps.size(), std::size_t{3});
+    QVERIFY(doc.replays()[0].result->steps[1].skipped);
+    QVERIFY(doc.replays()[1].result == nullptr);
+    QVERIFY2(doc.replays()[1].failure.contains("largest gradient"), qPrintable(doc.replays()[1].failure));
+    QVERIFY(doc.replays()[2].result != nullptr);
+  }
+
+  void an_input_that_vanished_fails_the_replay_with_a_reason() {
+    const temporary_dir dir;
+    std::filesystem::copy_file(digits_path(), dir / "run.ulp");
+    document doc;
+    doc.open({(dir / "run.ulp").string()});
+    QTRY_VERIFY(doc.run() != nullptr);
+    QTRY_VERIFY(!doc.busy());
+    std::filesystem::remove(dir / "run.ulp");
+    doc.change_replay(0, from_scale("8"));
+    QTRY_VERIFY(!doc.busy());
+    QVERIFY(doc.replays()[0].result == nullptr);
+    QVERIFY2(doc.replays()[0].failure.contains("run.ulp"), qPrintable(doc.replays()[0].failure));
+    doc.reload();
+    QSignalSpy failed(&doc, &document::failed);
+    QTRY_COMPARE(failed.count(), 1);
+    QVERIFY(doc.run() != nullptr);
+  }
+
+  void a_cancel_leaves_what_was_open() {
+    document doc;
+    QSignalSpy idle(&doc, &document::idle);
+    doc.open({digits_path()});
+    doc.cancel();
+    QVERIFY(!doc.busy());
+    QCOMPARE(idle.count(), 1);
+    QTest::qWait(50);
+    QVERIFY(doc.run() == nullptr);
+    open_digits(doc);
+    QVERIFY(doc.replays()[0].result != nullptr);
+  }
+
+  void the_last_opened_counts() {
+    const temporary_dir dir;
+    write_file(dir / "log.csv", "step,maxabs\n1,3\n");
+    document doc;
+    QSignalSpy run(&doc, &document::run_changed);
+    doc.open({digits_path()});
+    doc.open({(dir / "log.csv").string()});
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(run.count(), 1);
+    QCOMPARE(doc.run()->picture.steps().size(), std::size_t{1});
+    QCOMPARE(doc.replays()[0].result->steps.size(), std::size_t{1});
+  }
+
+  void the_document_may_end_while_it_reads() {
+    document doc;
+    doc.open({digits_path()});
+  }
+
+  void the_document_may_end_while_it_replays() {
+    document doc;
+    doc.set(digits(), {replay_entry{}});
+    doc.add_replay(from_scale("4"));
+  }
+};
+
+QTEST_GUILESS_MAIN(document_test)
+#include "document_test.moc"
