@@ -1,0 +1,145 @@
+// Pins the program ulpscope as it is typed, without a display: help and version, pictures and numbers of every view,
+// and that each mistake and each bad input is one line on standard error with the exit code 2, and leaves no file.
+#include <QImage>
+#include <QTest>
+#include <cstdlib>
+
+#include "gui/support/fixture.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+// No display, and nothing that says so.
+program_result run_ulpscope(const std::string& arguments) {
+  return run_shell("unset DISPLAY WAYLAND_DISPLAY QT_QPA_PLATFORM\nexec timeout 20 \"$ULPSCOPE_PROGRAM\" " + arguments);
+}
+
+}  // namespace
+
+class command_test : public QObject {
+  Q_OBJECT
+
+  temporary_dir dir_;
+
+  std::string out(const std::string& name) const { return "'" + (dir_ / name).string() + "'"; }
+
+ private slots:
+  void help_and_version_need_no_display() {
+    for (const char* const option : {"--help", "-h"}) {
+      const auto help = run_ulpscope(option);
+      QCOMPARE(help.exit_code, 0);
+      QCOMPARE(help.err, std::string{});
+      for (const char* const word : {"--export", "--view", "window", "--scaler", "Example: ulpscope "})
+        QVERIFY2(help.out.find(word) != std::string::npos, word);
+    }
+    for (const char* const option : {"--version", "-v"}) {
+      const auto version = run_ulpscope(option);
+      QCOMPARE(version.exit_code, 0);
+      QVERIFY(version.out.starts_with("ulpscope ") && version.out.ends_with('\n'));
+    }
+  }
+
+  void the_example_of_the_help_works_as_typed() {
+    const auto help = run_ulpscope("--help").out;
+    const auto at = help.find("Example: ulpscope ");
+    std::string line = help.substr(at + 18, help.find('\n', at) - at - 18);
+    const auto file = line.rfind(' ') + 1;
+    line = line.substr(0, file) + out(line.substr(file));
+    const auto made = run_ulpscope(line);
+    QCOMPARE(made.exit_code, 0);
+    QCOMPARE(made.err, std::string{});
+    QCOMPARE(QImage(QString::fromStdString((dir_ / "window.png").string())).size(), QSize(2200, 1400));
+  }
+
+  void what_is_asked_for_is_shown() {
+    const auto numbers = [&](const std::string& options) {
+      const auto made = run_ulpscope("examples/digits.ulp --export " + out("n.csv") + " " + options);
+      return made.exit_code == 0 ? read_file(dir_ / "n.csv") : made.err;
+    };
+    QVERIFY(numbers("--view window").starts_with("first_step,last_step,exponent,count\n"));
+    QVERIFY(numbers("--view window") != numbers("--view window --tensor '^fc2$'"));
+    QVERIFY(numbers("--view exponents --step 3") != numbers("--view exponents --step 700"));
+    QVERIFY(numbers("--view scale --set init_scale=8").find("init_scale=8") != std::string::npos);
+    QVERIFY(numbers("--view scale --scaler pytorch_gradscaler,tf_keras_dynamic").find("tf_keras_dynamic") !=
+            std::string::npos);
+    QVERIFY(numbers("--view clipping --clip-norm 0.25").find(",1\n") != std::string::npos);
+    QVERIFY(numbers("--view formats").find("cbfloat16") != std::string::npos);
+    const auto sized = run_ulpscope("examples/digits.ulp --size 300x200 --theme dark --export " + out("s.png"));
+    QCOMPARE(sized.exit_code, 0);
+    const QImage picture(QString::fromStdString((dir_ / "s.png").string()));
+    QCOMPARE(picture.size(), QSize(600, 400));
+    QVERIFY(picture.pixelColor(1, 1).lightness() < 64);
+  }
+
+  void mistakes_are_one_line_and_exit_code_2_data() {
+    QTest::addColumn<QString>("options");
+    QTest::addColumn<QString>("named");
+    const auto mistake = [](const char* options, const char* named) {
+      QTest::newRow(options) << QString(options) << QString(named);
+    };
+    mistake("--view nope", "nope");
+    mistake("--theme blue", "blue");
+    mistake("--size 10", "10");
+    mistake("--size 100000x100", "100000x100");
+    mistake("--scaler nope", "nope");
+    mistake("--set init_scale", "init_scale");
+    mistake("--set nosuch=1", "nosuch");
+    mistake("--set nosuch=1 --scaler pytorch_gradscaler,tf_keras_dynamic", "nosuch");
+    mistake("--format float17", "float17");
+    mistake("--clip-norm wide", "wide");
+    mistake("--tensor 'conv('", "conv(");
+    mistake("--steps 5", "'5'");
+    mistake("--steps a:b", "a:b");
+    mistake("--steps 10:10", "10:10");
+    mistake("--step x", "'x'");
+    mistake("--nosuch", "nosuch");
+  }
+  void mistakes_are_one_line_and_exit_code_2() {
+    QFETCH(const QString, options);
+    QFETCH(const QString, named);
+    std::filesystem::remove(dir_ / "m.png");
+    const auto made = run_ulpscope("examples/digits.ulp " + options.toStdString() + " --export " + out("m.png"));
+    QEXPECT_FAIL("--set nosuch=1 --scaler pytorch_gradscaler,tf_keras_dynamic",
+                 "a parameter that no policy has is ignored where there are several", Abort);
+    QCOMPARE(made.exit_code, 2);
+    QVERIFY2(made.err.starts_with("ulpscope: ") && made.err.find('\n') == made.err.size() - 1, made.err.c_str());
+    QVERIFY2(made.err.find(named.toStdString()) != std::string::npos, made.err.c_str());
+    QVERIFY(!std::filesystem::exists(dir_ / "m.png"));
+  }
+
+  void what_cannot_be_written_is_refused() {
+    for (const char* const name : {"picture.bmp", "picture", "no/such/folder/picture.svg"}) {
+      const auto made = run_ulpscope("examples/digits.ulp --export " + out(name));
+      QCOMPARE(made.exit_code, 2);
+      QVERIFY2(made.err.starts_with("ulpscope: ") && made.err.find('\n') == made.err.size() - 1, made.err.c_str());
+      QVERIFY(!std::filesystem::exists(dir_ / name));
+    }
+    QCOMPARE(run_ulpscope("examples/digits.ulp --export ''").exit_code, 2);
+    const auto nothing = run_ulpscope("--export " + out("nothing.png"));
+    QCOMPARE(nothing.exit_code, 2);
+    QVERIFY(nothing.err.find("INPUT") != std::string::npos);
+  }
+
+  void bad_inputs_are_one_line_and_exit_code_2() {
+    for (const std::filesystem::path& bad : bad_inputs(dir_.path())) {
+      const auto made = run_ulpscope("'" + bad.string() + "' --export " + out("bad.png"));
+      QVERIFY2(made.exit_code == 2, bad.c_str());
+      QVERIFY2(made.err.starts_with("ulpscope: ") && made.err.find('\n') == made.err.size() - 1, made.err.c_str());
+      QVERIFY2(made.err.find(bad.filename().string()) != std::string::npos, made.err.c_str());
+      QVERIFY(!std::filesystem::exists(dir_ / "bad.png"));
+    }
+  }
+
+  void a_mistake_is_told_where_there_is_no_display() {
+    for (const char* const options : {"--nosuch", "--view nope", "examples/digits.ulp"}) {
+      const auto made = run_ulpscope(options);
+      QEXPECT_FAIL("", "Qt aborts before the command line is read", Continue);
+      QVERIFY2(made.exit_code == 2, made.err.c_str());
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(command_test)
+#include "command_test.moc"

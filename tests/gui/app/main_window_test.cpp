@@ -1,0 +1,273 @@
+// Pins the window, without a screen: opening, dropping, refusing and reloading runs; views and steps by keyboard; what
+// it remembers; that it can be closed at any moment of loading and replaying, and that no settings keep it from
+// starting.
+#include "app/main_window.hpp"
+
+#include <QAction>
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QDropEvent>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QSettings>
+#include <QSignalSpy>
+#include <QTabWidget>
+#include <QTest>
+#include <QTimer>
+#include <QToolButton>
+#include <memory>
+
+#include "gui/support/fixture.hpp"
+#include "views/all_views.hpp"
+
+using namespace ulp::test;
+using namespace ulp::gui;
+
+namespace {
+
+bool settled(main_window& window) {
+  return QTest::qWaitFor([&] { return window.doc().run() != nullptr && !window.doc().busy(); }, 20000);
+}
+
+struct opened_window : main_window {
+  opened_window() {
+    show();
+    if (!QTest::qWaitForWindowActive(this)) qFatal("the window does not become active");
+    open({digits_path()});
+    if (!settled(*this)) qFatal("the example run does not open");
+  }
+};
+
+QString shown_view(const main_window& window) {
+  return static_cast<const view*>(window.findChild<QTabWidget*>()->currentWidget())->key();
+}
+
+// Answers the next message box, and keeps what it said.
+class message_reader : public QObject {
+ public:
+  explicit message_reader(QStringList& said) {
+    connect(&timer_, &QTimer::timeout, this, [this, &said] {
+      if (auto* const box = qobject_cast<QMessageBox*>(QApplication::activeModalWidget())) {
+        said << box->text();
+        box->accept();
+      }
+    });
+    timer_.start(5);
+  }
+
+ private:
+  QTimer timer_;
+};
+
+}  // namespace
+
+class main_window_test : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void init() { QSettings().clear(); }
+
+  void opening_says_what_is_open() {
+    main_window window;
+    QCOMPARE(window.windowTitle(), QString("ulpscope"));
+    window.show();
+    window.open({digits_path()});
+    auto* const progress = window.findChild<QProgressBar*>();
+    QVERIFY(progress->isVisible());
+    QVERIFY(settled(window));
+    QTRY_VERIFY(!progress->isVisible());
+    QCOMPARE(window.windowTitle(), QString("digits.ulp - ulpscope"));
+    QVERIFY(QSettings().value("recent").toStringList().first().endsWith("examples/digits.ulp"));
+  }
+
+  void views_are_reached_by_number() {
+    opened_window window;
+    for (int i = 0; i < view_keys().size(); ++i) {
+      QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+      QCOMPARE(shown_view(window), view_keys()[i]);
+    }
+    window.show_view("scale");
+    QCOMPARE(shown_view(window), QString("scale"));
+  }
+
+  void steps_are_walked_by_keyboard_in_every_view() {
+    opened_window window;
+    view_state& state = window.state();
+    for (int i = 0; i < view_keys().size(); ++i) {
+      QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+      QCoreApplication::processEvents();
+      state.set_cursor(0);
+      QWidget* const focused = QApplication::focusWidget() == nullptr ? &window : QApplication::focusWidget();
+      QTest::keyClick(focused, Qt::Key_Right, Qt::AltModifier);
+      QTest::keyClick(focused, Qt::Key_Right, Qt::AltModifier | Qt::ShiftModifier);
+      QTest::keyClick(focused, Qt::Key_Left, Qt::AltModifier);
+      QVERIFY2(state.cursor_step() == 100, qPrintable(view_keys()[i] + " " + QString::number(state.cursor_step())));
+      state.set_shown({10, 20});
+      QTest::keyClick(focused, Qt::Key_Escape);
+      QVERIFY2(state.shown() == state.whole(), qPrintable(view_keys()[i]));
+    }
+    state.set_cursor(400);
+    window.doc().change_replay(0, skipping_spec());
+    QVERIFY(settled(window));
+    QTest::keyClick(&window, Qt::Key_P, Qt::ControlModifier);
+    QVERIFY(state.cursor_step() < 400);
+    QVERIFY(state.front().result->steps[state.cursor_index()].skipped);
+    QTest::keyClick(&window, Qt::Key_BracketRight, Qt::ControlModifier);
+    QVERIFY(state.tried_scale().has_value());
+    QTest::keyClick(&window, Qt::Key_Equal, Qt::ControlModifier);
+    QVERIFY(!state.tried_scale().has_value());
+  }
+
+  void no_two_actions_share_keys() {
+    main_window window;
+    QStringList keys;
+    for (const QAction* const action : window.findChildren<QAction*>())
+      for (const QKeySequence& k : action->shortcuts()) keys << k.toString();
+    const auto all = keys.size();
+    QVERIFY(all >= 20);
+    keys.removeDuplicates();
+    QCOMPARE(keys.size(), all);
+  }
+
+  void bad_inputs_are_refused_in_one_clear_message() {
+    const temporary_dir dir;
+    opened_window window;
+    QStringList said;
+    const message_reader reader(said);
+    for (const std::filesystem::path& bad : bad_inputs(dir.path())) {
+      said.clear();
+      window.open({bad.string()});
+      QTRY_COMPARE(said.size(), 1);
+      QVERIFY2(said[0].contains(QString::fromStdString(bad.filename().string())), qPrintable(said[0]));
+      QTRY_VERIFY(!window.doc().busy());
+      QCOMPARE(window.windowTitle(), QString("digits.ulp - ulpscope"));  // what was open stays
+      QVERIFY(!window.findChild<QProgressBar*>()->isVisible());
+      QCOMPARE(QSettings().value("recent").toStringList().size(), 1);
+    }
+  }
+
+  void a_file_can_be_dropped() {
+    main_window window;
+    window.show();
+    QMimeData files;
+    files.setUrls({QUrl::fromLocalFile(QString::fromStdString(digits_path()))});
+    QDragEnterEvent enter({50, 50}, Qt::CopyAction, &files, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop({50, 50}, Qt::CopyAction, &files, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&window, &drop);
+    QVERIFY(settled(window));
+    QMimeData text;
+    text.setText("no file");
+    QDragEnterEvent refused({50, 50}, Qt::CopyAction, &text, Qt::LeftButton, Qt::NoModifier);
+    refused.ignore();
+    QApplication::sendEvent(&window, &refused);
+    QVERIFY(!refused.isAccepted());
+  }
+
+  void a_reload_reads_what_is_there_now() {
+    const temporary_dir dir;
+    const std::string log = (dir / "log.csv").string();
+    write_file(log, "step,maxabs\n1,3\n");
+    main_window window;
+    window.show();
+    window.open({log});
+    QVERIFY(settled(window));
+    QCOMPARE(window.state().whole().last, std::int64_t{1});
+    write_file(log, "step,maxabs\n1,3\n2,5\n");
+    QTest::keyClick(&window, Qt::Key_F5);
+    QTRY_COMPARE(window.state().whole().last, std::int64_t{2});
+    QVERIFY(settled(window));
+    QCOMPARE(window.doc().replays()[0].result->steps.size(), std::size_t{2});
+  }
+
+  void a_cancel_leaves_a_window_that_works() {
+    main_window window;
+    window.show();
+    window.open({digits_path()});
+    for (QToolButton* const button : window.findChildren<QToolButton*>())
+      if (button->text() == "Cancel") QTest::mouseClick(button, Qt::LeftButton);
+    QVERIFY(!window.doc().busy());
+    QVERIFY(window.doc().run() == nullptr);
+    QTRY_VERIFY(!window.findChild<QProgressBar*>()->isVisible());
+    window.open({digits_path()});
+    QVERIFY(settled(window));
+  }
+
+  void it_can_be_closed_at_any_moment_data() {
+    QTest::addColumn<int>("milliseconds");
+    for (const int n : {0, 1, 3, 10, 30, 100}) QTest::addRow("%d ms", n) << n;
+  }
+  void it_can_be_closed_at_any_moment() {
+    QFETCH(const int, milliseconds);
+    QElapsedTimer closing;
+    {
+      main_window window;
+      window.show();
+      window.show_view(milliseconds % 2 == 0 ? "layers" : "formats");
+      window.open({digits_path()});
+      window.doc().add_replay(skipping_spec());
+      QTest::qWait(milliseconds);
+      closing.start();
+      QVERIFY(window.close());
+    }
+    QVERIFY2(closing.elapsed() < 2000, qPrintable(QString::number(closing.elapsed())));
+    QTest::qWait(10);  // what was still on its way finds nobody
+  }
+
+  void what_it_remembers_it_uses() {
+    {
+      main_window window;
+      window.show();
+      window.resize(1000, 600);
+      QVERIFY(window.close());
+    }
+    main_window again;
+    QCOMPARE(again.size(), QSize(1000, 600));
+  }
+
+  void no_settings_keep_it_from_starting_data() {
+    QTest::addColumn<QVariant>("value");
+    QTest::newRow("text") << QVariant("garbage");
+    QTest::newRow("bytes") << QVariant(QByteArray(3000, '\xFF'));
+    QTest::newRow("number") << QVariant(-1);
+    QTest::newRow("map") << QVariant(QVariantMap{{"a", 1}});
+    QTest::newRow("list") << QVariant(QStringList{"/no/such/file", "", "\n"});
+  }
+  void no_settings_keep_it_from_starting() {
+    QFETCH(const QVariant, value);
+    {
+      QSettings settings;
+      for (const char* const key : {"geometry", "docks", "recent", "window/geometry", "theme", "view", "session"})
+        settings.setValue(key, value);
+    }
+    main_window window;
+    window.show();
+    QVERIFY(window.isVisible() && window.width() >= 300 && window.height() >= 200);
+    for (QMenu* const menu : window.findChildren<QMenu*>()) emit menu->aboutToShow();
+    window.open({digits_path()});
+    QVERIFY(settled(window));
+    QVERIFY(window.close());
+  }
+
+  void help_tells_what_the_view_answers() {
+    opened_window window;
+    window.show_view("layers");
+    QStringList said;
+    const message_reader reader(said);
+    QTest::keyClick(&window, Qt::Key_F1);
+    QTRY_COMPARE(said.size(), 1);
+    QVERIFY2(said[0].contains("Which tensors lose gradients"), qPrintable(said[0]));
+  }
+};
+
+int main(int argc, char** argv) {
+  QApplication application(argc, argv);
+  QApplication::setOrganizationName("ulpscope");
+  QApplication::setApplicationName("ulpscope-main-window-test");
+  main_window_test test;
+  return QTest::qExec(&test, argc, argv);
+}
+#include "main_window_test.moc"
