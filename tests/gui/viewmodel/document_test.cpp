@@ -193,6 +193,17 @@ class document_test : public QObject {
     QVERIFY(doc.replays()[0].result != nullptr);
   }
 
+  void a_cancelled_replay_is_not_waited_for() {
+    document doc;
+    doc.set(digits(), {replay_entry{}});
+    doc.add_replay(from_scale("4"));
+    doc.cancel();
+    QVERIFY(!doc.busy());
+    const auto awaited = [](const replay_entry& r) { return !r.result && r.failure.isEmpty(); };
+    QEXPECT_FAIL("", "nothing tells it from one that is being computed: views say that it is", Continue);
+    QVERIFY(std::ranges::none_of(doc.replays(), awaited));
+  }
+
   void the_last_opened_counts() {
     const temporary_dir dir;
     write_file(dir / "log.csv", "step,maxabs\n1,3\n");

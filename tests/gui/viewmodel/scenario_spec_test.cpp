@@ -112,14 +112,15 @@ class scenario_spec_test : public QObject {
       QTest::newRow(std::string{entry.name}.c_str()) << scenario_spec{.scaler = std::string{entry.name}};
     scenario_spec skips = skipping_spec();
     QTest::newRow("skipping") << skips;
+    skips.check = "^bn2\\.bias$";  // which overflows less often than the largest
+    QTest::newRow("checked") << skips;
+    skips.check.clear();
     QTest::newRow("bfloat16") << scenario_spec{.format = "bfloat16"};
     QTest::newRow("e5m7") << scenario_spec{.format = "e5m7"};
     skips.rounding = "toward-zero";
     QTest::newRow("rounding") << skips;
     skips.clip_norm = "0.125";
     QTest::newRow("clip norm") << skips;
-    skips.check = "fc[12]\\.(weight|bias)$";
-    QTest::newRow("checked") << skips;
     skips.clip_norm.clear();
     skips.clip_value = "0.01";
     QTest::newRow("clip value") << skips;
