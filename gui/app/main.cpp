@@ -1,6 +1,7 @@
 // ulpscope: the viewer. With --export it draws one picture without a display.
 #include <QApplication>
 #include <QCommandLineParser>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -97,6 +98,14 @@ arguments parse() {
     }
     a.specs.push_back(std::move(spec));
   }
+  for (const QString& set : parser.values("set")) {
+    const std::string name = set.left(set.indexOf('=')).toStdString();
+    const auto has = [&](const scenario_spec& s) {
+      return std::ranges::find(s.parameters, name, &std::pair<std::string, std::string>::first) != s.parameters.end();
+    };
+    if (std::ranges::none_of(a.specs, has))
+      refuse("--set: no scaler has a parameter '" + QString::fromStdString(name) + "'");
+  }
   return a;
 }
 
@@ -146,26 +155,26 @@ int write(const arguments& a) {
   return 0;
 }
 
-bool wants_no_display(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    const QByteArray word(argv[i]);
-    if (word.startsWith("--export") || word == "--help" || word == "-h" || word == "--version" || word == "-v")
-      return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (wants_no_display(argc, argv)) qputenv("QT_QPA_PLATFORM", "offscreen");
+  QCoreApplication::setApplicationName("ulpscope");
+  QCoreApplication::setOrganizationName("ulpscope");
+  QCoreApplication::setApplicationVersion(ULP_VERSION);
+  arguments a;
+  {
+    // Mistakes are told without a display.
+    const QCoreApplication before(argc, argv);
+    a = parse();
+  }
+  if (!a.output.isEmpty())
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+  else if (!qEnvironmentVariableIsSet("DISPLAY") && !qEnvironmentVariableIsSet("WAYLAND_DISPLAY") &&
+           !qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
+    refuse("there is no display: --export FILE draws without one");
   QApplication application(argc, argv);
-  QApplication::setApplicationName("ulpscope");
-  QApplication::setOrganizationName("ulpscope");
-  QApplication::setApplicationVersion(ULP_VERSION);
   QApplication::setStyle("Fusion");
   QApplication::setDesktopFileName("org.ulpscope.ulpscope");
-  const arguments a = parse();
   if (!a.output.isEmpty()) return write(a);
 
   if (a.colours == "dark") QApplication::setPalette(theme::night().palette());

@@ -94,7 +94,11 @@ main_window::main_window()
     progress_->hide();
     cancel_->hide();
   });
-  connect(&doc_, &document::failed, this, [this](const QString& why) { QMessageBox::warning(this, "ulpscope", why); });
+  connect(&doc_, &document::failed, this, [this](const QString& why) {
+    progress_->hide();
+    cancel_->hide();
+    QMessageBox::warning(this, "ulpscope", why);
+  });
   connect(&doc_, &document::run_changed, this, [this] {
     const auto& inputs = doc_.run()->inputs;
     setWindowTitle(QFileInfo(QString::fromStdString(inputs.front())).fileName() + " - ulpscope");
@@ -150,7 +154,7 @@ void main_window::make_menus() {
   go->addSeparator();
   const auto try_scale = [this](int by) {
     const double scale = state_.scale_at(state_.cursor_step());
-    state_.set_tried_scale((scale > 0 ? std::ilogb(scale) : 0) + by);
+    state_.set_tried_scale((scale > 0 && std::isfinite(scale) ? std::ilogb(scale) : 0) + by);
   };
   move(tr("Try a larger scale"), QKeySequence(tr("Ctrl+]")), [try_scale] { try_scale(1); });
   move(tr("Try a smaller scale"), QKeySequence(tr("Ctrl+[")), [try_scale] { try_scale(-1); });

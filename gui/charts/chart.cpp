@@ -148,11 +148,13 @@ void chart::make_room() {
   to.setFont(font());
   const double height = legend_.empty() ? 0 : draw_legend(to, QRectF(8, 0, width() - 16, 0), legend_, colours_);
   QChartView::chart()->setMargins({4, static_cast<int>(height) + 8, 4, 4});
+  QChartView::chart()->layout()->activate();  // now, not when the event loop comes to it
 }
 
 void chart::resizeEvent(QResizeEvent* event) {
   QChartView::resizeEvent(event);
   make_room();
+  emit resized();
 }
 
 void chart::draw(QPainter& to, const QRectF& room) {

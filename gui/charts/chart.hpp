@@ -60,6 +60,7 @@ class chart : public QChartView {
   void undone();
   void wheeled(double x, bool closer);
   void pointed(QPoint global, double x, double y);
+  void resized();
 
  protected:
   void mousePressEvent(QMouseEvent* event) override;

@@ -82,7 +82,6 @@ QPen theme::line(std::size_t index, double width) const {
   QColor colour = colours.at(index % colours.size());
   if (dark) colour = colour.lighter(130);
   QPen pen(colour, width, styles.at(index % styles.size()));
-  pen.setCosmetic(true);
   pen.setCapStyle(Qt::FlatCap);
   return pen;
 }

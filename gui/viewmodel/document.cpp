@@ -128,7 +128,11 @@ void document::reload() {
 
 void document::cancel() {
   loader_.cancel();
+  if (!replayer_.running()) return;
   replayer_.cancel();
+  for (replay_entry& r : replays_)
+    if (!r.result && r.failure.isEmpty()) r.failure = tr("Cancelled: change the scenario, or reload, to replay it");
+  emit replays_changed();
 }
 
 void document::set(std::shared_ptr<const loaded_run> run, std::vector<replay_entry> replays) {
@@ -139,7 +143,8 @@ void document::set(std::shared_ptr<const loaded_run> run, std::vector<replay_ent
 }
 
 void document::add_replay(const scenario_spec& spec) {
-  if (replays_.size() == most_replays) return;
+  if (replays_.size() == most_replays)
+    return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
   replays_.push_back({.spec = spec, .result = nullptr, .failure = {}});
   emit replays_changed();
   replay_next();

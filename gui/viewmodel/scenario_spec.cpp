@@ -1,5 +1,6 @@
 #include "scenario_spec.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <regex>
@@ -26,7 +27,11 @@ scenario scenario_of(const scenario_spec& spec) {
   const scaler_entry* const entry = find_scaler(spec.scaler);
   if (entry == nullptr) throw std::invalid_argument("there is no scaler '" + spec.scaler + "'");
   std::vector<std::pair<std::string, parameter_value>> parameters;
-  for (const auto& [name, value] : spec.parameters) parameters.emplace_back(name, parse_parameter(value));
+  for (const auto& [name, value] : spec.parameters) {
+    const auto is = [&](const auto& p) { return p.first == name; };
+    if (std::ranges::any_of(parameters, is)) throw std::invalid_argument(name + " is given twice");
+    parameters.emplace_back(name, parse_parameter(value));
+  }
   scenario s{make_scaler(*entry, parameters)};  // parameter_error is an invalid_argument
   const parsed<format> to = parse_format(spec.format);
   if (!to.value) throw std::invalid_argument(to.error);
@@ -55,7 +60,15 @@ scenario scenario_of(const scenario_spec& spec) {
 std::string name_of(const scenario_spec& spec) {
   std::string text = spec.scaler;
   for (const auto& [name, value] : spec.parameters) text += " " + name + "=" + value;
-  return text + ", " + spec.format;
+  text += ", " + spec.format;
+  const auto part = [&](const char* what, const std::string& value) {
+    if (!value.empty()) text += std::string{", "} + what + value;
+  };
+  part("", spec.rounding);
+  part("norm clipped to ", spec.clip_norm);
+  part("values clipped to ", spec.clip_value);
+  part("checked ", spec.check);
+  return text;
 }
 
 std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs) {

@@ -13,7 +13,6 @@ view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(d
     if (current_run()->inputs != inputs_) {
       inputs_ = current_run()->inputs;
       cursor_ = steps.empty() ? 0 : steps.front().key.step;
-      filter_.clear();
       shows_whole_ = true;
     }
     // The same run, read again, may have grown.
@@ -23,7 +22,10 @@ view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(d
     mask();
     tell(parts{run} | cursor | range | tensors);
   });
-  connect(&doc_, &document::replays_changed, this, [this] { tell(replays); });
+  connect(&doc_, &document::replays_changed, this, [this] {
+    front_ = front_index();
+    tell(replays);
+  });
 }
 
 std::size_t view_state::front_index() const noexcept { return std::min(front_, doc_.replays().size() - 1); }

@@ -20,6 +20,13 @@ chart_view::chart_view(view_state& state, const char* key, const QString& title,
   chart_->setAccessibleName(title);
   chart_->setAccessibleDescription(question);
   setFocusProxy(chart_);
+  // Lines are as fine as there is room.
+  connect(
+      chart_, &chart::resized, this,
+      [this] {
+        if (isVisible()) refresh({});
+      },
+      Qt::QueuedConnection);
 }
 
 void chart_view::link_steps() {
@@ -59,11 +66,16 @@ void chart_view::paintEvent(QPaintEvent*) {
 }
 
 void chart_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
+  const QSize on_screen = chart_->size();
   chart_->set_theme(colours);
   chart_->resize(room.size().toSize());  // lines are as fine as there is room
   const QString why = fill(colours);
-  if (!why.isEmpty()) return draw_empty(to, room, colours, why);
-  chart_->draw(to, room);
+  if (why.isEmpty())
+    chart_->draw(to, room);
+  else
+    draw_empty(to, room, colours, why);
+  chart_->resize(on_screen);
+  if (isVisible()) refresh({});
 }
 
 }  // namespace ulp::gui

@@ -82,7 +82,9 @@ layer_question layers_view::asked() const {
 }
 
 void layers_view::refresh(view_state::parts what) {
-  if (filter_->text() != state().filter()) filter_->setText(state().filter());
+  // What is typed and is no expression yet stays.
+  if (known_filter_ != state().filter()) filter_->setText(state().filter());
+  known_filter_ = state().filter();
   const bool anew = what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::scale);
   if (anew && state().current_run() != nullptr && state().front().failure.isEmpty())
     work_.start([this, q = asked()](const background::report& told) -> std::function<void()> {

@@ -35,6 +35,7 @@ class layers_view final : public step_view {
 
   QComboBox* metric_;
   QLineEdit* filter_;
+  QString known_filter_;  // the state's, when the field was last set
   background work_;
   layer_answer answer_;
   std::vector<std::uint32_t> order_;  // tensors that are shown, the worst first

@@ -39,7 +39,9 @@ overview_view::overview_view(view_state& state, QWidget* parent)
   words_->setOpenLinks(false);
   words_->setAccessibleName(tr("Findings in words"));
   connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
-    this->state().set_cursor(link.toString().toLongLong());
+    const QStringList parts = link.toString().split('/');
+    this->state().set_front(parts.first().toULongLong());
+    this->state().set_cursor(parts.last().toLongLong());
     emit asked_for("scale");
   });
   connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
@@ -109,7 +111,8 @@ void overview_view::refresh(view_state::parts what) {
         words += QStringLiteral("<p>%1</p>")
                      .arg(tr("The policy ended the run: %1").arg(QString::fromStdString(s.error).toHtmlEscaped()));
       if (s.first_skip)
-        words += QStringLiteral("<p><a href=\"%1\">%2</a></p>")
+        words += QStringLiteral("<p><a href=\"%1/%2\">%3</a></p>")
+                     .arg(&r - state().doc().replays().data())
                      .arg(*s.first_skip)
                      .arg(tr("first skipped step: %1").arg(*s.first_skip));
       if (r.result->warnings.empty())

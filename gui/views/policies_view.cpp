@@ -54,7 +54,7 @@ void policies_view::refresh(view_state::parts what) {
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
       values_->setText(usual_values(*entry));
-  if (results_.empty() && !work_.running())
+  if (what.testFlag(view_state::run))
     set_note(
         tr("Every combination of the values is replayed with the policy in front; the best come first, and a double "
            "click adds one to the replays."));

@@ -50,7 +50,8 @@ steps_view::steps_view(view_state& state, QWidget* parent)
     : rows_view(state, "steps", tr("Steps"), tr("What exactly happened at each step?"), parent) {
   connect(grid().selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
     const auto result = this->state().front().result;
-    if (index.isValid() && result) this->state().set_cursor(result->steps[static_cast<std::size_t>(index.row())].step);
+    if (!following_ && index.isValid() && result)
+      this->state().set_cursor(result->steps[static_cast<std::size_t>(index.row())].step);
   });
 }
 
@@ -70,8 +71,9 @@ void steps_view::refresh(view_state::parts what) {
   }
   if (!result) return;
   const auto at = std::ranges::lower_bound(result->steps, state().cursor_step(), {}, &replay_step::step);
-  const QSignalBlocker quiet(grid().selectionModel());
+  following_ = true;
   grid().selectRow(static_cast<int>(at - result->steps.begin()));
+  following_ = false;
 }
 
 table steps_view::data() const {

@@ -14,6 +14,9 @@ class steps_view final : public rows_view {
 
  protected:
   void refresh(view_state::parts what) override;
+
+ private:
+  bool following_ = false;  // the selection follows the cursor, not the other way round
 };
 
 }  // namespace ulp::gui

@@ -228,7 +228,9 @@ class view_state_test : public QObject {
     state_->set_cursor(50);
     told_parts told(*state_);
     told.take();
-    doc_.set(small_run(), {small_replay()});
+    const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
+    other->inputs = {"other.ulp"};
+    doc_.set(other, {small_replay()});
     QCOMPARE(told.take(), (signals_told{parts{view_state::run} | view_state::replays | view_state::cursor |
                                         view_state::range | view_state::tensors}));
     QVERIFY(state_->shown() == (range{0, 90}));
@@ -237,6 +239,17 @@ class view_state_test : public QObject {
     QCOMPARE(state_->filtered(), (tensor_mask{true, true, false}));
     state_->undo();
     QVERIFY(state_->shown() == (range{0, 90}));
+  }
+
+  void the_same_run_read_again_is_looked_at_as_before() {
+    state_->set_shown({20, 30});
+    state_->set_cursor(50);
+    doc_.set(small_run(), {small_replay()});
+    QVERIFY(state_->shown() == (range{20, 30}));
+    QCOMPARE(state_->cursor_step(), 50);
+    state_->set_shown(state_->whole());
+    doc_.set(small_run(), {small_replay()});
+    QVERIFY(state_->shown() == state_->whole());
   }
 
   void the_front_is_always_a_replay_that_exists() {

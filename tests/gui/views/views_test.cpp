@@ -2,7 +2,6 @@
 // chosen changes what all views look at, and what is shown; every view is reached by name for those who do not see it;
 // damaged and odd runs are said to be so.
 #include <QAbstractItemModel>
-#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QGraphicsView>
@@ -234,8 +233,8 @@ class views_test : public QObject {
     s.settle();
     QVERIFY(shown_text(*s.shown) != told);
     QVERIFY(shown_text(*s.shown).contains("70"));
-    for (QCheckBox* const box : s.shown->findChildren<QCheckBox*>())
-      if (box->text().contains("all steps")) QTest::mouseClick(box, Qt::LeftButton, {}, {10, box->height() / 2});
+    for (QPushButton* const box : s.shown->findChildren<QPushButton*>())
+      if (box->text().contains("All steps")) QTest::mouseClick(box, Qt::LeftButton, {}, {10, box->height() / 2});
     s.settle();
     const double every = sum();
     QVERIFY(every > 100 * one);
@@ -273,7 +272,6 @@ class views_test : public QObject {
     QVERIFY(filter.palette().color(QPalette::Text) != s.shown->palette().color(QPalette::Text));
     s.click(0.6);
     s.settle();
-    QEXPECT_FAIL("", "moving the cursor puts the last valid filter in place of what is being typed", Continue);
     QCOMPARE(filter.text(), QString("^fc1("));
     s.state.set_filter("");
     s.settle();
@@ -320,8 +318,8 @@ class views_test : public QObject {
     s.show("scale");
     const QImage both = s.picture();
     QCOMPARE(s.shown->data().rows.size(), std::size_t{1600});
-    for (QCheckBox* const box : s.shown->findChildren<QCheckBox*>())
-      if (box->text().contains("difference")) QTest::mouseClick(box, Qt::LeftButton, {}, {10, box->height() / 2});
+    for (QPushButton* const box : s.shown->findChildren<QPushButton*>())
+      if (box->text().contains("Difference")) QTest::mouseClick(box, Qt::LeftButton, {}, {10, box->height() / 2});
     const QImage difference = s.picture();
     QVERIFY(distance(difference, both) > 0.5);
     s.doc.remove_replay(1);
@@ -417,7 +415,6 @@ class views_test : public QObject {
     QCOMPARE(s.grid().currentIndex().row(), 640);
     QCOMPARE(s.grid().selectionModel()->selectedRows().size(), 1);
     const QRect row = s.grid().visualRect(s.grid().model()->index(640, 0));
-    QEXPECT_FAIL("", "the row of the cursor is not scrolled to: the selection's signals are blocked", Continue);
     QVERIFY(s.grid().viewport()->rect().contains(row));
   }
 
@@ -608,7 +605,7 @@ class views_test : public QObject {
       s.settle();
       s.state.undo();
       for (QSlider* const slider : s.shown->findChildren<QSlider*>()) slider->setValue(slider->maximum());
-      for (QCheckBox* const box : s.shown->findChildren<QCheckBox*>()) box->toggle();
+      for (QPushButton* const box : s.shown->findChildren<QPushButton*>()) box->toggle();
       s.settle();
       s.shown->hide();
       s.state.set_tried_scale(std::nullopt);
