@@ -29,20 +29,17 @@ void tensor_tables::merge(const tensor_tables& other) {
 }
 
 void tensor_tables::add(const tensor_row& row) {
-  tensor_tables one;
-  entry& e = one.entries.emplace_back(
-      entry{.tensor = row.tensor, .factor = std::isnan(row.factor) ? 1 : row.factor, .type = row.type, .table = {}});
-  const cell_table& t = row.table;
-  e.table.numel = t.numel;
-  e.table.zeros = t.zeros;
-  e.table.positive_infinities = t.positive_infinities;
-  e.table.negative_infinities = t.negative_infinities;
-  e.table.unsigned_infinities = t.unsigned_infinities;
-  e.table.nans = t.nans;
-  e.table.max_abs = t.max_abs;
-  e.table.min_abs = t.min_abs;
-  e.table.cells = t.cells;
-  merge(one);
+  const double factor = std::isnan(row.factor) ? 1 : row.factor;
+  const std::tuple key{row.tensor, factor, row.type};
+  auto at = std::ranges::lower_bound(entries, key, {}, key_of);
+  if (at == entries.end() || key_of(*at) != key)
+    at = entries.insert(at, entry{.tensor = row.tensor, .factor = factor, .type = row.type, .table = {}});
+  cell_table& table = at->table;
+  table.merge(row.table);
+  table.has_sums = table.has_errors = false;
+  table.sums.clear();
+  table.errors.clear();
+  table.edges.clear();
 }
 
 octave_counts tensor_tables::octaves(const tensor_mask& shown) const {

@@ -1,6 +1,8 @@
 #include "document.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <future>
 #include <utility>
 
 #include <ulp/io/recording.hpp>
@@ -30,23 +32,30 @@ std::string text_of(const tensor_choice& choice) {
 // From so many steps on columns are made of the blocks that a recording keeps merged.
 constexpr std::uint64_t long_run = 2048;
 
+// Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
 void load_merged(const std::string& path, loaded_run& run, const background::report& told) {
   const auto totals = open_totals(path, totals_with::summaries);
   const std::uint64_t steps = totals->step_count();
-  step now;
-  for (std::uint64_t n = 0; totals->next(now); ++n) {
-    told(0.6 * static_cast<double>(n) / static_cast<double>(steps));
-    run.picture.add_step(now, totals->tensors());
+  std::atomic<bool> unwanted = false;
+  auto all_steps = std::async(std::launch::async, [&] {
+    step now;
+    while (!unwanted && totals->next(now)) run.picture.add_step(now, totals->tensors());
+  });
+  try {
+    // As many blocks as there is room for columns, a few times over.
+    const std::int64_t width = steps > 64 * level_widths[1] ? level_widths[1] : level_widths[0];
+    level_reader levels(path, width);
+    level_block block;
+    for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
+      told(static_cast<double>(n) / static_cast<double>(steps));
+      run.picture.add_block(block.first_step, block.last_step, block.tensors);
+    }
+    run.tensors = levels.tensors();
+  } catch (...) {
+    unwanted = true;
+    throw;
   }
-  // As many blocks as there is room for columns, a few times over.
-  const std::int64_t width = steps > 64 * level_widths[1] ? level_widths[1] : level_widths[0];
-  level_reader levels(path, width);
-  level_block block;
-  for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
-    told(0.6 + 0.4 * static_cast<double>(n) / static_cast<double>(steps));
-    run.picture.add_block(block.first_step, block.last_step, block.tensors);
-  }
-  run.tensors = levels.tensors();
+  all_steps.get();
 }
 
 }  // namespace
