@@ -29,6 +29,11 @@ chart_view::chart_view(view_state& state, const char* key, const QString& title,
       Qt::QueuedConnection);
 }
 
+chart_line chart_view::cursor_line(const theme& colours, double bottom, double top) const {
+  const double x = static_cast<double>(state().cursor_step()) + 0.5;
+  return {{}, QPen(colours.cursor, 1, Qt::DashLine), {{x, bottom}, {x, top}}};
+}
+
 void chart_view::link_steps() {
   const auto whole = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
   connect(chart_, &chart::clicked, this, [this, whole](double x, double) { state().set_cursor(whole(x)); });

@@ -9,6 +9,7 @@
 namespace ulp::gui {
 
 class chart;
+struct chart_line;
 
 class chart_view : public view {
   Q_OBJECT
@@ -21,6 +22,8 @@ class chart_view : public view {
   [[nodiscard]] virtual QString fill(const theme& colours) = 0;
   [[nodiscard]] chart& plot() const noexcept { return *chart_; }
   [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
+  // The step under the cursor, from the foot to the top of the plot.
+  [[nodiscard]] chart_line cursor_line(const theme& colours, double bottom, double top) const;
   // Steps run along x: the cursor, zooming and undo work as everywhere.
   void link_steps();
   void refresh(view_state::parts what) override;

@@ -56,10 +56,7 @@ QString clipping_view::fill(const theme& colours) {
   high = std::ceil(high) + 1;
   plot().set_axes(tr("step"), static_cast<double>(shown.first), static_cast<double>(shown.last + 1), tr("norm"), low,
                   high, "%.0f", "2^%.0f");
-  const double x = static_cast<double>(state().cursor_step()) + 0.5;
-  QPen cursor(colours.cursor, 1, Qt::DashLine);
-  cursor.setCosmetic(true);
-  lines.push_back({{}, cursor, {{x, low}, {x, high}}});
+  lines.push_back(cursor_line(colours, low, high));
   plot().show({}, {}, lines);
   return {};
 }

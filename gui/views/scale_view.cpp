@@ -90,7 +90,6 @@ QString scale_view::fill(const theme& colours) {
     const stepped_line line =
         stepped(front->steps, shown, width, [](const replay_step& s) { return log2_or_gap(s.critical_scale); });
     QPen pen(colours.faint, 1);
-    pen.setCosmetic(true);
     lines.insert(lines.begin(), {tr("critical scale"), pen, points_of(line)});
     for (const double v : line.values)
       if (std::isfinite(v)) high = std::max(high, std::min(v, high + 12));
@@ -115,14 +114,10 @@ QString scale_view::fill(const theme& colours) {
       last = x;
       ticks.points.insert(ticks.points.end(), {{x, foot}, {x, foot + 0.5}, {x, foot}});
     }
-    ticks.pen.setCosmetic(true);
     if (!ticks.points.empty()) skips.push_back(std::move(ticks));
   }
   lines.insert(lines.end(), skips.begin(), skips.end());
-  const double x = static_cast<double>(state().cursor_step()) + 0.5;
-  QPen cursor(colours.cursor, 1, Qt::DashLine);
-  cursor.setCosmetic(true);
-  lines.push_back({{}, cursor, {{x, low}, {x, high}}});
+  lines.push_back(cursor_line(colours, low, high));
   plot().show({}, {}, lines);
   return {};
 }
