@@ -35,7 +35,7 @@ struct tensor_tables {
   [[nodiscard]] octave_counts octaves(const tensor_mask& shown) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
                                         double scale) const;
-  // Of each tensor that has values; shown[i] tells which.
+  // By the index of the tensor; those without values have empty counts.
   [[nodiscard]] std::vector<outcome_counts> outcomes_by_tensor(std::size_t tensors, const format& to,
                                                                const rounding& mode, double scale) const;
 };
