@@ -57,6 +57,8 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
 
 format format_named(const std::string& name) {
   auto found = parse_format(name);
+  if (!found.value && name.find(',') != std::string::npos && name.find('=') == std::string::npos)
+    throw usage_error(fmt::format("format '{}': one is wanted here; ulp outcomes and ulp sweep take several", name));
   if (!found.value) throw usage_error(found.error);
   return *found.value;
 }

@@ -158,6 +158,8 @@ TEST_CASE("unknown names list the near ones") {
   CHECK(run_ulp("inspect 1 --format flaot16").err ==
         "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are "
         "e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]\n");
+  CHECK(run_ulp("replay examples/digits.ulp --scaler torch --format fp16,cb16").err ==
+        "ulp: format 'fp16,cb16': one is wanted here; ulp outcomes and ulp sweep take several\n");
   CHECK(run_ulp("scalers torhc").err.find("near: torch, ") != std::string::npos);
 }
 
