@@ -67,7 +67,7 @@ void level_writer::add(const step& row, const std::vector<std::uint32_t>& ids, s
 // The row that enters is in the file already.
 void level_writer::enter(std::int64_t number) {
   const bool ahead = !current_ || current_->number < number;
-  current_.emplace();
+  current_ = current_block{};
   current_->number = number;
   std::int64_t rows = 0;
   for (const block_rows& r : levels_->rows_of(finest, number)) rows += r.steps;

@@ -43,7 +43,8 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
     losses.push_back({&set, underflow_of(c), static_cast<double>(c.underflow.high)});
     lost_in_all += losses.back().underflow;
   }
-  std::ranges::stable_sort(losses, std::ranges::greater{}, [](const loss& l) { return l.share.high; });
+  // Of equal ones the first.
+  std::ranges::sort(losses, {}, [](const loss& l) { return std::pair{-l.share.high, l.set}; });
   losses.resize(std::min(losses.size(), o.worst));
   std::erase_if(losses, [](const loss& l) { return l.share.high == 0; });
   if (losses.empty()) {

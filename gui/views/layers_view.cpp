@@ -141,11 +141,11 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   legend.push_back({tr("nothing recorded"), QPen(Qt::NoPen), QBrush(), true});
   rest.adjust(0, draw_legend(to, rest, legend, colours), 0, 0);
 
-  const QFontMetricsF metrics(to.font());
+  const QFontMetricsF letters(to.font());
   double labels = 60;
   for (const std::uint32_t t : order_)
     labels = std::max(labels,
-                      metrics.horizontalAdvance(QString::fromStdString(state().current_run()->tensors[t].name)) + 12);
+                      letters.horizontalAdvance(QString::fromStdString(state().current_run()->tensors[t].name)) + 12);
   labels = std::min(labels, rest.width() / 3);
   // As many rows as can be read; the worst are first.
   const auto rows = std::min(order_.size(), static_cast<std::size_t>(std::max(1.0, (rest.height() - 46) / 14)));
@@ -182,7 +182,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
     to.setFont(font);
     to.setPen(chosen ? colours.text : colours.faint);
     const QString name =
-        metrics.elidedText(QString::fromStdString(state().current_run()->tensors[t].name), Qt::ElideLeft, labels - 10);
+        letters.elidedText(QString::fromStdString(state().current_run()->tensors[t].name), Qt::ElideLeft, labels - 10);
     to.drawText(QRectF(rest.left(), y0, labels - 6, y1 - y0), Qt::AlignRight | Qt::AlignVCenter, name);
     to.restore();
   }
