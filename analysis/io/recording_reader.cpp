@@ -1,6 +1,7 @@
 #include <ulp/io/recording.hpp>
 
 #include <algorithm>
+#include <limits>
 
 #include "schema.hpp"
 #include "sqlite.hpp"
@@ -13,19 +14,29 @@ namespace {
 using io::database;
 using io::statement;
 
+struct steps_asked {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  friend bool operator==(const steps_asked&, const steps_asked&) = default;
+};
+
 // The steps of a recording but for their tables, in the order of their keys.
 class step_rows {
  public:
   // Opens the recording, and refuses what is none.
-  step_rows(const std::string& path, const char* tables) : db_(path, SQLITE_OPEN_READONLY) {
+  step_rows(const std::string& path, const char* tables, const steps_asked& asked = {})
+      : db_(path, SQLITE_OPEN_READONLY) {
     try {
       io::check_identity(db_);
       read_header();
-      statement count(db_, "SELECT count(*) FROM step");
+      const std::string which = asked == steps_asked{} ? ""
+                                                       : " WHERE step BETWEEN " + std::to_string(asked.first) +
+                                                             " AND " + std::to_string(asked.last);
+      statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
       const std::string select =
           "SELECT step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs" +
-          std::string{tables} + " FROM step ORDER BY step, attempt, microbatch";
+          std::string{tables} + " FROM step" + which + " ORDER BY step, attempt, microbatch";
       steps_ = std::make_unique<statement>(db_, select.c_str());
     } catch (const io::payload_error& problem) {
       throw input_error(path, "", problem.what());
@@ -78,7 +89,7 @@ class step_rows {
 
 class recording final : public source {
  public:
-  explicit recording(const std::string& path) : rows_(path, ", summary, cells") {
+  recording(const std::string& path, const steps_asked& asked) : rows_(path, ", summary, cells", asked) {
     try {
       tensors_ = io::read_tensors(rows_.db());
     } catch (const io::payload_error& problem) {
@@ -162,7 +173,13 @@ class recorded_totals final : public source {
 
 }  // namespace
 
-std::unique_ptr<source> open_recording(const std::string& path) { return std::make_unique<recording>(path); }
+std::unique_ptr<source> open_recording(const std::string& path) {
+  return std::make_unique<recording>(path, steps_asked{});
+}
+
+std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last) {
+  return std::make_unique<recording>(path, steps_asked{first, last});
+}
 
 std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
   try {

@@ -19,7 +19,6 @@
 #include <stdexcept>
 
 #include "export.hpp"
-#include "session.hpp"
 #include "views/all_views.hpp"
 #include "views/inspector.hpp"
 #include "views/overview_view.hpp"
@@ -29,6 +28,19 @@ namespace ulp::gui {
 namespace {
 
 constexpr qsizetype most_recent = 10;
+
+// Of the files that are open, by which a change is noticed. A recording that is being written changes in its write-ahead log
+// first.
+QString stamps(const document& doc) {
+  QString all;
+  for (const auto& run : doc.runs())
+    for (const std::string& input : run->inputs)
+      for (const char* const suffix : {"", "-wal"}) {
+        const QFileInfo file(QString::fromStdString(input) + suffix);
+        all += QStringLiteral("%1 %2 ").arg(file.size()).arg(file.lastModified().toMSecsSinceEpoch());
+      }
+  return all;
+}
 
 }  // namespace
 
@@ -73,17 +85,8 @@ main_window::main_window()
   progress_->hide();
   cancel_->hide();
   connect(cancel_, &QToolButton::clicked, &doc_, &document::cancel);
-  settle_.setSingleShot(true);
-  settle_.setInterval(1000);
-  connect(&watcher_, &QFileSystemWatcher::fileChanged, this, [this] {
-    if (!settle_.isActive()) settle_.start();
-  });
-  connect(&settle_, &QTimer::timeout, this, [this] {
-    // While the last state is still being read it is read again after that.
-    if (doc_.busy()) return settle_.start();
-    doc_.reload();
-    watch(true);
-  });
+  watch_.setInterval(1000);
+  connect(&watch_, &QTimer::timeout, this, &main_window::look_for_growth);
   connect(&doc_, &document::progressed, this, [this](const QString& what, double share) {
     progress_->setFormat(what + " %p %");
     progress_->setValue(static_cast<int>(100 * share));
@@ -95,24 +98,29 @@ main_window::main_window()
     cancel_->hide();
   });
   connect(&doc_, &document::failed, this, [this](const QString& why) {
+    look_.reset();
     progress_->hide();
     cancel_->hide();
     QMessageBox::warning(this, "ulpscope", why);
   });
   connect(&doc_, &document::run_changed, this, [this] {
-    const auto& inputs = doc_.run()->inputs;
-    setWindowTitle(QFileInfo(QString::fromStdString(inputs.front())).fileName() + " - ulpscope");
-    remember_recent(inputs);
+    QStringList names;
+    for (const auto& run : doc_.runs()) names << QFileInfo(QString::fromStdString(run->inputs.front())).fileName();
+    setWindowTitle(names.join(tr(" and ")) + " - ulpscope");
+    remember_recent();
+    if (look_) look_as(*look_, state_);
+    look_.reset();
   });
   connect(&state_, &view_state::changed, this, [this] {
-    if (doc_.run() == nullptr) return;
+    if (state_.current_run() == nullptr) return;
     const auto shown = state_.shown();
     place_->setText(tr("step %1; shown %2 to %3%4")
                         .arg(state_.cursor_step())
                         .arg(shown.first)
                         .arg(shown.last)
-                        .arg(state_.tensor() ? "; " + QString::fromStdString(doc_.run()->tensors[*state_.tensor()].name)
-                                             : QString()));
+                        .arg(state_.tensor()
+                                 ? "; " + QString::fromStdString(state_.current_run()->tensors[*state_.tensor()].name)
+                                 : QString()));
   });
 
   resize(1280, 800);
@@ -124,12 +132,16 @@ main_window::main_window()
 void main_window::make_menus() {
   QMenu* const file = menuBar()->addMenu(tr("&File"));
   file->addAction(tr("&Open..."), QKeySequence::Open, this, &main_window::choose_and_open);
+  file->addAction(tr("&Compare with..."), QKeySequence(tr("Ctrl+Shift+O")), this, &main_window::choose_and_compare);
   recent_ = file->addMenu(tr("Open &recent"));
   connect(recent_, &QMenu::aboutToShow, this, &main_window::show_recent);
   file->addAction(tr("Re&load"), QKeySequence::Refresh, &doc_, &document::reload);
   QAction* const watching = file->addAction(tr("&Watch while it grows"));
   watching->setCheckable(true);
-  connect(watching, &QAction::toggled, this, &main_window::watch);
+  connect(watching, &QAction::toggled, this, [this](bool on) {
+    seen_ = stamps(doc_);
+    on ? watch_.start() : watch_.stop();
+  });
   file->addSeparator();
   file->addAction(tr("Open &session..."), this, &main_window::choose_and_open_session);
   file->addAction(tr("Sa&ve session..."), QKeySequence::Save, this, &main_window::choose_and_save_session);
@@ -183,16 +195,31 @@ void main_window::show_view(const QString& key) {
     if (static_cast<view*>(tabs_->widget(i))->key() == key) tabs_->setCurrentIndex(i);
 }
 
-void main_window::open(const std::vector<std::string>& inputs) {
-  if (!inputs.empty()) doc_.open(inputs);
+void main_window::open(const document::inputs_of_run& inputs) {
+  if (inputs.empty()) return;
+  look_.reset();
+  doc_.open(inputs);
 }
 
-void main_window::choose_and_open() {
-  const QStringList files = QFileDialog::getOpenFileNames(
-      this, tr("Open a run"), {}, tr("Runs (*.ulp *.safetensors *.npz *.npy *.csv *.gz);;All files (*)"));
-  std::vector<std::string> inputs;
-  for (const QString& f : files) inputs.push_back(f.toStdString());
-  open(inputs);
+void main_window::open(const session& s) {
+  show_view(s.view);
+  if (s.runs.empty()) return doc_.set({}, entries_of(s));
+  doc_.open(s.runs, entries_of(s));
+  look_ = s;
+}
+
+document::inputs_of_run main_window::chosen_files(const QString& title) {
+  document::inputs_of_run inputs;
+  const QString kinds = tr("Runs (*.ulp *.safetensors *.npz *.npy *.csv *.gz);;All files (*)");
+  for (const QString& file : QFileDialog::getOpenFileNames(this, title, {}, kinds))
+    inputs.push_back(file.toStdString());
+  return inputs;
+}
+
+void main_window::choose_and_open() { open(chosen_files(tr("Open a run"))); }
+
+void main_window::choose_and_compare() {
+  if (const auto inputs = chosen_files(tr("Compare with another run")); !inputs.empty()) doc_.compare(inputs);
 }
 
 void main_window::choose_and_export() {
@@ -212,13 +239,8 @@ void main_window::choose_and_save_session() {
   const QString path =
       QFileDialog::getSaveFileName(this, tr("Save the session"), "run.ulpscope.json", tr("Sessions (*.json)"));
   if (path.isEmpty()) return;
-  session s{.inputs = doc_.run()->inputs, .replays = {}, .view = current().key(), .filter = state_.filter()};
-  for (std::string& input : s.inputs) input = QFileInfo(QString::fromStdString(input)).absoluteFilePath().toStdString();
-  for (const replay_entry& r : doc_.replays()) s.replays.push_back(r.spec);
-  s.shown = state_.shown();
-  s.cursor = state_.cursor_step();
   QSaveFile file(path);
-  const QByteArray bytes = to_json(s);
+  const QByteArray bytes = to_json(session_of(state_, current().key()));
   if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
     QMessageBox::warning(this, "ulpscope", path + ": " + file.errorString());
 }
@@ -226,33 +248,19 @@ void main_window::choose_and_save_session() {
 void main_window::choose_and_open_session() {
   const QString path = QFileDialog::getOpenFileName(this, tr("Open a session"), {}, tr("Sessions (*.json)"));
   if (path.isEmpty()) return;
-  QFile file(path);
   try {
-    if (!file.open(QIODevice::ReadOnly)) throw std::runtime_error((path + ": " + file.errorString()).toStdString());
-    const session s = session_from(file.readAll(), path);
-    doc_.set_replays(s.replays);
-    connect(
-        &doc_, &document::run_changed, this,
-        [this, s] {
-          state_.set_filter(s.filter);
-          state_.set_shown(s.shown);
-          state_.set_cursor(s.cursor);
-          show_view(s.view);
-        },
-        Qt::SingleShotConnection);
-    open(s.inputs);
+    open(read_session(path));
   } catch (const std::runtime_error& problem) {
     QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
   }
 }
 
-// A recording that is being written changes in its write-ahead log first.
-void main_window::watch(bool on) {
-  if (!watcher_.files().isEmpty()) watcher_.removePaths(watcher_.files());
-  if (!on || doc_.run() == nullptr) return;
-  for (const std::string& input : doc_.run()->inputs)
-    for (const char* const suffix : {"", "-wal"})
-      if (const QString path = QString::fromStdString(input) + suffix; QFileInfo::exists(path)) watcher_.addPath(path);
+void main_window::look_for_growth() {
+  const QString now = stamps(doc_);
+  // While the last state is still being read it is looked at again after that.
+  if (now == seen_ || doc_.busy()) return;
+  seen_ = now;
+  doc_.reload();
 }
 
 void main_window::show_recent() {
@@ -262,13 +270,15 @@ void main_window::show_recent() {
   if (known.isEmpty()) recent_->addAction(tr("none yet"))->setEnabled(false);
 }
 
-void main_window::remember_recent(const std::vector<std::string>& inputs) {
-  if (inputs.size() != 1) return;
+void main_window::remember_recent() {
   QSettings settings;
   QStringList known = settings.value("recent").toStringList();
-  const QString path = QFileInfo(QString::fromStdString(inputs.front())).absoluteFilePath();
-  known.removeAll(path);
-  known.prepend(path);
+  for (const auto& run : doc_.runs()) {
+    if (run->inputs.size() != 1) continue;
+    const QString path = QFileInfo(QString::fromStdString(run->inputs.front())).absoluteFilePath();
+    known.removeAll(path);
+    known.prepend(path);
+  }
   settings.setValue("recent", QStringList(known.mid(0, most_recent)));
 }
 
@@ -280,7 +290,10 @@ void main_window::dropEvent(QDropEvent* event) {
   std::vector<std::string> inputs;
   for (const QUrl& url : event->mimeData()->urls())
     if (url.isLocalFile()) inputs.push_back(url.toLocalFile().toStdString());
-  open(inputs);
+  if (event->modifiers().testFlag(Qt::ShiftModifier) && !inputs.empty())
+    doc_.compare(inputs);
+  else
+    open(inputs);
 }
 
 void main_window::closeEvent(QCloseEvent* event) {

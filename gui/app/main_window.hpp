@@ -2,16 +2,15 @@
 #ifndef ULP_GUI_APP_MAIN_WINDOW_HPP
 #define ULP_GUI_APP_MAIN_WINDOW_HPP
 
-#include <QFileSystemWatcher>
 #include <QLabel>
 #include <QMainWindow>
 #include <QProgressBar>
 #include <QTabWidget>
 #include <QTimer>
 #include <QToolButton>
-#include <string>
-#include <vector>
+#include <optional>
 
+#include "session.hpp"
 #include "viewmodel/document.hpp"
 #include "viewmodel/view_state.hpp"
 #include "views/view.hpp"
@@ -23,7 +22,9 @@ class main_window : public QMainWindow {
  public:
   main_window();
 
-  void open(const std::vector<std::string>& inputs);
+  void open(const document::inputs_of_run& inputs);
+  // All that the session names, as it was looked at; without runs only the scenarios and the view.
+  void open(const session& s);
   void show_view(const QString& key);
   [[nodiscard]] document& doc() noexcept { return doc_; }
   [[nodiscard]] view_state& state() noexcept { return state_; }
@@ -40,15 +41,18 @@ class main_window : public QMainWindow {
   void show_recent();
   void choose_and_save_session();
   void choose_and_open_session();
-  void watch(bool on);
-  void remember_recent(const std::vector<std::string>& inputs);
+  [[nodiscard]] document::inputs_of_run chosen_files(const QString& title);
+  void choose_and_compare();
+  void look_for_growth();
+  void remember_recent();
   [[nodiscard]] view& current() const;
 
   document doc_;
   view_state state_;
   QTabWidget* tabs_;
-  QFileSystemWatcher watcher_;
-  QTimer settle_;  // from a change of the file until it is read again
+  std::optional<session> look_;  // of the runs that are being read
+  QTimer watch_;
+  QString seen_;  // sizes and times of the open files when they were last read
   QMenu* recent_ = nullptr;
   QMenu* docks_ = nullptr;
   QProgressBar* progress_;

@@ -1,8 +1,12 @@
 #include "session.hpp"
 
+#include <QFile>
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QRegularExpression>
+#include <array>
 #include <stdexcept>
 
 namespace ulp::gui {
@@ -10,54 +14,64 @@ namespace {
 
 constexpr int version = 1;
 
-QJsonObject object_of(const scenario_spec& s) {
+// The fields of a scenario that are left out where they are empty.
+struct text_field {
+  const char* key;
+  std::string scenario_spec::*value;
+};
+constexpr std::array text_fields{
+    text_field{"rounding", &scenario_spec::rounding}, text_field{"clip_norm", &scenario_spec::clip_norm},
+    text_field{"clip_value", &scenario_spec::clip_value}, text_field{"order", &scenario_spec::order},
+    text_field{"check", &scenario_spec::check}};
+
+QJsonObject object_of(const session::replay& r) {
   QJsonObject parameters;
-  for (const auto& [name, value] : s.parameters)
+  for (const auto& [name, value] : r.spec.parameters)
     parameters[QString::fromStdString(name)] = QString::fromStdString(value);
-  QJsonObject o{{"scaler", QString::fromStdString(s.scaler)},
+  QJsonObject o{{"run", static_cast<qint64>(r.run)},
+                {"scaler", QString::fromStdString(r.spec.scaler)},
                 {"parameters", parameters},
-                {"format", QString::fromStdString(s.format)}};
-  const auto set = [&](const char* key, const std::string& value) {
-    if (!value.empty()) o[key] = QString::fromStdString(value);
-  };
-  set("rounding", s.rounding);
-  set("clip_norm", s.clip_norm);
-  set("clip_value", s.clip_value);
-  set("check", s.check);
+                {"format", QString::fromStdString(r.spec.format)}};
+  for (const text_field& f : text_fields)
+    if (const std::string& value = r.spec.*f.value; !value.empty()) o[f.key] = QString::fromStdString(value);
   return o;
 }
 
-scenario_spec spec_of(const QJsonObject& o) {
+session::replay replay_of(const QJsonObject& o) {
   const auto text = [&](const char* key) { return o[key].toString().toStdString(); };
-  scenario_spec s;
-  s.scaler = text("scaler");
+  session::replay r{.spec = {.scaler = text("scaler"), .format = text("format")},
+                    .run = static_cast<std::size_t>(o["run"].toInt(0))};
   const QJsonObject parameters = o["parameters"].toObject();
   for (auto p = parameters.begin(); p != parameters.end(); ++p)
-    s.parameters.emplace_back(p.key().toStdString(), p.value().toString().toStdString());
-  s.format = text("format");
-  s.rounding = text("rounding");
-  s.clip_norm = text("clip_norm");
-  s.clip_value = text("clip_value");
-  s.check = text("check");
-  static_cast<void>(scenario_of(s));
-  return s;
+    r.spec.parameters.emplace_back(p.key().toStdString(), p.value().toString().toStdString());
+  for (const text_field& f : text_fields) r.spec.*f.value = text(f.key);
+  static_cast<void>(scenario_of(r.spec));
+  return r;
+}
+
+std::optional<std::int64_t> number_in(const QJsonObject& o, const char* key) {
+  return o[key].isDouble() ? std::optional{static_cast<std::int64_t>(o[key].toDouble())} : std::nullopt;
 }
 
 }  // namespace
 
 QByteArray to_json(const session& s) {
-  QJsonArray inputs;
-  for (const std::string& input : s.inputs) inputs << QString::fromStdString(input);
+  QJsonArray runs;
+  for (const auto& inputs : s.runs) {
+    QJsonArray files;
+    for (const std::string& input : inputs) files << QString::fromStdString(input);
+    runs << files;
+  }
   QJsonArray replays;
-  for (const scenario_spec& r : s.replays) replays << object_of(r);
-  const QJsonObject o{{"ulpscope_session", version},
-                      {"inputs", inputs},
-                      {"replays", replays},
-                      {"view", s.view},
-                      {"filter", s.filter},
-                      {"first_step", static_cast<double>(s.shown.first)},
-                      {"last_step", static_cast<double>(s.shown.last)},
-                      {"cursor", static_cast<double>(s.cursor)}};
+  for (const session::replay& r : s.replays) replays << object_of(r);
+  QJsonObject o{
+      {"ulpscope_session", version}, {"runs", runs}, {"replays", replays}, {"view", s.view}, {"filter", s.filter}};
+  const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
+    if (value) o[key] = static_cast<double>(*value);
+  };
+  set("first_step", s.first_step);
+  set("last_step", s.last_step);
+  set("cursor", s.cursor);
   return QJsonDocument(o).toJson();
 }
 
@@ -70,21 +84,66 @@ session session_from(const QByteArray& json, const QString& name) {
   if (o["ulpscope_session"].toInt() != version)
     refuse(QObject::tr("is no session of ulpscope, or one of a later version"));
   session s;
-  for (const auto& input : o["inputs"].toArray()) s.inputs.push_back(input.toString().toStdString());
-  if (s.inputs.empty()) refuse(QObject::tr("names no input"));
+  for (const auto& run : o["runs"].toArray()) {
+    s.runs.emplace_back();
+    for (const auto& input : run.toArray()) s.runs.back().push_back(input.toString().toStdString());
+    if (s.runs.back().empty()) refuse(QObject::tr("has a run without inputs"));
+  }
+  if (s.runs.empty()) refuse(QObject::tr("names no run"));
   try {
-    for (const auto& r : o["replays"].toArray()) s.replays.push_back(spec_of(r.toObject()));
+    for (const auto& r : o["replays"].toArray()) s.replays.push_back(replay_of(r.toObject()));
   } catch (const std::invalid_argument& mistake) {
     refuse(QString::fromUtf8(mistake.what()));
   }
   if (s.replays.empty() || s.replays.size() > document::most_replays)
     refuse(QObject::tr("has no replays, or more than %1").arg(document::most_replays));
+  for (const session::replay& r : s.replays)
+    if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not name"));
   s.view = o["view"].toString();
   s.filter = o["filter"].toString();
-  s.shown = {static_cast<std::int64_t>(o["first_step"].toDouble()),
-             static_cast<std::int64_t>(o["last_step"].toDouble())};
-  s.cursor = static_cast<std::int64_t>(o["cursor"].toDouble());
+  if (const QRegularExpression filter(s.filter); !filter.isValid())
+    refuse(QObject::tr("the filter '%1' is no regular expression").arg(s.filter));
+  s.first_step = number_in(o, "first_step");
+  s.last_step = number_in(o, "last_step");
+  s.cursor = number_in(o, "cursor");
   return s;
+}
+
+session read_session(const QString& path) {
+  QFile file(path);
+  if (!file.open(QIODevice::ReadOnly)) throw std::runtime_error((path + ": " + file.errorString()).toStdString());
+  return session_from(file.readAll(), path);
+}
+
+session session_of(const view_state& state, const QString& view) {
+  session s;
+  for (const auto& run : state.doc().runs()) {
+    s.runs.emplace_back();
+    for (const std::string& input : run->inputs)
+      s.runs.back().push_back(QFileInfo(QString::fromStdString(input)).absoluteFilePath().toStdString());
+  }
+  for (const replay_entry& r : state.doc().replays()) s.replays.push_back({.spec = r.spec, .run = r.run});
+  s.view = view;
+  s.filter = state.filter();
+  if (state.shown() != state.whole()) {
+    s.first_step = state.shown().first;
+    s.last_step = state.shown().last;
+  }
+  s.cursor = state.cursor_step();
+  return s;
+}
+
+std::vector<replay_entry> entries_of(const session& s) {
+  std::vector<replay_entry> all;
+  for (const session::replay& r : s.replays) all.push_back({.spec = r.spec, .run = r.run});
+  return all;
+}
+
+void look_as(const session& s, view_state& state) {
+  state.set_filter(s.filter);
+  const auto whole = state.whole();
+  state.set_shown({s.first_step.value_or(whole.first), s.last_step.value_or(whole.last)});
+  if (s.cursor) state.set_cursor(*s.cursor);
 }
 
 }  // namespace ulp::gui

@@ -1,9 +1,11 @@
-// What is open and how it is looked at, as a small file.
+// What is open and how it is looked at: what the command line asks for, and what is saved as a small file.
 #ifndef ULP_GUI_APP_SESSION_HPP
 #define ULP_GUI_APP_SESSION_HPP
 
 #include <QByteArray>
 #include <QString>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,12 +15,18 @@
 namespace ulp::gui {
 
 struct session {
-  std::vector<std::string> inputs;
-  std::vector<scenario_spec> replays;
-  QString view;
+  struct replay {
+    scenario_spec spec;
+    std::size_t run = 0;  // index into `runs`
+    friend bool operator==(const replay&, const replay&) = default;
+  };
+  std::vector<document::inputs_of_run> runs;
+  std::vector<replay> replays;
+  QString view = "overview";
   QString filter;
-  view_state::step_range shown;
-  std::int64_t cursor = 0;
+  std::optional<std::int64_t> first_step;  // shown; nullopt: from the run's first on
+  std::optional<std::int64_t> last_step;   // likewise
+  std::optional<std::int64_t> cursor;
   friend bool operator==(const session&, const session&) = default;
 };
 
@@ -26,6 +34,13 @@ struct session {
 [[nodiscard]] QByteArray to_json(const session& s);
 // Throws std::runtime_error that says what is wrong with it; `name` is the file's.
 [[nodiscard]] session session_from(const QByteArray& json, const QString& name);
+// The same of a file.
+[[nodiscard]] session read_session(const QString& path);
+
+[[nodiscard]] session session_of(const view_state& state, const QString& view);
+[[nodiscard]] std::vector<replay_entry> entries_of(const session& s);
+// The range, the filter and the cursor; the runs are open.
+void look_as(const session& s, view_state& state);
 
 }  // namespace ulp::gui
 

@@ -11,6 +11,7 @@
 #include <QWheelEvent>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ulp::gui {
 namespace {
@@ -59,32 +60,58 @@ void chart::set_axes(const QString& x_title, double left, double right, const QS
   y_->setLabelFormat(QString::fromLatin1(y_format));
 }
 
-void chart::add_area(const QString& name, const QColor& colour, const QList<QPointF>& upper, double lower) {
-  auto* const top = new QLineSeries;
-  top->replace(upper);
-  auto* const bottom = new QLineSeries;
-  bottom->replace(QList<QPointF>{{upper.front().x(), lower}, {upper.back().x(), lower}});
-  auto* const area = new QAreaSeries(top, bottom);
-  top->setParent(area);
-  bottom->setParent(area);
-  area->setName(name);
-  area->setBrush(colour);
-  area->setPen(Qt::NoPen);
-  QChartView::chart()->addSeries(area);
-  area->attachAxis(x_);
-  area->attachAxis(y_);
+// Series are kept as long as there are as many of the same kinds: making them anew takes longer than drawing them.
+void chart::show_shapes(const std::vector<shape>& shapes) {
+  QChart* const c = QChartView::chart();
+  const QList<QAbstractSeries*> there = c->series();
+  const auto fits = [&](std::size_t i) {
+    return (qobject_cast<QAreaSeries*>(there[static_cast<qsizetype>(i)]) != nullptr) ==
+           (shapes[i].fill.style() != Qt::NoBrush);
+  };
+  bool same = there.size() == static_cast<qsizetype>(shapes.size());
+  for (std::size_t i = 0; same && i < shapes.size(); ++i) same = fits(i);
+  if (!same) {
+    c->removeAllSeries();
+    for (const shape& s : shapes) {
+      QAbstractSeries* made = nullptr;
+      if (s.fill.style() == Qt::NoBrush) {
+        made = new QLineSeries;
+      } else {
+        auto* const area = new QAreaSeries(new QLineSeries, new QLineSeries);
+        area->upperSeries()->setParent(area);
+        area->lowerSeries()->setParent(area);
+        made = area;
+      }
+      c->addSeries(made);
+      made->attachAxis(x_);
+      made->attachAxis(y_);
+    }
+  }
+  const QList<QAbstractSeries*> all = c->series();
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const shape& s = shapes[i];
+    if (auto* const area = qobject_cast<QAreaSeries*>(all[static_cast<qsizetype>(i)])) {
+      area->setBrush(s.fill);
+      area->setPen(Qt::NoPen);
+      area->upperSeries()->replace(s.points);
+      area->lowerSeries()->replace(QList<QPointF>{{s.points.front().x(), y_->min()}, {s.points.back().x(), y_->min()}});
+    } else {
+      auto* const line = static_cast<QLineSeries*>(all[static_cast<qsizetype>(i)]);
+      line->setPen(s.pen);
+      line->replace(s.points);
+    }
+  }
 }
 
 void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
-                 const std::vector<chart_line>& lines) {
-  QChart* const c = QChartView::chart();
-  c->removeAllSeries();
+                 const std::vector<chart_line>& lines, const std::vector<hatching>& hatched) {
+  std::vector<shape> shapes;
   legend_.clear();
   for (const chart_band& b : bands) {
     const double left = std::clamp(b.left, x_->min(), x_->max());
     const double right = std::clamp(b.right, x_->min(), x_->max());
     legend_.push_back({b.name, QPen(Qt::NoPen), b.colour});
-    if (right > left) add_area(b.name, b.colour, {{left, y_->max()}, {right, y_->max()}}, y_->min());
+    shapes.push_back({{{left, y_->max()}, {std::max(left, right), y_->max()}}, b.colour, {}});
   }
   for (const chart_bars& b : bars) {
     QList<QPointF> outline;
@@ -97,21 +124,17 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     }
     if (outline.isEmpty()) continue;
     legend_.push_back({b.name, QPen(Qt::NoPen), b.colour});
-    add_area(b.name, b.colour, outline, y_->min());
+    shapes.push_back({outline, b.colour, {}});
   }
+  bool dense = false;
   for (const chart_line& l : lines) {
+    dense = dense || l.dense;
+    QPen pen = l.pen;
+    if (l.dense) pen.setWidthF(1);
     if (!l.name.isEmpty()) legend_.push_back({l.name, l.pen, QBrush()});
     QList<QPointF> piece;
     const auto end_piece = [&] {
-      if (piece.isEmpty()) return;
-      auto* const series = new QLineSeries;
-      series->setPen(l.pen);
-      series->setName(l.name);
-      series->replace(piece);
-      c->addSeries(series);
-      series->attachAxis(x_);
-      series->attachAxis(y_);
-      piece.clear();
+      if (!piece.isEmpty()) shapes.push_back({std::exchange(piece, {}), QBrush(), pen});
     };
     for (const QPointF& p : l.points) {
       if (std::isnan(p.y()) || p.x() < x_->min() || p.x() > x_->max())
@@ -121,10 +144,18 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     }
     end_piece();
   }
+  setRenderHint(QPainter::Antialiasing, !dense);
+  hatched_ = hatched;
+  for (const hatching& h : hatched_)
+    if (!h.name.isEmpty()) legend_.push_back({h.name, QPen(Qt::NoPen), QBrush(), true});
+  show_shapes(shapes);
   make_room();
+  viewport()->update();
 }
 
 void chart::set_theme(const theme& colours) {
+  if (themed_ && colours.dark == colours_.dark) return;
+  themed_ = true;
   colours_ = colours;
   QChart* const c = QChartView::chart();
   c->setBackgroundBrush(colours.background);
@@ -147,8 +178,23 @@ void chart::make_room() {
   QPainter to(&nowhere);
   to.setFont(font());
   const double height = legend_.empty() ? 0 : draw_legend(to, QRectF(8, 0, width() - 16, 0), legend_, colours_);
-  QChartView::chart()->setMargins({4, static_cast<int>(height) + 8, 4, 4});
+  if (height != legend_height_) QChartView::chart()->setMargins({4, static_cast<int>(height) + 8, 4, 4});
+  legend_height_ = height;
   QChartView::chart()->layout()->activate();  // now, not when the event loop comes to it
+}
+
+void chart::draw_over(QPainter& to) const {
+  to.setFont(font());
+  if (!legend_.empty()) draw_legend(to, QRectF(8, 4, width() - 16, 0), legend_, colours_);
+  const QRectF area = QChartView::chart()->plotArea();
+  for (const hatching& h : hatched_) {
+    const double left = std::max(place_of(h.left), area.left());
+    const double right = std::min(place_of(h.right), area.right());
+    const double part = std::clamp((h.top - y_->min()) / (y_->max() - y_->min()), 0.0, 1.0);
+    if (left < right)
+      draw_hatched(to, QRectF(QPointF(left, area.bottom() - part * area.height()), QPointF(right, area.bottom())),
+                   colours_.background);
+  }
 }
 
 void chart::resizeEvent(QResizeEvent* event) {
@@ -163,8 +209,10 @@ void chart::draw(QPainter& to, const QRectF& room) {
   QChartView::chart()->resize(room.size());
   scene()->setSceneRect(QRectF(QPointF(0, 0), room.size()));
   scene()->render(&to, room, QRectF(QPointF(0, 0), room.size()));
-  to.setFont(font());
-  draw_legend(to, QRectF(room.left() + 8, room.top() + 4, room.width() - 16, 0), legend_, colours_);
+  to.save();
+  to.translate(room.topLeft());
+  draw_over(to);
+  to.restore();
 }
 
 double chart::left() const { return x_->min(); }
@@ -214,7 +262,7 @@ void chart::wheelEvent(QWheelEvent* event) {
 
 void chart::drawForeground(QPainter* painter, const QRectF& rect) {
   QChartView::drawForeground(painter, rect);
-  if (!legend_.empty()) draw_legend(*painter, QRectF(8, 4, width() - 16, 0), legend_, colours_);
+  draw_over(*painter);
   if (!pressed_ || std::abs(pointer_.x() - pressed_->x()) <= 3) return;
   QColor shade = colours_.cursor;
   shade.setAlpha(40);

@@ -23,6 +23,7 @@ struct chart_line {
   QString name;  // in the legend; none where it is empty
   QPen pen;
   std::vector<QPointF> points;  // NaN in y begins a new piece
+  bool dense = false;           // up and down at every pixel: drawn thin and without antialiasing, many times faster
 };
 struct chart_band {
   QString name;
@@ -35,6 +36,12 @@ struct chart_bars {
   QColor colour;
   std::vector<QPointF> tops;  // at the middle of bars one wide
 };
+struct hatching {  // over what has been drawn
+  QString name;
+  double left = 0;
+  double right = 0;
+  double top = 0;
+};
 
 class chart : public QChartView {
   Q_OBJECT
@@ -45,7 +52,7 @@ class chart : public QChartView {
                 const char* x_format = "%.0f", const char* y_format = "%.0f");
   // All series anew. Points are cut at the axes.
   void show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
-            const std::vector<chart_line>& lines);
+            const std::vector<chart_line>& lines, const std::vector<hatching>& hatched = {});
   void set_theme(const theme& colours);
   // Where a value of the horizontal axis lies, from the left edge of the chart.
   [[nodiscard]] double place_of(double x) const;
@@ -72,14 +79,24 @@ class chart : public QChartView {
 
  private:
   [[nodiscard]] QPointF value_at(QPointF place) const;
-  void add_area(const QString& name, const QColor& colour, const QList<QPointF>& upper, double lower);
-
+  // What one series of Qt Charts draws: an area down to the foot, or a line.
+  struct shape {
+    QList<QPointF> points;
+    QBrush fill;  // Qt::NoBrush: a line
+    QPen pen;
+  };
+  void show_shapes(const std::vector<shape>& shapes);
   void make_room();
+  // The legend and the hatching.
+  void draw_over(QPainter& to) const;
 
   std::vector<legend_entry> legend_;
+  std::vector<hatching> hatched_;
+  double legend_height_ = -1;
   QValueAxis* x_;
   QValueAxis* y_;
   theme colours_;
+  bool themed_ = false;
   std::optional<QPointF> pressed_;
   QPointF pointer_;
 };

@@ -1,7 +1,8 @@
 #include "frame.hpp"
 
 #include <QFontMetricsF>
-#include <QPainterPath>
+#include <QImage>
+#include <QPaintEngine>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -75,35 +76,112 @@ void frame::draw_axes(QPainter& to, const theme& colours, const QString& x_title
 }
 
 void frame::draw_steps(QPainter& to, const QPen& pen, const std::vector<double>& edges,
-                       const std::vector<double>& values) const {
-  QPainterPath path;
-  bool down = false;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) {
-      down = false;
+                       const std::vector<extremes>& spans) const {
+  const double half = pen.widthF() / 2;
+  std::vector<QRectF> parts;
+  const auto add = [&](double x0, double x1, double y0, double y1) {
+    x0 = std::max(x0, area_.left());
+    x1 = std::min(x1, area_.right());
+    y0 = std::max(y0, area_.top());
+    y1 = std::min(y1, area_.bottom());
+    if (x0 < x1 && y0 < y1) parts.emplace_back(QPointF(x0, y0), QPointF(x1, y1));
+  };
+  // Dashes are a pattern of x: where lines of several replays lie on each other, each is seen in the gaps of the others.
+  const auto add_dashed = [&](double x0, double x1, double y0, double y1) {
+    if (pen.style() == Qt::SolidLine) return add(x0, x1, y0, y1);
+    const QList<qreal> pattern = pen.dashPattern();
+    double period = 0;
+    for (const qreal part : pattern) period += part * pen.widthF();
+    for (double x = std::floor((x0 - area_.left()) / period) * period + area_.left(); x < x1;)
+      for (qsizetype i = 0; i < pattern.size(); x += pattern[i++] * pen.widthF())
+        if (i % 2 == 0) add(std::max(x, x0), std::min(x + pattern[i] * pen.widthF(), x1), y0, y1);
+  };
+  extremes before;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const extremes& e = spans[i];
+    if (!std::isfinite(e.least) || !std::isfinite(e.greatest)) {
+      before = {};
       continue;
     }
-    // What lies outside leaves a gap: SVG has no clipping here.
-    const double y = y_of(values[i]);
-    if (y < area_.top() || y > area_.bottom()) {
-      down = false;
-      continue;
-    }
-    const double x0 = std::clamp(x_of(edges[i]), area_.left(), area_.right());
-    const double x1 = std::clamp(x_of(edges[i + 1]), area_.left(), area_.right());
-    if (x1 <= area_.left() || x0 >= area_.right()) continue;
-    if (down)
-      path.lineTo(x0, y);
-    else
-      path.moveTo(x0, y);
-    path.lineTo(x1, y);
-    down = true;
+    const double x = x_of(edges[i]);
+    add_dashed(x, x_of(edges[i + 1]), y_of(e.greatest) - half, y_of(e.least) + half);
+    if (before.greatest < e.least) add(x - half, x + half, y_of(e.least), y_of(before.greatest));
+    if (before.least > e.greatest) add(x - half, x + half, y_of(before.least), y_of(e.greatest));
+    before = e;
   }
   to.save();
-  to.setPen(pen);
-  to.setBrush(Qt::NoBrush);
-  to.drawPath(path);
+  to.setRenderHint(QPainter::Antialiasing, parts.size() < 200);
+  to.setPen(Qt::NoPen);
+  to.setBrush(pen.color());
+  to.drawRects(parts.data(), static_cast<int>(parts.size()));
   to.restore();
+}
+
+void frame::draw_cells(QPainter& to, const theme& colours, const std::vector<double>& edges, std::size_t rows,
+                       const std::function<std::optional<QRgb>(std::size_t, std::size_t)>& colour) const {
+  if (edges.size() < 2 || rows == 0) return;
+  // In pixels of the device: cells are sharp, and as wide and high as equal ones can be.
+  const QPaintEngine* const engine = to.paintEngine();
+  const bool on_paper =
+      engine != nullptr && (engine->type() == QPaintEngine::SVG || engine->type() == QPaintEngine::Pdf);
+  const double ratio = on_paper ? 2 : std::max(1.0, to.device()->devicePixelRatioF());
+  const int width = std::max(1, static_cast<int>(std::lround(area_.width() * ratio)));
+  const int height = std::max(1, static_cast<int>(std::lround(area_.height() * ratio)));
+  const auto pixel = [&](double value) {
+    return std::clamp(static_cast<int>(std::lround((x_of(value) - area_.left()) * ratio)), 0, width);
+  };
+  const auto foot_of = [&](std::size_t row) {
+    return static_cast<int>(static_cast<std::size_t>(height) * (row + 1) / rows);
+  };
+  struct piece {
+    std::size_t column;
+    int left, right;
+  };
+  std::vector<piece> pieces;
+  for (std::size_t c = 0; c + 1 < edges.size(); ++c) {
+    const int left = pixel(edges[c]);
+    const int right = edges[c + 1] > left_ && edges[c] < right_ ? std::max(pixel(edges[c + 1]), left + 1) : left;
+    if (right > left && left < width) pieces.push_back({c, left, std::min(right, width)});
+  }
+  QImage cells(width, height, QImage::Format_ARGB32_Premultiplied);
+  cells.fill(Qt::transparent);
+  std::vector<QRectF> unknown;
+  int top = 0;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const int foot = foot_of(row);
+    if (foot == top) continue;
+    auto* const line = reinterpret_cast<QRgb*>(cells.scanLine(top));
+    int unknown_to = -1;  // the right edge of the last piece that is not known
+    for (const piece& p : pieces) {
+      const std::optional<QRgb> what = colour(p.column, row);
+      if (what) {
+        std::fill(line + p.left, line + p.right, *what);
+        continue;
+      }
+      if (unknown_to != p.left)
+        unknown.emplace_back(area_.left() + p.left / ratio, area_.top() + top / ratio, 0, (foot - top) / ratio);
+      unknown_to = p.right;
+      unknown.back().setRight(area_.left() + p.right / ratio);
+    }
+    for (int y = top + 1; y < foot; ++y) std::copy(line, line + width, reinterpret_cast<QRgb*>(cells.scanLine(y)));
+    top = foot;
+  }
+  to.save();
+  to.setRenderHint(QPainter::Antialiasing, false);
+  to.drawImage(area_, cells);
+  to.restore();
+  // Rows above each other are hatched as one.
+  std::vector<QRectF> joined;
+  for (const QRectF& r : unknown) {
+    const auto above = std::ranges::find_if(joined, [&](const QRectF& j) {
+      return j.left() == r.left() && j.right() == r.right() && std::abs(j.bottom() - r.top()) < 0.01;
+    });
+    if (above == joined.end())
+      joined.push_back(r);
+    else
+      above->setBottom(r.bottom());
+  }
+  for (const QRectF& r : joined) draw_hatched(to, r, colours.faint);
 }
 
 double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_entry>& entries, const theme& colours) {
@@ -120,7 +198,7 @@ double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_en
     }
     const QRectF sign(x, y + 2, 24, height - 4);
     if (e.fill.style() != Qt::NoBrush) to.fillRect(sign.adjusted(0, 1, 0, -1), e.fill);
-    if (e.hatched) draw_hatched(to, sign.adjusted(0, 1, 0, -1), colours);
+    if (e.hatched) draw_hatched(to, sign.adjusted(0, 1, 0, -1), colours.faint);
     if (e.line.style() != Qt::NoPen) {
       to.setPen(e.line);
       to.drawLine(QPointF(sign.left(), sign.center().y()), QPointF(sign.right(), sign.center().y()));
@@ -133,9 +211,9 @@ double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_en
   return y + height - room.top();
 }
 
-void draw_hatched(QPainter& to, const QRectF& where, const theme& colours) {
+void draw_hatched(QPainter& to, const QRectF& where, const QColor& colour) {
   to.save();
-  to.setPen(QPen(colours.faint, 1));
+  to.setPen(QPen(colour, 1));
   // Lines x + y = const, cut at the rectangle.
   const double sum_low = where.left() + where.top();
   const double sum_high = where.right() + where.bottom();

@@ -5,8 +5,12 @@
 #include <QPainter>
 #include <QRectF>
 #include <QString>
+#include <cstddef>
 #include <functional>
+#include <optional>
 #include <vector>
+
+#include <ulp/report/series_extremes.hpp>
 
 #include "theme.hpp"
 
@@ -27,9 +31,15 @@ class frame {
   // Grid lines, labels and a border.
   void draw_axes(QPainter& to, const theme& colours, const QString& x_title,
                  const std::function<QString(double)>& y_text, bool y_grid = true) const;
-  // Through points in data coordinates as steps; NaN leaves a gap. Clipped to the area.
+  // A heat map: columns between `edges`, ascending, in data coordinates; `rows` of equal height from the top of the area to
+  // its foot. colour(column, row) is transparent where there is nothing, and nullopt where it is not known: hatched.
+  void draw_cells(QPainter& to, const theme& colours, const std::vector<double>& edges, std::size_t rows,
+                  const std::function<std::optional<QRgb>(std::size_t column, std::size_t row)>& colour) const;
+  // Steps in data coordinates: from edges[i] to edges[i + 1] over all from spans[i].least to .greatest, and joined; NaN
+  // leaves a gap, and what is outside the area is cut. Of the pen the colour, the width and the dashes. Strokes of Qt take
+  // ten times longer where lines go up and down at every pixel.
   void draw_steps(QPainter& to, const QPen& pen, const std::vector<double>& edges,
-                  const std::vector<double>& values) const;
+                  const std::vector<extremes>& spans) const;
 
  private:
   QRectF area_;
@@ -45,8 +55,8 @@ struct legend_entry {
 };
 double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_entry>& entries, const theme& colours);
 
-// Diagonal lines over what is not known.
-void draw_hatched(QPainter& to, const QRectF& where, const theme& colours);
+// Diagonal lines over what is not known, or is so in part.
+void draw_hatched(QPainter& to, const QRectF& where, const QColor& colour);
 
 }  // namespace ulp::gui
 

@@ -3,8 +3,12 @@
 #define ULP_GUI_VIEWMODEL_BACKGROUND_HPP
 
 #include <QObject>
+#include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <thread>
 
 namespace ulp::gui {
@@ -22,7 +26,7 @@ class background : public QObject {
   // Waits for the thread, which is asked to stop.
   ~background() override;
 
-  // In place of what is running. What `run` throws goes to failed().
+  // In place of what is running, once that has stopped; returns at once. What `run` throws goes to failed().
   void start(work run);
   void cancel();
   [[nodiscard]] bool running() const noexcept { return running_; }
@@ -33,11 +37,20 @@ class background : public QObject {
   void finished();  // after success, failure and cancel alike
 
  private:
+  struct job {
+    std::uint64_t generation = 0;
+    work run;
+  };
+  void work_off(const std::stop_token& stop);
+  void run(const job& now);
   void done(std::uint64_t generation, const std::function<void()>& then);
 
-  std::jthread thread_;
-  std::uint64_t generation_ = 0;
+  std::atomic<std::uint64_t> generation_ = 0;  // of the job that is wanted
   bool running_ = false;
+  std::mutex lock_;
+  std::condition_variable_any wake_;
+  std::optional<job> next_;
+  std::jthread thread_;
 };
 
 }  // namespace ulp::gui

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
 #include <future>
 #include <utility>
 
 #include <ulp/io/recording.hpp>
+#include <ulp/model/policy_probe.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
 
@@ -31,6 +34,16 @@ std::string text_of(const tensor_choice& choice) {
 
 // From so many steps on columns are made of the blocks that a recording keeps merged.
 constexpr std::uint64_t long_run = 2048;
+// So many tables of blocks take a good part of a second.
+constexpr std::uint64_t slow_tables = 10'000;
+
+void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, const background::report& told) {
+  level_block block;
+  for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
+    tell(told, n, steps);
+    to.add_block(block.first_step, block.last_step, block.tensors);
+  }
+}
 
 // Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
 void load_merged(const std::string& path, loaded_run& run, const background::report& told) {
@@ -42,15 +55,18 @@ void load_merged(const std::string& path, loaded_run& run, const background::rep
     while (!unwanted && totals->next(now)) run.picture.add_step(now, totals->tensors());
   });
   try {
-    // As many blocks as there is room for columns, a few times over.
-    const std::int64_t width = steps > 64 * level_widths[1] ? level_widths[1] : level_widths[0];
-    level_reader levels(path, width);
-    level_block block;
-    for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
-      told(static_cast<double>(n) / static_cast<double>(steps));
-      run.picture.add_block(block.first_step, block.last_step, block.tensors);
+    // As many blocks as there is room for columns, a few times over; fewer at first where they would take long.
+    level_reader wide(path, level_widths[1]);
+    run.tensors = wide.tensors();
+    const bool wide_enough = steps > 64 * static_cast<std::uint64_t>(level_widths[1]);
+    run.coarse = !wide_enough && steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables;
+    if (wide_enough || run.coarse) {
+      add_blocks(wide, steps, run.picture, told);
+    } else {
+      level_reader narrow(path, level_widths[0]);
+      add_blocks(narrow, steps, run.picture, told);
     }
-    run.tensors = levels.tensors();
+    while (all_steps.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) told(0.99);
   } catch (...) {
     unwanted = true;
     throw;
@@ -59,6 +75,11 @@ void load_merged(const std::string& path, loaded_run& run, const background::rep
 }
 
 }  // namespace
+
+std::uint64_t new_run_id() noexcept {
+  static std::atomic<std::uint64_t> last = 0;
+  return ++last;
+}
 
 std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told) {
   std::unique_ptr<source> from = open_source(inputs);
@@ -81,14 +102,39 @@ std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& input
   return run;
 }
 
+std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told) {
+  const auto fine = std::make_shared<loaded_run>(run);
+  fine->coarse = false;
+  fine->picture.forget_blocks();
+  level_reader levels(run.inputs.front(), level_widths[0]);
+  add_blocks(levels, run.picture.steps().size(), fine->picture, told);
+  return fine;
+}
+
+tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
+  const std::unique_ptr<source> from =
+      run.description == "recording" ? open_recording(run.inputs.front(), number, number) : open_source(run.inputs);
+  tensor_tables all;
+  step now;
+  for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
+    tell(told, n, from->step_count());
+    if (now.key.step != number || now.key.microbatch != -1) continue;
+    for (const tensor_row& row : now.tensors) all.add(row);
+  }
+  return all;
+}
+
+double log2_or_gap(double x) { return x > 0 && std::isfinite(x) ? std::log2(x) : not_known; }
+
 std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_spec& spec,
                                                const background::report& told) {
   const scenario s = scenario_of(spec);
   source_options how;
   how.merged = !s.checked && !s.scaler.per_layer() && !s.rounding.daz;
-  if (s.clip_value) how.edges = {s.clip_value->max_value};
+  if (s.clip_value && !s.order.clip_before_unscale) how.edges = {s.clip_value->max_value};
   const std::unique_ptr<source> from = open_source(run.inputs, how);
   const auto result = std::make_shared<replayed_run>();
+  result->steps.reserve(run.picture.steps().size());
   replayer r(s);
   trajectory_watch watch(s.scaler);
   step now;
@@ -100,10 +146,31 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     result->steps.push_back(drawn_of(row));
     result->summary.add(row);
     watch.add(row);
+    if (row.clamped) {
+      if (!result->clamped) result->clamped.emplace();
+      *result->clamped += *row.clamped;
+    }
     if (!row.error.empty()) break;
   }
   result->warnings = watch.warnings();
   result->checked = text_of(r.choice());
+  const auto extremes_of = [&](double of(const replay_step&)) {
+    told(1);
+    return series_extremes(result->steps.size(), [&](std::size_t i) { return of(result->steps[i]); });
+  };
+  result->scales = extremes_of(log2_scale);
+  result->critical = extremes_of(log2_critical);
+  result->norms = extremes_of(log2_norm);
+  if (!s.scaler.per_layer()) {
+    result->floor = floor_of(s.scaler);
+    result->ceiling = ceiling_of(s.scaler);
+  }
+  for (const replay_step& one : result->steps) {
+    if (one.skipped) result->skipped.push_back(one.step);
+    if (one.clipped) result->clipped.push_back(one.step);
+    if (result->floor > 0 && one.scale_used <= result->floor) ++result->at_floor;
+    if (result->ceiling && one.scale_used >= *result->ceiling) ++result->at_ceiling;
+  }
   return result;
 }
 
@@ -111,32 +178,73 @@ document::document(QObject* parent) : QObject(parent) {
   connect(&loader_, &background::progressed, this, [this](double share) { emit progressed(tr("Reading"), share); });
   connect(&replayer_, &background::progressed, this, [this](double share) { emit progressed(tr("Replaying"), share); });
   connect(&loader_, &background::failed, this, &document::failed);
-  for (background* const b : {&loader_, &replayer_})
+  connect(&refiner_, &background::progressed, this, [this](double share) { emit progressed(tr("Refining"), share); });
+  connect(&refiner_, &background::failed, this, &document::failed);
+  for (background* const b : {&loader_, &refiner_, &replayer_})
     connect(b, &background::finished, this, [this] {
       if (!busy()) emit idle();
     });
 }
 
-void document::open(const std::vector<std::string>& inputs) {
+void document::load(std::vector<inputs_of_run> inputs,
+                    std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then) {
   emit progressed(tr("Reading"), 0);
-  loader_.start([this, inputs](const background::report& told) -> std::function<void()> {
-    auto run = load_run(inputs, told);
-    return [this, run = std::move(run)] {
-      run_ = run;
-      for (replay_entry& r : replays_) r = {.spec = r.spec, .result = nullptr, .failure = {}};
-      emit run_changed();
-      emit replays_changed();
-      replay_next();
-    };
+  loader_.start(
+      [inputs = std::move(inputs), then = std::move(then)](const background::report& told) -> std::function<void()> {
+        std::vector<std::shared_ptr<const loaded_run>> runs;
+        for (const inputs_of_run& one : inputs)
+          runs.push_back(load_run(one, [&](double share) {
+            told((static_cast<double>(runs.size()) + share) / static_cast<double>(inputs.size()));
+          }));
+        return [then, runs = std::move(runs)] { then(runs); };
+      });
+}
+
+void document::open(const inputs_of_run& inputs) {
+  load({inputs}, [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
+    // The same scenario on two runs is one on a single run.
+    std::vector<replay_entry> kept;
+    for (const replay_entry& r : replays_)
+      if (std::ranges::find(kept, r.spec, &replay_entry::spec) == kept.end()) kept.push_back({.spec = r.spec});
+    set(std::move(runs), std::move(kept));
+    replay_next();
+  });
+}
+
+void document::open(const std::vector<inputs_of_run>& inputs, std::vector<replay_entry> replays) {
+  load(inputs, [this, replays = std::move(replays)](std::vector<std::shared_ptr<const loaded_run>> runs) {
+    set(std::move(runs), replays);
+    replay_next();
+  });
+}
+
+void document::compare(const inputs_of_run& inputs) {
+  if (runs_.empty()) return open(inputs);
+  if (replays_.size() == most_replays)
+    return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
+  load({inputs}, [this](const std::vector<std::shared_ptr<const loaded_run>>& more) {
+    runs_.push_back(more.front());
+    emit run_changed();
+    refine_next();
+    add_replay(replays_.front().spec, runs_.size() - 1);
   });
 }
 
 void document::reload() {
-  if (run_) open(run_->inputs);
+  if (runs_.empty()) return;
+  std::vector<inputs_of_run> inputs;
+  for (const auto& run : runs_) inputs.push_back(run->inputs);
+  load(std::move(inputs), [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
+    std::vector<replay_entry> again;
+    for (const replay_entry& r : replays_) again.push_back({.spec = r.spec, .run = r.run});
+    set(std::move(runs), std::move(again));
+    replay_next();
+  });
 }
 
 void document::cancel() {
   loader_.cancel();
+  refiner_.cancel();
   if (!replayer_.running()) return;
   replayer_.cancel();
   for (replay_entry& r : replays_)
@@ -144,24 +252,47 @@ void document::cancel() {
   emit replays_changed();
 }
 
-void document::set(std::shared_ptr<const loaded_run> run, std::vector<replay_entry> replays) {
-  run_ = std::move(run);
+void document::set(std::vector<std::shared_ptr<const loaded_run>> runs, std::vector<replay_entry> replays) {
+  runs_ = std::move(runs);
   replays_ = std::move(replays);
+  close_unused();
   emit run_changed();
   emit replays_changed();
+  refine_next();
 }
 
-void document::add_replay(const scenario_spec& spec) {
+std::shared_ptr<const loaded_run> document::run_of(const replay_entry& r) const {
+  return r.run < runs_.size() ? runs_[r.run] : nullptr;
+}
+
+QString document::title_of(const replay_entry& r) const {
+  const QString name = QString::fromStdString(name_of(r.spec));
+  if (runs_.size() < 2 || r.run >= runs_.size()) return name;
+  // As much of the path's end as tells it from the others.
+  const auto end_of = [](const loaded_run& run, qsizetype parts) {
+    return QString::fromStdString(run.inputs.front()).section('/', -parts);
+  };
+  const loaded_run& own = *runs_[r.run];
+  qsizetype parts = 1;
+  const auto is_taken = [&](const auto& other) {
+    return other.get() != &own && other->inputs.front() != own.inputs.front() &&
+           end_of(*other, parts) == end_of(own, parts);
+  };
+  while (std::ranges::any_of(runs_, is_taken)) ++parts;
+  return end_of(own, parts) + ": " + name;
+}
+
+void document::add_replay(const scenario_spec& spec, std::size_t run) {
   if (replays_.size() == most_replays)
     return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
-  replays_.push_back({.spec = spec, .result = nullptr, .failure = {}});
+  replays_.push_back({.spec = spec, .run = run});
   emit replays_changed();
   replay_next();
 }
 
 void document::change_replay(std::size_t index, const scenario_spec& spec) {
   if (replays_.at(index).spec == spec) return;
-  replays_[index] = {.spec = spec, .result = nullptr, .failure = {}};
+  replays_[index] = {.spec = spec, .run = replays_[index].run};
   emit replays_changed();
   replay_next();
 }
@@ -169,34 +300,60 @@ void document::change_replay(std::size_t index, const scenario_spec& spec) {
 void document::remove_replay(std::size_t index) {
   if (replays_.size() == 1) return;
   replays_.erase(replays_.begin() + static_cast<std::ptrdiff_t>(index));
+  const std::size_t before = runs_.size();
+  close_unused();
+  if (runs_.size() != before) emit run_changed();
   emit replays_changed();
   replay_next();
 }
 
-void document::set_replays(const std::vector<scenario_spec>& specs) {
-  replays_.clear();
-  for (const scenario_spec& spec : specs) replays_.push_back({.spec = spec, .result = nullptr, .failure = {}});
+void document::make_first(std::size_t index) {
+  if (index == 0 || index >= replays_.size()) return;
+  const auto at = replays_.begin() + static_cast<std::ptrdiff_t>(index);
+  std::rotate(replays_.begin(), at, at + 1);
   emit replays_changed();
-  replay_next();
+}
+
+void document::close_unused() {
+  for (std::size_t run = runs_.size(); run-- > 0;) {
+    if (std::ranges::find(replays_, run, &replay_entry::run) != replays_.end()) continue;
+    runs_.erase(runs_.begin() + static_cast<std::ptrdiff_t>(run));
+    for (replay_entry& r : replays_)
+      if (r.run > run) --r.run;
+  }
+}
+
+void document::refine_next() {
+  const auto coarse = std::ranges::find_if(runs_, [](const auto& run) { return run->coarse; });
+  if (coarse == runs_.end()) return;
+  refiner_.start([this, run = *coarse](const background::report& told) -> std::function<void()> {
+    return [this, fine = refined(*run, told)] {
+      for (auto& open : runs_)
+        if (open->id == fine->id) open = fine;
+      emit run_changed();
+      refine_next();
+    };
+  });
 }
 
 // The first entry that is neither done nor failed; its result is dropped where the entry was changed meanwhile.
 void document::replay_next() {
-  if (!run_) return;
   const auto open =
       std::ranges::find_if(replays_, [](const replay_entry& r) { return !r.result && r.failure.isEmpty(); });
   if (open == replays_.end()) return;
-  const auto finish = [this](const scenario_spec& spec, const std::shared_ptr<const replayed_run>& result,
-                             const QString& failure) {
+  const std::shared_ptr<const loaded_run> run = run_of(*open);
+  if (!run) return;
+  const auto finish = [this, id = run->id](const scenario_spec& spec, const std::shared_ptr<const replayed_run>& result,
+                                           const QString& failure) {
     for (replay_entry& r : replays_)
-      if (r.spec == spec && !r.result) {
+      if (const auto of = run_of(r); r.spec == spec && of && of->id == id && !r.result) {
         r.result = result;
         r.failure = failure;
       }
     emit replays_changed();
     replay_next();
   };
-  replayer_.start([finish, spec = open->spec, run = run_](const background::report& told) -> std::function<void()> {
+  replayer_.start([finish, spec = open->spec, run](const background::report& told) -> std::function<void()> {
     try {
       auto result = replay_run(*run, spec, told);
       return [finish, spec, result = std::move(result)] { finish(spec, result, {}); };

@@ -1,10 +1,11 @@
-// The open run and its replays.
+// The open runs and their replays.
 #ifndef ULP_GUI_VIEWMODEL_DOCUMENT_HPP
 #define ULP_GUI_VIEWMODEL_DOCUMENT_HPP
 
 #include <QObject>
 #include <QString>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,14 +14,19 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/trajectory.hpp>
 #include <ulp/report/run_picture.hpp>
+#include <ulp/report/series_extremes.hpp>
 
 #include "background.hpp"
 #include "scenario_spec.hpp"
 
 namespace ulp::gui {
 
+[[nodiscard]] std::uint64_t new_run_id() noexcept;
+
 // What was read of a run; does not change any more.
 struct loaded_run {
+  std::uint64_t id = new_run_id();  // the same for what was read once, in more or less detail
+  bool coarse = false;              // its columns can be had finer: refined()
   std::vector<std::string> inputs;
   std::string description;
   std::vector<std::string> notes;
@@ -35,17 +41,41 @@ struct replayed_run {
   trajectory_summary summary;
   std::vector<std::string> warnings;
   std::string checked;  // whose overflow the scaler sees, in words
+  // What drawing them fast takes.
+  std::vector<std::int64_t> skipped;  // steps, ascending
+  std::vector<std::int64_t> clipped;  // likewise
+  series_extremes scales;             // log2, as are all here: log2_scale of each step,
+  series_extremes critical;           // log2_critical
+  series_extremes norms;              // and log2_norm
+  double floor = 0;                   // of the policy: 0 where there is none
+  std::optional<double> ceiling;
+  std::uint64_t at_floor = 0;  // steps
+  std::uint64_t at_ceiling = 0;
+  std::optional<count_range>
+      clamped;  // values beyond the bound, in all steps of which it is known; value clipping only
 };
+
+// NaN, a gap, for what is not above zero and finite.
+[[nodiscard]] double log2_or_gap(double x);
+[[nodiscard]] inline double log2_scale(const replay_step& s) { return log2_or_gap(s.scale_used); }
+[[nodiscard]] inline double log2_critical(const replay_step& s) { return log2_or_gap(s.critical_scale); }
+[[nodiscard]] inline double log2_norm(const replay_step& s) { return log2_or_gap(s.norm); }
 
 struct replay_entry {
   scenario_spec spec;
-  std::shared_ptr<const replayed_run> result;  // of the spec, or null while it is computed or where it failed
-  QString failure;
+  std::size_t run = 0;                                   // which of the open runs
+  std::shared_ptr<const replayed_run> result = nullptr;  // of the spec, or null while it is computed or where it failed
+  QString failure = {};
 };
 
 // Read and replay as the document does, in whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs,
                                                          const background::report& told);
+// A long recording is first read in columns of thousands of steps; refined() reads those that there is room for.
+[[nodiscard]] std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told);
+// One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
+// there is no such step.
+[[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, const background::report& told);
 [[nodiscard]] std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_spec& spec,
                                                              const background::report& told);
 
@@ -56,23 +86,34 @@ class document : public QObject {
 
   explicit document(QObject* parent = nullptr);
 
-  // In place of what is open, once it is read; then each replay is done again.
-  void open(const std::vector<std::string>& inputs);
+  using inputs_of_run = std::vector<std::string>;
+  // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
+  void open(const inputs_of_run& inputs);
+  // In place of what is open and of all replays; at least one run and one replay.
+  void open(const std::vector<inputs_of_run>& runs, std::vector<replay_entry> replays);
+  // One more run, beside what is open: the scenario of the first replay is replayed with it, too.
+  void compare(const inputs_of_run& inputs);
   void reload();
   void cancel();
   // What was computed elsewhere, for pictures without event loop.
-  void set(std::shared_ptr<const loaded_run> run, std::vector<replay_entry> replays);
+  void set(std::vector<std::shared_ptr<const loaded_run>> runs, std::vector<replay_entry> replays);
 
-  [[nodiscard]] const std::shared_ptr<const loaded_run>& run() const noexcept { return run_; }
+  // In the order in which they were opened; one that no replay is of is closed.
+  [[nodiscard]] const std::vector<std::shared_ptr<const loaded_run>>& runs() const noexcept { return runs_; }
+  [[nodiscard]] std::shared_ptr<const loaded_run> run() const { return run_of(replays_.front()); }
+  // Null while nothing is open.
+  [[nodiscard]] std::shared_ptr<const loaded_run> run_of(const replay_entry& r) const;
   [[nodiscard]] const std::vector<replay_entry>& replays() const noexcept { return replays_; }
-  [[nodiscard]] bool busy() const noexcept { return loader_.running() || replayer_.running(); }
+  // What tells a replay from the others, the file included where there are several runs.
+  [[nodiscard]] QString title_of(const replay_entry& r) const;
+  [[nodiscard]] bool busy() const noexcept { return loader_.running() || refiner_.running() || replayer_.running(); }
 
   // Replays are computed one after the other. The first is the one that others are compared with; there always is one.
-  void add_replay(const scenario_spec& spec);
+  void add_replay(const scenario_spec& spec, std::size_t run = 0);
   void change_replay(std::size_t index, const scenario_spec& spec);
   void remove_replay(std::size_t index);
-  // In place of all there are; at least one.
-  void set_replays(const std::vector<scenario_spec>& specs);
+  // The one that others are compared with.
+  void make_first(std::size_t index);
 
  signals:
   void run_changed();
@@ -82,11 +123,16 @@ class document : public QObject {
   void failed(const QString& reason);
 
  private:
+  void load(std::vector<inputs_of_run> inputs,
+            std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then);
+  void close_unused();
+  void refine_next();
   void replay_next();
 
-  std::shared_ptr<const loaded_run> run_;
+  std::vector<std::shared_ptr<const loaded_run>> runs_;
   std::vector<replay_entry> replays_{1};
   background loader_;
+  background refiner_;
   background replayer_;
 };
 

@@ -47,6 +47,13 @@ scenario scenario_of(const scenario_spec& spec) {
     throw std::invalid_argument("gradients are clipped by norm or by value, not by both");
   if (!spec.clip_norm.empty()) s.clip_norm = norm_clipping{positive(spec.clip_norm, "clip norm")};
   if (!spec.clip_value.empty()) s.clip_value = value_clipping{positive(spec.clip_value, "clip value")};
+  if (!spec.order.empty()) {
+    const auto order = parse_step_order(spec.order);
+    if (!order)
+      throw std::invalid_argument("order: '" + spec.order +
+                                  "' is not unscale, check and clip in some order (unscale,check,clip)");
+    s.order = *order;
+  }
   if (!spec.check.empty()) {
     try {
       s.checked = std::regex(spec.check);
@@ -67,6 +74,7 @@ std::string name_of(const scenario_spec& spec) {
   part("", spec.rounding);
   part("norm clipped to ", spec.clip_norm);
   part("values clipped to ", spec.clip_value);
+  part("", spec.order);
   part("checked ", spec.check);
   return text;
 }
@@ -83,6 +91,7 @@ std::string command_of(const scenario_spec& spec, const std::vector<std::string>
   option("--rounding", spec.rounding);
   option("--clip-norm", spec.clip_norm);
   option("--clip-value", spec.clip_value);
+  if (!spec.clip_norm.empty() || !spec.clip_value.empty()) option("--order", spec.order);
   option("--check", spec.check);
   return line;
 }

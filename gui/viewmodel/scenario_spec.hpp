@@ -17,6 +17,7 @@ struct scenario_spec {
   std::string rounding;    // empty: the format's own
   std::string clip_norm;   // at most one of the two
   std::string clip_value;  // likewise
+  std::string order;       // of unscaling, the overflow check and clipping; empty: unscale,check,clip
   std::string check;       // a regular expression; empty: the default rule
   friend bool operator==(const scenario_spec&, const scenario_spec&) = default;
 };

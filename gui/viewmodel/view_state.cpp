@@ -4,28 +4,36 @@
 #include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace ulp::gui {
 
 view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(doc) {
-  connect(&doc_, &document::run_changed, this, [this] {
-    const auto& steps = current_run()->picture.steps();
-    if (current_run()->inputs != inputs_) {
-      inputs_ = current_run()->inputs;
-      cursor_ = steps.empty() ? 0 : steps.front().key.step;
-      shows_whole_ = true;
-    }
-    // The same run, read again, may have grown.
-    if (shows_whole_) shown_ = whole();
-    tensor_.reset();
-    undo_.clear();
-    mask();
-    tell(parts{run} | cursor | range | tensors);
-  });
+  connect(&doc_, &document::run_changed, this, &view_state::look_at_run);
   connect(&doc_, &document::replays_changed, this, [this] {
     front_ = front_index();
+    if (doc_.run_of(front()) != run_) look_at_run();
     tell(replays);
   });
+}
+
+void view_state::look_at_run() {
+  front_ = front_index();
+  const auto before = std::exchange(run_, doc_.run_of(front()));
+  if (run_ == nullptr) return;
+  if (before && before->id == run_->id) return tell(parts{run} | tensors);
+  // What is compared, or read again and grown, is looked at as before.
+  const bool known = std::ranges::any_of(doc_.runs(), [&](const auto& r) { return r->inputs == inputs_; });
+  if (!known) {
+    inputs_ = doc_.run()->inputs;
+    cursor_ = run_->picture.steps().empty() ? 0 : run_->picture.steps().front().key.step;
+    shows_whole_ = true;
+  }
+  if (shows_whole_) shown_ = whole();
+  tensor_.reset();
+  undo_.clear();
+  mask();
+  tell(parts{run} | cursor | range | tensors);
 }
 
 std::size_t view_state::front_index() const noexcept { return std::min(front_, doc_.replays().size() - 1); }
@@ -33,6 +41,7 @@ std::size_t view_state::front_index() const noexcept { return std::min(front_, d
 void view_state::set_front(std::size_t index) {
   if (index == front_ || index >= doc_.replays().size()) return;
   front_ = index;
+  if (doc_.run_of(front()) != run_) look_at_run();
   tell(replays);
 }
 
@@ -74,9 +83,14 @@ void view_state::move_to_skip(int direction) {
 }
 
 view_state::step_range view_state::whole() const noexcept {
-  if (current_run() == nullptr || current_run()->picture.steps().empty()) return {};
-  const auto& steps = current_run()->picture.steps();
-  return {steps.front().key.step, steps.back().key.step};
+  std::optional<step_range> all;
+  for (const auto& r : doc_.runs()) {
+    const auto& steps = r->picture.steps();
+    if (steps.empty()) continue;
+    const step_range own{steps.front().key.step, steps.back().key.step};
+    all = all ? step_range{std::min(all->first, own.first), std::max(all->last, own.last)} : own;
+  }
+  return all.value_or(step_range{});
 }
 
 void view_state::set_shown(step_range to) {

@@ -8,6 +8,7 @@
 #include <QString>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -32,12 +33,14 @@ class view_state : public QObject {
   explicit view_state(document& doc, QObject* parent = nullptr);
 
   [[nodiscard]] document& doc() const noexcept { return doc_; }
-  [[nodiscard]] const loaded_run* current_run() const noexcept { return doc_.run().get(); }
+  // That of the replay in front.
+  [[nodiscard]] const std::shared_ptr<const loaded_run>& shared_run() const noexcept { return run_; }
+  [[nodiscard]] const loaded_run* current_run() const noexcept { return run_.get(); }
   [[nodiscard]] const replay_entry& front() const { return doc_.replays()[front_index()]; }
   [[nodiscard]] std::size_t front_index() const noexcept;
   void set_front(std::size_t index);
 
-  // A step of the run; the next one before where there is none of that number.
+  // A step of the run; the next one before where there is none of that number. Runs are aligned by step.
   [[nodiscard]] std::int64_t cursor_step() const noexcept { return cursor_; }
   [[nodiscard]] std::size_t cursor_index() const noexcept;
   void set_cursor(std::int64_t step);
@@ -45,7 +48,7 @@ class view_state : public QObject {
   void move_to_skip(int direction);  // the next skipped step of the replay in front
 
   [[nodiscard]] step_range shown() const noexcept { return shown_; }
-  [[nodiscard]] step_range whole() const noexcept;
+  [[nodiscard]] step_range whole() const noexcept;  // of all open runs
   void set_shown(step_range range);
   // The range and the filter as they were before the last change of either.
   void undo();
@@ -74,11 +77,13 @@ class view_state : public QObject {
     QString filter;
     std::optional<std::uint32_t> tensor;
   };
+  void look_at_run();
   void tell(parts what);
   void mask();
   void remember();
 
   document& doc_;
+  std::shared_ptr<const loaded_run> run_;
   parts pending_;
   std::size_t front_ = 0;
   std::int64_t cursor_ = 0;

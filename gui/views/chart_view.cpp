@@ -3,10 +3,12 @@
 #include <QEvent>
 #include <QPainter>
 #include <QVBoxLayout>
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include "charts/chart.hpp"
+#include "stepped.hpp"
 
 namespace ulp::gui {
 
@@ -47,6 +49,17 @@ void chart_view::link_steps() {
     state().set_shown({static_cast<std::int64_t>(std::floor(x - (x - static_cast<double>(shown.first)) * factor)),
                        static_cast<std::int64_t>(std::ceil(x + (static_cast<double>(shown.last) - x) * factor))});
   });
+}
+
+double chart_view::fineness() const { return std::max(200, chart_->width()); }
+
+chart_line chart_view::ticks(const std::vector<std::int64_t>& steps, double foot, const QPen& pen) const {
+  chart_line line{{}, pen, {}};
+  for (const std::int64_t step : thinned(steps, state().shown(), fineness())) {
+    const double x = static_cast<double>(step) + 0.5;
+    line.points.insert(line.points.end(), {{x, foot}, {x, foot + 0.5}, {x, foot}});
+  }
+  return line;
 }
 
 void chart_view::refresh(view_state::parts) {

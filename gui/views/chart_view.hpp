@@ -3,6 +3,9 @@
 #define ULP_GUI_VIEWS_CHART_VIEW_HPP
 
 #include <QHBoxLayout>
+#include <QPen>
+#include <cstdint>
+#include <vector>
 
 #include "view.hpp"
 
@@ -24,6 +27,10 @@ class chart_view : public view {
   [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
   // The step under the cursor, from the foot to the top of the plot.
   [[nodiscard]] chart_line cursor_line(const theme& colours, double bottom, double top) const;
+  // Marks of single steps at `foot`, half a unit high, as one line; thinned to what can be told apart.
+  [[nodiscard]] chart_line ticks(const std::vector<std::int64_t>& steps, double foot, const QPen& pen) const;
+  // As many pixels as lines may be fine.
+  [[nodiscard]] double fineness() const;
   // Steps run along x: the cursor, zooming and undo work as everywhere.
   void link_steps();
   void refresh(view_state::parts what) override;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "charts/chart.hpp"
-#include "step_view.hpp"
+#include "stepped.hpp"
 
 namespace ulp::gui {
 
@@ -22,17 +22,14 @@ QString clipping_view::fill(const theme& colours) {
   if (!front.failure.isEmpty()) return front.failure;
   if (!front.result) return tr("Replaying ...");
   const auto shown = state().shown();
-  const stepped_line norms =
-      stepped(front.result->steps, shown, std::max(200, plot().width()),
-              [](const replay_step& s) { return s.norm > 0 && std::isfinite(s.norm) ? std::log2(s.norm) : not_known; });
-  double low = INFINITY;
-  double high = -INFINITY;
-  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}};
-  for (std::size_t i = 0; i < norms.values.size(); ++i) {
-    line.points.emplace_back((norms.edges[i] + norms.edges[i + 1]) / 2, norms.values[i]);
-    if (!std::isfinite(norms.values[i])) continue;
-    low = std::min(low, norms.values[i]);
-    high = std::max(high, norms.values[i]);
+  const stepped_line norms = stepped(front.result->steps, front.result->norms, shown, fineness(), log2_norm);
+  double low = norms.range().least;
+  double high = norms.range().greatest;
+  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}, norms.dense};
+  for (std::size_t i = 0; i < norms.pieces.size(); ++i) {
+    const double middle = (norms.edges[i] + norms.edges[i + 1]) / 2;
+    line.points.emplace_back(middle, norms.pieces[i].least);
+    if (norms.dense) line.points.emplace_back(middle, norms.pieces[i].greatest);
   }
   if (!(low <= high)) return tr("The input does not tell the norm of any of these steps.");
   std::vector<chart_line> lines{line};
@@ -45,17 +42,22 @@ QString clipping_view::fill(const theme& colours) {
     lines.push_back({s.clip_norm ? tr("clipped to this norm") : tr("each value clipped to this"),
                      colours.line(0, 2),
                      {{static_cast<double>(shown.first), bound}, {static_cast<double>(shown.last + 1), bound}}});
-    rate_->setText(tr("clipping triggers in %1 of %2 steps%3")
+    QString rate = tr("clipping triggers in %1 of %2 steps%3")
                        .arg(sum.clipped)
                        .arg(sum.steps)
-                       .arg(sum.clipping_unknown > 0 ? tr(", not known of %1").arg(sum.clipping_unknown) : QString()));
+                       .arg(sum.clipping_unknown > 0 ? tr(", not known of %1").arg(sum.clipping_unknown) : QString());
+    if (const auto& n = front.result->clamped)
+      rate += n->exact() ? tr("; %1 values are clamped").arg(n->low)
+                         : tr("; %1 to %2 values are clamped").arg(n->low).arg(n->high);
+    rate_->setText(rate);
   } else {
     rate_->setText(tr("no clipping: set a norm or a value at the left to see how often it would trigger"));
   }
   low = std::floor(low) - 1;
   high = std::ceil(high) + 1;
-  plot().set_axes(tr("step"), static_cast<double>(shown.first), static_cast<double>(shown.last + 1), tr("norm"), low,
-                  high, "%.0f", "2^%.0f");
+  plot().set_axes(tr("step (ticks at the foot: clipped)"), static_cast<double>(shown.first),
+                  static_cast<double>(shown.last + 1), tr("norm"), low, high, "%.0f", "2^%.0f");
+  lines.push_back(ticks(front.result->clipped, low, QPen(colours.line(0).color(), 1)));
   lines.push_back(cursor_line(colours, low, high));
   plot().show({}, {}, lines);
   return {};

@@ -115,14 +115,12 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
 }
 
-tensor_tables exponents_view::shown_tables() const {
+bool exponents_view::shows_column() const {
+  if (whole_->isChecked() || !why_empty().isEmpty()) return false;
   const run_picture& picture = state().current_run()->picture;
-  const auto& columns = picture.columns().columns();
-  if (!whole_->isChecked()) return columns[picture.column_of(state().cursor_step())];
-  tensor_tables all;
-  for (std::size_t c = picture.column_of(state().shown().first); c <= picture.column_of(state().shown().last); ++c)
-    all.merge(columns[c]);
-  return all;
+  const column_span& span = picture.columns().spans()[picture.column_of(state().cursor_step())];
+  return span.first_step != span.last_step &&
+         (exact_run_ != state().shared_run() || exact_step_ != state().cursor_step());
 }
 
 void exponents_view::count() {
@@ -130,15 +128,42 @@ void exponents_view::count() {
   octaves_ = {};
   if (!why_empty().isEmpty()) return;
   const run_picture& picture = state().current_run()->picture;
-  tables_ = shown_tables();
-  octaves_ = tables_.octaves(state().selected());
-  const auto first = whole_->isChecked() ? state().shown().first : state().cursor_step();
-  const auto last = whole_->isChecked() ? state().shown().last : state().cursor_step();
+  const auto& columns = picture.columns().columns();
   const auto& spans = picture.columns().spans();
-  const column_span& a = spans[picture.column_of(first)];
-  const column_span& b = spans[picture.column_of(last)];
-  span_ = a.first_step == b.last_step ? tr("step %1").arg(a.first_step)
-                                      : tr("steps %1 to %2").arg(a.first_step).arg(b.last_step);
+  const bool whole = whole_->isChecked();
+  const std::size_t first = picture.column_of(whole ? state().shown().first : state().cursor_step());
+  const std::size_t last = picture.column_of(whole ? state().shown().last : state().cursor_step());
+  const bool exact = !whole && !shows_column() && spans[first].first_step != spans[first].last_step;
+  if (exact) {
+    tables_ = exact_;
+    span_ = tr("step %1").arg(exact_step_);
+  } else {
+    for (std::size_t c = first; c <= last; ++c) tables_.merge(columns[c]);
+    span_ = spans[first].first_step == spans[last].last_step
+                ? tr("step %1").arg(spans[first].first_step)
+                : tr("steps %1 to %2").arg(spans[first].first_step).arg(spans[last].last_step);
+  }
+  octaves_ = tables_.octaves(state().selected());
+  if (!shows_column()) return;
+  reader_.start([this, run = state().shared_run(),
+                 step = state().cursor_step()](const background::report& told) -> std::function<void()> {
+    return [this, run, step, tables = tables_of_step(*run, step, told)] {
+      exact_run_ = run;
+      exact_step_ = step;
+      exact_ = tables;
+      refresh(view_state::cursor);
+    };
+  });
+}
+
+void exponents_view::catch_up_now() {
+  if (shows_column()) {
+    exact_run_ = state().shared_run();
+    exact_step_ = state().cursor_step();
+    exact_ = tables_of_step(*exact_run_, exact_step_, [](double) {});
+  }
+  refresh(view_state::cursor);
+  catch_up();
 }
 
 void exponents_view::refresh(view_state::parts what) {
@@ -204,7 +229,16 @@ QString exponents_view::fill(const theme& colours) {
   chart_bars apart{tr("zeros (left end), not finite (right end)"), colours.faint, {}};
   if (octaves_.zeros > 0) apart.tops.push_back({left + 1, std::log10(octaves_.zeros) + 0.02});
   if (octaves_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(octaves_.nonfinite) + 0.02});
-  plot().show(bands, {bars, apart}, {});
+  // Octaves that a limit cuts: a part of them is lost.
+  std::vector<hatching> partly;
+  for (const auto& [exponent, count] : octaves_.by_exponent)
+    for (const double limit : {limits.nonzero - log2, limits.normal - log2, limits.overflow - log2})
+      if (count > 0 && limit > exponent && limit < exponent + 1) {
+        partly.push_back({partly.empty() ? tr("cut by a limit") : QString(), exponent + 0.04, exponent + 0.96,
+                          std::log10(count) + 0.02});
+        break;
+      }
+  plot().show(bands, {bars, apart}, {}, partly);
   static_cast<ruler_strip*>(rulers_)->show_scale(log2);
   return {};
 }

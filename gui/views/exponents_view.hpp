@@ -5,8 +5,11 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QSlider>
+#include <cstdint>
+#include <memory>
 
 #include "chart_view.hpp"
+#include "viewmodel/background.hpp"
 
 namespace ulp::gui {
 
@@ -16,15 +19,17 @@ class exponents_view final : public chart_view {
   exponents_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
   [[nodiscard]] table data() const override;
+  void catch_up_now() override;
 
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
   void refresh(view_state::parts what) override;
 
  private:
-  // The values that are shown: of the cursor's column, or of all columns in the range.
-  [[nodiscard]] tensor_tables shown_tables() const;
+  // Finds what is shown: the cursor's step, or all columns in the range. Where columns hold several steps that of the
+  // cursor is shown until the step itself has been read.
   void count();
+  [[nodiscard]] bool shows_column() const;
 
   QSlider* slider_;
   QLabel* scale_;
@@ -34,6 +39,10 @@ class exponents_view final : public chart_view {
   tensor_tables tables_;
   octave_counts octaves_;
   QString span_;  // of which steps
+  background reader_;
+  std::shared_ptr<const loaded_run> exact_run_;  // of which exact_ is
+  std::int64_t exact_step_ = 0;
+  tensor_tables exact_;
 };
 
 }  // namespace ulp::gui

@@ -31,7 +31,7 @@ void formats_view::refresh(view_state::parts what) {
                          view_state::scale | view_state::cursor))
     return;
   work_.start(
-      [this, run = state().doc().run(), shown = state().selected(),
+      [this, run = state().shared_run(), shown = state().selected(),
        scale = state().scale_at(state().cursor_step())](const background::report& told) -> std::function<void()> {
         return [this, t = format_matrix(*run, shown, scale, epsilon, told)] { take(t); };
       });

@@ -71,7 +71,7 @@ void layers_view::resizeEvent(QResizeEvent* event) {
 }
 
 layer_question layers_view::asked() const {
-  layer_question q{.run = state().doc().run()};
+  layer_question q{.run = state().shared_run()};
   q.metric = static_cast<layer_metric>(metric_->currentData().toInt());
   const scenario s = scenario_of(state().front().spec);
   q.to = s.format;
@@ -157,34 +157,24 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
       to, colours,
       rows < order_.size() ? tr("step (the worst %1 of %2 tensors)").arg(rows).arg(order_.size()) : tr("step"),
       [](double) { return QString(); }, false);
-  const std::vector<double> edges = column_edges();
+  f.draw_cells(to, colours, column_edges(), rows, [&](std::size_t column, std::size_t row) -> std::optional<QRgb> {
+    const double value = answer_.at(column, order_[row]);
+    if (std::isnan(value)) return std::nullopt;
+    if (value <= 0 && is_share(answer_.metric)) return qRgba(0, 0, 0, 0);
+    return colours.heat(strength_of(answer_.metric, value, low, high)).rgba();
+  });
   to.save();
-  to.setRenderHint(QPainter::Antialiasing, false);
   for (std::size_t row = 0; row < rows; ++row) {
-    const std::uint32_t t = order_[row];
     const double y0 = f.y_of(static_cast<double>(rows - row));
     const double y1 = f.y_of(static_cast<double>(rows - row - 1));
-    for (std::size_t c = 0; c + 1 < edges.size(); ++c) {
-      const double x0 = std::max(f.x_of(edges[c]), f.area().left());
-      const double x1 = std::min(f.x_of(edges[c + 1]), f.area().right());
-      if (x1 <= x0) continue;
-      const double value = answer_.at(c, t);
-      const QRectF cell(QPointF(std::floor(x0), y0), QPointF(std::ceil(x1), y1));
-      if (std::isnan(value))
-        draw_hatched(to, cell, colours);
-      else if (value > 0 || !is_share(answer_.metric))
-        to.fillRect(cell, colours.heat(strength_of(answer_.metric, value, low, high)));
-    }
-    const bool chosen = state().tensor() == t;
+    const tensor_info& tensor = state().current_run()->tensors[order_[row]];
+    const bool chosen = state().tensor() == order_[row];
     QFont font = to.font();
     font.setBold(chosen);
-    to.save();
     to.setFont(font);
     to.setPen(chosen ? colours.text : colours.faint);
-    const QString name =
-        letters.elidedText(QString::fromStdString(state().current_run()->tensors[t].name), Qt::ElideLeft, labels - 10);
-    to.drawText(QRectF(rest.left(), y0, labels - 6, y1 - y0), Qt::AlignRight | Qt::AlignVCenter, name);
-    to.restore();
+    to.drawText(QRectF(rest.left(), y0, labels - 6, y1 - y0), Qt::AlignRight | Qt::AlignVCenter,
+                letters.elidedText(QString::fromStdString(tensor.name), Qt::ElideLeft, labels - 10));
   }
   to.restore();
   draw_cursor(to, f, colours);

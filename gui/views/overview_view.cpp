@@ -87,7 +87,7 @@ void overview_view::refresh(view_state::parts what) {
     words += QStringLiteral("<p>%1</p>").arg(why_empty());
   }
   for (const replay_entry& r : state().doc().replays()) {
-    const std::string name = name_of(r.spec);
+    const std::string name = state().doc().title_of(r).toStdString();
     std::vector<table_value> row{name, {}, {}, {}, {}, {}, {}, {}};
     if (!r.failure.isEmpty()) {
       words += QStringLiteral("<h4>%1</h4><p>%2</p>")

@@ -41,7 +41,7 @@ policies_view::policies_view(view_state& state, QWidget* parent)
           [this](double share) { set_note(tr("Replaying the grid: %1 %").arg(100 * share, 0, 'f', 0)); });
   connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
   connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
-    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].spec);
+    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].spec, this->state().front().run);
   });
 }
 
@@ -71,7 +71,7 @@ void policies_view::start() {
     if (list.empty()) return set_note(tr("'%1' has no values").arg(part));
     values.emplace_back(part.left(at).toStdString(), std::move(list));
   }
-  work_.start([this, run = state().doc().run(), base = state().front().spec,
+  work_.start([this, run = state().shared_run(), base = state().front().spec,
                values](const background::report& told) -> std::function<void()> {
     return [this, results = sweep_policies(*run, base, values, told)] {
       results_ = results;

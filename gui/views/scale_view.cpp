@@ -5,20 +5,31 @@
 #include <cmath>
 
 #include "charts/chart.hpp"
-#include "step_view.hpp"
+#include "stepped.hpp"
 
 namespace ulp::gui {
 namespace {
 
-double log2_or_gap(double scale) { return scale > 0 && std::isfinite(scale) ? std::log2(scale) : not_known; }
-
 std::vector<QPointF> points_of(const stepped_line& line) {
   std::vector<QPointF> points;
-  for (std::size_t i = 0; i < line.values.size(); ++i) {
-    points.emplace_back(line.edges[i], line.values[i]);
-    points.emplace_back(line.edges[i + 1], line.values[i]);
+  for (std::size_t i = 0; i < line.pieces.size(); ++i) {
+    points.emplace_back(line.edges[i], line.pieces[i].least);
+    points.emplace_back(line.edges[i + 1], line.pieces[i].greatest);
   }
   return points;
+}
+
+QString clamp_text(const replayed_run& r) {
+  QStringList parts;
+  const auto part = [&](const QString& what, std::uint64_t steps) {
+    if (steps > 0)
+      parts << QObject::tr("%1 in %2 % of the steps")
+                   .arg(what)
+                   .arg(100 * static_cast<double>(steps) / static_cast<double>(r.steps.size()), 0, 'g', 3);
+  };
+  part(QObject::tr("at its floor"), r.at_floor);
+  part(QObject::tr("at its ceiling"), r.at_ceiling);
+  return parts.join(", ");
 }
 
 }  // namespace
@@ -27,13 +38,15 @@ scale_view::scale_view(view_state& state, QWidget* parent)
     : chart_view(state, "scale", tr("Scale"), tr("Where does the loss scale settle, and what would another policy do?"),
                  parent),
       difference_(new QPushButton(tr("&Difference to the first replay"), this)),
-      critical_(new QPushButton(tr("&Critical scale"), this)) {
+      critical_(new QPushButton(tr("&Critical scale"), this)),
+      clamps_(new QLabel(this)) {
   // Outlines of check boxes are hardly seen in the dark.
   for (QPushButton* const button : {difference_, critical_}) button->setCheckable(true);
   critical_->setToolTip(tr("The largest scale at which the step does not overflow"));
   critical_->setChecked(true);
   controls().addWidget(difference_);
   controls().addWidget(critical_);
+  controls().addWidget(clamps_);
   controls().addStretch();
   for (QPushButton* const box : {difference_, critical_})
     connect(box, &QPushButton::toggled, this, [this] { refresh(view_state::replays); });
@@ -56,29 +69,16 @@ QString scale_view::fill(const theme& colours) {
   if (state().current_run() == nullptr) return why_empty();
   const auto& replays = state().doc().replays();
   const auto shown = state().shown();
-  const double width = std::max(200, plot().width());
-  const auto& first = replays.front().result;
+  const auto left = static_cast<double>(shown.first);
+  const auto right = static_cast<double>(shown.last + 1);
+  const bool difference = difference_->isChecked() && replays.front().result;
   std::vector<chart_line> lines;
-  std::vector<chart_line> skips;
-  double low = INFINITY;
-  double high = -INFINITY;
-  const bool difference = difference_->isChecked() && first;
+  extremes seen;
   for (std::size_t i = 0; i < replays.size(); ++i) {
     if (!replays[i].result) continue;
-    std::size_t at = 0;
-    const auto value = [&](const replay_step& s) {
-      const double log2 = log2_or_gap(s.scale_used);
-      if (!difference) return log2;
-      while (at < first->steps.size() && first->steps[at].step < s.step) ++at;
-      return at < first->steps.size() ? log2 - log2_or_gap(first->steps[at].scale_used) : not_known;
-    };
-    const stepped_line line = stepped(replays[i].result->steps, shown, width, value);
-    for (const double v : line.values)
-      if (std::isfinite(v)) {
-        low = std::min(low, v);
-        high = std::max(high, v);
-      }
-    lines.push_back({QString::fromStdString(name_of(replays[i].spec)), colours.line(i), points_of(line)});
+    const stepped_line line = difference ? difference_of(i) : scales_of(*replays[i].result);
+    seen.merge(line.range());
+    lines.push_back({state().doc().title_of(replays[i]), colours.line(i), points_of(line), line.dense});
   }
   if (lines.empty()) {
     for (const replay_entry& r : replays)
@@ -86,40 +86,59 @@ QString scale_view::fill(const theme& colours) {
     return tr("Replaying ...");
   }
   const auto& front = state().front().result;
-  if (critical_->isChecked() && !difference && front) {
-    const stepped_line line =
-        stepped(front->steps, shown, width, [](const replay_step& s) { return log2_or_gap(s.critical_scale); });
-    QPen pen(colours.faint, 1);
-    lines.insert(lines.begin(), {tr("critical scale"), pen, points_of(line)});
-    for (const double v : line.values)
-      if (std::isfinite(v)) high = std::max(high, std::min(v, high + 12));
+  clamps_->setText(front ? clamp_text(*front) : QString());
+  if (front && !difference) {
+    const auto level = [&](const QString& name, double scale, const QPen& pen) {
+      lines.push_back({name, pen, {{left, std::log2(scale)}, {right, std::log2(scale)}}});
+    };
+    const QPen bound(colours.faint, 1, Qt::DashDotLine);
+    const auto is_near = [&](double scale) {
+      return std::log2(scale) >= seen.least - 1 && std::log2(scale) <= seen.greatest + 1;
+    };
+    if (front->floor > 0 && is_near(front->floor)) level(tr("floor of the policy"), front->floor, bound);
+    if (front->ceiling && is_near(*front->ceiling)) level(tr("ceiling of the policy"), *front->ceiling, bound);
+    if (state().tried_scale())
+      level(tr("tried out"), std::ldexp(1.0, *state().tried_scale()), QPen(colours.text, 2, Qt::DotLine));
+    if (critical_->isChecked()) {
+      const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
+      lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.dense});
+      const double most = line.range().greatest;
+      if (std::isfinite(most)) seen.add(std::min(most, seen.greatest + 12));
+    }
+    if (state().tried_scale()) seen.add(*state().tried_scale());
   }
-  if (!(low <= high)) return tr("No scale of these steps is above zero and finite.");
-  low = std::floor(low) - 1.5;
-  high = std::ceil(high) + 1;
-  plot().set_axes(tr("step (ticks at the foot: skipped)"), static_cast<double>(shown.first),
-                  static_cast<double>(shown.last + 1),
+  if (!(seen.least <= seen.greatest)) return tr("No scale of these steps is above zero and finite.");
+  const double low = std::floor(seen.least) - 1.5;
+  const double high = std::ceil(seen.greatest) + 1;
+  plot().set_axes(tr("step (ticks at the foot: skipped)"), left, right,
                   difference ? tr("octaves above the first replay") : tr("loss scale"), low, high, "%.0f",
                   difference ? "%.0f" : "2^%.0f");
-  for (std::size_t i = 0; i < replays.size(); ++i) {
-    if (!replays[i].result) continue;
-    // Ticks in one zigzag line along the foot, a row for each replay; one a pixel at most.
-    chart_line ticks{{}, QPen(colours.line(i, 1).color(), 1), {}};
-    const double foot = low + 0.15 * static_cast<double>(i);
-    const double pixel = static_cast<double>(shown.last + 1 - shown.first) / width;
-    double last = -INFINITY;
-    for (const replay_step& s : replays[i].result->steps) {
-      const double x = static_cast<double>(s.step) + 0.5;
-      if (!s.skipped || s.step < shown.first || s.step > shown.last || x - last < pixel) continue;
-      last = x;
-      ticks.points.insert(ticks.points.end(), {{x, foot}, {x, foot + 0.5}, {x, foot}});
-    }
-    if (!ticks.points.empty()) skips.push_back(std::move(ticks));
-  }
-  lines.insert(lines.end(), skips.begin(), skips.end());
+  // A row of ticks for each replay.
+  for (std::size_t i = 0; i < replays.size(); ++i)
+    if (replays[i].result)
+      lines.push_back(
+          ticks(replays[i].result->skipped, low + 0.15 * static_cast<double>(i), QPen(colours.line(i, 1).color(), 1)));
   lines.push_back(cursor_line(colours, low, high));
   plot().show({}, {}, lines);
   return {};
+}
+
+stepped_line scale_view::scales_of(const replayed_run& result) const {
+  return stepped(result.steps, result.scales, state().shown(), fineness(), log2_scale);
+}
+
+// Where the first replay has no step of the number, a gap.
+stepped_line scale_view::difference_of(std::size_t replay) {
+  const auto result = state().doc().replays()[replay].result;
+  const auto first = state().doc().replays().front().result;
+  const auto of = [&](const replay_step& s) {
+    const auto at = std::ranges::lower_bound(first->steps, s.step, {}, &replay_step::step);
+    return at != first->steps.end() && at->step == s.step ? log2_scale(s) - log2_scale(*at) : not_known;
+  };
+  difference& known = differences_.at(replay);
+  if (known.of != result || known.to != first)
+    known = {result, first, series_extremes(result->steps.size(), [&](std::size_t i) { return of(result->steps[i]); })};
+  return stepped(result->steps, known.between, state().shown(), fineness(), of);
 }
 
 table scale_view::data() const {
@@ -129,7 +148,8 @@ table scale_view::data() const {
   for (const replay_entry& r : state().doc().replays())
     if (r.result)
       for (const replay_step& s : r.result->steps)
-        t.rows.push_back({name_of(r.spec), s.step, s.scale_used, s.scale_next, s.skipped, s.critical_scale});
+        t.rows.push_back(
+            {state().doc().title_of(r).toStdString(), s.step, s.scale_used, s.scale_next, s.skipped, s.critical_scale});
   return t;
 }
 

@@ -2,9 +2,13 @@
 #ifndef ULP_GUI_VIEWS_SCALE_VIEW_HPP
 #define ULP_GUI_VIEWS_SCALE_VIEW_HPP
 
+#include <QLabel>
 #include <QPushButton>
+#include <array>
+#include <memory>
 
 #include "chart_view.hpp"
+#include "stepped.hpp"
 
 namespace ulp::gui {
 
@@ -18,8 +22,18 @@ class scale_view final : public chart_view {
   [[nodiscard]] QString fill(const theme& colours) override;
 
  private:
+  [[nodiscard]] stepped_line scales_of(const replayed_run& result) const;
+  [[nodiscard]] stepped_line difference_of(std::size_t replay);
+
   QPushButton* difference_;
   QPushButton* critical_;
+  QLabel* clamps_;
+  struct difference {
+    std::shared_ptr<const replayed_run> of;
+    std::shared_ptr<const replayed_run> to;
+    series_extremes between;
+  };
+  std::array<difference, document::most_replays> differences_;
 };
 
 }  // namespace ulp::gui

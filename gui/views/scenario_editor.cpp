@@ -45,6 +45,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
       rounding_(new QComboBox(this)),
       clip_how_(new QComboBox(this)),
       clip_at_(new QLineEdit(this)),
+      order_(new QComboBox(this)),
       check_(new QLineEdit(this)),
       problem_(new QLabel(this)) {
   auto* const box = new QVBoxLayout(this);
@@ -71,6 +72,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   clipping->addWidget(clip_how_);
   clipping->addWidget(clip_at_);
   rest->addRow(tr("Clip"), clipping);
+  rest->addRow(tr("O&rder"), order_);
   rest->addRow(tr("C&hecked"), check_);
   box->addLayout(rest);
   box->addWidget(problem_);
@@ -98,6 +100,12 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   clip_how_->addItems({tr("never"), tr("norm"), tr("value")});
   clip_at_->setPlaceholderText(tr("bound"));
   clip_at_->setAccessibleName(tr("Bound of clipping"));
+  for (const char* const order : {"unscale,check,clip", "unscale,clip,check", "check,unscale,clip",
+                                  "check,clip,unscale", "clip,unscale,check", "clip,check,unscale"})
+    order_->addItem(order);
+  order_->setToolTip(
+      tr("Of unscaling, looking for overflow and clipping. Clipping before unscaling clips to the bound over the loss "
+         "scale; clamping before the check hides infinities. Both are mistakes seen in training loops"));
   check_->setPlaceholderText(tr("expression; default: by rule"));
   parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
   parameters_->horizontalHeader()->setStretchLastSection(true);
@@ -113,14 +121,15 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   const auto changed = [this] {
     if (!showing_) pause_.start();
   };
+  connect(clip_how_, &QComboBox::currentIndexChanged, this, [this](int how) { order_->setEnabled(how != 0); });
   connect(scaler_, &QComboBox::currentTextChanged, this, changed);
-  for (QComboBox* const combo : {format_, rounding_, clip_how_})
+  for (QComboBox* const combo : {format_, rounding_, clip_how_, order_})
     connect(combo, &QComboBox::currentTextChanged, this, changed);
   for (QLineEdit* const line : {clip_at_, check_}) connect(line, &QLineEdit::textChanged, this, changed);
   connect(parameters_, &QTableWidget::cellChanged, this, changed);
   connect(add, &QPushButton::clicked, this, [this] {
     const std::size_t n = state_.doc().replays().size();
-    state_.doc().add_replay(state_.front().spec);
+    state_.doc().add_replay(state_.front().spec, state_.front().run);
     state_.set_front(n);
   });
   connect(remove, &QPushButton::clicked, this, [this] { state_.doc().remove_replay(state_.front_index()); });
@@ -139,7 +148,7 @@ void scenario_editor::show_replays() {
   replays_->clear();
   std::size_t i = 0;
   for (const replay_entry& r : state_.doc().replays()) {
-    auto* const item = new QListWidgetItem(line_icon(colours, i++), QString::fromStdString(name_of(r.spec)), replays_);
+    auto* const item = new QListWidgetItem(line_icon(colours, i++), state_.doc().title_of(r), replays_);
     if (!r.failure.isEmpty()) item->setToolTip(r.failure);
   }
   replays_->setCurrentRow(static_cast<int>(state_.front_index()));
@@ -158,6 +167,8 @@ void scenario_editor::show_front() {
   rounding_->setCurrentText(QString::fromStdString(spec.rounding));
   clip_how_->setCurrentIndex(!spec.clip_norm.empty() ? 1 : !spec.clip_value.empty() ? 2 : 0);
   clip_at_->setText(QString::fromStdString(spec.clip_norm + spec.clip_value));
+  order_->setCurrentText(spec.order.empty() ? order_->itemText(0) : QString::fromStdString(spec.order));
+  order_->setEnabled(clip_how_->currentIndex() != 0);
   check_->setText(QString::fromStdString(spec.check));
   show_parameters(spec);
   showing_ = false;
@@ -195,6 +206,7 @@ scenario_spec scenario_editor::typed() const {
   const std::string bound = clip_at_->text().trimmed().toStdString();
   if (clip_how_->currentIndex() == 1) spec.clip_norm = bound;
   if (clip_how_->currentIndex() == 2) spec.clip_value = bound;
+  if (order_->isEnabled() && order_->currentIndex() > 0) spec.order = order_->currentText().toStdString();
   spec.check = check_->text().toStdString();
   if (spec.scaler != shown_scaler_) return spec;  // the parameters are those of another
   const auto defaults = defaults_of(spec.scaler);

@@ -34,6 +34,7 @@ class scenario_editor : public QWidget {
   QComboBox* rounding_;
   QComboBox* clip_how_;
   QLineEdit* clip_at_;
+  QComboBox* order_;
   QLineEdit* check_;
   QLabel* problem_;
   QTimer pause_;

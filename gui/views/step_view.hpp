@@ -37,18 +37,6 @@ class step_view : public picture_view {
   QPointF pointer_;
 };
 
-// Steps of a replay as a line of `width` pixels: where there are more steps than that, of each bucket the least and the
-// greatest value. NaN where `of` gives none.
-struct stepped_line {
-  std::vector<double> edges;
-  std::vector<double> values;
-};
-template <typename Of>
-[[nodiscard]] stepped_line stepped(const std::vector<replay_step>& steps, view_state::step_range range, double width,
-                                   Of of);
-
 }  // namespace ulp::gui
-
-#include "stepped.ipp"
 
 #endif

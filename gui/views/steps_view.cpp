@@ -58,9 +58,9 @@ steps_view::steps_view(view_state& state, QWidget* parent)
 void steps_view::refresh(view_state::parts what) {
   const auto result = state().front().result;
   if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) {
-    set_note(QString::fromStdString(name_of(state().front().spec)) +
+    set_note(state().doc().title_of(state().front()) +
              (state().front().failure.isEmpty() ? QString() : ": " + state().front().failure));
-    const auto run = state().doc().run();
+    const auto run = state().shared_run();
     if (result && run)
       rows().set(columns(), result->steps.size(),
                  [result, run](std::size_t row, std::size_t column) { return cell(*result, *run, row, column); });
@@ -80,7 +80,7 @@ table steps_view::data() const {
   table t;
   t.columns = columns();
   const auto result = state().front().result;
-  const auto run = state().doc().run();
+  const auto run = state().shared_run();
   if (!result || !run) return t;
   for (std::size_t row = 0; row < result->steps.size(); ++row) {
     t.rows.emplace_back();

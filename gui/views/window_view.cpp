@@ -1,15 +1,16 @@
 #include "window_view.hpp"
 
 #include <QFontMetricsF>
-#include <QImage>
 #include <QPainter>
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
+
+#include "stepped.hpp"
 
 namespace ulp::gui {
 namespace {
-
-double log2_or_gap(double scale) { return scale > 0 && std::isfinite(scale) ? std::log2(scale) : not_known; }
 
 double strength(double count, double most) { return std::log1p(count) / std::log1p(most); }
 
@@ -49,7 +50,12 @@ void window_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
                                    {tr("none"), QPen(Qt::NoPen), QBrush(), true}};
   const auto& replays = state().doc().replays();
   for (std::size_t i = 0; i < replays.size(); ++i)
-    legend.push_back({QString::fromStdString(name_of(replays[i].spec)), colours.line(i), QBrush()});
+    legend.push_back({state().doc().title_of(replays[i]), colours.line(i), QBrush()});
+  if (state().tried_scale())
+    legend.push_back({tr("%1 at the scale 2^%2, tried out")
+                          .arg(QString::fromStdString(state().front().spec.format))
+                          .arg(*state().tried_scale()),
+                      QPen(colours.text, 2, Qt::DotLine), QBrush()});
   const double used = draw_legend(to, room, legend, colours);
 
   const auto shown = state().shown();
@@ -66,61 +72,54 @@ void window_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
 }
 
 void window_view::draw_heat(QPainter& to, const frame& f, const theme& colours) const {
-  const std::vector<double> edges = column_edges();
-  const auto rows = static_cast<int>(std::floor(f.value_at_y(f.area().top()))) -
-                    static_cast<int>(std::floor(f.value_at_y(f.area().bottom())));
-  const int low = static_cast<int>(std::floor(f.value_at_y(f.area().bottom()) + 1e-9));
-  to.save();
-  to.setRenderHint(QPainter::Antialiasing, false);
-  for (std::size_t c = 0; c < octaves_.size(); ++c) {
-    const double x0 = std::max(f.x_of(edges[c]), f.area().left());
-    const double x1 = std::min(f.x_of(edges[c + 1]), f.area().right());
-    if (x1 <= x0) continue;
-    if (octaves_[c].by_exponent.empty()) {
-      draw_hatched(to, QRectF(QPointF(x0, f.area().top()), QPointF(x1, f.area().bottom())), colours);
-      continue;
-    }
-    QImage column(1, rows, QImage::Format_ARGB32);
-    column.fill(Qt::transparent);
-    for (const auto& [exponent, count] : octaves_[c].by_exponent) {
-      const int row = rows - 1 - (exponent - low);
-      if (row >= 0 && row < rows) column.setPixelColor(0, row, colours.heat(strength(count, most_)));
-    }
-    to.drawImage(QRectF(QPointF(std::floor(x0), f.y_of(low + rows)), QPointF(std::ceil(x1), f.y_of(low))), column);
-  }
-  to.restore();
+  const auto top = static_cast<int>(std::lround(f.value_at_y(f.area().top())));
+  const auto bottom = static_cast<int>(std::lround(f.value_at_y(f.area().bottom())));
+  f.draw_cells(to, colours, column_edges(), static_cast<std::size_t>(top - bottom),
+               [&](std::size_t column, std::size_t row) -> std::optional<QRgb> {
+                 const auto& counts = octaves_[column].by_exponent;
+                 if (counts.empty()) return std::nullopt;
+                 const auto found = counts.find(top - 1 - static_cast<int>(row));
+                 return found == counts.end() ? qRgba(0, 0, 0, 0) : colours.heat(strength(found->second, most_)).rgba();
+               });
 }
 
 void window_view::draw_limits(QPainter& to, const frame& f, const theme& colours) const {
   const auto& replays = state().doc().replays();
+  const auto draw_limit = [&](const std::vector<double>& edges, const std::vector<extremes>& y, const QPen& pen) {
+    QColor halo = colours.background;
+    halo.setAlpha(150);
+    f.draw_steps(to, QPen(halo, pen.widthF() + 2), edges, y);
+    f.draw_steps(to, pen, edges, y);
+  };
   for (std::size_t i = replays.size(); i-- > 0;) {
     if (!replays[i].result) continue;
+    const replayed_run& result = *replays[i].result;
     const scenario s = scenario_of(replays[i].spec);
     const format_limits limits = limits_of(s.format, s.rounding);
-    const auto line = stepped(replays[i].result->steps, state().shown(), f.area().width(),
-                              [](const replay_step& r) { return log2_or_gap(r.scale_used); });
-    const auto draw_limit = [&](double limit, const QPen& pen) {
-      std::vector<double> y;
-      for (const double log2 : line.values) y.push_back(limit - log2);
-      QColor halo = colours.background;
-      halo.setAlpha(150);
-      f.draw_steps(to, QPen(halo, pen.widthF() + 2), line.edges, y);
-      f.draw_steps(to, pen, line.edges, y);
-    };
-    draw_limit(limits.overflow, colours.line(i, 2.5));
-    draw_limit(limits.normal, colours.line(i, 1));
-    draw_limit(limits.nonzero, colours.line(i, 2.5));
+    const stepped_line line = stepped(result.steps, result.scales, state().shown(), f.area().width(), log2_scale);
+    for (const auto& [limit, width] : {std::pair{limits.overflow, 2.5}, {limits.normal, 1.0}, {limits.nonzero, 2.5}}) {
+      std::vector<extremes> y;
+      for (const extremes& log2 : line.pieces) y.push_back({limit - log2.greatest, limit - log2.least});
+      draw_limit(line.edges, y, colours.line(i, width));
+    }
     // Skipped steps: ticks at the upper edge, a row for each replay.
     to.save();
     to.setPen(colours.line(i, 1).color());
     const double top = f.area().top() + 2 + 6 * static_cast<double>(i);
-    for (const replay_step& r : replays[i].result->steps) {
-      if (!r.skipped) continue;
-      const double x = f.x_of(static_cast<double>(r.step) + 0.5);
-      if (x >= f.area().left() && x <= f.area().right()) to.drawLine(QPointF(x, top), QPointF(x, top + 5));
+    for (const std::int64_t step : thinned(result.skipped, state().shown(), f.area().width())) {
+      const double x = f.x_of(static_cast<double>(step) + 0.5);
+      to.drawLine(QPointF(x, top), QPointF(x, top + 5));
     }
     to.restore();
   }
+  if (!state().tried_scale()) return;
+  const scenario s = scenario_of(state().front().spec);
+  const format_limits limits = limits_of(s.format, s.rounding);
+  const auto shown = state().shown();
+  const std::vector<double> edges{static_cast<double>(shown.first), static_cast<double>(shown.last + 1)};
+  for (const auto& [limit, width] : {std::pair{limits.overflow, 2.0}, {limits.normal, 1.0}, {limits.nonzero, 2.0}})
+    draw_limit(edges, {{limit - *state().tried_scale(), limit - *state().tried_scale()}},
+               QPen(colours.text, width, Qt::DotLine));
 }
 
 QString window_view::told_at(QPointF place) const {

@@ -33,7 +33,7 @@ struct open_views {
   open_views() {
     scenario_spec first = skipping_spec();
     first.clip_norm = "0.25";
-    doc.set(digits(), {replayed(*digits(), first), replayed(*digits(), {.format = "bfloat16"})});
+    doc.set({digits()}, {replayed(*digits(), first), replayed(*digits(), {.format = "bfloat16"})});
     all = make_views(state, &host);
   }
   view& named(const QString& key) {

@@ -195,7 +195,7 @@ class document_test : public QObject {
 
   void a_cancelled_replay_is_not_waited_for() {
     document doc;
-    doc.set(digits(), {replay_entry{}});
+    doc.set({digits()}, {replay_entry{}});
     doc.add_replay(from_scale("4"));
     doc.cancel();
     QVERIFY(!doc.busy());
@@ -223,7 +223,7 @@ class document_test : public QObject {
 
   void the_document_may_end_while_it_replays() {
     document doc;
-    doc.set(digits(), {replay_entry{}});
+    doc.set({digits()}, {replay_entry{}});
     doc.add_replay(from_scale("4"));
   }
 };

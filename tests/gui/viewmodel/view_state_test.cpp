@@ -70,7 +70,7 @@ class view_state_test : public QObject {
  private slots:
   void init() {
     state_ = std::make_unique<view_state>(doc_);
-    doc_.set(small_run(), {small_replay(), small_replay()});
+    doc_.set({small_run()}, {small_replay(), small_replay()});
     QCoreApplication::processEvents();
   }
 
@@ -230,7 +230,7 @@ class view_state_test : public QObject {
     told.take();
     const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
     other->inputs = {"other.ulp"};
-    doc_.set(other, {small_replay()});
+    doc_.set({other}, {small_replay()});
     QCOMPARE(told.take(), (signals_told{parts{view_state::run} | view_state::replays | view_state::cursor |
                                         view_state::range | view_state::tensors}));
     QVERIFY(state_->shown() == (range{0, 90}));
@@ -244,11 +244,11 @@ class view_state_test : public QObject {
   void the_same_run_read_again_is_looked_at_as_before() {
     state_->set_shown({20, 30});
     state_->set_cursor(50);
-    doc_.set(small_run(), {small_replay()});
+    doc_.set({small_run()}, {small_replay()});
     QVERIFY(state_->shown() == (range{20, 30}));
     QCOMPARE(state_->cursor_step(), 50);
     state_->set_shown(state_->whole());
-    doc_.set(small_run(), {small_replay()});
+    doc_.set({small_run()}, {small_replay()});
     QVERIFY(state_->shown() == state_->whole());
   }
 

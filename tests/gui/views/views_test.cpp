@@ -50,7 +50,7 @@ struct stage {
     for (view* const v : all) v->hide();
     host.resize(size);
     host.show();
-    doc.set(digits(), std::move(replays));
+    doc.set({digits()}, std::move(replays));
   }
 
   void show(const QString& key) {
@@ -334,7 +334,7 @@ class views_test : public QObject {
     const QImage without = s.picture();
     scenario_spec spec = skipping_spec();
     spec.clip_norm = "0.25";
-    s.doc.set(digits(), {replayed(*digits(), spec)});
+    s.doc.set({digits()}, {replayed(*digits(), spec)});
     QVERIFY(distance(s.picture(), without) > 0.05);
     const auto& summary = s.doc.replays()[0].result->summary;
     QVERIFY(summary.clipped > 0 && summary.clipped < 800);
@@ -593,7 +593,7 @@ class views_test : public QObject {
       return;
     }
     stage s;
-    s.doc.set(run, {replayed(*run, {})});
+    s.doc.set({run}, {replayed(*run, {})});
     for (const view* const v : s.all) {
       s.show(v->key());
       const QImage picture = s.picture();

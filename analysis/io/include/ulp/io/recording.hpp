@@ -60,6 +60,8 @@ struct step_total : group_total {
 // Opens a recording for reading, also while it is being written. A database that is not a recording, has views or
 // triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path);
+// The same, of the steps from first to last alone, in the time that these take.
+[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last);
 
 // What is read of totals. Summaries are counts, extremes, factors and, where not estimated, sums: the tables have no cells,
 // and their sums count as reported.

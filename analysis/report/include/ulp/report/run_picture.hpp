@@ -51,6 +51,8 @@ class run_picture {
   // the tables of a block of steps.
   void add_step(const step& now, const std::vector<tensor_info>& all);
   void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables);
+  // As if no block had been added: other ones may be.
+  void forget_blocks() { columns_ = {}; }
 
   [[nodiscard]] const columns_of<tensor_tables>& columns() const noexcept { return columns_; }
   // One for each step, in order, and what was logged of it.

@@ -1,0 +1,25 @@
+// The command line of ulpscope.
+#ifndef ULP_GUI_APP_ARGUMENTS_HPP
+#define ULP_GUI_APP_ARGUMENTS_HPP
+
+#include <QSize>
+#include <QString>
+
+#include "session.hpp"
+
+namespace ulp::gui {
+
+struct arguments {
+  session asked;
+  QString output;  // file to export to; empty: a window
+  QSize size{1100, 700};
+  QString colours;  // light, dark, or as the desktop has it
+};
+
+// Of the application that exists. --help and --version print and end the program, mistakes end it with one line, exit code 2.
+[[nodiscard]] arguments parse_arguments();
+[[noreturn]] void refuse(const QString& why);
+
+}  // namespace ulp::gui
+
+#endif

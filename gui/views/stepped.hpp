@@ -1,0 +1,76 @@
+// A series over the steps of a replay as a line that is as fine as there is room.
+#ifndef ULP_GUI_VIEWS_STEPPED_HPP
+#define ULP_GUI_VIEWS_STEPPED_HPP
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "viewmodel/view_state.hpp"
+
+namespace ulp::gui {
+
+// From edges[i] to edges[i + 1] the series lies between the extremes of pieces[i], which are NaN where there is none.
+struct stepped_line {
+  std::vector<double> edges;
+  std::vector<extremes> pieces;
+  bool dense = false;  // pieces hold several steps
+
+  void add(double edge, const extremes& e) {
+    // A level line is one piece.
+    const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
+    if (!pieces.empty() && e.least == e.greatest && same(pieces.back().least, e.least) &&
+        same(pieces.back().greatest, e.greatest))
+      return;
+    edges.push_back(edge);
+    pieces.push_back(e);
+  }
+  [[nodiscard]] extremes range() const {
+    extremes all;
+    for (const extremes& e : pieces) all.merge(e);
+    return all;
+  }
+};
+
+// `of` gives the value of a step, `known` its extremes. Where there are more steps than `width` pixels, a piece for every
+// two pixels.
+template <typename Of>
+[[nodiscard]] stepped_line stepped(const std::vector<replay_step>& steps, const series_extremes& known,
+                                   view_state::step_range range, double width, Of of) {
+  const auto first =
+      static_cast<std::size_t>(std::ranges::lower_bound(steps, range.first, {}, &replay_step::step) - steps.begin());
+  const auto last =
+      static_cast<std::size_t>(std::ranges::upper_bound(steps, range.last, {}, &replay_step::step) - steps.begin());
+  stepped_line line;
+  const std::size_t n = last - first;
+  const auto pixels = static_cast<std::size_t>(std::max(16.0, width));
+  const auto edge = [&](std::size_t i) { return static_cast<double>(steps[i].step); };
+  line.dense = n > pixels;
+  const std::size_t pieces = line.dense ? pixels / 2 : n;
+  for (std::size_t p = 0; p < pieces; ++p) {
+    const std::size_t from = first + n * p / pieces;
+    const std::size_t to = first + n * (p + 1) / pieces;
+    line.add(edge(from), known.between(from, to, [&](std::size_t i) { return of(steps[i]); }));
+  }
+  line.edges.push_back(n == 0 ? static_cast<double>(range.first) : edge(last - 1) + 1);
+  return line;
+}
+
+// Of ascending steps those in the range, one a pixel at most.
+[[nodiscard]] inline std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& steps,
+                                                       view_state::step_range range, double width) {
+  const double pixel = static_cast<double>(range.last + 1 - range.first) / std::max(16.0, width);
+  std::vector<std::int64_t> some;
+  for (auto at = std::ranges::lower_bound(steps, range.first); at != steps.end() && *at <= range.last;) {
+    some.push_back(*at);
+    const auto next = *at + std::max<std::int64_t>(1, std::llround(pixel));
+    at = std::lower_bound(at, steps.end(), next);
+  }
+  return some;
+}
+
+}  // namespace ulp::gui
+
+#endif
