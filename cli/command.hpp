@@ -35,6 +35,7 @@ void add_outcomes(CLI::App& program, action& chosen);
 void add_record(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_report(CLI::App& program, action& chosen);
+void add_view(CLI::App& program, action& chosen);
 void add_scalers(CLI::App& program, action& chosen);
 void add_sweep(CLI::App& program, action& chosen);
 void add_vectors(CLI::App& program, action& chosen);

@@ -31,6 +31,7 @@ int run(int argc, char** argv) {
   ulp::cli::add_sweep(program, chosen);
   ulp::cli::add_advise(program, chosen);
   ulp::cli::add_report(program, chosen);
+  ulp::cli::add_view(program, chosen);
   try {
     program.parse(argc, argv);
   } catch (const CLI::Success& help) {

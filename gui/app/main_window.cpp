@@ -14,6 +14,8 @@
 #include <QSaveFile>
 #include <QSettings>
 #include <QStatusBar>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <exception>
 #include <stdexcept>
@@ -28,6 +30,13 @@ namespace ulp::gui {
 namespace {
 
 constexpr qsizetype most_recent = 10;
+
+// Round and round the usual ones.
+std::string format_after(const std::string& name) {
+  static constexpr std::array usual{"float16", "cbfloat16", "bfloat16", "float8_e5m2", "float8_e4m3fn"};
+  const auto at = std::ranges::find(usual, name);
+  return at == usual.end() || at + 1 == usual.end() ? usual.front() : at[1];
+}
 
 // Of the files that are open, by which a change is noticed. A recording that is being written changes in its write-ahead log
 // first.
@@ -161,6 +170,16 @@ void main_window::make_menus() {
   move(tr("Next skipped step"), QKeySequence(tr("Ctrl+N")), [this] { state_.move_to_skip(1); });
   move(tr("Previous skipped step"), QKeySequence(tr("Ctrl+P")), [this] { state_.move_to_skip(-1); });
   go->addSeparator();
+  const auto zoom = [this](double factor) {
+    const auto shown = state_.shown();
+    const auto at = static_cast<double>(state_.cursor_step());
+    const double before = std::clamp(at - static_cast<double>(shown.first), 0.0, 1e18);
+    const double after = std::clamp(static_cast<double>(shown.last) - at, 0.0, 1e18);
+    state_.set_shown({static_cast<std::int64_t>(std::floor(at - before * factor)),
+                      static_cast<std::int64_t>(std::ceil(at + after * factor))});
+  };
+  move(tr("Zoom in at the cursor"), QKeySequence(tr("Alt+Up")), [zoom] { zoom(0.5); });
+  move(tr("Zoom out"), QKeySequence(tr("Alt+Down")), [zoom] { zoom(2); });
   move(tr("All steps"), QKeySequence(tr("Ctrl+0")), [this] { state_.set_shown(state_.whole()); });
   move(tr("Undo zoom and filter"), QKeySequence(Qt::Key_Escape), [this] { state_.undo(); });
   go->addSeparator();
@@ -172,14 +191,34 @@ void main_window::make_menus() {
   move(tr("Try a smaller scale"), QKeySequence(tr("Ctrl+[")), [try_scale] { try_scale(-1); });
   move(tr("Follow the replay's scale"), QKeySequence(tr("Ctrl+=")), [this] { state_.set_tried_scale(std::nullopt); });
 
+  QMenu* const replays = menuBar()->addMenu(tr("&Replays"));
+  for (std::size_t i = 0; i < document::most_replays; ++i)
+    replays->addAction(tr("To the front: replay %1").arg(i + 1), QKeySequence(QStringLiteral("Alt+%1").arg(i + 1)),
+                       this, [this, i] { state_.set_front(i); });
+  replays->addSeparator();
+  replays->addAction(tr("Compare the others with the one in front"), QKeySequence(tr("Ctrl+B")), this, [this] {
+    doc_.make_first(state_.front_index());
+    state_.set_front(0);
+  });
+  replays->addAction(tr("Next format"), QKeySequence(tr("Ctrl+Shift+F")), this, [this] {
+    scenario_spec spec = state_.front().spec;
+    spec.format = format_after(spec.format);
+    doc_.change_replay(state_.front_index(), spec);
+  });
+
   docks_ = menuBar()->addMenu(tr("&View"));
   for (int i = 0; i < tabs_->count(); ++i)
     docks_->addAction(tabs_->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)), this,
                       [this, i] { tabs_->setCurrentIndex(i); });
+  docks_->addAction(tr("&Filter tensors"), QKeySequence(tr("Ctrl+F")), this, [this] {
+    show_view("layers");
+    if (auto* const filter = findChild<QWidget*>("filter")) filter->setFocus();
+  });
   docks_->addSeparator();
   QMenu* const help = menuBar()->addMenu(tr("&Help"));
-  help->addAction(tr("&What is this view?"), QKeySequence::HelpContents, this,
-                  [this] { QMessageBox::information(this, current().title(), current().question()); });
+  help->addAction(tr("&What is this view?"), QKeySequence::HelpContents, this, [this] {
+    QMessageBox::information(this, current().title(), current().question() + "\n\n" + current().legend());
+  });
   help->addAction(tr("&About"), this, [this] {
     QMessageBox::about(this, "ulpscope",
                        tr("What 16 bits do to the gradients of a training run, exactly.\n\n"

@@ -1,8 +1,11 @@
 #include "format_matrix.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <tuple>
+#include <utility>
 
 #include <ulp/formats/catalog.hpp>
 
@@ -25,55 +28,121 @@ std::string percent(const outcome_counts& c, const count_range& of) {
   return of.exact() ? text(of.low) + " %" : text(of.low) + " to " + text(of.high) + " %";
 }
 
-}  // namespace
-
-table format_matrix(const loaded_run& run, const tensor_mask& shown, double scale, double epsilon,
-                    const background::report& told) {
+tensor_tables over_all_steps(const loaded_run& run, const background::report& told) {
   tensor_tables all;
   for (const tensor_tables& column : run.picture.columns().columns()) {
     told(0);
     all.merge(column);
   }
+  return all;
+}
+
+// The static scales 2^from to 2^until that do; none where from > until.
+struct static_scales {
+  int from = lowest;
+  int until = highest;
+
+  [[nodiscard]] bool any() const { return from <= until; }
+  [[nodiscard]] std::string text() const {
+    if (!any()) return "none";
+    const auto power = [](int k) { return "2^" + std::to_string(k); };
+    if (from == lowest && until == highest) return "any";
+    if (from == lowest) return "up to " + power(until);
+    if (until == highest) return "from " + power(from);
+    return from == until ? power(from) : power(from) + " to " + power(until);
+  }
+};
+
+// Underflow falls and overflow rises with the scale: both ends are found by halving. counts(scale) gives the outcomes.
+template <typename Counts>
+static_scales scales_that_do(double epsilon, Counts counts) {
+  const auto least = [&](auto&& holds) {
+    int low = lowest;
+    int high = highest + 1;
+    while (low < high) {
+      const int middle = low + (high - low) / 2;
+      if (holds(counts(std::ldexp(1.0, middle))))
+        high = middle;
+      else
+        low = middle + 1;
+    }
+    return low;
+  };
+  return {.from = least([&](const outcome_counts& c) {
+            return static_cast<double>(c.underflow.high) <=
+                   epsilon * static_cast<double>(c.numel - c.zero - c.nonfinite);
+          }),
+          .until = least([](const outcome_counts& c) { return c.overflow.high > 0; }) - 1};
+}
+
+}  // namespace
+
+table format_matrix(const loaded_run& run, const tensor_mask& shown, double scale, double epsilon,
+                    const background::report& told) {
+  const tensor_tables all = over_all_steps(run, told);
   table t;
   t.columns = {{"format", "format"},
                {"underflow_at_1", "underflow at 1", false, true},
                {"overflow_at_1", "overflow at 1", false, true},
                {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), false, true},
                {"overflow_at_scale", "overflow", false, true},
-               {"lowest_scale_log2", "least scale, log2"},
-               {"highest_scale_log2", "greatest, log2"},
+               {"static_scales", "static scales that do"},
                {"verdict", "verdict"}};
   for (std::size_t i = 0; i < formats.size(); ++i) {
     told(static_cast<double>(i) / formats.size());
     const format to = *find_format(formats.at(i));
-    rounding mode;
-    mode.direction = own_direction(to);
+    const rounding mode{.direction = own_direction(to)};
     const auto at = [&](double s) { return all.outcomes(shown, to, mode, s); };
     const outcome_counts one = at(1);
     const outcome_counts scaled = at(scale);
-    const auto nonzero = static_cast<double>(one.numel - one.zero - one.nonfinite);
-    // Underflow falls and overflow rises with the scale: both are found by halving.
-    const auto least = [&](auto&& holds) {
-      int low = lowest;
-      int high = highest + 1;
-      while (low < high) {
-        const int middle = low + (high - low) / 2;
-        (holds(at(std::ldexp(1.0, middle))) ? high : low) = holds(at(std::ldexp(1.0, middle))) ? middle : middle + 1;
-      }
-      return low;
-    };
-    const int from =
-        least([&](const outcome_counts& c) { return static_cast<double>(c.underflow.high) <= epsilon * nonzero; });
-    const int until = least([&](const outcome_counts& c) { return c.overflow.high > 0; }) - 1;
-    const std::string verdict = nonzero == 0              ? ""
-                                : from <= 0 && until >= 0 ? "no loss scale needed"
-                                : from <= until           ? "a static scale does"
-                                                          : "no static scale does";
-    const auto power = [](int k) { return k > highest || k < lowest ? table_value{} : table_value{std::int64_t{k}}; };
+    const bool empty = one.numel == one.zero + one.nonfinite;
+    const static_scales good = scales_that_do(epsilon, at);
+    const std::string verdict = empty                               ? ""
+                                : good.from <= 0 && good.until >= 0 ? "no loss scale needed"
+                                : good.any()                        ? "a static scale does"
+                                                                    : "no static scale does";
     t.rows.push_back({std::string{formats.at(i)}, percent(one, one.underflow), percent(one, one.overflow),
-                      percent(scaled, scaled.underflow), percent(scaled, scaled.overflow), power(from), power(until),
+                      percent(scaled, scaled.underflow), percent(scaled, scaled.overflow), empty ? "" : good.text(),
                       verdict});
   }
+  return t;
+}
+
+table tensor_format_matrix(const loaded_run& run, const tensor_mask& shown, double epsilon,
+                           const background::report& told) {
+  const tensor_tables all = over_all_steps(run, told);
+  table t;
+  t.columns = {{"tensor", "tensor"}};
+  for (const char* const name : formats) t.columns.push_back({name, name});
+  struct ranked {
+    std::size_t none = 0;  // formats
+    std::vector<table_value> cells;
+  };
+  std::vector<ranked> rows;
+  // The entries of a tensor lie side by side.
+  for (auto first = all.entries.begin(); first != all.entries.end();) {
+    told(static_cast<double>(first - all.entries.begin()) / static_cast<double>(all.entries.size()));
+    const std::uint32_t tensor = first->tensor;
+    const auto last =
+        std::find_if(first, all.entries.end(), [&](const tensor_tables::entry& e) { return e.tensor != tensor; });
+    const tensor_tables own{.entries = {first, last}};
+    first = last;
+    if (tensor >= shown.size() || !shown[tensor]) continue;
+    ranked row{.none = 0, .cells = {run.tensors[tensor].name}};
+    for (const char* const name : formats) {
+      const format to = *find_format(name);
+      const static_scales good = scales_that_do(
+          epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = own_direction(to)}, s); });
+      row.none += good.any() ? 0 : 1;
+      row.cells.emplace_back(good.text());
+    }
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(), [](const ranked& a, const ranked& b) {
+    return std::tie(b.none, std::get<std::string>(a.cells.front())) <
+           std::tie(a.none, std::get<std::string>(b.cells.front()));
+  });
+  for (ranked& row : rows) t.rows.push_back(std::move(row.cells));
   return t;
 }
 

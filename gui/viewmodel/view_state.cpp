@@ -105,12 +105,14 @@ void view_state::set_shown(step_range to) {
 }
 
 void view_state::remember() {
+  typing_ = false;
   constexpr std::size_t most = 100;
   if (undo_.size() == most) undo_.erase(undo_.begin());
   undo_.push_back({shown_, filter_, tensor_});
 }
 
 void view_state::undo() {
+  typing_ = false;
   if (undo_.empty()) return;
   const undo_entry before = undo_.back();
   undo_.pop_back();
@@ -125,7 +127,9 @@ void view_state::undo() {
 bool view_state::set_filter(const QString& expression) {
   if (!QRegularExpression(expression).isValid()) return false;
   if (expression == filter_) return true;
-  remember();
+  // What is typed letter by letter is taken back at once.
+  if (!typing_) remember();
+  typing_ = true;
   filter_ = expression;
   tensor_.reset();
   mask();

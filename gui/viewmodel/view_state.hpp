@@ -96,6 +96,7 @@ class view_state : public QObject {
   tensor_mask selected_;
   std::optional<int> tried_;
   std::vector<undo_entry> undo_;
+  bool typing_ = false;  // the last change was of the filter
 };
 Q_DECLARE_OPERATORS_FOR_FLAGS(view_state::parts)
 

@@ -1,6 +1,5 @@
 #include "chart_view.hpp"
 
-#include <QEvent>
 #include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
@@ -69,11 +68,6 @@ void chart_view::refresh(view_state::parts) {
   // Never a hidden chart inside a visible chart view; an invisible widget is no such thing.
   chart_->setVisible(why_.isEmpty());
   update();
-}
-
-void chart_view::changeEvent(QEvent* event) {
-  if (event->type() == QEvent::PaletteChange && isVisible()) refresh({});
-  view::changeEvent(event);
 }
 
 void chart_view::paintEvent(QPaintEvent*) {

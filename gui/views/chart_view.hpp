@@ -34,7 +34,6 @@ class chart_view : public view {
   // Steps run along x: the cursor, zooming and undo work as everywhere.
   void link_steps();
   void refresh(view_state::parts what) override;
-  void changeEvent(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
 
  private:

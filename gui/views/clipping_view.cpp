@@ -71,4 +71,10 @@ table clipping_view::data() const {
   return t;
 }
 
+QString clipping_view::legend() const {
+  return tr(
+      "The L2 norm of the unscaled gradients of each step, and the bound; ticks at the foot are the steps in which "
+      "clipping triggers.");
+}
+
 }  // namespace ulp::gui

@@ -12,6 +12,7 @@ class clipping_view final : public chart_view {
   Q_OBJECT
  public:
   clipping_view(view_state& state, QWidget* parent);
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 
  protected:

@@ -261,4 +261,12 @@ table exponents_view::data() const {
   return t;
 }
 
+QString exponents_view::legend() const {
+  return tr(
+      "How many gradients there are in each octave, of the cursor's step or of all steps shown. The bands are what the "
+      "format makes of them at the loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
+      "limit: a part of it is lost. Zeros stand at the left end, infinities and NaN at the right end. The bars below "
+      "are what other formats hold at the same scale, the thin part being subnormal.");
+}
+
 }  // namespace ulp::gui

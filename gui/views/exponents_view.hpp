@@ -18,6 +18,7 @@ class exponents_view final : public chart_view {
  public:
   exponents_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
 

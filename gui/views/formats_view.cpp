@@ -1,5 +1,6 @@
 #include "formats_view.hpp"
 
+#include <QHBoxLayout>
 #include <utility>
 
 #include "viewmodel/format_matrix.hpp"
@@ -12,17 +13,36 @@ constexpr double epsilon = 1e-3;
 }  // namespace
 
 formats_view::formats_view(view_state& state, QWidget* parent)
-    : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent) {}
+    : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
+      each_(new QPushButton(tr("Each &tensor"), this)) {
+  each_->setCheckable(true);
+  each_->setToolTip(tr("The static scales that do, for each selected tensor and format"));
+  auto* const line = new QHBoxLayout;
+  line->addWidget(each_);
+  line->addStretch();
+  box().insertLayout(0, line);
+  connect(each_, &QPushButton::toggled, this, [this] { refresh(view_state::tensors); });
+}
 
 void formats_view::take(table t) {
   table_ = std::move(t);
   rows().set(table_);
   grid().resizeColumnsToContents();
-  set_note(table_.rows.empty()
-               ? why_empty()
-               : tr("Over all steps, of the selected tensors. From the least static scale on at most %1 % of the "
-                    "nonzero values underflow, up to the greatest none overflows.")
+  const QString why = why_empty();
+  set_note(!why.isEmpty()
+               ? why
+               : tr("Over all steps, of the selected tensors. A static scale does where at most %1 % of the nonzero "
+                    "values underflow and none overflows in any step.")
                      .arg(100 * epsilon));
+}
+
+std::function<table(const background::report&)> formats_view::asked() const {
+  if (each_->isChecked())
+    return [run = state().shared_run(), shown = state().selected()](const background::report& told) {
+      return tensor_format_matrix(*run, shown, epsilon, told);
+    };
+  return [run = state().shared_run(), shown = state().selected(), scale = state().scale_at(state().cursor_step())](
+             const background::report& told) { return format_matrix(*run, shown, scale, epsilon, told); };
 }
 
 void formats_view::refresh(view_state::parts what) {
@@ -30,19 +50,21 @@ void formats_view::refresh(view_state::parts what) {
   if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::tensors |
                          view_state::scale | view_state::cursor))
     return;
-  work_.start(
-      [this, run = state().shared_run(), shown = state().selected(),
-       scale = state().scale_at(state().cursor_step())](const background::report& told) -> std::function<void()> {
-        return [this, t = format_matrix(*run, shown, scale, epsilon, told)] { take(t); };
-      });
+  work_.start([this, ask = asked()](const background::report& told) -> std::function<void()> {
+    return [this, t = ask(told)] { take(t); };
+  });
 }
 
 void formats_view::catch_up_now() {
   catch_up();
   work_.cancel();
-  if (why_empty().isEmpty())
-    take(format_matrix(*state().current_run(), state().selected(), state().scale_at(state().cursor_step()), epsilon,
-                       [](double) {}));
+  if (why_empty().isEmpty()) take(asked()([](double) {}));
+}
+
+QString formats_view::legend() const {
+  return tr(
+      "What becomes of the nonzero gradients of all steps in each format, without a loss scale and at that of the "
+      "cursor, and the static scales at which hardly any underflows and none overflows.");
 }
 
 }  // namespace ulp::gui

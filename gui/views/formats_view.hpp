@@ -2,6 +2,9 @@
 #ifndef ULP_GUI_VIEWS_FORMATS_VIEW_HPP
 #define ULP_GUI_VIEWS_FORMATS_VIEW_HPP
 
+#include <QPushButton>
+#include <functional>
+
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
 
@@ -11,6 +14,7 @@ class formats_view final : public rows_view {
   Q_OBJECT
  public:
   formats_view(view_state& state, QWidget* parent);
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override { return table_; }
   void catch_up_now() override;
 
@@ -19,6 +23,10 @@ class formats_view final : public rows_view {
 
  private:
   void take(table t);
+  // What counts the table that is wanted now.
+  [[nodiscard]] std::function<table(const background::report&)> asked() const;
+
+  QPushButton* each_;
   background work_;
   table table_;
 };

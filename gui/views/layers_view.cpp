@@ -220,4 +220,10 @@ table layers_view::data() const {
   return t;
 }
 
+QString layers_view::legend() const {
+  return tr(
+      "A row is a tensor, the worst at the top; the colour is the metric at each step, on a logarithmic ladder for "
+      "shares. A double click selects a tensor for all views. Hatched is what nothing was recorded of.");
+}
+
 }  // namespace ulp::gui

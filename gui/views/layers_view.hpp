@@ -18,6 +18,7 @@ class layers_view final : public step_view {
  public:
   layers_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
   void set_metric(layer_metric metric);

@@ -76,15 +76,14 @@ void overview_view::refresh(view_state::parts what) {
                     {"diverged", "open loop from"}};
   QString words;
   const loaded_run* const run = state().current_run();
-  if (run != nullptr) {
+  if (run == nullptr) words += QStringLiteral("<p>%1</p>").arg(why_empty());
+  for (const auto& open : state().doc().runs()) {
     words += QStringLiteral("<p>%1: %2 in %3.</p>")
-                 .arg(QString::fromStdString(run->inputs.front()).toHtmlEscaped(),
-                      QString::fromStdString(count_text(run->picture.steps().size(), "step")),
-                      QString::fromStdString(count_text(run->tensors.size(), "tensor")));
-    for (const std::string& note : run->notes)
+                 .arg(QString::fromStdString(open->inputs.front()).toHtmlEscaped(),
+                      QString::fromStdString(count_text(open->picture.steps().size(), "step")),
+                      QString::fromStdString(count_text(open->tensors.size(), "tensor")));
+    for (const std::string& note : open->notes)
       words += QStringLiteral("<p>%1</p>").arg(QString::fromStdString(note).toHtmlEscaped());
-  } else {
-    words += QStringLiteral("<p>%1</p>").arg(why_empty());
   }
   for (const replay_entry& r : state().doc().replays()) {
     const std::string name = state().doc().title_of(r).toStdString();
@@ -140,6 +139,12 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
   to.translate(room.left(), room.top() + rows_height + 8);
   text.drawContents(&to);
   to.restore();
+}
+
+QString overview_view::legend() const {
+  return tr(
+      "A row a replay, and what is wrong with each in words. A double click on a number shows the view that explains "
+      "it.");
 }
 
 }  // namespace ulp::gui

@@ -13,6 +13,7 @@ class overview_view final : public rows_view {
  public:
   overview_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override { return table_; }
 
  signals:

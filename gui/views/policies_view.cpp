@@ -110,4 +110,10 @@ void policies_view::show_results() {
             .arg(results_.size()));
 }
 
+QString policies_view::legend() const {
+  return tr(
+      "Each row is the policy in front with other parameters, replayed. Skipped steps cost training time, underflow "
+      "costs gradients; what is on the front is beaten by no other row in both.");
+}
+
 }  // namespace ulp::gui

@@ -14,6 +14,7 @@ class policies_view final : public rows_view {
   Q_OBJECT
  public:
   policies_view(view_state& state, QWidget* parent);
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void start();
 

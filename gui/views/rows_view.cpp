@@ -38,6 +38,10 @@ void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const QFontMetricsF metrics(to.font());
   const double height = metrics.height() + 6;
   double y = room.top();
+  if (rows_->rowCount() == 0) {
+    const QString why = !why_empty().isEmpty() ? why_empty() : note_->text();
+    return draw_empty(to, room, colours, why.isEmpty() ? tr("Nothing to list.") : why);
+  }
   to.setPen(colours.text);
   if (!note_->text().isEmpty()) {
     const QRectF box(room.left(), y, room.width(), room.height());
@@ -45,8 +49,6 @@ void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
     to.drawText(box, Qt::TextWordWrap, note_->text());
     y += used.height() + 8;
   }
-  if (rows_->rowCount() == 0)
-    return draw_empty(to, room, colours, why_empty().isEmpty() ? tr("Nothing to list.") : why_empty());
   const auto shown = std::min(rows_->rowCount(), static_cast<int>((room.bottom() - y) / height) - 1);
   double x = room.left();
   for (int column = 0; column < rows_->columnCount() && x < room.right(); ++column) {

@@ -153,4 +153,11 @@ table scale_view::data() const {
   return t;
 }
 
+QString scale_view::legend() const {
+  return tr(
+      "The loss scale of each replay. The thin line is the critical scale: the largest at which the step would not "
+      "overflow. Ticks at the foot are skipped steps, a row for each replay. Where there are more steps than pixels a "
+      "line spans what it holds there.");
+}
+
 }  // namespace ulp::gui

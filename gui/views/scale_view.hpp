@@ -16,6 +16,7 @@ class scale_view final : public chart_view {
   Q_OBJECT
  public:
   scale_view(view_state& state, QWidget* parent);
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 
  protected:

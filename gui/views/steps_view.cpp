@@ -89,4 +89,8 @@ table steps_view::data() const {
   return t;
 }
 
+QString steps_view::legend() const {
+  return tr("A row a step of the replay in front: exactly what the pictures draw. The marked row is the cursor.");
+}
+
 }  // namespace ulp::gui

@@ -10,6 +10,7 @@ class steps_view final : public rows_view {
   Q_OBJECT
  public:
   steps_view(view_state& state, QWidget* parent);
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 
  protected:

@@ -1,5 +1,6 @@
 #include "view.hpp"
 
+#include <QEvent>
 #include <QPainter>
 #include <utility>
 
@@ -25,6 +26,13 @@ void view::catch_up() {
 void view::showEvent(QShowEvent* event) {
   QWidget::showEvent(event);
   catch_up();
+}
+
+void view::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() != QEvent::PaletteChange) return;
+  missed_ = view_state::parts::fromInt(~0U);
+  if (isVisible()) catch_up();
 }
 
 QString view::why_empty() const {

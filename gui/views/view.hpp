@@ -21,6 +21,8 @@ class view : public QWidget {
   [[nodiscard]] const QString& key() const noexcept { return key_; }
   [[nodiscard]] const QString& title() const noexcept { return title_; }
   [[nodiscard]] const QString& question() const noexcept { return question_; }
+  // What its marks and colours mean, in a few sentences.
+  [[nodiscard]] virtual QString legend() const = 0;
 
   // The picture in `room`, as on the screen.
   virtual void draw(QPainter& to, const QRectF& room, const theme& colours) = 0;
@@ -34,6 +36,7 @@ class view : public QWidget {
   // Something of what the view shows is another. Called while it is visible, or when it becomes so.
   virtual void refresh(view_state::parts what) = 0;
   void showEvent(QShowEvent* event) override;
+  void changeEvent(QEvent* event) override;
   void catch_up();
 
   // In place of a picture where there is nothing to show: why.

@@ -11,6 +11,7 @@ class window_view final : public step_view {
  public:
   window_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
+  [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 
  protected:

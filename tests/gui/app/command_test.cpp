@@ -73,6 +73,19 @@ class command_test : public QObject {
     QVERIFY(picture.pixelColor(1, 1).lightness() < 64);
   }
 
+  void runs_are_compared_and_sessions_are_drawn() {
+    const auto compared =
+        run_ulpscope("examples/digits.ulp --compare tests/data/digits.step00100.safetensors --export " +
+                     out("two.csv") + " --view scale");
+    QCOMPARE(compared.err, std::string{});
+    const std::string rows = read_file(dir_ / "two.csv");
+    QVERIFY(rows.find("digits.ulp: pytorch_gradscaler") != std::string::npos);
+    QVERIFY(rows.find("digits.step00100.safetensors: pytorch_gradscaler") != std::string::npos);
+    const auto drawn = run_ulpscope("--session tests/data/compared.ulpscope.json --export " + out("session.csv"));
+    QCOMPARE(drawn.err, std::string{});
+    QCOMPARE(read_file(dir_ / "session.csv"), rows);
+  }
+
   void mistakes_are_one_line_and_exit_code_2_data() {
     QTest::addColumn<QString>("options");
     QTest::addColumn<QString>("named");
@@ -94,6 +107,14 @@ class command_test : public QObject {
     mistake("--steps a:b", "a:b");
     mistake("--steps 10:10", "10:10");
     mistake("--step x", "'x'");
+    mistake("--clip-value 0", "'0'");
+    mistake("--clip-norm 1 --clip-value 1", "not by both");
+    mistake("--order clip,unscale,check", "--order");
+    mistake("--clip-norm 1 --order clip", "'clip'");
+    mistake("--rounding up", "up");
+    mistake("--check 'conv('", "conv(");
+    mistake("--scaler none,none,none,none --compare examples/digits.ulp", "8 replays");
+    mistake("--session nosuch.json", "INPUT");
     mistake("--nosuch", "nosuch");
   }
   void mistakes_are_one_line_and_exit_code_2() {

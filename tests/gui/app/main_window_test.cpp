@@ -3,10 +3,13 @@
 // starting.
 #include "app/main_window.hpp"
 
+#include <QAbstractButton>
+#include <QAbstractScrollArea>
 #include <QAction>
 #include <QApplication>
 #include <QDragEnterEvent>
 #include <QDropEvent>
+#include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
 #include <QMessageBox>
@@ -118,6 +121,97 @@ class main_window_test : public QObject {
     QVERIFY(state.tried_scale().has_value());
     QTest::keyClick(&window, Qt::Key_Equal, Qt::ControlModifier);
     QVERIFY(!state.tried_scale().has_value());
+  }
+
+  void replays_are_reached_by_keys() {
+    opened_window window;
+    window.doc().add_replay(skipping_spec());
+    QVERIFY(settled(window));
+    QTest::keyClick(&window, Qt::Key_2, Qt::AltModifier);
+    QCOMPARE(window.state().front_index(), std::size_t{1});
+    QTest::keyClick(&window, Qt::Key_B, Qt::ControlModifier);
+    QVERIFY(window.doc().replays()[0].spec == skipping_spec());
+    QCOMPARE(window.state().front_index(), std::size_t{0});
+    QTest::keyClick(&window, Qt::Key_F, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(window.doc().replays()[0].spec.format, std::string("cbfloat16"));
+    QVERIFY(settled(window));
+    QTest::keyClick(&window, Qt::Key_Up, Qt::AltModifier);
+    QVERIFY(window.state().shown() != window.state().whole());
+    QTest::keyClick(&window, Qt::Key_Down, Qt::AltModifier);
+    QVERIFY(window.state().shown() == window.state().whole());
+    QTest::keyClick(&window, Qt::Key_F, Qt::ControlModifier);
+    QCOMPARE(shown_view(window), QString("layers"));
+    QCOMPARE(QApplication::focusWidget()->objectName(), QString("filter"));
+  }
+
+  void a_session_opens_what_it_names() {
+    main_window window;
+    window.show();
+    session s;
+    s.runs = {{digits_path()}, {digits_path()}};
+    s.replays = {{.spec = skipping_spec(), .run = 1}, {.spec = {.format = "bfloat16"}, .run = 0}};
+    s.view = "scale";
+    s.first_step = 10;
+    s.last_step = 20;
+    s.cursor = 15;
+    window.open(s);
+    QVERIFY(settled(window));
+    QCOMPARE(shown_view(window), QString("scale"));
+    QCOMPARE(window.doc().runs().size(), std::size_t{2});
+    QCOMPARE(window.state().shown().first, std::int64_t{10});
+    QCOMPARE(window.state().cursor_step(), std::int64_t{15});
+    // Where it fails, the next run is looked at from its start.
+    s.runs = {{"/no/such/file"}};
+    s.replays.resize(1);
+    s.replays[0].run = 0;
+    QStringList said;
+    const message_reader reader(said);
+    window.open(s);
+    QTRY_COMPARE(said.size(), 1);
+    window.open({digits_path()});
+    QVERIFY(settled(window));
+    QCOMPARE(window.doc().runs().size(), std::size_t{1});
+  }
+
+  void a_growing_file_is_watched() {
+    const temporary_dir dir;
+    const std::string log = (dir / "log.csv").string();
+    write_file(log, "step,maxabs\n1,3\n");
+    main_window window;
+    window.show();
+    for (QAction* const action : window.findChildren<QAction*>())
+      if (action->text().contains("Watch")) action->trigger();
+    window.open({log});
+    QVERIFY(settled(window));
+    write_file(log, "step,maxabs\n1,3\n2,5\n");
+    QTRY_COMPARE_WITH_TIMEOUT(window.state().whole().last, std::int64_t{2}, 10000);
+  }
+
+  void nothing_overlaps_or_is_cut_data() {
+    QTest::addColumn<QString>("key");
+    for (const QString& key : view_keys()) QTest::newRow(qPrintable(key)) << key;
+  }
+  void nothing_overlaps_or_is_cut() {
+    QFETCH(const QString, key);
+    opened_window window;
+    window.resize(1100, 700);
+    window.show_view(key);
+    QCoreApplication::processEvents();
+    QCOMPARE(window.size(), QSize(1100, 700));
+    for (const QWidget* const w : window.findChildren<QWidget*>()) {
+      if (!w->isVisible() || w->isWindow() || w->objectName().startsWith("qt_")) continue;
+      if (qobject_cast<const QAbstractButton*>(w) != nullptr || qobject_cast<const QLabel*>(w) != nullptr)
+        QVERIFY2(w->width() >= w->minimumSizeHint().width() && w->height() >= w->minimumSizeHint().height(),
+                 qPrintable(QString(w->metaObject()->className()) + " " + w->objectName()));
+      for (const QObject* const child : w->parentWidget()->children()) {
+        const auto* const other = qobject_cast<const QWidget*>(child);
+        if (other == nullptr || other == w || !other->isVisible() || other->isWindow()) continue;
+        if (qobject_cast<const QMainWindow*>(w->parentWidget()) == nullptr &&
+            qobject_cast<const QAbstractScrollArea*>(w->parentWidget()) == nullptr)
+          QVERIFY2(!w->geometry().intersects(other->geometry()),
+                   qPrintable(QString(w->metaObject()->className()) + " and " + other->metaObject()->className()));
+      }
+    }
   }
 
   void no_two_actions_share_keys() {

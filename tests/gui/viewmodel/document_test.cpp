@@ -5,14 +5,25 @@
 #include <QSignalSpy>
 #include <QTest>
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <span>
+
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 
 using namespace ulp::test;
 using ulp::gui::document;
+using ulp::gui::load_run;
+using ulp::gui::loaded_run;
 using ulp::gui::replay_entry;
+using ulp::gui::replay_run;
 using ulp::gui::replayed_run;
 using ulp::gui::scenario_spec;
+using ulp::gui::tables_of_step;
 
 namespace {
 
@@ -214,6 +225,99 @@ class document_test : public QObject {
     QCOMPARE(run.count(), 1);
     QCOMPARE(doc.run()->picture.steps().size(), std::size_t{1});
     QCOMPARE(doc.replays()[0].result->steps.size(), std::size_t{1});
+  }
+
+  void runs_are_compared() {
+    document doc;
+    open_digits(doc);
+    const auto first = doc.run();
+    QCOMPARE(doc.title_of(doc.replays()[0]), QString("pytorch_gradscaler, float16"));
+    const temporary_dir dir;
+    const auto copy = dir / "digits.ulp";
+    std::filesystem::copy_file(digits_path(), copy);
+    doc.compare({copy.string()});
+    QTRY_COMPARE(doc.replays().size(), std::size_t{2});
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(doc.runs().size(), std::size_t{2});
+    QVERIFY(doc.run_of(doc.replays()[1]) == doc.runs()[1]);
+    QVERIFY(doc.run_of(doc.replays()[0]) == first);
+    QCOMPARE(scales(*doc.replays()[1].result), scales(*doc.replays()[0].result));
+    // Files of one name are told apart by their folders.
+    QVERIFY(doc.title_of(doc.replays()[0]) != doc.title_of(doc.replays()[1]));
+    QVERIFY(doc.title_of(doc.replays()[0]).startsWith("examples/digits.ulp: "));
+
+    doc.make_first(1);
+    QVERIFY(doc.run() == doc.runs()[1]);
+    QVERIFY(doc.replays()[1].result != nullptr);
+    doc.reload();
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(doc.runs().size(), std::size_t{2});
+    QCOMPARE(doc.run()->inputs.front(), copy.string());
+    // A run that no replay is of is closed.
+    doc.remove_replay(1);
+    QCOMPARE(doc.runs().size(), std::size_t{1});
+    QCOMPARE(doc.run()->inputs.front(), copy.string());
+    QTRY_VERIFY(!doc.busy());
+    QVERIFY(doc.replays()[0].result != nullptr);
+  }
+
+  void what_cannot_be_compared_leaves_what_was_open() {
+    document doc;
+    open_digits(doc);
+    QSignalSpy failed(&doc, &document::failed);
+    doc.compare({"/no/such/file.ulp"});
+    QTRY_COMPARE(failed.count(), 1);
+    QCOMPARE(doc.runs().size(), std::size_t{1});
+    for (int i = 1; i < 6; ++i) doc.add_replay(from_scale(std::to_string(1 << i)));
+    doc.compare({digits_path()});
+    QCOMPARE(failed.count(), 2);
+    QCOMPARE(doc.replays().size(), std::size_t{6});
+  }
+
+  void a_coarse_run_is_refined_beside_its_replays() {
+    // As many steps as there are of which recordings keep blocks merged.
+    const temporary_dir dir;
+    const std::string path = (dir / "long.ulp").string();
+    {
+      ulp::recording_writer to(path, ulp::recording_writer::mode::create);
+      ulp::step now;
+      now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32, .factor = 1});
+      for (now.key.step = 0; now.key.step < 2100; ++now.key.step) {
+        const std::vector<float> values{1, std::ldexp(1.0F, -static_cast<int>(now.key.step % 30))};
+        now.tensors[0].table = ulp::count_cells(std::span{values});
+        to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
+      }
+    }
+    const auto quiet = [](double) {};
+    const auto fine = load_run({path}, quiet);
+    QVERIFY(!fine->coarse);
+    const auto coarse = std::make_shared<loaded_run>(*fine);
+    coarse->coarse = true;
+    coarse->picture.forget_blocks();
+    ulp::level_reader wide(path, ulp::level_widths[1]);
+    for (ulp::level_block b; wide.next(b);) coarse->picture.add_block(b.first_step, b.last_step, b.tensors);
+    QCOMPARE(coarse->picture.columns().columns().size(), std::size_t{1});
+
+    document doc;
+    const auto result = replay_run(*coarse, {}, quiet);
+    doc.set({coarse}, {{.spec = {}, .result = result}});
+    QTRY_VERIFY(!doc.busy());
+    QCOMPARE(doc.run()->id, coarse->id);
+    QVERIFY(!doc.run()->coarse);
+    QVERIFY(doc.replays()[0].result == result);
+    const auto& columns = doc.run()->picture.columns();
+    QCOMPARE(columns.columns().size(), fine->picture.columns().columns().size());
+    QCOMPARE(doc.run()->picture.steps().size(), std::size_t{2100});
+    const ulp::tensor_mask all{true};
+    double once = 0;
+    for (const auto& c : columns.columns())
+      for (const auto& [exponent, count] : c.octaves(all).by_exponent) once += count;
+    QCOMPARE(once, 4200.0);
+
+    // One step of it, though its column holds 64.
+    const auto one = tables_of_step(*fine, 1234, quiet).octaves(all);
+    QCOMPARE(one.by_exponent, (std::map<int, double>{{0, 1.0}, {-(1234 % 30), 1.0}}));
+    QVERIFY(tables_of_step(*fine, 9999, quiet).entries.empty());
   }
 
   void the_document_may_end_while_it_reads() {

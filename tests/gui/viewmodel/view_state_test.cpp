@@ -229,6 +229,7 @@ class view_state_test : public QObject {
     told_parts told(*state_);
     told.take();
     const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
+    other->id = ulp::gui::new_run_id();
     other->inputs = {"other.ulp"};
     doc_.set({other}, {small_replay()});
     QCOMPARE(told.take(), (signals_told{parts{view_state::run} | view_state::replays | view_state::cursor |
@@ -250,6 +251,60 @@ class view_state_test : public QObject {
     state_->set_shown(state_->whole());
     doc_.set({small_run()}, {small_replay()});
     QVERIFY(state_->shown() == state_->whole());
+  }
+
+  void the_run_in_more_detail_is_looked_at_as_before() {
+    state_->set_shown({20, 30});
+    state_->set_tensor(1);
+    doc_.set({std::make_shared<ulp::gui::loaded_run>(*state_->shared_run())}, {small_replay()});
+    QVERIFY(state_->shown() == (range{20, 30}));
+    QCOMPARE(*state_->tensor(), 1U);
+    state_->undo();
+    QVERIFY(!state_->tensor());
+  }
+
+  void the_run_is_that_of_the_replay_in_front() {
+    const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
+    other->id = ulp::gui::new_run_id();
+    other->inputs = {"other.ulp"};
+    other->tensors.pop_back();
+    ulp::step late;
+    late.key.step = 200;
+    other->picture.add(late, other->tensors);
+    ulp::gui::replay_entry second = small_replay();
+    second.run = 1;
+    doc_.set({small_run(), other}, {small_replay(), second});
+    // Both are seen whole, aligned by step.
+    QVERIFY(state_->whole() == (range{0, 200}));
+    QVERIFY(state_->shown() == (range{0, 200}));
+    QCOMPARE(state_->current_run()->inputs.front(), std::string("small.ulp"));
+    QCOMPARE(state_->selected().size(), std::size_t{3});
+    state_->set_shown({20, 30});
+    state_->set_cursor(50);
+    state_->set_tensor(2);
+    told_parts told(*state_);
+    told.take();
+    state_->set_front(1);
+    QVERIFY(told.take().front().testFlag(view_state::run));
+    QVERIFY(state_->shared_run() == other);
+    QCOMPARE(state_->selected(), (tensor_mask{true, true}));
+    QVERIFY(state_->shown() == (range{20, 30}));
+    QCOMPARE(state_->cursor_step(), 50);
+    doc_.remove_replay(1);
+    QCOMPARE(state_->current_run()->inputs.front(), std::string("small.ulp"));
+  }
+
+  void what_is_typed_letter_by_letter_is_undone_at_once() {
+    state_->set_shown({20, 70});
+    for (const char* const text : {"c", "co", "con"}) state_->set_filter(text);
+    state_->set_shown({30, 40});
+    state_->set_filter("fc");
+    state_->undo();
+    QCOMPARE(state_->filter(), QString("con"));
+    state_->undo();
+    QVERIFY(state_->shown() == (range{20, 70}));
+    state_->undo();
+    QCOMPARE(state_->filter(), QString());
   }
 
   void the_front_is_always_a_replay_that_exists() {

@@ -21,7 +21,9 @@
 #include <limits>
 #include <memory>
 
+#include <ulp/io/recording.hpp>
 #include "gui/support/fixture.hpp"
+
 #include "gui/support/picture.hpp"
 #include "views/all_views.hpp"
 #include "views/inspector.hpp"
@@ -357,6 +359,80 @@ class views_test : public QObject {
     const QImage first = s.picture();
     s.state.set_tried_scale(-10);
     QTRY_VERIFY(distance(s.picture(), first) > 0.01);
+  }
+
+  void formats_are_told_for_each_tensor() {
+    stage s;
+    s.show("formats");
+    for (QPushButton* const box : s.shown->findChildren<QPushButton*>()) QTest::mouseClick(box, Qt::LeftButton);
+    s.settle();
+    QCOMPARE(s.shown->data().rows.size(), std::size_t{18});
+    // The worst first, and as `ulp outcomes` counts them: float16's last row needs no scale at most.
+    const auto none = [&](std::size_t row) {
+      return std::ranges::count_if(s.shown->data().rows[row],
+                                   [](const ulp::table_value& v) { return std::get<std::string>(v) == "none"; });
+    };
+    for (std::size_t row = 1; row < 18; ++row) QVERIFY(none(row) <= none(row - 1));
+    s.state.set_filter("^conv1$");
+    s.settle();
+    QCOMPARE(s.shown->data().rows.size(), std::size_t{1});
+    // bfloat16 has the range of float32: any scale from 2^-60 on does.
+    const auto columns = s.shown->data().columns;
+    const auto bfloat16 =
+        std::ranges::find(columns, std::string{"bfloat16"}, &ulp::table_column::key) - columns.begin();
+    QVERIFY(std::get<std::string>(s.shown->data().rows[0][static_cast<std::size_t>(bfloat16)]) != "none");
+  }
+
+  void a_tried_scale_is_drawn_over_the_steps() {
+    for (const char* const key : {"window", "scale"}) {
+      stage s;
+      s.show(key);
+      const QImage before = s.picture();
+      s.state.set_tried_scale(4);
+      QVERIFY2(distance(s.picture(), before) > 0.05, key);
+      s.state.set_tried_scale(std::nullopt);
+      QVERIFY2(distance(s.picture(), before) < 0.01, key);
+    }
+  }
+
+  void the_exponents_of_the_cursor_are_of_that_step_alone() {
+    // Columns of the example run hold several steps.
+    stage s;
+    s.show("exponents");
+    for (const std::int64_t step : {0, 333, 799}) {
+      s.state.set_cursor(step);
+      s.settle();
+      QVERIFY2(shown_text(*s.shown).contains("step " + QString::number(step)), qPrintable(shown_text(*s.shown)));
+      const auto from = ulp::open_recording(digits_path(), step, step);
+      ulp::step recorded;
+      QVERIFY(from->next(recorded));
+      ulp::octave_counts expected;
+      for (const ulp::tensor_row& row : recorded.tensors) expected.add(row.table, row.factor);
+      std::map<int, double> shown;
+      for (const auto& row : s.shown->data().rows)
+        shown[static_cast<int>(std::get<std::int64_t>(row[0]))] = std::get<double>(row[1]);
+      QCOMPARE(shown, expected.by_exponent);
+    }
+  }
+
+  void runs_are_compared_in_one_picture() {
+    stage s;
+    const auto other = std::make_shared<loaded_run>(*digits());
+    other->id = new_run_id();
+    other->inputs = {"other/run.ulp"};
+    auto entry = replayed(*digits(), {.format = "bfloat16"});
+    entry.run = 1;
+    s.doc.set({digits(), other}, {replayed(*digits(), skipping_spec()), entry});
+    s.show("overview");
+    QVERIFY(s.cell(0, 0).startsWith("digits.ulp: ") && s.cell(1, 0).startsWith("run.ulp: "));
+    QVERIFY(s.part<QTextBrowser>().toPlainText().contains("other/run.ulp"));
+    s.show("scale");
+    QCOMPARE(s.shown->data().rows.size(), std::size_t{1600});
+  }
+
+  void every_view_says_how_it_is_read() {
+    stage s;
+    for (const view* const v : s.all) QVERIFY2(v->legend().size() > 80, qPrintable(v->key()));
   }
 
   void a_sweep_ends_in_replays() {

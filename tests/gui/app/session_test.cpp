@@ -1,0 +1,116 @@
+// Pins sessions: what is saved is what is opened again, equal sessions are equal bytes, and what is none is refused with
+// the file's name and the reason.
+#include "app/session.hpp"
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QTest>
+#include <stdexcept>
+
+#include "gui/support/fixture.hpp"
+
+using namespace ulp::test;
+using namespace ulp::gui;
+
+namespace {
+
+session full() {
+  session s;
+  s.runs = {{"/runs/a.ulp"}, {"/runs/b 1.safetensors", "/runs/b 2.safetensors"}};
+  s.replays = {{.spec = {.parameters = {{"growth_interval", "100"}, {"init_scale", "65536"}}}, .run = 0},
+               {.spec = {.scaler = "cerebras_dls",
+                         .parameters = {{"init_scale", "8"}},
+                         .format = "cbfloat16",
+                         .rounding = "stochastic",
+                         .clip_norm = "0.5",
+                         .order = "clip,unscale,check",
+                         .check = "conv"},
+                .run = 1}};
+  s.view = "layers";
+  s.filter = "^conv[0-9]";
+  s.first_step = -5;
+  s.last_step = std::int64_t{1} << 40;
+  s.cursor = 7;
+  return s;
+}
+
+}  // namespace
+
+class session_test : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void what_is_saved_is_what_is_opened() {
+    for (const session& s : {full(), [] {
+                               session bare = full();
+                               bare.first_step = bare.last_step = bare.cursor = std::nullopt;
+                               return bare;
+                             }()}) {
+      const QByteArray json = to_json(s);
+      const session again = session_from(json, "s.json");
+      QCOMPARE(to_json(again), json);
+      QVERIFY(again == s);
+    }
+  }
+
+  void what_is_open_is_looked_at_again_as_it_was() {
+    document doc;
+    view_state state(doc);
+    doc.set({digits()}, {replayed(*digits(), skipping_spec())});
+    state.set_filter("conv");
+    state.set_shown({100, 300});
+    state.set_cursor(222);
+    const session s = session_of(state, "window");
+    QVERIFY(s.runs.front().front().starts_with('/'));
+
+    document other;
+    view_state again(other);
+    other.set({digits()}, entries_of(s));
+    look_as(s, again);
+    QCOMPARE(again.filter(), QString("conv"));
+    QVERIFY(again.shown() == state.shown());
+    QCOMPARE(again.cursor_step(), std::int64_t{222});
+    QVERIFY(other.replays()[0].spec == skipping_spec());
+    // All steps are all steps, however many there will be.
+    state.set_shown(state.whole());
+    QVERIFY(!session_of(state, "window").first_step);
+  }
+
+  void what_is_no_session_is_refused_data() {
+    QTest::addColumn<QByteArray>("json");
+    QTest::addColumn<QString>("named");
+    const auto changed = [](const char* key, const QJsonValue& value) {
+      QJsonObject o = QJsonDocument::fromJson(to_json(full())).object();
+      o[QString(key)] = value;
+      return QJsonDocument(o).toJson();
+    };
+    QTest::newRow("nothing") << QByteArray() << "byte 0";
+    QTest::newRow("cut") << to_json(full()).left(100) << "byte";
+    QTest::newRow("foreign") << QByteArray("{}") << "no session";
+    QTest::newRow("a list") << QByteArray("[1]") << "no session";
+    QTest::newRow("later") << changed("ulpscope_session", 99) << "later version";
+    QTest::newRow("no runs") << changed("runs", QJsonValue()) << "names no run";
+    QTest::newRow("a run of nothing") << changed("runs", QJsonArray{QJsonArray{}}) << "without inputs";
+    QTest::newRow("no replays") << changed("replays", QJsonArray{}) << "no replays";
+    QTest::newRow("no such scaler") << changed("replays", QJsonArray{QJsonObject{{"scaler", "x"}}}) << "'x'";
+    QTest::newRow("no such run") << changed("replays", QJsonArray{QJsonObject{
+                                                           {"scaler", "none"}, {"format", "float16"}, {"run", 2}}})
+                                 << "does not name";
+    QTest::newRow("filter") << changed("filter", "conv(") << "conv(";
+  }
+  void what_is_no_session_is_refused() {
+    QFETCH(const QByteArray, json);
+    QFETCH(const QString, named);
+    try {
+      static_cast<void>(session_from(json, "some.json"));
+      QFAIL("it was taken");
+    } catch (const std::runtime_error& problem) {
+      const QString why = problem.what();
+      QVERIFY2(why.startsWith("some.json: ") && why.contains(named) && !why.contains('\n'), problem.what());
+    }
+  }
+};
+
+QTEST_GUILESS_MAIN(session_test)
+#include "session_test.moc"
