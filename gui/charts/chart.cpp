@@ -126,11 +126,9 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     legend_.push_back({b.name, QPen(Qt::NoPen), b.colour});
     shapes.push_back({outline, b.colour, {}});
   }
-  bool dense = false;
   for (const chart_line& l : lines) {
-    dense = dense || l.dense;
     QPen pen = l.pen;
-    if (l.dense) pen.setWidthF(1);
+    if (l.noise) pen.setWidthF(1);
     if (!l.name.isEmpty()) legend_.push_back({l.name, l.pen, QBrush()});
     QList<QPointF> piece;
     const auto end_piece = [&] {
@@ -144,7 +142,6 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     }
     end_piece();
   }
-  setRenderHint(QPainter::Antialiasing, !dense);
   hatched_ = hatched;
   for (const hatching& h : hatched_)
     if (!h.name.isEmpty()) legend_.push_back({h.name, QPen(Qt::NoPen), QBrush(), true});

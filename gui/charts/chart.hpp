@@ -23,7 +23,7 @@ struct chart_line {
   QString name;  // in the legend; none where it is empty
   QPen pen;
   std::vector<QPointF> points;  // NaN in y begins a new piece
-  bool dense = false;           // up and down at every pixel: drawn thin and without antialiasing, many times faster
+  bool noise = false;           // up and down at every pixel: drawn thin, which is many times faster
 };
 struct chart_band {
   QString name;

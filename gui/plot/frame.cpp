@@ -110,7 +110,7 @@ void frame::draw_steps(QPainter& to, const QPen& pen, const std::vector<double>&
     before = e;
   }
   to.save();
-  to.setRenderHint(QPainter::Antialiasing, parts.size() < 200);
+  to.setRenderHint(QPainter::Antialiasing, false);
   to.setPen(Qt::NoPen);
   to.setBrush(pen.color());
   to.drawRects(parts.data(), static_cast<int>(parts.size()));

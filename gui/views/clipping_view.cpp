@@ -25,7 +25,7 @@ QString clipping_view::fill(const theme& colours) {
   const stepped_line norms = stepped(front.result->steps, front.result->norms, shown, fineness(), log2_norm);
   double low = norms.range().least;
   double high = norms.range().greatest;
-  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}, norms.dense};
+  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}, norms.is_noise()};
   for (std::size_t i = 0; i < norms.pieces.size(); ++i) {
     const double middle = (norms.edges[i] + norms.edges[i + 1]) / 2;
     line.points.emplace_back(middle, norms.pieces[i].least);

@@ -85,7 +85,7 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
                  tr("What is lost at this step, and at which scale would it not be?"), parent),
       slider_(new QSlider(Qt::Horizontal, this)),
       scale_(new QLabel(this)),
-      whole_(new QPushButton(tr("All steps shown"), this)),
+      whole_(make_toggle(tr("All steps shown"), this)),
       shares_(new QLabel(this)) {
   slider_->setRange(-16, 40);
   slider_->setPageStep(4);
@@ -95,7 +95,6 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   slider_->setAccessibleName(tr("Loss scale that is tried out, as a power of two"));
   slider_->setToolTip(tr("Try out a loss scale; [ and ] move it"));
   scale_->setMinimumWidth(120);
-  whole_->setCheckable(true);
   auto* const follow = new QPushButton(tr("Follow replay"), this);
   follow->setToolTip(tr("Use the scale of the replay in front again"));
   controls().addWidget(new QLabel(tr("Loss scale"), this));

@@ -14,8 +14,7 @@ constexpr double epsilon = 1e-3;
 
 formats_view::formats_view(view_state& state, QWidget* parent)
     : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
-      each_(new QPushButton(tr("Each &tensor"), this)) {
-  each_->setCheckable(true);
+      each_(make_toggle(tr("Each &tensor"), this)) {
   each_->setToolTip(tr("The static scales that do, for each selected tensor and format"));
   auto* const line = new QHBoxLayout;
   line->addWidget(each_);

@@ -60,24 +60,43 @@ void policies_view::refresh(view_state::parts what) {
            "click adds one to the replays."));
 }
 
-void policies_view::start() {
-  if (state().current_run() == nullptr) return;
-  std::vector<std::pair<std::string, std::vector<std::string>>> values;
+std::optional<policies_view::grid_of_values> policies_view::typed() {
+  grid_of_values values;
+  const auto refuse = [&](const QString& why) {
+    set_note(why);
+    return std::nullopt;
+  };
   for (const QString& part : values_->text().split(' ', Qt::SkipEmptyParts)) {
     const auto at = part.indexOf('=');
-    if (at <= 0) return set_note(tr("'%1' is not parameter=value,value").arg(part));
+    if (at <= 0) return refuse(tr("'%1' is not parameter=value,value").arg(part));
     std::vector<std::string> list;
     for (const QString& value : part.mid(at + 1).split(',', Qt::SkipEmptyParts)) list.push_back(value.toStdString());
-    if (list.empty()) return set_note(tr("'%1' has no values").arg(part));
+    if (list.empty()) return refuse(tr("'%1' has no values").arg(part));
     values.emplace_back(part.left(at).toStdString(), std::move(list));
   }
+  return values;
+}
+
+void policies_view::start() {
+  if (state().current_run() == nullptr) return;
+  const auto values = typed();
+  if (!values) return;
   work_.start([this, run = state().shared_run(), base = state().front().spec,
-               values](const background::report& told) -> std::function<void()> {
+               values = *values](const background::report& told) -> std::function<void()> {
     return [this, results = sweep_policies(*run, base, values, told)] {
       results_ = results;
       show_results();
     };
   });
+}
+
+void policies_view::catch_up_now() {
+  catch_up();
+  // Without a window nobody presses the button.
+  if (isVisible() || !results_.empty() || state().current_run() == nullptr) return;
+  if (const auto values = typed())
+    results_ = sweep_policies(*state().current_run(), state().front().spec, *values, [](double) {});
+  show_results();
 }
 
 table policies_view::data() const {

@@ -4,6 +4,10 @@
 
 #include <QLineEdit>
 #include <QPushButton>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "rows_view.hpp"
 #include "viewmodel/policy_sweep.hpp"
@@ -17,11 +21,15 @@ class policies_view final : public rows_view {
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void start();
+  void catch_up_now() override;
 
  protected:
   void refresh(view_state::parts what) override;
 
  private:
+  using grid_of_values = std::vector<std::pair<std::string, std::vector<std::string>>>;
+  // nullopt, and a note, where what is typed is no list of values.
+  [[nodiscard]] std::optional<grid_of_values> typed();
   void show_results();
 
   QLineEdit* values_;

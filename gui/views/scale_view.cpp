@@ -37,11 +37,9 @@ QString clamp_text(const replayed_run& r) {
 scale_view::scale_view(view_state& state, QWidget* parent)
     : chart_view(state, "scale", tr("Scale"), tr("Where does the loss scale settle, and what would another policy do?"),
                  parent),
-      difference_(new QPushButton(tr("&Difference to the first replay"), this)),
-      critical_(new QPushButton(tr("&Critical scale"), this)),
+      difference_(make_toggle(tr("&Difference to the first replay"), this)),
+      critical_(make_toggle(tr("&Critical scale"), this)),
       clamps_(new QLabel(this)) {
-  // Outlines of check boxes are hardly seen in the dark.
-  for (QPushButton* const button : {difference_, critical_}) button->setCheckable(true);
   critical_->setToolTip(tr("The largest scale at which the step does not overflow"));
   critical_->setChecked(true);
   controls().addWidget(difference_);
@@ -78,7 +76,7 @@ QString scale_view::fill(const theme& colours) {
     if (!replays[i].result) continue;
     const stepped_line line = difference ? difference_of(i) : scales_of(*replays[i].result);
     seen.merge(line.range());
-    lines.push_back({state().doc().title_of(replays[i]), colours.line(i), points_of(line), line.dense});
+    lines.push_back({state().doc().title_of(replays[i]), colours.line(i), points_of(line), line.is_noise()});
   }
   if (lines.empty()) {
     for (const replay_entry& r : replays)
@@ -101,7 +99,7 @@ QString scale_view::fill(const theme& colours) {
       level(tr("tried out"), std::ldexp(1.0, *state().tried_scale()), QPen(colours.text, 2, Qt::DotLine));
     if (critical_->isChecked()) {
       const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
-      lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.dense});
+      lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.is_noise()});
       const double most = line.range().greatest;
       if (std::isfinite(most)) seen.add(std::min(most, seen.greatest + 12));
     }

@@ -58,6 +58,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   box->addWidget(replays_);
   box->addLayout(buttons);
   replays_->setMaximumHeight(110);
+  replays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   replays_->setAccessibleName(tr("Replays; the first is the one that others are compared with"));
   auto* const form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
@@ -149,7 +150,7 @@ void scenario_editor::show_replays() {
   std::size_t i = 0;
   for (const replay_entry& r : state_.doc().replays()) {
     auto* const item = new QListWidgetItem(line_icon(colours, i++), state_.doc().title_of(r), replays_);
-    if (!r.failure.isEmpty()) item->setToolTip(r.failure);
+    item->setToolTip(r.failure.isEmpty() ? item->text() : r.failure);
   }
   replays_->setCurrentRow(static_cast<int>(state_.front_index()));
   showing_ = false;

@@ -27,6 +27,8 @@ struct stepped_line {
     edges.push_back(edge);
     pieces.push_back(e);
   }
+  // Up and down at nearly every pixel.
+  [[nodiscard]] bool is_noise() const { return pieces.size() > 256; }
   [[nodiscard]] extremes range() const {
     extremes all;
     for (const extremes& e : pieces) all.merge(e);

@@ -66,7 +66,7 @@ void steps_view::refresh(view_state::parts what) {
                  [result, run](std::size_t row, std::size_t column) { return cell(*result, *run, row, column); });
     else
       rows().set(columns(), 0, {});
-    const std::array widths{70, 80, 76, 70, 84, 120, 96, 86, 160, 160, 70, 120};
+    const std::array widths{70, 80, 76, 70, 84, 120, 150, 150, 160, 160, 70, 120};
     for (int c = 0; c < rows().columnCount(); ++c) grid().setColumnWidth(c, widths.at(static_cast<std::size_t>(c)));
   }
   if (!result) return;

@@ -50,6 +50,20 @@ void view::draw_empty(QPainter& to, const QRectF& room, const theme& colours, co
   to.restore();
 }
 
+QPushButton* make_toggle(const QString& text, QWidget* parent) {
+  auto* const button = new QPushButton(text, parent);
+  button->setCheckable(true);
+  QObject::connect(button, &QPushButton::toggled, button, [button](bool on) {
+    QPalette p;
+    if (on) {
+      p.setColor(QPalette::Button, p.color(QPalette::Highlight));
+      p.setColor(QPalette::ButtonText, p.color(QPalette::HighlightedText));
+    }
+    button->setPalette(p);
+  });
+  return button;
+}
+
 void picture_view::refresh(view_state::parts) { update(); }
 
 void picture_view::paintEvent(QPaintEvent*) {

@@ -2,6 +2,7 @@
 #ifndef ULP_GUI_VIEWS_VIEW_HPP
 #define ULP_GUI_VIEWS_VIEW_HPP
 
+#include <QPushButton>
 #include <QString>
 #include <QWidget>
 
@@ -50,6 +51,9 @@ class view : public QWidget {
   QString question_;
   view_state::parts missed_;
 };
+
+// A button that stays down, and is seen to be in the dark too.
+[[nodiscard]] QPushButton* make_toggle(const QString& text, QWidget* parent);
 
 // A view whose widget is its picture.
 class picture_view : public view {

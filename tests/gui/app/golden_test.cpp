@@ -1,0 +1,92 @@
+// Pins what every view looks like, on the release that the pictures in tests/gui/golden were made on: lines, colours and
+// places within a tolerance that another rasteriser of letters stays in. ULP_WRITE_GOLDEN=1 writes them anew.
+#include <QApplication>
+#include <QDir>
+#include <QFontInfo>
+#include <QTest>
+#include <algorithm>
+#include <cmath>
+
+#include "app/export.hpp"
+#include "gui/support/fixture.hpp"
+#include "views/all_views.hpp"
+
+using namespace ulp::test;
+using namespace ulp::gui;
+
+namespace {
+
+constexpr QSize size(720, 460);
+constexpr QSize kept(360, 230);
+
+// The greatest difference of a channel between places of the size of a letter, 0 to 255.
+int greatest_difference(const QImage& a, const QImage& b) {
+  const auto blurred = [](const QImage& i) {
+    return i.scaled(i.size() / 8, Qt::IgnoreAspectRatio, Qt::SmoothTransformation)
+        .convertToFormat(QImage::Format_RGB32);
+  };
+  const QImage x = blurred(a);
+  const QImage y = blurred(b);
+  int most = 0;
+  for (int row = 0; row < x.height(); ++row)
+    for (int column = 0; column < x.width(); ++column) {
+      const QRgb p = x.pixel(column, row);
+      const QRgb q = y.pixel(column, row);
+      most =
+          std::max({most, std::abs(qRed(p) - qRed(q)), std::abs(qGreen(p) - qGreen(q)), std::abs(qBlue(p) - qBlue(q))});
+    }
+  return most;
+}
+
+}  // namespace
+
+class golden_test : public QObject {
+  Q_OBJECT
+
+  const QDir built_ = QDir::current();
+
+ private slots:
+  void initTestCase() {
+    QVERIFY(QDir::setCurrent(QString::fromStdString((source_dir() / "examples").string())));
+    QApplication::setStyle("Fusion");
+    if (QStringLiteral(QT_VERSION_STR) != "6.4.2" || QFontInfo(QApplication::font()).family() != "DejaVu Sans")
+      QSKIP("the pictures are of Qt 6.4.2 with DejaVu Sans (Debian 12)");
+  }
+
+  void views_look_as_they_did_data() {
+    QTest::addColumn<QString>("key");
+    QTest::addColumn<bool>("dark");
+    for (const QString& key : view_keys())
+      for (const bool dark : {false, true}) QTest::newRow(qPrintable(key + (dark ? ".dark" : ".light"))) << key << dark;
+  }
+  void views_look_as_they_did() {
+    QFETCH(const QString, key);
+    QFETCH(const bool, dark);
+    const theme colours = dark ? theme::night() : theme::light();
+    QApplication::setPalette(colours.palette());
+    document doc;
+    view_state state(doc);
+    // The file is named as its user would name it, there.
+    const auto run = std::make_shared<loaded_run>(*digits());
+    run->inputs = {"digits.ulp"};
+    doc.set({run}, {replayed(*digits(), skipping_spec()), replayed(*digits(), {.scaler = "cerebras_dls"})});
+    state.set_cursor(333);
+    QWidget host;
+    const temporary_dir dir;
+    const QString path = QString::fromStdString((dir / "now.png").string());
+    for (view* const v : make_views(state, &host))
+      if (v->key() == key) export_view(*v, path, size, colours);
+    const QImage now = QImage(path).scaled(kept, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    const QString golden =
+        QString::fromStdString((source_dir() / "tests/gui/golden").string()) + "/" + QTest::currentDataTag() + ".png";
+    if (qEnvironmentVariableIsSet("ULP_WRITE_GOLDEN")) QVERIFY(now.save(golden));
+    const QImage before(golden);
+    QVERIFY2(!before.isNull(), qPrintable(golden));
+    const int most = greatest_difference(now, before);
+    if (most > 24) now.save(built_.filePath(QTest::currentDataTag() + QStringLiteral(".now.png")));
+    QVERIFY2(most <= 24, qPrintable(QStringLiteral("differs by %1 of 255").arg(most)));
+  }
+};
+
+QTEST_MAIN(golden_test)
+#include "golden_test.moc"
