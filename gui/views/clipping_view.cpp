@@ -16,6 +16,10 @@ clipping_view::clipping_view(view_state& state, QWidget* parent)
   link_steps();
 }
 
+void clipping_view::refresh(view_state::parts what) {
+  if (what != view_state::parts{view_state::scale}) chart_view::refresh(what);
+}
+
 QString clipping_view::fill(const theme& colours) {
   if (state().current_run() == nullptr) return why_empty();
   const replay_entry& front = state().front();

@@ -17,6 +17,7 @@ class clipping_view final : public chart_view {
 
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
+  void refresh(view_state::parts what) override;
 
  private:
   QLabel* rate_;

@@ -166,6 +166,7 @@ void exponents_view::catch_up_now() {
 }
 
 void exponents_view::refresh(view_state::parts what) {
+  if (what == view_state::parts{view_state::range} && !whole_->isChecked()) return;
   if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::cursor | view_state::tensors) ||
       (whole_->isChecked() && what.testFlag(view_state::range)))
     count();
