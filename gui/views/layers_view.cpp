@@ -126,6 +126,11 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
       low = std::min(low, v);
       high = std::max(high, v);
     }
+  // On paper what the controls say on the screen, where they lie over it.
+  to.setPen(colours.text);
+  to.drawText(QRectF(room.topLeft(), QSizeF(room.width(), controls_height - 8)), Qt::AlignVCenter,
+              metric_->currentText() +
+                  (state().filter().isEmpty() ? QString() : tr("; tensors that match %1").arg(state().filter())));
   QRectF rest = room.adjusted(0, controls_height, 0, 0);
   std::vector<legend_entry> legend;
   if (is_share(answer_.metric)) {
