@@ -145,12 +145,17 @@ void view_state::set_tensor(std::optional<std::uint32_t> tensor) {
   tell(tensors);
 }
 
+tensor_mask view_state::filtered(const loaded_run& of) const {
+  const QRegularExpression expression(filter_);
+  tensor_mask mask;
+  for (const tensor_info& t : of.tensors) mask.push_back(expression.match(QString::fromStdString(t.name)).hasMatch());
+  return mask;
+}
+
 void view_state::mask() {
   filtered_.clear();
   if (current_run() == nullptr) return;
-  const QRegularExpression expression(filter_);
-  for (const tensor_info& t : current_run()->tensors)
-    filtered_.push_back(expression.match(QString::fromStdString(t.name)).hasMatch());
+  filtered_ = filtered(*current_run());
   selected_ = filtered_;
   if (tensor_) {
     selected_.assign(filtered_.size(), false);

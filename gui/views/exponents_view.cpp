@@ -155,6 +155,28 @@ void exponents_view::count() {
   });
 }
 
+octave_counts exponents_view::compared() const {
+  const auto first = state().doc().run();
+  if (first == nullptr || first == state().shared_run() || first->tensors.empty()) return {};
+  const run_picture& picture = first->picture;
+  if (picture.columns().columns().empty()) return {};
+  const tensor_mask shown = state().filtered(*first);
+  const auto [from, to] =
+      whole_->isChecked() ? state().shown() : view_state::step_range{state().cursor_step(), state().cursor_step()};
+  const std::size_t first_column = picture.column_of(from);
+  const std::size_t last_column = picture.column_of(to);
+  octave_counts all;
+  for (std::size_t c = first_column; c <= last_column; ++c) all.merge(picture.columns().columns()[c].octaves(shown));
+  if (whole_->isChecked()) return all;
+  // Of the step's column the mean: bars are of one step.
+  const column_span& span = picture.columns().spans()[first_column];
+  const auto number = [](const step_survey& s) { return s.key.step; };
+  const auto steps = std::ranges::upper_bound(picture.steps(), span.last_step, {}, number) -
+                     std::ranges::lower_bound(picture.steps(), span.first_step, {}, number);
+  for (auto& [exponent, count] : all.by_exponent) count /= static_cast<double>(std::max<std::ptrdiff_t>(1, steps));
+  return all;
+}
+
 void exponents_view::catch_up_now() {
   if (shows_column()) {
     exact_run_ = state().shared_run();
@@ -238,7 +260,25 @@ QString exponents_view::fill(const theme& colours) {
                           std::log10(count) + 0.02});
         break;
       }
-  plot().show(bands, {bars, apart}, {}, partly);
+  std::vector<chart_line> ghost;
+  if (const octave_counts other = compared(); !other.by_exponent.empty()) {
+    chart_line outline{whole_->isChecked() ? tr("the first replay's run")
+                                           : tr("the first replay's run, mean of steps about there"),
+                       QPen(colours.text, 1.5, Qt::DashLine),
+                       {}};
+    const int from = other.by_exponent.begin()->first;
+    const int to = other.by_exponent.rbegin()->first;
+    outline.points.emplace_back(from, 0);
+    for (int exponent = from; exponent <= to; ++exponent) {
+      const auto found = other.by_exponent.find(exponent);
+      const double height = found == other.by_exponent.end() ? 0 : std::max(0.0, std::log10(found->second)) + 0.02;
+      outline.points.emplace_back(exponent, height);
+      outline.points.emplace_back(exponent + 1, height);
+    }
+    outline.points.emplace_back(to + 1, 0);
+    ghost.push_back(std::move(outline));
+  }
+  plot().show(bands, {bars, apart}, ghost, partly);
   static_cast<ruler_strip*>(rulers_)->show_scale(log2);
   return {};
 }

@@ -30,6 +30,8 @@ class exponents_view final : public chart_view {
   // Finds what is shown: the cursor's step, or all columns in the range. Where columns hold several steps that of the
   // cursor is shown until the step itself has been read.
   void count();
+  // The same place of the run that others are compared with; empty where that is this one.
+  [[nodiscard]] octave_counts compared() const;
   [[nodiscard]] bool shows_column() const;
 
   QSlider* slider_;

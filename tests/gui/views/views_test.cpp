@@ -18,6 +18,7 @@
 #include <QTextBrowser>
 #include <QWheelEvent>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
 
@@ -419,15 +420,23 @@ class views_test : public QObject {
     stage s;
     const auto other = std::make_shared<loaded_run>(*digits());
     other->id = new_run_id();
-    other->inputs = {"other/run.ulp"};
+    const temporary_dir dir;
+    std::filesystem::copy_file(digits_path(), dir / "run.ulp");
+    other->inputs = {(dir / "run.ulp").string()};
     auto entry = replayed(*digits(), {.format = "bfloat16"});
     entry.run = 1;
     s.doc.set({digits(), other}, {replayed(*digits(), skipping_spec()), entry});
     s.show("overview");
     QVERIFY(s.cell(0, 0).startsWith("digits.ulp: ") && s.cell(1, 0).startsWith("run.ulp: "));
-    QVERIFY(s.part<QTextBrowser>().toPlainText().contains("other/run.ulp"));
+    QVERIFY(s.part<QTextBrowser>().toPlainText().contains("/run.ulp"));
     s.show("scale");
     QCOMPARE(s.shown->data().rows.size(), std::size_t{1600});
+    // Behind the bars of the run in front the outline of the other.
+    s.show("exponents");
+    const QImage alone = s.picture();
+    s.state.set_front(1);
+    s.settle();
+    QVERIFY(distance(s.picture(), alone) > 0.05);
   }
 
   void every_view_says_how_it_is_read() {
