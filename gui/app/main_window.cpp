@@ -107,7 +107,6 @@ main_window::main_window()
     cancel_->hide();
   });
   connect(&doc_, &document::failed, this, [this](const QString& why) {
-    look_.reset();
     progress_->hide();
     cancel_->hide();
     QMessageBox::warning(this, "ulpscope", why);
@@ -115,10 +114,8 @@ main_window::main_window()
   connect(&doc_, &document::run_changed, this, [this] {
     QStringList names;
     for (const auto& run : doc_.runs()) names << QFileInfo(QString::fromStdString(run->inputs.front())).fileName();
-    setWindowTitle(names.join(tr(" and ")) + " - ulpscope");
+    setWindowTitle(names.isEmpty() ? QStringLiteral("ulpscope") : names.join(tr(" and ")) + " - ulpscope");
     remember_recent();
-    if (look_) look_as(*look_, state_);
-    look_.reset();
   });
   connect(&state_, &view_state::changed, this, [this] {
     if (state_.current_run() == nullptr) return;
@@ -196,10 +193,8 @@ void main_window::make_menus() {
     replays->addAction(tr("To the front: replay %1").arg(i + 1), QKeySequence(QStringLiteral("Alt+%1").arg(i + 1)),
                        this, [this, i] { state_.set_front(i); });
   replays->addSeparator();
-  replays->addAction(tr("Compare the others with the one in front"), QKeySequence(tr("Ctrl+B")), this, [this] {
-    doc_.make_first(state_.front_index());
-    state_.set_front(0);
-  });
+  replays->addAction(tr("Compare the others with the one in front"), QKeySequence(tr("Ctrl+B")), this,
+                     [this] { state_.make_first(); });
   replays->addAction(tr("Next format"), QKeySequence(tr("Ctrl+Shift+F")), this, [this] {
     scenario_spec spec = state_.front().spec;
     spec.format = format_after(spec.format);
@@ -236,15 +231,13 @@ void main_window::show_view(const QString& key) {
 
 void main_window::open(const document::inputs_of_run& inputs) {
   if (inputs.empty()) return;
-  look_.reset();
   doc_.open(inputs);
 }
 
 void main_window::open(const session& s) {
   show_view(s.view);
   if (s.runs.empty()) return doc_.set({}, entries_of(s));
-  doc_.open(s.runs, entries_of(s));
-  look_ = s;
+  doc_.open(s.runs, entries_of(s), [this, s] { look_as(s, state_); });
 }
 
 document::inputs_of_run main_window::chosen_files(const QString& title) {

@@ -8,7 +8,6 @@
 #include <QTabWidget>
 #include <QTimer>
 #include <QToolButton>
-#include <optional>
 
 #include "session.hpp"
 #include "viewmodel/document.hpp"
@@ -50,7 +49,6 @@ class main_window : public QMainWindow {
   document doc_;
   view_state state_;
   QTabWidget* tabs_;
-  std::optional<session> look_;  // of the runs that are being read
   QTimer watch_;
   QString seen_;  // sizes and times of the open files when they were last read
   QMenu* recent_ = nullptr;

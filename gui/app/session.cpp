@@ -40,7 +40,7 @@ QJsonObject object_of(const session::replay& r) {
 session::replay replay_of(const QJsonObject& o) {
   const auto text = [&](const char* key) { return o[key].toString().toStdString(); };
   session::replay r{.spec = {.scaler = text("scaler"), .format = text("format")},
-                    .run = static_cast<std::size_t>(o["run"].toInt(0))};
+                    .run = static_cast<std::size_t>(o["run"].toInt(-1))};
   const QJsonObject parameters = o["parameters"].toObject();
   for (auto p = parameters.begin(); p != parameters.end(); ++p)
     r.spec.parameters.emplace_back(p.key().toStdString(), p.value().toString().toStdString());
@@ -50,7 +50,7 @@ session::replay replay_of(const QJsonObject& o) {
 }
 
 std::optional<std::int64_t> number_in(const QJsonObject& o, const char* key) {
-  return o[key].isDouble() ? std::optional{static_cast<std::int64_t>(o[key].toDouble())} : std::nullopt;
+  return o[key].isDouble() ? std::optional<std::int64_t>{o[key].toInteger()} : std::nullopt;
 }
 
 }  // namespace
@@ -67,7 +67,7 @@ QByteArray to_json(const session& s) {
   QJsonObject o{
       {"ulpscope_session", version}, {"runs", runs}, {"replays", replays}, {"view", s.view}, {"filter", s.filter}};
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
-    if (value) o[key] = static_cast<double>(*value);
+    if (value) o[key] = static_cast<qint64>(*value);
   };
   set("first_step", s.first_step);
   set("last_step", s.last_step);

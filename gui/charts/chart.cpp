@@ -104,7 +104,8 @@ void chart::show_shapes(const std::vector<shape>& shapes) {
 }
 
 void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
-                 const std::vector<chart_line>& lines, const std::vector<hatching>& hatched) {
+                 const std::vector<chart_line>& lines, const std::vector<hatching>& hatched,
+                 const std::vector<chart_ticks>& ticks) {
   std::vector<shape> shapes;
   legend_.clear();
   for (const chart_band& b : bands) {
@@ -143,6 +144,7 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     end_piece();
   }
   hatched_ = hatched;
+  ticks_ = ticks;
   for (const hatching& h : hatched_)
     if (!h.name.isEmpty()) legend_.push_back({h.name, QPen(Qt::NoPen), QBrush(), true});
   show_shapes(shapes);
@@ -191,6 +193,14 @@ void chart::draw_over(QPainter& to) const {
     if (left < right)
       draw_hatched(to, QRectF(QPointF(left, area.bottom() - part * area.height()), QPointF(right, area.bottom())),
                    colours_.background);
+  }
+  double foot = area.bottom() - 1;
+  for (const chart_ticks& row : ticks_) {
+    to.setPen(QPen(row.colour, 1));
+    for (const double x : row.at)
+      if (const double place = place_of(x); place >= area.left() && place <= area.right())
+        to.drawLine(QPointF(place, foot - 6), QPointF(place, foot));
+    foot -= 8;
   }
 }
 

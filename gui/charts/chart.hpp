@@ -36,6 +36,10 @@ struct chart_bars {
   QColor colour;
   std::vector<QPointF> tops;  // at the middle of bars one wide
 };
+struct chart_ticks {  // at the foot, a row for each list
+  QColor colour;
+  std::vector<double> at;
+};
 struct hatching {  // over what has been drawn
   QString name;
   double left = 0;
@@ -52,7 +56,8 @@ class chart : public QChartView {
                 const char* x_format = "%.0f", const char* y_format = "%.0f");
   // All series anew. Points are cut at the axes.
   void show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
-            const std::vector<chart_line>& lines, const std::vector<hatching>& hatched = {});
+            const std::vector<chart_line>& lines, const std::vector<hatching>& hatched = {},
+            const std::vector<chart_ticks>& ticks = {});
   void set_theme(const theme& colours);
   // Where a value of the horizontal axis lies, from the left edge of the chart.
   [[nodiscard]] double place_of(double x) const;
@@ -87,11 +92,12 @@ class chart : public QChartView {
   };
   void show_shapes(const std::vector<shape>& shapes);
   void make_room();
-  // The legend and the hatching.
+  // The legend, the hatching and the ticks.
   void draw_over(QPainter& to) const;
 
   std::vector<legend_entry> legend_;
   std::vector<hatching> hatched_;
+  std::vector<chart_ticks> ticks_;
   double legend_height_ = -1;
   QValueAxis* x_;
   QValueAxis* y_;

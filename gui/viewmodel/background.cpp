@@ -9,7 +9,11 @@
 namespace ulp::gui {
 
 background::~background() {
-  ++generation_;
+  {
+    const std::lock_guard guard(lock_);
+    ++generation_;
+    next_.reset();
+  }
   thread_.request_stop();
   if (thread_.joinable()) thread_.join();
 }

@@ -107,6 +107,7 @@ std::shared_ptr<const loaded_run> refined(const loaded_run& run, const backgroun
   fine->coarse = false;
   fine->picture.forget_blocks();
   level_reader levels(run.inputs.front(), level_widths[0]);
+  fine->tensors = levels.tensors();  // more, where the file grows
   add_blocks(levels, run.picture.steps().size(), fine->picture, told);
   return fine;
 }
@@ -211,18 +212,23 @@ void document::open(const inputs_of_run& inputs) {
   });
 }
 
-void document::open(const std::vector<inputs_of_run>& inputs, std::vector<replay_entry> replays) {
-  load(inputs, [this, replays = std::move(replays)](std::vector<std::shared_ptr<const loaded_run>> runs) {
+void document::open(const std::vector<inputs_of_run>& inputs, std::vector<replay_entry> replays,
+                    std::function<void()> then) {
+  load(inputs, [this, replays = std::move(replays),
+                then = std::move(then)](std::vector<std::shared_ptr<const loaded_run>> runs) {
     set(std::move(runs), replays);
+    then();
     replay_next();
   });
 }
 
 void document::compare(const inputs_of_run& inputs) {
-  if (runs_.empty()) return open(inputs);
+  if (runs_.empty() && !loader_.running()) return open(inputs);
+  if (runs_.empty()) return emit failed(tr("Wait for the first run before comparing another with it"));
   if (replays_.size() == most_replays)
     return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
   load({inputs}, [this](const std::vector<std::shared_ptr<const loaded_run>>& more) {
+    if (replays_.size() == most_replays) return;  // they became so many meanwhile
     runs_.push_back(more.front());
     emit run_changed();
     refine_next();
@@ -302,7 +308,10 @@ void document::remove_replay(std::size_t index) {
   replays_.erase(replays_.begin() + static_cast<std::ptrdiff_t>(index));
   const std::size_t before = runs_.size();
   close_unused();
-  if (runs_.size() != before) emit run_changed();
+  if (runs_.size() != before) {
+    loader_.cancel();  // what is read now counts on the run
+    emit run_changed();
+  }
   emit replays_changed();
   replay_next();
 }
@@ -325,7 +334,7 @@ void document::close_unused() {
 
 void document::refine_next() {
   const auto coarse = std::ranges::find_if(runs_, [](const auto& run) { return run->coarse; });
-  if (coarse == runs_.end()) return;
+  if (coarse == runs_.end() || refiner_.running()) return;
   refiner_.start([this, run = *coarse](const background::report& told) -> std::function<void()> {
     return [this, fine = refined(*run, told)] {
       for (auto& open : runs_)
@@ -340,9 +349,12 @@ void document::refine_next() {
 void document::replay_next() {
   const auto open =
       std::ranges::find_if(replays_, [](const replay_entry& r) { return !r.result && r.failure.isEmpty(); });
-  if (open == replays_.end()) return;
+  if (open == replays_.end()) return replayer_.cancel();
   const std::shared_ptr<const loaded_run> run = run_of(*open);
   if (!run) return;
+  // What is being computed goes on where it is still the first that is wanted.
+  if (replayer_.running() && replaying_ == std::pair{open->spec, run->id}) return;
+  replaying_ = {open->spec, run->id};
   const auto finish = [this, id = run->id](const scenario_spec& spec, const std::shared_ptr<const replayed_run>& result,
                                            const QString& failure) {
     for (replay_entry& r : replays_)

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <ulp/io/source.hpp>
@@ -89,8 +90,8 @@ class document : public QObject {
   using inputs_of_run = std::vector<std::string>;
   // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
   void open(const inputs_of_run& inputs);
-  // In place of what is open and of all replays; at least one run and one replay.
-  void open(const std::vector<inputs_of_run>& runs, std::vector<replay_entry> replays);
+  // In place of what is open and of all replays; at least one run and one replay. `then` is called when they are open.
+  void open(const std::vector<inputs_of_run>& runs, std::vector<replay_entry> replays, std::function<void()> then);
   // One more run, beside what is open: the scenario of the first replay is replayed with it, too.
   void compare(const inputs_of_run& inputs);
   void reload();
@@ -134,6 +135,7 @@ class document : public QObject {
   background loader_;
   background refiner_;
   background replayer_;
+  std::pair<scenario_spec, std::uint64_t> replaying_;  // and the id of its run
 };
 
 }  // namespace ulp::gui

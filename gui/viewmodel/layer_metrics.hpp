@@ -31,6 +31,7 @@ struct layer_question {
 };
 
 struct layer_answer {
+  std::shared_ptr<const loaded_run> run;
   layer_metric metric = layer_metric::underflow;
   std::size_t tensors = 0;
   std::vector<double> values;  // of column c and tensor t at c * tensors + t; NaN where there is nothing to tell

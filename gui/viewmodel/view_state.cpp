@@ -21,7 +21,6 @@ void view_state::look_at_run() {
   front_ = front_index();
   const auto before = std::exchange(run_, doc_.run_of(front()));
   if (run_ == nullptr) return;
-  if (before && before->id == run_->id) return tell(parts{run} | tensors);
   // What is compared, or read again and grown, is looked at as before.
   const bool known = std::ranges::any_of(doc_.runs(), [&](const auto& r) { return r->inputs == inputs_; });
   if (!known) {
@@ -29,14 +28,25 @@ void view_state::look_at_run() {
     cursor_ = run_->picture.steps().empty() ? 0 : run_->picture.steps().front().key.step;
     shows_whole_ = true;
   }
-  if (shows_whole_) shown_ = whole();
-  tensor_.reset();
-  undo_.clear();
+  const step_range all = whole();
+  shown_ = {std::clamp(shown_.first, all.first, all.last), std::clamp(shown_.last, all.first, all.last)};
+  if (shows_whole_) shown_ = all;
+  if (!before || before->id != run_->id) {
+    tensor_.reset();
+    undo_.clear();
+    typing_ = false;
+  }
   mask();
   tell(parts{run} | cursor | range | tensors);
 }
 
 std::size_t view_state::front_index() const noexcept { return std::min(front_, doc_.replays().size() - 1); }
+
+void view_state::make_first() {
+  // First the front, so that it stays the same replay.
+  const std::size_t index = std::exchange(front_, 0);
+  doc_.make_first(index);
+}
 
 void view_state::set_front(std::size_t index) {
   if (index == front_ || index >= doc_.replays().size()) return;

@@ -39,10 +39,14 @@ class view_state : public QObject {
   [[nodiscard]] const replay_entry& front() const { return doc_.replays()[front_index()]; }
   [[nodiscard]] std::size_t front_index() const noexcept;
   void set_front(std::size_t index);
+  // The replay in front becomes the one that others are compared with.
+  void make_first();
 
   // A step of the run; the next one before where there is none of that number. Runs are aligned by step.
   [[nodiscard]] std::int64_t cursor_step() const noexcept { return cursor_; }
   [[nodiscard]] std::size_t cursor_index() const noexcept;
+  // The step of the run in front that it is at; there is one.
+  [[nodiscard]] std::int64_t run_step() const noexcept { return run_->picture.steps()[cursor_index()].key.step; }
   void set_cursor(std::int64_t step);
   void move_cursor(std::ptrdiff_t steps);
   void move_to_skip(int direction);  // the next skipped step of the replay in front

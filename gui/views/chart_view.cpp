@@ -52,13 +52,11 @@ void chart_view::link_steps() {
 
 double chart_view::fineness() const { return std::max(200, chart_->width()); }
 
-chart_line chart_view::ticks(const std::vector<std::int64_t>& steps, double foot, const QPen& pen) const {
-  chart_line line{{}, pen, {}};
-  for (const std::int64_t step : thinned(steps, state().shown(), fineness())) {
-    const double x = static_cast<double>(step) + 0.5;
-    line.points.insert(line.points.end(), {{x, foot}, {x, foot + 0.5}, {x, foot}});
-  }
-  return line;
+chart_ticks chart_view::ticks(const std::vector<std::int64_t>& steps, const QColor& colour) const {
+  chart_ticks all{colour, {}};
+  for (const std::int64_t step : thinned(steps, state().shown(), fineness()))
+    all.at.push_back(static_cast<double>(step) + 0.5);
+  return all;
 }
 
 void chart_view::refresh(view_state::parts) {
@@ -82,10 +80,12 @@ void chart_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   chart_->set_theme(colours);
   chart_->resize(room.size().toSize());  // lines are as fine as there is room
   const QString why = fill(colours);
-  if (why.isEmpty())
+  if (why.isEmpty()) {
     chart_->draw(to, room);
-  else
+    draw_beside(to, room, colours);
+  } else {
     draw_empty(to, room, colours, why);
+  }
   chart_->resize(on_screen);
   if (isVisible()) refresh({});
 }

@@ -2,8 +2,8 @@
 #ifndef ULP_GUI_VIEWS_CHART_VIEW_HPP
 #define ULP_GUI_VIEWS_CHART_VIEW_HPP
 
+#include <QColor>
 #include <QHBoxLayout>
-#include <QPen>
 #include <cstdint>
 #include <vector>
 
@@ -13,6 +13,7 @@ namespace ulp::gui {
 
 class chart;
 struct chart_line;
+struct chart_ticks;
 
 class chart_view : public view {
   Q_OBJECT
@@ -27,10 +28,12 @@ class chart_view : public view {
   [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
   // The step under the cursor, from the foot to the top of the plot.
   [[nodiscard]] chart_line cursor_line(const theme& colours, double bottom, double top) const;
-  // Marks of single steps at `foot`, half a unit high, as one line; thinned to what can be told apart.
-  [[nodiscard]] chart_line ticks(const std::vector<std::int64_t>& steps, double foot, const QPen& pen) const;
+  // Marks of single steps at the foot, thinned to what can be told apart.
+  [[nodiscard]] chart_ticks ticks(const std::vector<std::int64_t>& steps, const QColor& colour) const;
   // As many pixels as lines may be fine.
   [[nodiscard]] double fineness() const;
+  // What is drawn around a picture of the chart elsewhere, while the chart has the picture's size.
+  virtual void draw_beside(QPainter&, const QRectF&, const theme&) {}
   // Steps run along x: the cursor, zooming and undo work as everywhere.
   void link_steps();
   void refresh(view_state::parts what) override;

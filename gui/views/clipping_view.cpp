@@ -29,12 +29,8 @@ QString clipping_view::fill(const theme& colours) {
   const stepped_line norms = stepped(front.result->steps, front.result->norms, shown, fineness(), log2_norm);
   double low = norms.range().least;
   double high = norms.range().greatest;
-  chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), {}, norms.is_noise()};
-  for (std::size_t i = 0; i < norms.pieces.size(); ++i) {
-    const double middle = (norms.edges[i] + norms.edges[i + 1]) / 2;
-    line.points.emplace_back(middle, norms.pieces[i].least);
-    if (norms.dense) line.points.emplace_back(middle, norms.pieces[i].greatest);
-  }
+  const chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), points_of(norms),
+                        norms.is_noise()};
   if (!(low <= high)) return tr("The input does not tell the norm of any of these steps.");
   std::vector<chart_line> lines{line};
   const scenario s = scenario_of(front.spec);
@@ -61,9 +57,8 @@ QString clipping_view::fill(const theme& colours) {
   high = std::ceil(high) + 1;
   plot().set_axes(tr("step (ticks at the foot: clipped)"), static_cast<double>(shown.first),
                   static_cast<double>(shown.last + 1), tr("norm"), low, high, "%.0f", "2^%.0f");
-  lines.push_back(ticks(front.result->clipped, low, QPen(colours.line(0).color(), 1)));
   lines.push_back(cursor_line(colours, low, high));
-  plot().show({}, {}, lines);
+  plot().show({}, {}, lines, {}, {ticks(front.result->clipped, colours.line(0).color())});
   return {};
 }
 

@@ -93,7 +93,7 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   slider_->setTickPosition(QSlider::TicksBelow);
   slider_->setMaximumWidth(320);
   slider_->setAccessibleName(tr("Loss scale that is tried out, as a power of two"));
-  slider_->setToolTip(tr("Try out a loss scale; [ and ] move it"));
+  slider_->setToolTip(tr("Try out a loss scale; Ctrl+[ and Ctrl+] move it"));
   scale_->setMinimumWidth(120);
   auto* const follow = new QPushButton(tr("Follow replay"), this);
   follow->setToolTip(tr("Use the scale of the replay in front again"));
@@ -111,27 +111,29 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   box->addWidget(rulers_);
   connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
   connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
+  connect(&reader_, &background::failed, shares_, &QLabel::setText);
   connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
 }
 
 bool exponents_view::shows_column() const {
   if (whole_->isChecked() || !why_empty().isEmpty()) return false;
   const run_picture& picture = state().current_run()->picture;
-  const column_span& span = picture.columns().spans()[picture.column_of(state().cursor_step())];
+  const column_span& span = picture.columns().spans()[picture.column_of(state().run_step())];
   return span.first_step != span.last_step &&
-         (exact_run_ != state().shared_run() || exact_step_ != state().cursor_step());
+         (exact_run_ != state().current_run()->id || exact_step_ != state().run_step());
 }
 
 void exponents_view::count() {
   tables_ = {};
   octaves_ = {};
+  compared_ = {};
   if (!why_empty().isEmpty()) return;
   const run_picture& picture = state().current_run()->picture;
   const auto& columns = picture.columns().columns();
   const auto& spans = picture.columns().spans();
   const bool whole = whole_->isChecked();
-  const std::size_t first = picture.column_of(whole ? state().shown().first : state().cursor_step());
-  const std::size_t last = picture.column_of(whole ? state().shown().last : state().cursor_step());
+  const std::size_t first = picture.column_of(whole ? state().shown().first : state().run_step());
+  const std::size_t last = picture.column_of(whole ? state().shown().last : state().run_step());
   const bool exact = !whole && !shows_column() && spans[first].first_step != spans[first].last_step;
   if (exact) {
     tables_ = exact_;
@@ -143,11 +145,12 @@ void exponents_view::count() {
                 : tr("steps %1 to %2").arg(spans[first].first_step).arg(spans[last].last_step);
   }
   octaves_ = tables_.octaves(state().selected());
+  compared_ = compared();
   if (!shows_column()) return;
   reader_.start([this, run = state().shared_run(),
-                 step = state().cursor_step()](const background::report& told) -> std::function<void()> {
+                 step = state().run_step()](const background::report& told) -> std::function<void()> {
     return [this, run, step, tables = tables_of_step(*run, step, told)] {
-      exact_run_ = run;
+      exact_run_ = run->id;
       exact_step_ = step;
       exact_ = tables;
       refresh(view_state::cursor);
@@ -163,6 +166,8 @@ octave_counts exponents_view::compared() const {
   const tensor_mask shown = state().filtered(*first);
   const auto [from, to] =
       whole_->isChecked() ? state().shown() : view_state::step_range{state().cursor_step(), state().cursor_step()};
+  const auto& spans = picture.columns().spans();
+  if (from > spans.back().last_step || to < spans.front().first_step) return {};
   const std::size_t first_column = picture.column_of(from);
   const std::size_t last_column = picture.column_of(to);
   octave_counts all;
@@ -179,9 +184,9 @@ octave_counts exponents_view::compared() const {
 
 void exponents_view::catch_up_now() {
   if (shows_column()) {
-    exact_run_ = state().shared_run();
-    exact_step_ = state().cursor_step();
-    exact_ = tables_of_step(*exact_run_, exact_step_, [](double) {});
+    exact_run_ = state().current_run()->id;
+    exact_step_ = state().run_step();
+    exact_ = tables_of_step(*state().current_run(), exact_step_, [](double) {});
   }
   refresh(view_state::cursor);
   catch_up();
@@ -189,7 +194,8 @@ void exponents_view::catch_up_now() {
 
 void exponents_view::refresh(view_state::parts what) {
   if (what == view_state::parts{view_state::range} && !whole_->isChecked()) return;
-  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::cursor | view_state::tensors) ||
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::cursor |
+                        view_state::tensors) ||
       (whole_->isChecked() && what.testFlag(view_state::range)))
     count();
   chart_view::refresh(what);
@@ -230,7 +236,7 @@ QString exponents_view::fill(const theme& colours) {
   const int lowest = octaves_.by_exponent.begin()->first;
   const int highest = octaves_.by_exponent.rbegin()->first;
   const double left = std::max(std::min(lowest - 2.0, limits.nonzero - log2 - 4), highest - 100.0) - 5;
-  const double right = std::max(highest + 2.0, limits.overflow - log2 + 2);
+  const double right = std::max(highest + 4.0, limits.overflow - log2 + 2);
   double most = 1;
   for (const auto& [exponent, count] : octaves_.by_exponent) most = std::max(most, count);
   const double top = std::ceil(std::log10(most)) + 0.3;
@@ -254,14 +260,14 @@ QString exponents_view::fill(const theme& colours) {
   // Octaves that a limit cuts: a part of them is lost.
   std::vector<hatching> partly;
   for (const auto& [exponent, count] : octaves_.by_exponent)
-    for (const double limit : {limits.nonzero - log2, limits.normal - log2, limits.overflow - log2})
+    for (const double limit : {limits.nonzero - log2, limits.overflow - log2})
       if (count > 0 && limit > exponent && limit < exponent + 1) {
-        partly.push_back({partly.empty() ? tr("cut by a limit") : QString(), exponent + 0.04, exponent + 0.96,
+        partly.push_back({partly.empty() ? tr("lost in part") : QString(), exponent + 0.04, exponent + 0.96,
                           std::log10(count) + 0.02});
         break;
       }
   std::vector<chart_line> ghost;
-  if (const octave_counts other = compared(); !other.by_exponent.empty()) {
+  if (const octave_counts& other = compared_; !other.by_exponent.empty()) {
     chart_line outline{whole_->isChecked() ? tr("the first replay's run")
                                            : tr("the first replay's run, mean of steps about there"),
                        QPen(colours.text, 1.5, Qt::DashLine),
@@ -285,12 +291,14 @@ QString exponents_view::fill(const theme& colours) {
 
 void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   chart_view::draw(to, room.adjusted(0, note_height, 0, -rulers_height), colours);
-  if (!why_empty().isEmpty() || octaves_.by_exponent.empty()) return;
+}
+
+void exponents_view::draw_beside(QPainter& to, const QRectF& room, const theme& colours) {
   to.setPen(colours.text);
-  to.drawText(QRectF(room.left(), room.top(), room.width(), note_height), Qt::AlignLeft | Qt::TextWordWrap,
-              shares_->text());
+  to.drawText(QRectF(room.left(), room.top() - note_height, room.width(), note_height),
+              Qt::AlignLeft | Qt::TextWordWrap, shares_->text());
   const double scale = state().scale_at(state().cursor_step());
-  draw_rulers(to, QRectF(room.left(), room.bottom() - rulers_height, room.width(), rulers_height), colours, plot(),
+  draw_rulers(to, QRectF(room.left(), room.bottom(), room.width(), rulers_height), colours, plot(),
               scale > 0 ? std::log2(scale) : 0);
 }
 

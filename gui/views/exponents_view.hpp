@@ -25,6 +25,7 @@ class exponents_view final : public chart_view {
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
   void refresh(view_state::parts what) override;
+  void draw_beside(QPainter& to, const QRectF& room, const theme& colours) override;
 
  private:
   // Finds what is shown: the cursor's step, or all columns in the range. Where columns hold several steps that of the
@@ -41,9 +42,10 @@ class exponents_view final : public chart_view {
   QWidget* rulers_ = nullptr;
   tensor_tables tables_;
   octave_counts octaves_;
+  octave_counts compared_;
   QString span_;  // of which steps
   background reader_;
-  std::shared_ptr<const loaded_run> exact_run_;  // of which exact_ is
+  std::uint64_t exact_run_ = 0;  // the id of that of which exact_ is
   std::int64_t exact_step_ = 0;
   tensor_tables exact_;
 };

@@ -45,7 +45,12 @@ std::function<table(const background::report&)> formats_view::asked() const {
 }
 
 void formats_view::refresh(view_state::parts what) {
-  if (!why_empty().isEmpty()) return take({});
+  if (!why_empty().isEmpty()) {
+    work_.cancel();
+    return take({});
+  }
+  // The scales that do depend on the tensors alone.
+  if (each_->isChecked() && !what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) return;
   if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::tensors |
                          view_state::scale | view_state::cursor))
     return;

@@ -85,6 +85,7 @@ void layers_view::refresh(view_state::parts what) {
   // What is typed and is no expression yet stays.
   if (known_filter_ != state().filter()) filter_->setText(state().filter());
   known_filter_ = state().filter();
+  if (what.testFlag(view_state::run)) work_.cancel();
   const bool anew = what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::scale);
   if (anew && state().current_run() != nullptr && state().front().failure.isEmpty())
     work_.start([this, q = asked()](const background::report& told) -> std::function<void()> {
@@ -101,7 +102,8 @@ void layers_view::catch_up_now() {
 }
 
 void layers_view::take(layer_answer answer) {
-  answer_ = std::move(answer);
+  // Of another run, or of this one in other columns, it tells nothing.
+  answer_ = answer.run == state().shared_run() ? std::move(answer) : layer_answer{};
   order_.clear();
   const tensor_mask& shown = state().filtered();
   if (answer_.tensors == shown.size())

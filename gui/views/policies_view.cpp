@@ -27,15 +27,15 @@ QString usual_values(const scaler_entry& entry) {
 policies_view::policies_view(view_state& state, QWidget* parent)
     : rows_view(state, "policies", tr("Policies"), tr("Which parameters of the policy would have done best?"), parent),
       values_(new QLineEdit(this)),
-      run_(new QPushButton(tr("&Sweep"), this)) {
+      sweep_(new QPushButton(tr("&Sweep"), this)) {
   auto* const line = new QHBoxLayout;
   line->addWidget(new QLabel(tr("Values"), this));
   line->addWidget(values_, 1);
-  line->addWidget(run_);
+  line->addWidget(sweep_);
   box().insertLayout(0, line);
   values_->setPlaceholderText(tr("parameter=value,value,... parameter=value,..."));
   values_->setAccessibleName(tr("Values of the parameters to try"));
-  connect(run_, &QPushButton::clicked, this, &policies_view::start);
+  connect(sweep_, &QPushButton::clicked, this, &policies_view::start);
   connect(values_, &QLineEdit::returnPressed, this, &policies_view::start);
   connect(&work_, &background::progressed, this,
           [this](double share) { set_note(tr("Replaying the grid: %1 %").arg(100 * share, 0, 'f', 0)); });
@@ -46,7 +46,11 @@ policies_view::policies_view(view_state& state, QWidget* parent)
 }
 
 void policies_view::refresh(view_state::parts what) {
-  if (what.testFlag(view_state::run)) {
+  const std::uint64_t run = state().current_run() == nullptr ? 0 : state().current_run()->id;
+  const bool another = run != run_;
+  if (another) {
+    run_ = run;
+    work_.cancel();
     results_.clear();
     show_results();
   }
@@ -54,7 +58,7 @@ void policies_view::refresh(view_state::parts what) {
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
       values_->setText(usual_values(*entry));
-  if (what.testFlag(view_state::run))
+  if (another)
     set_note(
         tr("Every combination of the values is replayed with the policy in front; the best come first, and a double "
            "click adds one to the replays."));

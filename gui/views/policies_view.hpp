@@ -33,7 +33,8 @@ class policies_view final : public rows_view {
   void show_results();
 
   QLineEdit* values_;
-  QPushButton* run_;
+  QPushButton* sweep_;
+  std::uint64_t run_ = 0;  // the id of that which was swept, or will be
   background work_;
   std::vector<swept_policy> results_;
 };

@@ -10,15 +10,6 @@
 namespace ulp::gui {
 namespace {
 
-std::vector<QPointF> points_of(const stepped_line& line) {
-  std::vector<QPointF> points;
-  for (std::size_t i = 0; i < line.pieces.size(); ++i) {
-    points.emplace_back(line.edges[i], line.pieces[i].least);
-    points.emplace_back(line.edges[i + 1], line.pieces[i].greatest);
-  }
-  return points;
-}
-
 QString clamp_text(const replayed_run& r) {
   QStringList parts;
   const auto part = [&](const QString& what, std::uint64_t steps) {
@@ -70,6 +61,7 @@ QString scale_view::fill(const theme& colours) {
   const auto left = static_cast<double>(shown.first);
   const auto right = static_cast<double>(shown.last + 1);
   const bool difference = difference_->isChecked() && replays.front().result;
+  if (!difference) differences_ = {};
   std::vector<chart_line> lines;
   extremes seen;
   for (std::size_t i = 0; i < replays.size(); ++i) {
@@ -100,8 +92,12 @@ QString scale_view::fill(const theme& colours) {
     if (critical_->isChecked()) {
       const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
       lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.is_noise()});
-      const double most = line.range().greatest;
-      if (std::isfinite(most)) seen.add(std::min(most, seen.greatest + 12));
+      const extremes range = line.range();
+      if (std::isfinite(range.least)) {
+        const extremes used = seen;
+        seen.add(std::clamp(range.least, used.least - 12, used.greatest + 12));
+        seen.add(std::clamp(range.greatest, used.least - 12, used.greatest + 12));
+      }
     }
     if (state().tried_scale()) seen.add(*state().tried_scale());
   }
@@ -111,13 +107,11 @@ QString scale_view::fill(const theme& colours) {
   plot().set_axes(tr("step (ticks at the foot: skipped)"), left, right,
                   difference ? tr("octaves above the first replay") : tr("loss scale"), low, high, "%.0f",
                   difference ? "%.0f" : "2^%.0f");
-  // A row of ticks for each replay.
+  std::vector<chart_ticks> skips;
   for (std::size_t i = 0; i < replays.size(); ++i)
-    if (replays[i].result)
-      lines.push_back(
-          ticks(replays[i].result->skipped, low + 0.15 * static_cast<double>(i), QPen(colours.line(i, 1).color(), 1)));
+    if (replays[i].result) skips.push_back(ticks(replays[i].result->skipped, colours.line(i).color()));
   lines.push_back(cursor_line(colours, low, high));
-  plot().show({}, {}, lines);
+  plot().show({}, {}, lines, {}, skips);
   return {};
 }
 

@@ -120,7 +120,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   pause_.setInterval(250);
   connect(&pause_, &QTimer::timeout, this, &scenario_editor::apply);
   const auto changed = [this] {
-    if (!showing_) pause_.start();
+    if (showing_) return;
+    edited_ = state_.front_index();
+    pause_.start();
   };
   connect(clip_how_, &QComboBox::currentIndexChanged, this, [this](int how) { order_->setEnabled(how != 0); });
   connect(scaler_, &QComboBox::currentTextChanged, this, changed);
@@ -138,7 +140,13 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     if (!showing_ && row >= 0) state_.set_front(static_cast<std::size_t>(row));
   });
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
-    if (what.testAnyFlags(view_state::parts{view_state::replays} | view_state::run)) show_replays();
+    if (!what.testAnyFlags(view_state::parts{view_state::replays} | view_state::run)) return;
+    // What was typed is of the replay that was in front then.
+    if (pause_.isActive() && edited_ != state_.front_index()) {
+      pause_.stop();
+      apply();
+    }
+    show_replays();
   });
   show_replays();
 }
@@ -229,7 +237,8 @@ void scenario_editor::apply() {
     return;
   }
   problem_->hide();
-  state_.doc().change_replay(state_.front_index(), spec);
+  if (edited_ >= state_.doc().replays().size()) return;
+  state_.doc().change_replay(edited_, spec);
   showing_ = true;
   show_parameters(spec);
   showing_ = false;

@@ -38,7 +38,8 @@ class scenario_editor : public QWidget {
   QLineEdit* check_;
   QLabel* problem_;
   QTimer pause_;
-  bool showing_ = false;  // not the user's change
+  std::size_t edited_ = 0;  // the replay that what is typed is of
+  bool showing_ = false;    // not the user's change
   std::string shown_scaler_;
 };
 

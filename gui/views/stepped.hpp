@@ -2,6 +2,7 @@
 #ifndef ULP_GUI_VIEWS_STEPPED_HPP
 #define ULP_GUI_VIEWS_STEPPED_HPP
 
+#include <QPointF>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -21,7 +22,7 @@ struct stepped_line {
   void add(double edge, const extremes& e) {
     // A level line is one piece.
     const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-    if (!pieces.empty() && e.least == e.greatest && same(pieces.back().least, e.least) &&
+    if (!pieces.empty() && same(e.least, e.greatest) && same(pieces.back().least, e.least) &&
         same(pieces.back().greatest, e.greatest))
       return;
     edges.push_back(edge);
@@ -41,14 +42,18 @@ struct stepped_line {
 template <typename Of>
 [[nodiscard]] stepped_line stepped(const std::vector<replay_step>& steps, const series_extremes& known,
                                    view_state::step_range range, double width, Of of) {
-  const auto first =
-      static_cast<std::size_t>(std::ranges::lower_bound(steps, range.first, {}, &replay_step::step) - steps.begin());
-  const auto last =
-      static_cast<std::size_t>(std::ranges::upper_bound(steps, range.last, {}, &replay_step::step) - steps.begin());
+  const auto after = [&](std::int64_t step) {
+    return static_cast<std::size_t>(std::ranges::upper_bound(steps, step, {}, &replay_step::step) - steps.begin());
+  };
+  const std::size_t last = after(range.last);
+  std::size_t first = after(range.first);
+  // A step holds until the next: the one before the range reaches into it.
+  if (first > 0 && first < steps.size()) --first;
+  if (first == steps.size() && first > 0 && steps.back().step == range.first) --first;
   stepped_line line;
   const std::size_t n = last - first;
   const auto pixels = static_cast<std::size_t>(std::max(16.0, width));
-  const auto edge = [&](std::size_t i) { return static_cast<double>(steps[i].step); };
+  const auto edge = [&](std::size_t i) { return static_cast<double>(std::max(steps[i].step, range.first)); };
   line.dense = n > pixels;
   const std::size_t pieces = line.dense ? pixels / 2 : n;
   for (std::size_t p = 0; p < pieces; ++p) {
@@ -56,8 +61,23 @@ template <typename Of>
     const std::size_t to = first + n * (p + 1) / pieces;
     line.add(edge(from), known.between(from, to, [&](std::size_t i) { return of(steps[i]); }));
   }
-  line.edges.push_back(n == 0 ? static_cast<double>(range.first) : edge(last - 1) + 1);
+  if (n == 0)
+    line.edges.push_back(static_cast<double>(range.first));
+  else if (last < steps.size())
+    line.edges.push_back(static_cast<double>(std::min(steps[last].step, range.last + 1)));
+  else
+    line.edges.push_back(edge(last - 1) + 1);
   return line;
+}
+
+// Its corners, a gap where there is none.
+[[nodiscard]] inline std::vector<QPointF> points_of(const stepped_line& line) {
+  std::vector<QPointF> points;
+  for (std::size_t i = 0; i < line.pieces.size(); ++i) {
+    points.emplace_back(line.edges[i], line.pieces[i].least);
+    points.emplace_back(line.edges[i + 1], line.pieces[i].greatest);
+  }
+  return points;
 }
 
 // Of ascending steps those in the range, one a pixel at most.

@@ -24,6 +24,13 @@ std::vector<table_column> columns() {
           {"loss", "loss"}};
 }
 
+// The replay may have seen more of a growing file than the run did.
+double loss_of(const loaded_run& run, std::int64_t step) {
+  const auto& steps = run.picture.steps();
+  const auto at = std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; });
+  return at != steps.end() && at->key.step == step ? at->loss : not_known;
+}
+
 table_value cell(const replayed_run& r, const loaded_run& run, std::size_t row, std::size_t column) {
   const replay_step& s = r.steps[row];
   const auto count = [&](const count_range& c) { return s.has_counts ? table_value{c} : table_value{}; };
@@ -39,7 +46,7 @@ table_value cell(const replayed_run& r, const loaded_run& run, std::size_t row, 
     case 8: return s.norm;
     case 9: return s.clip_coefficient;
     case 10: return std::string{s.clipped ? "yes" : ""};
-    case 11: return run.picture.scalars()[row].loss;
+    case 11: return loss_of(run, s.step);
     default: return {};
   }
 }

@@ -294,6 +294,24 @@ class view_state_test : public QObject {
     QCOMPARE(state_->current_run()->inputs.front(), std::string("small.ulp"));
   }
 
+  void a_run_that_is_added_is_seen_whole() {
+    const auto first = state_->shared_run();
+    const auto longer = std::make_shared<ulp::gui::loaded_run>(*small_run());
+    longer->id = ulp::gui::new_run_id();
+    longer->inputs = {"longer.ulp"};
+    ulp::step late;
+    late.key.step = 200;
+    longer->picture.add(late, longer->tensors);
+    ulp::gui::replay_entry second = small_replay();
+    second.run = 1;
+    state_->set_tensor(1);
+    doc_.set({first, longer}, {small_replay(), second});
+    QVERIFY(state_->shown() == (range{0, 200}));
+    QCOMPARE(*state_->tensor(), 1U);
+    doc_.remove_replay(1);
+    QVERIFY(state_->shown() == (range{0, 90}));
+  }
+
   void what_is_typed_letter_by_letter_is_undone_at_once() {
     state_->set_shown({20, 70});
     for (const char* const text : {"c", "co", "con"}) state_->set_filter(text);
