@@ -196,6 +196,7 @@ void chart::draw_over(QPainter& to) const {
   }
   double foot = area.bottom() - 1;
   for (const chart_ticks& row : ticks_) {
+    if (row.at.empty()) continue;
     to.setPen(QPen(row.colour, 1));
     for (const double x : row.at)
       if (const double place = place_of(x); place >= area.left() && place <= area.right())

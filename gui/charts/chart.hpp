@@ -36,7 +36,7 @@ struct chart_bars {
   QColor colour;
   std::vector<QPointF> tops;  // at the middle of bars one wide
 };
-struct chart_ticks {  // at the foot, a row for each list
+struct chart_ticks {  // at the foot, a row for each list that has any
   QColor colour;
   std::vector<double> at;
 };
