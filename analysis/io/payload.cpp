@@ -269,7 +269,7 @@ tensor_row parse_summary(std::string_view record) {
   row.tensor = static_cast<std::uint32_t>(head);
   const auto type = static_cast<std::uint8_t>(head >> 32);
   const auto flags = static_cast<std::uint8_t>(head >> 40);
-  if (type > static_cast<std::uint8_t>(dtype::bfloat16)) throw payload_error("an unknown type of values");
+  if (type > static_cast<std::uint8_t>(last_dtype)) throw payload_error("an unknown type of values");
   row.type = static_cast<dtype>(type);
   cell_table& t = row.table;
   t.numel = u64_at(record, 8);

@@ -67,6 +67,7 @@ std::optional<io::dump_file> as_dump(const std::string& path, io::content what) 
     case io::content::safetensors: return io::dump_file{path, io::open_safetensors};
     case io::content::npz: return io::dump_file{path, io::open_npz};
     case io::content::npy: return io::dump_file{path, io::open_npy};
+    case io::content::pt: return io::dump_file{path, io::open_pt};
     case io::content::recording:
     case io::content::csv: break;
   }
@@ -78,6 +79,7 @@ std::string_view name_of(io::content what) {
     case io::content::safetensors: return "safetensors";
     case io::content::npz: return "npz";
     case io::content::npy: return "npy";
+    case io::content::pt: return "pt";
     case io::content::recording: return "recording";
     case io::content::csv: return "CSV";
   }

@@ -63,6 +63,10 @@ const format* format_of_codes(dtype type) noexcept {
   switch (type) {
     case dtype::float16: return &float16;
     case dtype::bfloat16: return &bfloat16;
+    case dtype::float8_e4m3fn: return &float8_e4m3fn;
+    case dtype::float8_e5m2: return &float8_e5m2;
+    case dtype::float8_e4m3fnuz: return &float8_e4m3fnuz;
+    case dtype::float8_e5m2fnuz: return &float8_e5m2fnuz;
     case dtype::unknown:
     case dtype::float64:
     case dtype::float32: break;

@@ -9,6 +9,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/codes.hpp>
 
 namespace ulp {
 namespace {
@@ -214,7 +215,8 @@ threshold divided(const threshold& t, const multiplier& by) noexcept {
 int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
   if (!mode.daz) return std::numeric_limits<int>::min();
   if (recorded == dtype::float64) return binary64.emin();
-  return recorded == dtype::float16 ? float16.emin() : binary32.emin();  // bfloat16 likewise
+  const format* const narrow = format_of_codes(recorded);
+  return narrow != nullptr ? narrow->emin() : binary32.emin();
 }
 
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <ulp/formats/codec.hpp>
+#include <ulp/model/codes.hpp>
 #include <ulp/model/expectation.hpp>
 
 namespace ulp {
@@ -70,14 +71,9 @@ inline bool is_power_of_two(double x) {
 }
 
 inline int significand_bits(dtype type) {
-  switch (type) {
-    case dtype::float64: return 53;
-    case dtype::float16: return 11;
-    case dtype::bfloat16: return 8;
-    case dtype::float32:
-    case dtype::unknown: break;
-  }
-  return 24;
+  if (type == dtype::float64) return 53;
+  const format* const narrow = format_of_codes(type);
+  return narrow != nullptr ? narrow->fraction_bits + 1 : 24;
 }
 
 // How far the drawn probability of a value of the octave may be from p. None where the random bits are all that y /

@@ -30,9 +30,15 @@ constexpr std::array roles{
     named<tensor_role>{tensor_role::float32, "float32"},
 };
 constexpr std::array dtypes{
-    named<dtype>{dtype::unknown, "unknown"},   named<dtype>{dtype::float64, "float64"},
-    named<dtype>{dtype::float32, "float32"},   named<dtype>{dtype::float16, "float16"},
+    named<dtype>{dtype::unknown, "unknown"},
+    named<dtype>{dtype::float64, "float64"},
+    named<dtype>{dtype::float32, "float32"},
+    named<dtype>{dtype::float16, "float16"},
     named<dtype>{dtype::bfloat16, "bfloat16"},
+    named<dtype>{dtype::float8_e4m3fn, "float8_e4m3fn"},
+    named<dtype>{dtype::float8_e5m2, "float8_e5m2"},
+    named<dtype>{dtype::float8_e4m3fnuz, "float8_e4m3fnuz"},
+    named<dtype>{dtype::float8_e5m2fnuz, "float8_e5m2fnuz"},
 };
 
 template <typename Table, typename Enum>

@@ -147,6 +147,7 @@ contents read_all(source& from) {
   while (from.next(next)) all.steps.push_back(next);
   all.tensors = from.tensors();
   all.description = from.description();
+  all.notes = from.notes();
   return all;
 }
 

@@ -71,12 +71,19 @@ TEST_CASE("npz: names are labels, other members are left out") {
   CHECK(read.description == "npz dump");
 }
 
-TEST_CASE("npz: an archive without floating-point arrays names what it holds") {
+TEST_CASE("npz: an archive without floating-point arrays is an empty step and names what it holds") {
   const playground place;
-  CHECK(place.error("a.npz", zip({})) == "a.npz: holds no tensor of float64, float32, float16 or bfloat16");
-  CHECK(place.error("a.npz", zip({{.name = "ids.npy", .contents = npy(npy_dict("<i8", "(1,)"), "12345678")},
-                                  {.name = "x.txt", .contents = "x"}})) ==
-        "a.npz: holds no tensor of float64, float32, float16 or bfloat16; not read: 'ids' (<i8), 'x.txt' (not a .npy)");
+  const std::string empty = place.path("a.npz") + ": holds no tensor that is read; its step is empty";
+  const contents none = place.open("a.npz", zip({}));
+  CHECK(none.notes == std::vector<std::string>{empty});
+  REQUIRE(none.steps.size() == 1);
+  CHECK(none.steps[0].tensors.empty());
+  const std::string ids = npy(npy_dict("<i8", "(1,)"), "12345678");
+  CHECK(place.open("a.npz", zip({{.name = "ids.npy", .contents = ids}, {.name = "x.txt", .contents = "x"}})).notes ==
+        std::vector<std::string>{empty, place.path("a.npz") + ": not read: 'ids' (<i8), 'x.txt' (not a .npy)"});
+  CHECK(place.error("a.npz", zip({{.name = "o.npy", .contents = npy(npy_dict("|O", "()"), "pickle")}})) ==
+        "a.npz: member 'o.npy': an object array is a Python pickle, which can run any code; it is never unpacked; save "
+        "float arrays");
 }
 
 TEST_CASE("npz: each way an archive can be wrong") {
@@ -131,8 +138,6 @@ TEST_CASE("npz: each way an archive can be wrong") {
         member + "the array needs 16 bytes of values, but 17 follow: 1 too many");
   CHECK(error_of({{.name = "w.npy", .contents = weight_file.substr(0, weight_file.size() - 1), .deflated = true}}) ==
         member + "the array needs 16 bytes of values, but 15 follow: 1 missing; the file was cut short");
-  CHECK(error_of({{.name = "net/data.pkl", .contents = "x"}}) ==
-        "a.npz: is a PyTorch file (.pt), which is not read yet; save the tensors by safetensors.torch.save_file");
   CHECK(error_of({{.name = "\xFF.npy", .contents = weight_file}}) == "a.npz: the tensor name '\\xFF' is not UTF-8");
   CHECK(error_of({{.name = "a\nb.npy", .contents = weight_file}}) ==
         "a.npz: the tensor name 'a\\x0Ab' has control characters in it");

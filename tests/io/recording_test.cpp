@@ -317,14 +317,18 @@ TEST_CASE("errors, edges and codes come back; totals have all but the codes") {
     r.codes = {{0x0000, 3}, {0x3C01, 2}, {0x7C00, 1}, {0x7E01, 4}, {0xBC01, 1UL << 33}};
     counter.add(float16, r.codes);
   });
+  row(2, dtype::float8_e5m2fnuz, [&](tensor_row& r) {
+    r.codes = {{0x00, 3}, {0x7F, 1}, {0x80, 4}, {0xFF, 1}};
+    counter.add(float8_e5m2fnuz, r.codes);
+  });
   {
     recording_writer writer(path, recording_writer::mode::create);
     writer.write(original, tensors);
   }
   step now;
   REQUIRE(open_recording(path)->next(now));
-  REQUIRE(now.tensors.size() == 2);
-  for (std::size_t i = 0; i < 2; ++i) {
+  REQUIRE(now.tensors.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
     CHECK(now.tensors[i].table == original.tensors[i].table);
     CHECK(now.tensors[i].codes == original.tensors[i].codes);
     CHECK(now.tensors[i].table.has_errors);
@@ -332,9 +336,10 @@ TEST_CASE("errors, edges and codes come back; totals have all but the codes") {
   }
   CHECK(digest_of(*open_recording(path)) != "");
   const auto totals = read_totals(path);
-  REQUIRE(totals.size() == 2);
-  CHECK(totals[0].table == original.tensors[0].table);
-  CHECK(totals[1].table == original.tensors[1].table);
+  REQUIRE(totals.size() == 3);
+  CHECK(totals[0].table == original.tensors[2].table);  // role unknown comes first
+  CHECK(totals[1].table == original.tensors[0].table);
+  CHECK(totals[2].table == original.tensors[1].table);
 }
 
 TEST_CASE("errors, edges and codes that no values have are refused") {

@@ -66,10 +66,9 @@ TEST_CASE("safetensors: what the reference accepts") {
 TEST_CASE("safetensors: all other types are known by their size and left out") {
   const playground place;
   const std::vector<std::pair<std::string, int>> others{
-      {"BOOL", 8},    {"F4", 4},      {"F6_E2M3", 6}, {"F6_E3M2", 6},     {"U8", 8},          {"I8", 8},
-      {"F8_E5M2", 8}, {"F8_E4M3", 8}, {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
-      {"U16", 16},    {"I32", 32},    {"U32", 32},    {"C64", 64},        {"I64", 64},        {"U64", 64}};
-  CHECK(others.size() == 22 - 4);
+      {"BOOL", 8}, {"F4", 4},   {"F6_E2M3", 6}, {"F6_E3M2", 6}, {"U8", 8},   {"I8", 8},   {"F8_E8M0", 8},
+      {"I16", 16}, {"U16", 16}, {"I32", 32},    {"U32", 32},    {"C64", 64}, {"I64", 64}, {"U64", 64}};
+  CHECK(others.size() == 22 - 8);
   for (const auto& [type, bits] : others) {
     INFO(type);
     const std::string size = std::to_string(bits);  // bytes of 8 values
@@ -81,12 +80,36 @@ TEST_CASE("safetensors: all other types are known by their size and left out") {
         safetensors(header, std::string(static_cast<std::size_t>(bits), '\x11') + raw(std::vector<float>{2.0F})));
     CHECK(read.tensors.size() == 1);
     CHECK(read.table("a").max_abs == 2.0);
-    CHECK(place.error("a.safetensors", safetensors(one(type, "[8]", "[0," + size + "]"),
-                                                   std::string(static_cast<std::size_t>(bits), '\0'))) ==
-          "a.safetensors: holds no tensor of float64, float32, float16 or bfloat16; not read: 'a' (" + type + ")");
+    const contents none = place.open("a.safetensors", safetensors(one(type, "[8]", "[0," + size + "]"),
+                                                                  std::string(static_cast<std::size_t>(bits), '\0')));
+    CHECK(none.notes.back() == place.path("a.safetensors") + ": not read: 'a' (" + type + ")");
   }
-  CHECK(place.error("a.safetensors", safetensors("{}", "")) ==
-        "a.safetensors: holds no tensor of float64, float32, float16 or bfloat16");
+  const contents empty = place.open("a.safetensors", safetensors("{}", ""));
+  CHECK(empty.notes ==
+        std::vector<std::string>{place.path("a.safetensors") + ": holds no tensor that is read; its step is empty"});
+  REQUIRE(empty.steps.size() == 1);
+  CHECK(empty.steps[0].tensors.empty());
+}
+
+TEST_CASE("safetensors: 8-bit floats keep all their codes") {
+  const playground place;
+  // 1, the largest, the smallest, NaN, minus zero or NaN: of OCP OFP8 and of arXiv 2206.02915, whose biases are one more.
+  const std::string bytes("\x38\x7E\x01\x7F\x80\x01", 6);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<std::tuple<std::string, dtype, std::vector<float>>> types{
+      {"F8_E4M3", dtype::float8_e4m3fn, {1.0F, 448.0F, 0x1p-9F, nan, -0.0F, 0x1p-9F}},
+      {"F8_E5M2", dtype::float8_e5m2, {0.5F, nan, 0x1p-16F, nan, -0.0F, 0x1p-16F}},
+      {"F8_E4M3FNUZ", dtype::float8_e4m3fnuz, {0.5F, 224.0F, 0x1p-10F, 240.0F, nan, 0x1p-10F}},
+      {"F8_E5M2FNUZ", dtype::float8_e5m2fnuz, {0.25F, 49152.0F, 0x1p-17F, 57344.0F, nan, 0x1p-17F}}};
+  for (const auto& [name, type, values] : types) {
+    INFO(name);
+    const contents read = place.open("a.safetensors", safetensors(one(name, "[6]", "[0,6]"), bytes));
+    CHECK(read.table("a") == count_cells(values));
+    CHECK(read.tensors[0].through == to_string(type));
+    const tensor_row& row = read.steps[0].tensors[0];
+    CHECK(row.type == type);
+    CHECK(row.codes == std::vector<code_count>{{0x01, 2}, {0x38, 1}, {0x7E, 1}, {0x7F, 1}, {0x80, 1}});
+  }
 }
 
 TEST_CASE("safetensors: each way a file can be wrong") {

@@ -44,7 +44,7 @@ TEST_CASE("source: what is not read is named") {
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
   CHECK(place.error("a", std::string("\x01\x00\x02", 3)) ==
-        "a: is none of the inputs that are read: safetensors, npz, npy, recording, CSV");
+        "a: is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==
@@ -54,9 +54,9 @@ TEST_CASE("source: what is not read is named") {
   CHECK(
       place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
       "events.out: is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
-  CHECK(place.error("a.pt", std::string("\x80\x02\x8A\x0A", 4)) ==
-        "a.pt: is a Python pickle, perhaps an old PyTorch file;" + pickle +
-            "the tensors by safetensors.torch.save_file");
+  CHECK(place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
+        "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+        "torch.save or safetensors.torch.save_file");
   CHECK(place.error("a.pkl", std::string("\x80\x04\x95", 3)) == "a.pkl: is a Python pickle;" + pickle + "safetensors");
   CHECK(place.error("a.h5", std::string("\x89HDF\r\n\x1A\n\0\0", 10)) ==
         "a.h5: is an HDF5 file, which is not read; save safetensors, .npz or .npy");

@@ -9,6 +9,7 @@
 #include <ulp/io/error.hpp>
 
 #include "cursor.hpp"
+#include "reader.hpp"
 
 namespace ulp::io {
 namespace {
@@ -33,9 +34,11 @@ struct refused_start {
 };
 constexpr std::array refused_starts{
     refused_start{
-        "\x80\x02"sv,
-        "is a Python pickle, perhaps an old PyTorch file; unpickling can run any code, so it is not read; save "
-        "the tensors by safetensors.torch.save_file"sv},
+        "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19"sv,
+        "is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+        "torch.save or safetensors.torch.save_file"sv},
+    refused_start{"\x80\x02"sv,
+                  "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
     refused_start{"\x80\x04"sv,
                   "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
     refused_start{"\x80\x05"sv,
@@ -77,7 +80,8 @@ content content_of(const std::string& path) {
   const std::string text(bytes.begin(), bytes.end());
   const std::string_view start = text;
   for (const known_start& known : known_starts)
-    if (start.starts_with(known.bytes)) return known.what;
+    if (start.starts_with(known.bytes))
+      return known.what == content::npz && is_pt(zip_archive(path)) ? content::pt : known.what;
   if (is_safetensors(start)) return content::safetensors;
   if (is_tfevents(start))
     fail("is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
@@ -87,7 +91,7 @@ content content_of(const std::string& path) {
   if (path.ends_with(".safetensors")) return content::safetensors;
   if (path.ends_with(".npz")) return content::npz;
   if (path.ends_with(".npy")) return content::npy;
-  if (!is_text(start)) fail("is none of the inputs that are read: safetensors, npz, npy, recording, CSV");
+  if (!is_text(start)) fail("is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV");
   return content::csv;
 }
 

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
+#include <ulp/model/codes.hpp>
 
 #include "reader.hpp"
 #include "text.hpp"
@@ -32,10 +33,9 @@ class dump_source final : public source {
       for (const dump_file& file : step.files) {
         const auto reader = file.open(file.path);
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
-        if (reader->tensors().empty()) refuse_empty(file, *reader);
-        if (!reader->ignored().empty())
-          notes_.push_back(file.path +
-                           ": not read, neither float64, float32, float16 nor bfloat16: " + joined(reader->ignored()));
+        if (reader->tensors().empty())
+          notes_.push_back(file.path + ": holds no tensor that is read; its step is empty");
+        if (!reader->ignored().empty()) notes_.push_back(file.path + ": not read: " + joined(reader->ignored()));
       }
     }
   }
@@ -66,14 +66,10 @@ class dump_source final : public source {
     throw input_error(file.path, "tensor " + in_quotes(name), reason);
   }
 
-  [[noreturn]] static void refuse_empty(const dump_file& file, const dump_reader& reader) {
-    const std::string ignored = reader.ignored().empty() ? "" : "; not read: " + joined(reader.ignored());
-    throw input_error(file.path, "", "holds no tensor of float64, float32, float16 or bfloat16" + ignored);
-  }
-
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
     const auto index = static_cast<std::uint32_t>(tensors_.size());
     const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file.path});
+    if (tensor.numel > max_numel) fail(file, tensor.name, "has more than the 2^40 elements that a table may have");
     if (added) {
       check_name(file.path, "", tensor.name);
       tensor_info& info = tensors_.emplace_back();
@@ -81,7 +77,7 @@ class dump_source final : public source {
       info.kind = kind_of_name(tensor.name);
       info.shape = tensor.shape;
       info.numel = tensor.numel;
-      if (tensor.type == dtype::float16 || tensor.type == dtype::bfloat16) info.through = to_string(tensor.type);
+      if (format_of_codes(tensor.type) != nullptr) info.through = to_string(tensor.type);
       return;
     }
     seen& last = found->second;

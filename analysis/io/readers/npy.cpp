@@ -108,7 +108,8 @@ class literal_parser {
       if (at_ == text_.size()) fail("the list of a structured type has no end");
       const char c = text_[at_];
       if (c == '\'' || c == '"') {
-        static_cast<void>(parse_string("a field"));
+        const std::string text = parse_string("a field");
+        header_.object = header_.object || text == "O" || text == "|O";
         continue;
       }
       if (c == '[') ++open;
@@ -245,7 +246,7 @@ npy_header read_npy_header(byte_stream& in, const std::string& file, const std::
 
   if (!header.descr.empty() && !is_type(header.descr)) where.fail(in_quotes(header.descr) + " is not a numpy type");
   header.values = element_of(header.descr);
-  header.object = header.descr.find('O') != std::string::npos;
+  header.object = header.object || header.descr.find('O') != std::string::npos;
   if (!header.values) return header;
   const auto numel = checked_product(header.shape);
   const auto needed = numel ? checked_mul(*numel, size_of(header.values->type)) : std::nullopt;

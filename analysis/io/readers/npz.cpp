@@ -10,20 +10,11 @@ namespace {
 
 constexpr std::string_view suffix = ".npy";
 
-bool is_pytorch(const zip_archive& archive) {
-  for (const zip_member& member : archive.members())
-    if (member.name == "data.pkl" || member.name.ends_with("/data.pkl")) return true;
-  return false;
-}
-
 class npz_reader final : public dump_reader {
  public:
   explicit npz_reader(const std::string& path) : archive_(path) {
-    if (is_pytorch(archive_))
-      throw input_error(path, "",
-                        "is a PyTorch file (.pt), which is not read yet; save the tensors by "
-                        "safetensors.torch.save_file");
     for (const zip_member& member : archive_.members()) add(member);
+    if (tensors_.empty() && pickled_ != nullptr) fail(*pickled_, why_ignored({.object = true}) + "; save float arrays");
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
@@ -53,6 +44,7 @@ class npz_reader final : public dump_reader {
     const auto in = archive_.open(member);
     const npy_header header = header_of(*in, member);
     if (!header.values) {
+      if (header.object) pickled_ = &member;
       ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
       return;
     }
@@ -64,6 +56,7 @@ class npz_reader final : public dump_reader {
   std::vector<tensor> tensors_;
   std::vector<const zip_member*> arrays_;  // of tensors_
   std::vector<std::string> ignored_;
+  const zip_member* pickled_ = nullptr;  // a member of Python objects
 };
 
 }  // namespace

@@ -16,6 +16,7 @@
 
 #include "csv.hpp"
 #include "values.hpp"
+#include "zip.hpp"
 
 namespace ulp::io {
 
@@ -33,8 +34,8 @@ class dump_reader {
     std::vector<std::uint64_t> shape;
     std::uint64_t numel = 0;
   };
-  // Known from the headers, before any value is read. Tensors of types that are not read (integers, booleans, 8-bit
-  // floats) are left out here and named, with the reason, in `ignored`.
+  // Known from the headers, before any value is read. Tensors of types that are not read (integers, booleans) are
+  // left out here and named, with the reason, in `ignored`.
   [[nodiscard]] virtual const std::vector<tensor>& tensors() const = 0;
   [[nodiscard]] virtual const std::vector<std::string>& ignored() const = 0;
 
@@ -47,6 +48,9 @@ class dump_reader {
 [[nodiscard]] std::unique_ptr<dump_reader> open_npy(const std::string& path);
 [[nodiscard]] std::unique_ptr<dump_reader> open_npz(const std::string& path);
 [[nodiscard]] std::unique_ptr<dump_reader> open_safetensors(const std::string& path);
+[[nodiscard]] std::unique_ptr<dump_reader> open_pt(const std::string& path);
+// Whether the archive is a PyTorch file.
+[[nodiscard]] bool is_pt(const zip_archive& archive);
 
 // One file of a run, opened anew whenever its turn comes.
 struct dump_file {

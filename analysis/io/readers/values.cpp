@@ -19,8 +19,11 @@ std::vector<T> as(byte_span bytes) {
   return values;
 }
 
-void count_codes(byte_span native, std::vector<std::uint64_t>& counts) {
-  for (const std::uint16_t code : as<std::uint16_t>(native)) ++counts[code];
+void count_codes(byte_span native, std::uint64_t size, std::vector<std::uint64_t>& counts) {
+  if (size == 1)
+    for (const std::uint8_t code : native) ++counts[code];
+  else
+    for (const std::uint16_t code : as<std::uint16_t>(native)) ++counts[code];
 }
 
 // What was counted; the counts are zero again.
@@ -45,6 +48,10 @@ std::uint64_t size_of(dtype type) noexcept {
     case dtype::float32: return 4;
     case dtype::float16:
     case dtype::bfloat16: return 2;
+    case dtype::float8_e4m3fn:
+    case dtype::float8_e5m2:
+    case dtype::float8_e4m3fnuz:
+    case dtype::float8_e5m2fnuz: return 1;
   }
   return 0;
 }
@@ -68,7 +75,7 @@ counted_values count_values(byte_stream& in, element how, std::uint64_t numel, c
     else if (how.type == dtype::float32)
       counter.add(as<float>(chunk));
     else
-      count_codes(chunk, code_counts);
+      count_codes(chunk, size, code_counts);
     numel -= values;
   }
   counted_values all{.codes = take_codes(code_counts)};

@@ -62,7 +62,7 @@ std::uint64_t find_end(const file_reader& file) {
                     "no zip directory is here; the file was cut short or has bytes after its end");
 }
 
-// The zip64 end record, where its locator stands before the end record.
+// The zip64 end record, if its locator stands before the end record.
 std::optional<directory> read_end64(const file_reader& file, std::uint64_t end) {
   if (end < locator_size) return std::nullopt;
   const std::uint64_t at = end - locator_size;
@@ -97,10 +97,18 @@ directory find_directory(const file_reader& file) {
   const auto size = record.little_endian<std::uint32_t>();
   const auto offset = record.little_endian<std::uint32_t>();
   directory found{.entries = entries, .size = size, .offset = offset, .end = end};
-  if (entries == in_zip64_16 || size == in_zip64_32 || offset == in_zip64_32)
-    found = read_end64(file, end).value_or(found);
-  else if (disk != 0 || directory_disk != 0)
+  // PyTorch writes it always.
+  if (const auto found64 = read_end64(file, end)) {
+    const auto agrees = [](std::uint64_t here, std::uint64_t saturated, std::uint64_t there) {
+      return here == saturated || here == there;
+    };
+    if (!agrees(entries, in_zip64_16, found64->entries) || !agrees(size, in_zip64_32, found64->size) ||
+        !agrees(offset, in_zip64_32, found64->offset))
+      record.fail("differs from the zip64 end record at byte " + std::to_string(found64->end));
+    found = *found64;
+  } else if (disk != 0 || directory_disk != 0) {
     record.fail("archives in several parts are not read");
+  }
   const auto stop = checked_add(found.offset, found.size);
   if (!stop || *stop != found.end)
     record.fail("the central directory is given as " + std::to_string(found.size) + " bytes from byte " +

@@ -27,6 +27,7 @@ class zip_archive {
   // or compressed by anything but deflate.
   explicit zip_archive(const std::string& path);
 
+  [[nodiscard]] const file_reader& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
   // In the order of the central directory, folders left out.
   [[nodiscard]] const std::vector<zip_member>& members() const noexcept { return members_; }

@@ -18,7 +18,18 @@ enum class tensor_kind : std::uint8_t { unknown, weight_grad, activation_grad, w
 // How the run's mixed-precision rules keep a tensor: in the 16-bit format, or in float32.
 enum class tensor_role : std::uint8_t { unknown, low, float32 };
 // The type that values were recorded in.
-enum class dtype : std::uint8_t { unknown, float64, float32, float16, bfloat16 };
+enum class dtype : std::uint8_t {
+  unknown,
+  float64,
+  float32,
+  float16,
+  bfloat16,
+  float8_e4m3fn,
+  float8_e5m2,
+  float8_e4m3fnuz,
+  float8_e5m2fnuz,
+};
+inline constexpr dtype last_dtype = dtype::float8_e5m2fnuz;
 
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;

@@ -1,0 +1,261 @@
+// PyTorch files: a zip with one folder that holds data.pkl, one member for each storage under data/, and the byte order.
+// torch/serialization.py, caffe2/serialize/inline_container.cc.
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include <ulp/io/error.hpp>
+
+#include "pickle.hpp"
+#include "reader.hpp"
+#include "text.hpp"
+#include "zip.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::string_view pickle_name = "data.pkl";
+constexpr std::uint64_t longest_pickle = std::uint64_t{32} << 20;
+// Views may share storages, and expand() repeats their values: all tensors together may have this many times the bytes of
+// the file, and as many more.
+constexpr std::uint64_t most_times = 8;
+constexpr std::uint64_t most_more = std::uint64_t{1} << 30;
+
+const zip_member* member_called(const zip_archive& archive, std::string_view name) {
+  const auto found =
+      std::ranges::find(archive.members(), name, [](const zip_member& m) { return std::string_view(m.name); });
+  return found == archive.members().end() ? nullptr : &*found;
+}
+
+const zip_member* find_pickle(const zip_archive& archive) {
+  for (const zip_member& member : archive.members()) {
+    const std::size_t slash = member.name.find('/');
+    if (member.name.substr(slash == std::string::npos ? 0 : slash + 1) == pickle_name) return &member;
+  }
+  return nullptr;
+}
+
+std::vector<std::uint8_t> contents_of(const zip_archive& archive, const zip_member& member) {
+  std::vector<std::uint8_t> bytes(member.size);
+  archive.open(member)->read(bytes);
+  return bytes;
+}
+
+// Reads to the end, where the CRC is checked.
+void check_crc(const zip_archive& archive, const zip_member& member) {
+  const auto in = archive.open(member);
+  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(member.size, 1 << 18));
+  while (in->left() > 0) in->read(std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), in->left())));
+}
+
+// One dimension of a view, in values.
+struct extent {
+  std::uint64_t size;
+  std::uint64_t stride;
+};
+
+// The order of values does not matter to their histogram: the extents from the widest stride to the narrowest, those that
+// follow one another without a gap as one.
+std::vector<extent> ordered(const pickled_tensor& tensor) {
+  std::vector<extent> extents;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i)
+    if (tensor.shape[i] != 1) extents.push_back({tensor.shape[i], tensor.strides[i]});
+  std::ranges::sort(extents, std::greater{}, &extent::stride);
+  std::vector<extent> merged;
+  for (const extent& e : extents) {
+    if (!merged.empty() && merged.back().stride == e.size * e.stride)
+      merged.back() = {merged.back().size * e.size, e.stride};
+    else
+      merged.push_back(e);
+  }
+  return merged;
+}
+
+// The values of a view, in the order of `extents`, from a member that is not compressed.
+class view_stream final : public byte_stream {
+ public:
+  view_stream(const file_reader& file, const zip_member& member, std::uint64_t offset, std::vector<extent> extents,
+              std::uint64_t value_size)
+      : file_(file), member_(member), offset_(offset), extents_(std::move(extents)), value_size_(value_size) {
+    // Values next to each other are read at once.
+    if (!extents_.empty() && extents_.back().stride == 1) {
+      run_ = extents_.back().size;
+      extents_.pop_back();
+    }
+    at_.resize(extents_.size());
+    left_ = run_ * value_size_;
+    for (const extent& e : extents_) left_ *= e.size;
+  }
+
+  [[nodiscard]] std::uint64_t left() const noexcept override { return left_; }
+
+  // Whole values only.
+  void read(std::span<std::uint8_t> into) override {
+    left_ -= into.size();
+    while (!into.empty()) {
+      const std::uint64_t count = std::min<std::uint64_t>(run_ - in_run_, into.size() / value_size_);
+      copy(offset_ + position() + in_run_, into.first(count * value_size_));
+      into = into.subspan(count * value_size_);
+      in_run_ += count;
+      if (in_run_ == run_) next_run();
+    }
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t position() const {
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < at_.size(); ++i) sum += at_[i] * extents_[i].stride;
+    return sum;
+  }
+  void next_run() {
+    in_run_ = 0;
+    for (std::size_t i = at_.size(); i-- > 0;) {
+      if (++at_[i] < extents_[i].size) return;
+      at_[i] = 0;
+    }
+  }
+  // From a window of the file, which moves forward nearly always.
+  void copy(std::uint64_t value, std::span<std::uint8_t> into) {
+    constexpr std::uint64_t window_size = 1 << 18;
+    const std::uint64_t from = value * value_size_;
+    if (into.size() >= window_size) return file_.read(member_.data_offset + from, into);
+    if (from < window_from_ || from + into.size() > window_from_ + window_.size()) {
+      window_.resize(std::min(window_size, member_.size - from));
+      window_from_ = from;
+      file_.read(member_.data_offset + from, window_);
+    }
+    std::ranges::copy(std::span(window_).subspan(from - window_from_, into.size()), into.begin());
+  }
+
+  const file_reader& file_;
+  const zip_member& member_;
+  std::uint64_t offset_;
+  std::vector<extent> extents_;
+  std::uint64_t value_size_;
+  std::uint64_t run_ = 1;
+  std::vector<std::uint64_t> at_;  // of each extent
+  std::uint64_t in_run_ = 0;
+  std::uint64_t left_ = 0;
+  std::vector<std::uint8_t> window_;
+  std::uint64_t window_from_ = 0;
+};
+
+class pt_reader final : public dump_reader {
+ public:
+  explicit pt_reader(const std::string& path) : archive_(path) {
+    const zip_member* const pickle = find_pickle(archive_);
+    if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
+    if (pickle->size > longest_pickle) fail(*pickle, "is larger than the 32 MiB that are read");
+    folder_ = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
+    if (const zip_member* const order = member_called(archive_, folder_ + "byteorder")) read_order(*order);
+    const std::string stem = std::filesystem::path(path).stem().string();
+    std::map<std::string_view, const zip_member*> members;
+    for (const zip_member& member : archive_.members()) members.emplace(member.name, &member);
+    std::set<std::string> names;
+    for (pickled_tensor& tensor :
+         read_pickle(contents_of(archive_, *pickle), path, "member " + in_quotes(pickle->name))) {
+      if (tensor.name.empty()) tensor.name = stem;
+      if (!names.insert(tensor.name).second)
+        throw input_error(path, "tensor " + in_quotes(tensor.name), "there are two tensors of this name");
+      const auto member = members.find(folder_ + "data/" + tensor.storage);
+      add(std::move(tensor), member == members.end() ? nullptr : member->second);
+    }
+  }
+
+  [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
+  [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+
+  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
+    const view& v = views_.at(index);
+    const tensor& info = tensors_[index];
+    const element how{info.type, order_};
+    if (is_whole(v)) return count_values(*archive_.open(*v.storage), how, info.numel, counter, edges);
+    // Many views may share a storage.
+    if (info.numel > 0 && checked_.insert(v.storage).second) check_crc(archive_, *v.storage);
+    view_stream in(archive_.file(), *v.storage, v.offset, v.extents, size_of(info.type));
+    return count_values(in, how, info.numel, counter, edges);
+  }
+
+ private:
+  struct view {
+    const zip_member* storage;
+    std::uint64_t offset;  // in values
+    std::vector<extent> extents;
+    std::uint64_t bytes;
+  };
+
+  [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
+    throw input_error(archive_.path(), "member " + in_quotes(member.name), reason);
+  }
+
+  static bool is_whole(const view& v) {
+    const bool one_run = v.extents.empty() || (v.extents.size() == 1 && v.extents[0].stride == 1);
+    return one_run && v.offset == 0 && v.bytes == v.storage->size;
+  }
+
+  void read_order(const zip_member& member) {
+    if (member.size > 6) fail(member, "is neither 'little' nor 'big'");
+    const auto bytes = contents_of(archive_, member);
+    const std::string text(bytes.begin(), bytes.end());
+    if (text != "little" && text != "big") fail(member, "is " + in_quotes(text) + ", neither 'little' nor 'big'");
+    order_ = text == "big" ? std::endian::big : std::endian::little;
+  }
+
+  void add(pickled_tensor from, const zip_member* storage) {
+    const auto fail_here = [&](const std::string& reason) {
+      throw input_error(archive_.path(), "tensor " + in_quotes(from.name), reason);
+    };
+    if (storage == nullptr) fail_here("its storage " + in_quotes(from.storage) + " is not in the file");
+    if (from.storage_bytes > storage->size)
+      fail_here("its storage is given as " + std::to_string(from.storage_bytes) + " bytes, but the file has " +
+                std::to_string(storage->size) + " of it");
+    const auto numel = checked_product(from.shape);
+    if (!numel) fail_here("its shape holds more values than 64 bits can count");
+    const std::uint64_t available = from.storage_bytes / from.type->size;
+    if (*numel > 0) {
+      // One past the last value.
+      std::optional<std::uint64_t> end = checked_add(from.offset, 1);
+      for (std::size_t i = 0; end && i < from.shape.size(); ++i) {
+        const auto reach = checked_mul(from.shape[i] - 1, from.strides[i]);
+        end = reach ? checked_add(*end, *reach) : std::nullopt;
+      }
+      if (!end || *end > available)
+        fail_here("its values reach past the end of its storage of " + std::to_string(available));
+      const auto bytes = checked_mul(*numel, from.type->size);
+      const std::uint64_t left = most_times * archive_.file().size() + most_more - all_bytes_;
+      if (!bytes || *bytes > left)
+        fail_here("the tensors repeat the values of the file more than " + std::to_string(most_times) +
+                  " times; save them with clone() if that is meant");
+      all_bytes_ += *bytes;
+    }
+    if (from.type->type == dtype::unknown) {
+      ignored_.push_back(in_quotes(from.name) + " (" + std::string(from.type->name) + ")");
+      return;
+    }
+    std::vector<extent> extents = *numel > 0 ? ordered(from) : std::vector<extent>{{0, 1}};
+    views_.push_back({storage, *numel > 0 ? from.offset : 0, std::move(extents), *numel * from.type->size});
+    if (storage->deflated && !is_whole(views_.back()))
+      fail_here("is a part of a compressed storage, which is not read; torch.save does not compress");
+    tensors_.push_back(
+        {.name = std::move(from.name), .type = from.type->type, .shape = std::move(from.shape), .numel = *numel});
+  }
+
+  zip_archive archive_;
+  std::string folder_;
+  std::endian order_ = std::endian::little;
+  std::vector<tensor> tensors_;
+  std::vector<view> views_;  // of tensors_
+  std::uint64_t all_bytes_ = 0;
+  std::set<const zip_member*> checked_;  // whose CRC was
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace
+
+bool is_pt(const zip_archive& archive) { return find_pickle(archive) != nullptr; }
+
+std::unique_ptr<dump_reader> open_pt(const std::string& path) { return std::make_unique<pt_reader>(path); }
+
+}  // namespace ulp::io
