@@ -27,6 +27,7 @@ std::vector<scenario_spec> scenarios(const QCommandLineParser& given) {
     take("order", spec.order);
     take("check", spec.check);
     const scaler_entry* const entry = find_scaler(spec.scaler);
+    if (entry != nullptr) spec.scaler = entry->name;  // not an alias
     for (const QString& set : given.values("set")) {
       const auto at = set.indexOf('=');
       if (at <= 0) refuse("--set: '" + set + "' is not key=value");

@@ -1,5 +1,6 @@
 // ulpscope: the viewer. With --export it draws one picture without a display.
 #include <QApplication>
+#include <algorithm>
 #include <exception>
 #include <memory>
 
@@ -11,6 +12,17 @@
 namespace {
 
 using namespace ulp::gui;
+
+void refuse_what_selects_nothing(const session& asked, const view_state& state) {
+  const loaded_run& run = *state.current_run();
+  if (!run.tensors.empty() && std::ranges::find(state.selected(), true) == state.selected().end())
+    refuse("--tensor: no tensor has a name that '" + asked.filter + "' matches");
+  const auto all = state.whole();
+  if (asked.first_step.value_or(all.first) > all.last || asked.last_step.value_or(all.last) < all.first)
+    refuse(QString("--steps: the run has the steps %1 to %2").arg(all.first).arg(all.last));
+  if (asked.cursor && (*asked.cursor < all.first || *asked.cursor > all.last))
+    refuse(QString("--step: the run has the steps %1 to %2").arg(all.first).arg(all.last));
+}
 
 int write(const arguments& a) {
   const theme colours = a.colours == "dark" ? theme::night() : theme::light();
@@ -28,6 +40,7 @@ int write(const arguments& a) {
     view_state state(doc);
     doc.set(std::move(runs), std::move(replays));
     look_as(a.asked, state);
+    refuse_what_selects_nothing(a.asked, state);
     QWidget host;
     for (view* const v : make_views(state, &host))
       if (v->key() == a.asked.view) export_view(*v, a.output, a.size, colours);

@@ -41,6 +41,7 @@ session::replay replay_of(const QJsonObject& o) {
   const auto text = [&](const char* key) { return o[key].toString().toStdString(); };
   session::replay r{.spec = {.scaler = text("scaler"), .format = text("format")},
                     .run = static_cast<std::size_t>(o["run"].toInt(-1))};
+  if (const scaler_entry* const entry = find_scaler(r.spec.scaler)) r.spec.scaler = entry->name;  // not an alias
   const QJsonObject parameters = o["parameters"].toObject();
   for (auto p = parameters.begin(); p != parameters.end(); ++p)
     r.spec.parameters.emplace_back(p.key().toStdString(), p.value().toString().toStdString());

@@ -85,7 +85,7 @@ table format_matrix(const loaded_run& run, const tensor_mask& shown, double scal
                {"underflow_at_1", "underflow at 1", false, true},
                {"overflow_at_1", "overflow at 1", false, true},
                {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), false, true},
-               {"overflow_at_scale", "overflow", false, true},
+               {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), false, true},
                {"static_scales", "static scales that do"},
                {"verdict", "verdict"}};
   for (std::size_t i = 0; i < formats.size(); ++i) {

@@ -52,8 +52,8 @@ std::vector<swept_policy> sweep_policies(const loaded_run& run, const scenario_s
   }
   const std::size_t steps = grid.steps();
   std::ranges::sort(all, [&](const swept_policy& a, const swept_policy& b) {
-    return std::tuple{a.result.lost_steps(steps), a.result.underflow_share()} <
-           std::tuple{b.result.lost_steps(steps), b.result.underflow_share()};
+    return std::tuple{!a.on_front, a.result.lost_steps(steps), a.result.underflow_share()} <
+           std::tuple{!b.on_front, b.result.lost_steps(steps), b.result.underflow_share()};
   });
   return all;
 }

@@ -18,8 +18,8 @@ struct swept_policy {
   bool on_front = false;  // no other loses fewer steps and fewer gradients
 };
 
-// `base` with each combination of the values that its parameters are given: {"growth_interval", {"200", "2000"}}. The best
-// first: by lost steps, then underflow. Throws std::invalid_argument, input_error.
+// `base` with each combination of the values that its parameters are given: {"growth_interval", {"200", "2000"}}. Those on
+// the front first, then by lost steps and underflow, as `ulp sweep` does. Throws std::invalid_argument, input_error.
 [[nodiscard]] std::vector<swept_policy> sweep_policies(
     const loaded_run& run, const scenario_spec& base,
     const std::vector<std::pair<std::string, std::vector<std::string>>>& values, const background::report& told);

@@ -36,7 +36,7 @@ double strength_of(layer_metric m, double value, double low, double high) {
 }
 
 QString text_of(layer_metric m, double value) {
-  if (std::isnan(value)) return QObject::tr("nothing recorded");
+  if (std::isnan(value)) return QObject::tr("no finite nonzero value");
   return is_share(m) ? QStringLiteral("%1 %").arg(100 * value, 0, 'g', 4) : QString::number(value, 'f', 1);
 }
 
@@ -128,11 +128,13 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
       low = std::min(low, v);
       high = std::max(high, v);
     }
-  // On paper what the controls say on the screen, where they lie over it.
-  to.setPen(colours.text);
-  to.drawText(QRectF(room.topLeft(), QSizeF(room.width(), controls_height - 8)), Qt::AlignVCenter,
-              metric_->currentText() +
-                  (state().filter().isEmpty() ? QString() : tr("; tensors that match %1").arg(state().filter())));
+  // On paper what the controls say on the screen.
+  if (to.device() != this) {
+    to.setPen(colours.text);
+    to.drawText(QRectF(room.topLeft(), QSizeF(room.width(), controls_height - 8)), Qt::AlignVCenter,
+                metric_->currentText() +
+                    (state().filter().isEmpty() ? QString() : tr("; tensors that match %1").arg(state().filter())));
+  }
   QRectF rest = room.adjusted(0, controls_height, 0, 0);
   std::vector<legend_entry> legend;
   if (is_share(answer_.metric)) {
@@ -145,7 +147,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
       legend.push_back(
           {QString::number(v, 'f', 1), QPen(Qt::NoPen), colours.heat(strength_of(answer_.metric, v, low, high))});
   }
-  legend.push_back({tr("nothing recorded"), QPen(Qt::NoPen), QBrush(), true});
+  legend.push_back({tr("no finite nonzero value"), QPen(Qt::NoPen), QBrush(), true});
   rest.adjust(0, draw_legend(to, rest, legend, colours), 0, 0);
 
   const QFontMetricsF letters(to.font());
@@ -230,7 +232,8 @@ table layers_view::data() const {
 QString layers_view::legend() const {
   return tr(
       "A row is a tensor, the worst at the top; the colour is the metric at each step, on a logarithmic ladder for "
-      "shares. A double click selects a tensor for all views. Hatched is what nothing was recorded of.");
+      "shares. A double click selects a tensor for all views. Hatched is where a tensor has no finite nonzero value, "
+      "or was not recorded.");
 }
 
 }  // namespace ulp::gui

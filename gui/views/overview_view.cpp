@@ -67,7 +67,7 @@ void overview_view::refresh(view_state::parts what) {
   if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) return;
   table_ = {};
   table_.columns = {{"replay", "replay"},
-                    {"settled_scale_log2", "settled scale", false, true},
+                    {"settled_scale", "settled scale", false, true},
                     {"skipped", "skipped"},
                     {"first_skip", "first skip"},
                     {"underflow", "underflow", false, true},
@@ -96,7 +96,9 @@ void overview_view::refresh(view_state::parts what) {
       const auto step_or_nothing = [](const std::optional<std::int64_t>& step) {
         return step ? table_value{*step} : table_value{};
       };
-      row[scale_at_end] = power_text(settled(r.result->steps));
+      // A scale that fell to 0 settled there, whatever it was on its way.
+      const bool fell = !r.result->steps.empty() && !(r.result->steps.back().scale_used > 0);
+      row[scale_at_end] = fell ? std::string{"0"} : power_text(settled(r.result->steps));
       row[skipped] = static_cast<std::int64_t>(s.skipped);
       row[first_skip] = step_or_nothing(s.first_skip);
       if (s.has_counts) {
@@ -114,7 +116,7 @@ void overview_view::refresh(view_state::parts what) {
                      .arg(&r - state().doc().replays().data())
                      .arg(*s.first_skip)
                      .arg(tr("first skipped step: %1").arg(*s.first_skip));
-      if (r.result->warnings.empty())
+      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence)
         words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
       for (const std::string& warning : r.result->warnings)
         words += QStringLiteral("<p>&#9888; %1</p>").arg(QString::fromStdString(warning).toHtmlEscaped());

@@ -7,6 +7,15 @@
 namespace ulp::gui {
 namespace {
 
+QString underflow_text(const sweep_result& r) {
+  if (!r.has_counts || r.nonzero == 0) return {};
+  const auto text = [&](std::uint64_t n) {
+    return QString::number(100 * static_cast<double>(n) / static_cast<double>(r.nonzero), 'g', 3);
+  };
+  return r.underflow.exact() ? text(r.underflow.low) + " %"
+                             : QStringLiteral("%1 to %2 %").arg(text(r.underflow.low), text(r.underflow.high));
+}
+
 // The parameters that start and grow the scale, where the policy has them.
 QString usual_values(const scaler_entry& entry) {
   QStringList parts;
@@ -107,16 +116,15 @@ table policies_view::data() const {
   table t;
   t.columns = {{"policy", "policy"},
                {"skipped", "skipped"},
-               {"underflow_share", "underflow", false, true},
-               {"mean_log2_scale", "mean scale", false, true},
+               {"underflow", "underflow", false, true},
+               {"mean_scale", "mean scale", false, true},
                {"last_scale", "scale at the end", false, true},
                {"pareto", "on the front"}};
   for (const swept_policy& p : results_) {
     std::string parameters;
     for (const auto& [name, value] : p.spec.parameters)
       parameters += (parameters.empty() ? "" : " ") + name + "=" + value;
-    t.rows.push_back({parameters, static_cast<std::int64_t>(p.result.skipped),
-                      (QString::number(100 * p.result.underflow_share(), 'g', 3) + " %").toStdString(),
+    t.rows.push_back({parameters, static_cast<std::int64_t>(p.result.skipped), underflow_text(p.result).toStdString(),
                       power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
                       std::string{p.on_front ? "yes" : ""}});
   }

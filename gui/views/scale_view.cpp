@@ -95,8 +95,8 @@ QString scale_view::fill(const theme& colours) {
       const extremes range = line.range();
       if (std::isfinite(range.least)) {
         const extremes used = seen;
-        seen.add(std::clamp(range.least, used.least - 12, used.greatest + 12));
-        seen.add(std::clamp(range.greatest, used.least - 12, used.greatest + 12));
+        seen.add(std::clamp(range.least, used.least - 40, used.greatest + 40));
+        seen.add(std::clamp(range.greatest, used.least - 40, used.greatest + 40));
       }
     }
     if (state().tried_scale()) seen.add(*state().tried_scale());

@@ -50,8 +50,8 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
       problem_(new QLabel(this)) {
   auto* const box = new QVBoxLayout(this);
   auto* const buttons = new QHBoxLayout;
-  auto* const add = new QPushButton(tr("&Add replay"), this);
-  auto* const remove = new QPushButton(tr("Remo&ve"), this);
+  auto* const add = new QPushButton(tr("Add replay"), this);
+  auto* const remove = new QPushButton(tr("Remove"), this);
   add->setObjectName("add");
   buttons->addWidget(add);
   buttons->addWidget(remove);
@@ -62,19 +62,19 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   replays_->setAccessibleName(tr("Replays; the first is the one that others are compared with"));
   auto* const form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  form->addRow(tr("Sc&aler"), scaler_);
+  form->addRow(tr("Scaler"), scaler_);
   box->addLayout(form);
   box->addWidget(parameters_, 1);
   auto* const rest = new QFormLayout;
   rest->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
-  rest->addRow(tr("&Format"), format_);
-  rest->addRow(tr("R&ounding"), rounding_);
+  rest->addRow(tr("Format"), format_);
+  rest->addRow(tr("Rounding"), rounding_);
   auto* const clipping = new QHBoxLayout;
   clipping->addWidget(clip_how_);
   clipping->addWidget(clip_at_);
   rest->addRow(tr("Clip"), clipping);
-  rest->addRow(tr("O&rder"), order_);
-  rest->addRow(tr("C&hecked"), check_);
+  rest->addRow(tr("Order"), order_);
+  rest->addRow(tr("Checked"), check_);
   box->addLayout(rest);
   box->addWidget(problem_);
 

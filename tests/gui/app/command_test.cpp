@@ -115,6 +115,9 @@ class command_test : public QObject {
     mistake("--check 'conv('", "conv(");
     mistake("--scaler none,none,none,none --compare examples/digits.ulp", "8 replays");
     mistake("--session nosuch.json", "INPUT");
+    mistake("--tensor zzz", "zzz");
+    mistake("--steps 900:1000", "0 to 799");
+    mistake("--step 9999", "0 to 799");
     mistake("--nosuch", "nosuch");
   }
   void mistakes_are_one_line_and_exit_code_2() {
