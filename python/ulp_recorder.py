@@ -1,0 +1,1309 @@
+"""Records the gradients of a training run as exact histograms, for ulpscope (`ulp info`, `ulp replay`, `ulpscope`).
+
+One file to copy into a training job. It needs Python 3.9 and torch or numpy, nothing else.
+
+    from ulp_recorder import Recorder
+    rec = Recorder("run.ulp", model)
+    for i, batch in enumerate(batches):
+        ...
+        scaler.scale(loss).backward()
+        rec.step(i, loss=loss, loss_scale=scaler.get_scale())      # after backward, before unscale_ and clipping
+        scaler.step(optimizer); scaler.update(); optimizer.zero_grad()
+    rec.close()
+
+Each step is one transaction: after a kill the file holds every step whose call returned. What it holds is laid down in
+docs/recording-format.md of the project: counts of values by cells that decide exactly what a 16-bit format loses.
+"""
+
+import atexit
+import contextlib
+import functools
+import importlib
+import math
+import os
+import re
+import sqlite3
+import struct
+import sys
+import zlib
+from collections import namedtuple
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
+    try:
+        importlib.import_module("torch")
+    except ImportError:
+        raise ImportError("ulp_recorder needs numpy or torch, and neither can be imported") from None
+
+
+class RecorderError(RuntimeError):
+    """What went wrong with which recording, and what to do."""
+
+
+def _torch():
+    """torch if the job uses it: importing it just to look would cost a JAX job seconds."""
+    return sys.modules.get("torch")
+
+
+# Arrays on the host: numpy's, or torch's where there is no numpy. Indexing, operators, cumsum(0), min, max and tolist
+# are the same for both; the rest is here. Integers are int64.
+if np is not None:
+
+    def _zeros(n):
+        return np.zeros(n, np.int64)
+
+    def _array(numbers):
+        return np.array(numbers)
+
+    def _where(array):
+        return array.nonzero()[0]
+
+    def _join(arrays):
+        return np.concatenate(arrays)
+
+    def _binned(index, weights, size):
+        return np.bincount(index, weights, size).astype(np.int64)  # sums below 2^53 are exact
+
+    def _cuts(ascending, values):
+        return ascending.searchsorted(values).tolist()
+
+    def _octets(array):
+        return array.astype(np.uint8).tobytes()
+
+else:
+
+    def _zeros(n):
+        return _torch().zeros(n, dtype=_torch().int64)
+
+    def _array(numbers):
+        floats = bool(numbers) and isinstance(numbers[0], float)
+        return _torch().tensor(numbers, dtype=_torch().float64 if floats else _torch().int64)
+
+    def _where(array):
+        return array.nonzero().flatten()
+
+    def _join(arrays):
+        return _torch().cat(arrays)
+
+    def _binned(index, weights, size):
+        return _torch().bincount(index, weights.double(), size).long()
+
+    def _cuts(ascending, values):
+        return _torch().searchsorted(ascending, _torch().tensor(values)).tolist()
+
+    def _octets(array):
+        return bytes(array.tolist())
+
+
+# --- Cells -----------------------------------------------------------------------------------------------------------
+# A finite nonzero x = (-1)^sign * 2^k * (1 + f) is in one of 26 slots of octave k; docs/recording-format.md has the
+# table. A cell's key is ((sign * 4096) + k + 2048) * 32 + slot.
+
+_SLOTS = 32  # room for an octave in keys and tables
+_OCTAVE = 4096  # octaves of one sign in keys
+
+
+def _slot(numerator, bits):
+    """The slot of f = numerator / 2^bits."""
+    ones = 0
+    while ones < 12 and ones < bits and numerator >> (bits - 1 - ones) & 1:
+        ones += 1
+    if ones > 10:
+        return ones + 13
+    above = numerator != (1 << bits) - (1 << (bits - ones))
+    slot = 2 * ones + (2 if ones > 2 else 0) + above
+    if ones == 2 and bits >= 4:
+        thirteen = 13 << (bits - 4)  # 13/16 splits the cell
+        return slot + (numerator >= thirteen) + (numerator > thirteen)
+    return slot
+
+
+# The lower ends of the slots in [1, 2), and 2.
+_LOW = [low for c in range(11) for low in 2 * [2 - 2.0**-c] + (2 * [1 + 13 / 16] if c == 2 else [])]
+_LOW += [2 - 2.0**-11, 2 - 2.0**-12, 2.0]
+
+
+def _ldexp(x, exponent):
+    try:
+        return math.ldexp(x, exponent)
+    except OverflowError:
+        return math.inf
+
+
+@functools.lru_cache(None)
+def _estimates(power):
+    """The mean of |x|^power in each cell, by key: values are taken to be spread evenly through a cell."""
+    table = [0.0] * (_OCTAVE * _SLOTS)
+    for slot, low in enumerate(_LOW[:-1]):
+        high = low if slot % 2 == 0 and slot < 24 else _LOW[slot + 1]
+        mean = (low + high) / 2 if power == 1 else (low * low + low * high + high * high) / 3
+        for k in range(-1074, 1024):
+            table[(k + 2048) * _SLOTS + slot] = _ldexp(mean, power * k)
+    return _array(table + table)
+
+
+class _Table:
+    """The histogram of one tensor, or of several merged.
+
+    keys, counts: of the cells that hold values, keys ascending. sums: None, or {key // 32: [significands, squares]} as
+    Python integers. codes: None, or (codes, counts) of every element of a 16-bit type.
+    """
+
+    __slots__ = ("numel", "zeros", "infinities", "nans", "largest", "least", "keys", "counts", "sums", "cut", "codes")
+
+    def __init__(self, numel, zeros, infinities, nans, largest, least, keys, counts, sums, cut=0, codes=None):
+        self.numel = numel
+        self.zeros = zeros
+        self.infinities = infinities  # positive, negative
+        self.nans = nans
+        self.largest = largest
+        self.least = least
+        self.keys = keys
+        self.counts = counts
+        self.sums = sums
+        self.cut = cut
+        self.codes = codes
+
+    def total(self, power):
+        """The sum of |x|^power: octave sums rounded once each and added in ascending order, or an estimate."""
+        if len(self.keys) == 0:
+            return 0.0
+        if self.sums is None:
+            # Added one after the other, which is what readers do too.
+            return float((self.counts * _estimates(power)[self.keys]).cumsum(0)[-1])
+        total = 0.0
+        for term in sorted(
+            _ldexp(float(of[power - 1]), power * (k % _OCTAVE - 2048 - 23)) for k, of in self.sums.items()
+        ):
+            total += term  # not sum(), which rounds otherwise from Python 3.12 on
+        return total
+
+
+def _added(keys, counts):
+    """Counts of equal keys added up, keys ascending."""
+    if len(keys) == 0:
+        return keys, counts
+    # Dense over the octaves that occur, the signs side by side.
+    cells = keys % (_OCTAVE * _SLOTS)
+    base = int(cells.min())
+    dense = _binned((cells - base) * 2 + keys // (_OCTAVE * _SLOTS), counts, 2 * (int(cells.max()) - base + 1))
+    at = [_where(dense[sign::2]) for sign in (0, 1)]
+    keys = [at[sign] + (base + sign * _OCTAVE * _SLOTS) for sign in (0, 1)]
+    return _join(keys), _join([dense[sign::2][at[sign]] for sign in (0, 1)])
+
+
+def _merge(tables):
+    """The table of all values of several; without codes."""
+    if len(tables) == 1:
+        t = tables[0]
+        return _Table(t.numel, t.zeros, t.infinities, t.nans, t.largest, t.least, t.keys, t.counts, t.sums, t.cut)
+    sums = None
+    if all(t.sums is not None for t in tables):
+        sums = {}
+        for t in tables:
+            for octave, (significands, squares) in t.sums.items():
+                into = sums.setdefault(octave, [0, 0])
+                into[0] += significands
+                into[1] += squares
+    return _Table(
+        sum(t.numel for t in tables),
+        sum(t.zeros for t in tables),
+        tuple(sum(t.infinities[sign] for t in tables) for sign in (0, 1)),
+        sum(t.nans for t in tables),
+        max(t.largest for t in tables),
+        min((t.least for t in tables if t.least > 0), default=0.0),
+        *_added(_join([t.keys for t in tables]), _join([t.counts for t in tables])),
+        sums,
+        sum(t.cut for t in tables),
+    )
+
+
+# --- Types -----------------------------------------------------------------------------------------------------------
+
+
+class _Type(namedtuple("_Type", "name number bits fraction")):
+    """number: in summary records; fraction: the number of fraction bits."""
+
+    rows = property(lambda self: 1 << (self.bits - self.fraction))  # signs and exponent fields
+    low = property(lambda self: (1 << self.fraction) - 1)  # the fraction
+    most = property(lambda self: (1 << (self.bits - 1)) - 1)  # all but the sign
+    infinity = property(lambda self: self.most - self.low)
+    bias = property(lambda self: (self.rows >> 2) - 1)
+
+    def magnitude(self, bits):
+        """|x| of a finite value, by its bits without the sign: the processor may take subnormals for zero."""
+        exponent, fraction = bits >> self.fraction, bits & self.low
+        return math.ldexp(
+            float(fraction + (self.low + 1) * (exponent > 0)), max(exponent, 1) - self.bias - self.fraction
+        )
+
+
+_TYPES = {
+    name: _Type(name, *sizes)
+    for name, *sizes in (("float64", 1, 64, 52), ("float32", 2, 32, 23), ("float16", 3, 16, 10), ("bfloat16", 4, 16, 7))
+}
+
+
+@functools.lru_cache(None)
+def _code_tables(dtype):
+    """By code of a 16-bit type: its cell's key, or 0; its significand as an integer of fraction + 1 bits."""
+    keys, significands = [0] * 65536, [0] * 65536
+    for code in range(65536):
+        if 0 < code & dtype.most < dtype.infinity:
+            mantissa, exponent = math.frexp(dtype.magnitude(code & dtype.most))
+            significands[code] = int(math.ldexp(mantissa, dtype.fraction + 1))
+            slot = _slot(significands[code] & dtype.low, dtype.fraction)
+            keys[code] = ((code >> 15) * _OCTAVE + exponent - 1 + 2048) * _SLOTS + slot
+    return _array(keys), _array(significands)
+
+
+def _table_of_codes(counts, dtype, with_sums):
+    """counts: of each of the 65536 codes."""
+    codes = _where(counts)
+    magnitudes = codes & dtype.most
+    finite = codes[_where((magnitudes > 0) & (magnitudes < dtype.infinity))]
+    key_of, significand_of = _code_tables(dtype)
+    n, keys, sums = counts[finite], key_of[finite], None
+    if with_sums:
+        # Codes ascend as their octaves do: differences of running sums, which are exact.
+        significands, octaves = significand_of[finite], keys // _SLOTS
+        last = _where(_join([octaves[1:] != octaves[:-1], octaves[:1] > 0])) if len(keys) > 0 else keys
+        running = [[0] + (n * significands**power).cumsum(0)[last].tolist() for power in (1, 2)]
+        sums = {
+            octave: [(of[i + 1] - of[i]) << power * (23 - dtype.fraction) for power, of in zip((1, 2), running)]
+            for i, octave in enumerate(octaves[last].tolist())
+        }
+    extremes = [dtype.magnitude(int(x) & dtype.most) for x in _extremes_of(finite & dtype.most)]
+    infinities = tuple(int(counts[dtype.infinity + sign]) for sign in (0, 32768))
+    nans = int(counts[codes[_where(magnitudes > dtype.infinity)]].sum())
+    zeros = int(counts[0] + counts[32768])
+    return _Table(
+        int(counts.sum()), zeros, infinities, nans, *extremes, *_added(keys, n), sums, codes=(codes, counts[codes])
+    )
+
+
+def _extremes_of(array):
+    return (array.max(), array.min()) if len(array) > 0 else (0, 0)
+
+
+# --- Counting --------------------------------------------------------------------------------------------------------
+# What follows works on arrays of signed integers, the bits of the values: numpy's, torch's on the host, and torch's on
+# other devices, where nothing waits for the device.
+
+
+def _is_numpy(array):
+    return np is not None and isinstance(array, np.ndarray)
+
+
+def _on_host(array):
+    return _is_numpy(array) or array.device.type == "cpu"
+
+
+def _wide(array):
+    return array.astype(np.int64) if _is_numpy(array) else array.long()
+
+
+def _doubles(array):
+    return array.astype(np.float64) if _is_numpy(array) else array.double()
+
+
+def _float_bits(array):
+    """Of integers, made floats of their width."""
+    if _is_numpy(array):
+        return array.astype(f"f{array.itemsize}").view(array.dtype)
+    torch = _torch()
+    return array.to(torch.float32 if array.dtype == torch.int32 else torch.float64).view(array.dtype)
+
+
+def _pieces(array, size):
+    """At least one."""
+    return (array[begin : begin + size] for begin in range(0, max(1, len(array)), size))
+
+
+def _histogram(keys, size, weights=None):
+    """How often each key occurs, or the sums of its weights. torch's counts 32-bit keys as they are, which takes two
+    thirds of the time of numpy's."""
+    torch = _torch()
+    if _is_numpy(keys):
+        if torch is None or keys.itemsize != 4 or weights is not None:
+            return np.bincount(keys, weights, size)
+        return torch.bincount(torch.from_numpy(keys), minlength=size).numpy()
+    if _on_host(keys):
+        return torch.bincount(keys, weights, size)
+    # torch.bincount would wait for the largest key. Sums of integers do not depend on their order.
+    weights = torch.ones(1, dtype=torch.int64, device=keys.device).expand(len(keys)) if weights is None else weights
+    return torch.zeros(size, dtype=weights.dtype, device=keys.device).scatter_add_(0, keys.long(), weights)
+
+
+# Values are counted by rows, one for each sign and exponent field, and slots. The slot follows from
+# d = 2^fraction_bits * (1 - f), an integer: made a float, its exponent counts the leading ones of f, and d is a power
+# of two just where f is an edge. Halves of d's octaves tell 13/16 apart.
+
+# at: row * 32 + slot, ascending, and counts, none of them 0. sums: None, or by row what _weights lists.
+_Rows = namedtuple("_Rows", "at counts sums")
+
+
+@functools.lru_cache(None)
+def _slot_of_halves(fraction, device=None):
+    """By 2 * (half octaves of d above 2^0) + (d is on the lower end of its half octave)."""
+    slots = []
+    for half in range(2 * fraction + 1):
+        d = (1 << half // 2) * (2 + half % 2)  # twice its lower end
+        for exact in (0, 1):
+            slots.append(
+                _slot((2 << fraction) - d - (0 if exact else 1), fraction + 1) if half < 2 * fraction or exact else 0
+            )
+    return _array(slots) if device is None else _torch().tensor(slots, device=device)
+
+
+def _slots(bits, dtype):
+    low = dtype.low
+    d = _float_bits(low + 1 - (bits & low)) - (dtype.bias << dtype.fraction)  # half octaves count from 2^0
+    slot_of = _slot_of_halves(dtype.fraction, None if _on_host(bits) else bits.device)
+    return slot_of[2 * _wide(d >> (dtype.fraction - 1)) + ((d & (low >> 1)) == 0)]
+
+
+def _cells(bits, dtype):
+    """row * 32 + slot of each value."""
+    rows = dtype.rows
+    return (_wide(bits >> dtype.fraction) & (rows - 1)) * _SLOTS + _slots(bits, dtype)
+
+
+def _weights(significands, dtype):
+    """What is summed by row: significands of 24 bits, their squares above and below 2^24, and whether bits were cut.
+    Doubles that hold integers below 2^24: 2^29 of them add up exactly."""
+    floor = np.floor if _is_numpy(significands) else _torch().floor
+    cut = []
+    if dtype.fraction > 23:
+        scaled = significands * 2.0 ** (23 - dtype.fraction)
+        significands = floor(scaled)
+        cut = [(scaled > significands) * 1.0]
+    squares = significands * significands
+    high = floor(squares * 2.0**-24)
+    return [significands, high, squares - high * 2.0**24] + cut
+
+
+def _sums(pieces, dtype):
+    """Those sums by row, of all pieces."""
+    sums = [0] * 4
+    for piece in pieces:
+        row = _wide(piece >> dtype.fraction) & (dtype.rows - 1)
+        for i, weights in enumerate(_weights(_doubles(piece & dtype.low | (dtype.low + 1)), dtype)):
+            sums[i] = sums[i] + _wide(_histogram(row, dtype.rows, weights))
+    return sums[:3] + [sums[3] + 0 * sums[0]]
+
+
+def _subnormal(bits, dtype):
+    """Of each subnormal value its integer as a float, whose row tells the octave; of all others 0. With their signs."""
+    low, most = dtype.low, dtype.most
+    return _float_bits((bits & low) * ((bits & most) <= low)) | (bits & ~most)
+
+
+def _chunk(array):
+    """Elements whose temporary arrays stay in the cache; elsewhere, which take little memory."""
+    return 1 << 16 if _on_host(array) else 1 << 24
+
+
+_BLOCK = 1 << 20  # elements that are counted at once
+
+
+# On the host.
+
+
+def _rows_of(table, sums=None):
+    at = _where(table)
+    return _Rows(at, table[at], sums)
+
+
+def _extremes(magnitudes, dtype):
+    """The largest finite and the smallest nonzero one, as bits; 0 and 0 where there is none."""
+    largest, least = int(magnitudes.max()), int(magnitudes.min())
+    if largest >= dtype.infinity:
+        largest = int((magnitudes + (dtype.low + 1)).max()) - (dtype.low + 1)  # infinities and NaN become negative
+    if least == 0 and largest > 0:
+        least = int((magnitudes - 1 & dtype.most).min()) + 1  # zero becomes the largest
+    return (largest, least) if largest > 0 else (0, 0)
+
+
+def _joint(extremes):
+    return max(e[0] for e in extremes), min((e[1] for e in extremes if e[0]), default=0)
+
+
+def _with_zero_half(array):
+    """Where a half of 32 bits is zero."""
+    if _is_numpy(array):
+        return ((array.view(np.int16) == 0).view(np.int16) != 0).nonzero()[0]
+    torch = _torch()
+    return array.view(torch.int16).eq_(0).view(torch.int32).nonzero().flatten()
+
+
+def _upper_halves(array):
+    return (
+        (array.view(np.uint32) >> np.uint32(16)).view(np.int32)
+        if _is_numpy(array)
+        else array.view(_torch().int16)[1::2].int() & 0xFFFF
+    )
+
+
+# Bins of the upper half between edges are slots 1, 3, 5, 7 (from 13/16 on), 9, 11, 13, 15; the last bin is 17 for now.
+_BIN_ENDS = [0, 64, 96, 104, 112, 120, 124, 126, 127, 128]
+_SLOT_OF_BIN = _array([2 * i + 1 for i in range(9) for _ in range(_BIN_ENDS[i], _BIN_ENDS[i + 1])])
+
+
+def _rows_by_halves(bits):
+    """The rows of float32 values, and their extremes. The upper 16 bits place all but those on an edge and those of
+    the last 128th of an octave, one in a hundred; these are placed one by one."""
+    dtype = _TYPES["float32"]
+    high, rest, extremes = 0, [], []
+    for block in _pieces(bits, _BLOCK):
+        for chunk in _pieces(block, _chunk(bits)):
+            shifted = chunk & 0x7FFFFFFF
+            extremes.append(_extremes(shifted, dtype))
+            # The lower half is zero for what may be an edge, the upper one overflows to zero for f >= 127/128.
+            shifted |= -0x800000
+            shifted += 0x10000
+            rest.append(chunk[_with_zero_half(shifted)])
+        high = _histogram(_upper_halves(block), 65536) + high
+    largest, least = _joint(extremes)
+    used = sorted({0, 255, *range(least >> 23, (largest >> 23) + 1)})
+    used = _array(used + [row + 256 for row in used])
+    bins = high.reshape(512, 128)[used].cumsum(1)[:, [end - 1 for end in _BIN_ENDS[1:]]]
+    table = _zeros(len(used) * _SLOTS).reshape(len(used), _SLOTS)
+    table[:, 1:19:2] = bins
+    table[:, 3:19:2] -= bins[:, :-1]
+    table = table.flatten()
+    row_of = _zeros(512)
+    row_of[used] = _array(list(range(0, len(table), _SLOTS)))
+    for piece in _pieces(_join(rest), _chunk(bits)):
+        row = row_of[_wide(piece >> 23) & 511]
+        table += _histogram(row + _slots(piece, dtype), len(table))
+        table -= _histogram(row + _SLOT_OF_BIN[_wide(piece >> 16) & 127], len(table))
+    at = _where(table)
+    return _Rows(used[at // _SLOTS] * _SLOTS + at % _SLOTS, table[at], None), largest, least
+
+
+_SMALL = 1 << 14  # elements below which that costs more than it saves
+
+
+def _table_of_bits(bits, dtype, with_sums, cells=None):
+    """The table of a flat array on the host. cells: its values' cells, where they are known already."""
+    if dtype.bits == 16:
+        counts = sum(_histogram(_wide(piece) & 0xFFFF, 65536) for piece in _pieces(bits, _BLOCK))
+        return _table_of_codes(counts, dtype, with_sums)
+    if len(bits) == 0:
+        return _Table(0, 0, (0, 0), 0, 0.0, 0.0, _zeros(0), _zeros(0), {} if with_sums else None)
+    rows = dtype.rows
+    low, most = dtype.low, dtype.most
+    if dtype.bits == 32 and len(bits) >= _SMALL:
+        counted, largest, least = _rows_by_halves(bits)
+    else:
+        counted = _rows_of(_histogram(_cells(bits, dtype) if cells is None else cells, rows * _SLOTS))
+        largest, least = _joint([_extremes(chunk & most, dtype) for chunk in _pieces(bits, _chunk(bits))])
+    subnormal = None
+    if 0 < least <= low:
+        few = _join([chunk[_where((chunk & most) - 1 & most < low)] for chunk in _pieces(bits, _chunk(bits))])
+        few = _subnormal(few, dtype)
+        subnormal = _rows_of(_histogram(_cells(few, dtype), rows * _SLOTS), _sums([few], dtype) if with_sums else None)
+    if with_sums:
+        counted = counted._replace(sums=_sums(_pieces(bits, _chunk(bits)), dtype))
+    return _table_of_rows(counted, subnormal, dtype, len(bits), largest, least)
+
+
+def _tables_of_bits(arrays, with_sums):
+    """The tables of pairs of bits and type, on the host."""
+    tables = [None] * len(arrays)
+    float32 = _TYPES["float32"]
+    small = [i for i, (bits, dtype) in enumerate(arrays) if dtype is float32 and len(bits) < _SMALL]
+    if len(small) > 1:
+        # Calls cost more than the values of small tensors: cells of all at once.
+        cells = _join(
+            [
+                _cells(piece, float32)
+                for piece in _pieces(_join([arrays[i][0] for i in small]), _chunk(arrays[small[0]][0]))
+            ]
+        )
+        end = 0
+        for i in small:
+            begin, end = end, end + len(arrays[i][0])
+            tables[i] = _table_of_bits(arrays[i][0], float32, with_sums, cells[begin:end])
+    return [_table_of_bits(*array, with_sums) if table is None else table for array, table in zip(arrays, tables)]
+
+
+# On another device: what comes out of a tensor is one vector of int64, and all vectors of a step come to the host
+# together. The vector of a 16-bit tensor counts its codes; that of another one is largest, least, then the table by
+# row and slot and its sums, then the same of its subnormal values.
+
+
+def _vector_of_bits(bits, dtype, with_sums):
+    torch = _torch()
+    chunks = list(_pieces(bits, _chunk(bits)))
+    if dtype.bits == 16:
+        return sum(_histogram(chunk.int() & 0xFFFF, 65536) for chunk in chunks)
+    one = dtype.low + 1
+    largest, least = [], []
+    for chunk in chunks if len(bits) > 0 else [bits.new_zeros(1)]:
+        magnitudes = chunk & dtype.most
+        largest.append((magnitudes + one).amax())  # infinities and NaN become negative
+        least.append((magnitudes - 1 & dtype.most).amin())  # zero becomes the largest
+    extremes = torch.stack(largest).amax().clamp(min=one).long() - one, torch.stack(least).amin().long() + 1
+    parts = [torch.stack(extremes)]
+    for values in (lambda chunk: chunk, lambda chunk: _subnormal(chunk, dtype)):
+        parts.append(sum(_histogram(_cells(values(chunk), dtype), dtype.rows * _SLOTS) for chunk in chunks))
+        if with_sums:
+            parts += _sums((values(chunk) for chunk in chunks), dtype)
+    return torch.cat(parts)
+
+
+def _table_of_entries(at, counts, dtype, numel, with_sums):
+    """at, counts: the entries of the vector that are not zero, on the host."""
+    if dtype.bits == 16:
+        codes = _zeros(65536)
+        codes[at] = counts
+        return _table_of_codes(codes, dtype, with_sums)
+    rows = dtype.rows
+    extremes = dict(zip(at[:2].tolist(), counts[:2].tolist()))
+    parts, first = [], 2
+    for _ in range(2):
+        begin, middle, end = _cuts(at, [first, first + rows * _SLOTS, first + rows * (_SLOTS + 4 * with_sums)])
+        sums = None
+        if with_sums:
+            sums = _zeros(4 * rows)
+            sums[at[middle:end] - first - rows * _SLOTS] = counts[middle:end]
+            sums = [sums[i * rows : (i + 1) * rows] for i in range(4)]
+        parts.append(_Rows(at[begin:middle] - first, counts[begin:middle], sums))
+        first += rows * (_SLOTS + 4 * with_sums)
+    return _table_of_rows(*parts, dtype, numel, extremes.get(0, 0), extremes.get(1, 0))
+
+
+def _to_host(vectors):
+    """The entries that are not zero, and where: pairs of host arrays, one for each vector. One copy for each device."""
+    torch = _torch()
+    results = [None] * len(vectors)
+    for device in {v.device for v in vectors}:
+        here = [i for i, v in enumerate(vectors) if v.device == device]
+        flat = torch.cat([vectors[i] for i in here])
+        at = flat.nonzero().flatten()
+        pairs = torch.stack((at, flat[at])).cpu()
+        at, counts = pairs.numpy() if np is not None else pairs
+        ends = [0]
+        for i in here:
+            ends.append(ends[-1] + len(vectors[i]))
+        cuts = _cuts(at, ends)
+        for i, end, first, last in zip(here, ends, cuts, cuts[1:]):
+            results[i] = at[first:last] - end, counts[first:last]
+    return results
+
+
+def _table_of_rows(rows, subnormal, dtype, numel, largest, least):
+    """largest, least: bits of the extreme magnitudes, 0 where there is no nonzero finite value. subnormal: rows of
+    the subnormal values' integers as floats, or None."""
+    half = dtype.rows // 2 * _SLOTS
+    zeros, infinities, nans = 0, [0, 0], 0
+    keys, counts = [], []
+    sums, cut = None if rows.sums is None else {}, 0
+    # Of each sign zeros and subnormal values are in the first row, infinities and NaN in the last.
+    bounds = [x + sign * half for sign in (0, 1) for x in (_SLOTS, half - _SLOTS, half)]
+    cuts = {id(part): [0] + _cuts(part.at, bounds) for part in (subnormal, rows) if part is not None}
+    for sign in (0, 1):
+        begin, first, last, end = cuts[id(rows)][3 * sign : 3 * sign + 4]
+        if begin < first and int(rows.at[begin]) == sign * half:
+            zeros += int(rows.counts[begin])
+        if last < end:
+            nans += int(rows.counts[last:end].sum())
+            if int(rows.at[last]) == sign * half + half - _SLOTS:
+                infinities[sign] = int(rows.counts[last])
+                nans -= infinities[sign]
+        for part, bias in ((subnormal, 2 * dtype.bias + dtype.fraction - 1), (rows, dtype.bias)):
+            if part is None:
+                continue
+            first, last = cuts[id(part)][3 * sign + 1 : 3 * sign + 3]
+            to_key = (sign * _OCTAVE - bias + 2048) * _SLOTS - sign * half
+            keys.append(part.at[first:last] + to_key)
+            counts.append(part.counts[first:last])
+            if sums is None:
+                continue
+            for row in sorted(set((part.at[first:last] // _SLOTS).tolist())):
+                significands, high, low, cut_here = (int(of_row[row]) for of_row in part.sums)
+                sums[row + to_key // _SLOTS] = [significands, (high << 24) + low]
+                cut += cut_here
+    extremes = [dtype.magnitude(bits) if largest else 0.0 for bits in (largest, least)]
+    return _Table(numel, zeros, tuple(infinities), nans, *extremes, _join(keys), _join(counts), sums, cut)
+
+
+# --- Bytes -----------------------------------------------------------------------------------------------------------
+
+
+def _varint(number):
+    octets = bytearray()
+    while number >= 128:
+        octets.append(number & 127 | 128)
+        number >>= 7
+    octets.append(number)
+    return bytes(octets)
+
+
+def _varints(numbers):
+    """An array of numbers below 2^63 as varints, and where each begins; the end is the last."""
+    sizes, left = _zeros(len(numbers)) + 1, numbers >> 7
+    while len(left) > 0 and int(left.max()) > 0:
+        sizes += left > 0
+        left = left >> 7
+    ends = sizes.cumsum(0)
+    octets = _zeros(int(ends[-1]) if len(ends) > 0 else 0)
+    at, left = ends - sizes, numbers
+    while len(left) > 0:
+        octets[at] = (left & 127) + 128 * (left > 127)
+        more = _where(left > 127)
+        at, left = at[more] + 1, left[more] >> 7
+    return _octets(octets), _join([_zeros(1), ends])
+
+
+def _payloads(tables):
+    """The payloads of tables, one after the other."""
+    numbers = []
+    for t in tables:
+        keys, counts = (t.keys, t.counts) if t.codes is None else t.codes
+        pairs = _zeros(1 + 2 * len(keys))
+        pairs[0] = len(keys)
+        pairs[1::2] = keys
+        pairs[3::2] -= keys[:-1]
+        pairs[2::2] = counts
+        numbers.append(pairs)
+    octets, begins = _varints(_join(numbers) if numbers else _zeros(0))
+    payload, end = [], 0
+    for t, pairs in zip(tables, numbers):
+        begin, end = end, end + len(pairs)
+        content = octets[int(begins[begin]) : int(begins[end])]
+        if t.sums and t.codes is None:
+            content += b"".join(_varint(number) for octave in sorted(t.sums) for number in t.sums[octave])
+        payload += [b"\1" if t.codes is None else b"\2", _varint(len(content)), content]
+    return b"".join(payload)
+
+
+def _summary(table, tensor, type_number, factor):
+    t = table
+    flags = 0 if t.sums is None else 1
+    counts = (t.numel, t.zeros, *t.infinities, 0, t.nans)
+    reals = (t.largest, t.least, math.nan if factor is None else factor, t.total(1), t.total(2))
+    return struct.pack("<IBBH6Q5dQ", tensor, type_number, flags, 0, *counts, *reals, t.cut)
+
+
+def _compressed(payload):
+    if len(payload) > 1 << 28:
+        raise RecorderError("the tables are larger than a recording holds in one step")
+    return struct.pack("<Q", len(payload)) + zlib.compress(payload, 1)
+
+
+# --- The file --------------------------------------------------------------------------------------------------------
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS tensor(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
+  shape TEXT NOT NULL, numel INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS step(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
+  loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
+  summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
+CREATE TABLE IF NOT EXISTS total(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
+  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS step_scalars ON step(
+  step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
+CREATE INDEX IF NOT EXISTS total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
+CREATE TABLE IF NOT EXISTS level(
+  width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
+  steps INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
+  summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
+CREATE TABLE IF NOT EXISTS level_total(
+  width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
+  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+CREATE INDEX IF NOT EXISTS level_total_key ON level_total(width, block, ranks);
+"""
+_APPLICATION = 0x756C7072  # "ulpr"
+_KINDS = ("unknown", "weight_grad", "activation_grad", "weight", "update", "activation")
+_ROLES = ("unknown", "low", "float32")
+
+
+class _Level:
+    """Merges the tables of the steps of one block.
+
+    Tables wait until some have gathered: merging many costs little more than merging two.
+    """
+
+    def __init__(self, width, block, whole):
+        self.width, self.block = width, block
+        self.whole = whole  # whether every step of the block that is in the file passes by here
+        self.steps, self.merged = [], 0
+        self.tensors, self.totals = {}, {}  # by (id, type, factor) and (kind, role, factor): tables, number of tensors
+
+    def add(self, steps, tensors, totals):
+        """tensors, totals: as take() gives them."""
+        self.steps += steps
+        self.merged += len(tensors)
+        for into, tables in ((self.tensors, tensors), (self.totals, totals)):
+            for key, (table, number) in tables.items():
+                waiting, before = into.get(key, ([], 0))
+                waiting = [_merge(waiting)] if len(waiting) >= 16 else waiting
+                into[key] = (waiting + [table], before + number)
+        if len(self.tensors) > 8 * len({id for id, _, _ in self.tensors}):  # factors that change all the time
+            self.whole, self.tensors, self.totals = False, {}, {}
+
+    def take(self):
+        return [{key: (_merge(waiting), n) for key, (waiting, n) in of.items()} for of in (self.tensors, self.totals)]
+
+
+class _Levels:
+    """Blocks of steps merged, for who reads long runs. Readers merge themselves what is missing here, or is not of
+    just the steps that are there: a kill or an error here costs them time, and the recording nothing."""
+
+    def __init__(self, db, ranks):
+        self.db, self.ranks = db, ranks
+        self.narrow = self.wide = None
+
+    def add(self, step, tensors, totals):
+        """A step that is in the file."""
+        if self.narrow is None or self.narrow.block != step // 64:
+            self._leave()
+            if self.wide is None or self.wide.block != step // 4096:
+                self._store(self.wide)
+                self.wide = self._enter(4096, step)
+            self.narrow = self._enter(64, step)
+        self.narrow.add([step], tensors, totals)
+
+    def close(self):
+        self._leave()
+        self._store(self.wide)
+
+    def _enter(self, width, step):
+        first = step // width * width
+        rows = "SELECT count(*) FROM step WHERE step BETWEEN ? AND ? AND microbatch=-1"
+        return _Level(width, step // width, self.db.execute(rows, (first, first + width - 1)).fetchone() == (1,))
+
+    def _leave(self):
+        if self.narrow is not None:
+            tensors, totals = self._store(self.narrow)
+            self.wide.whole = self.wide.whole and self.narrow.whole
+            self.wide.add(self.narrow.steps, tensors, totals)
+            self.narrow = None
+
+    def _store(self, level):
+        """Writes the block, unless it merges so few tables that reading them is as fast; its merged tables."""
+        if level is None:
+            return None
+        tensors, totals = level.take()
+        if level.whole and level.merged >= 16 * len(tensors) > 0:
+            ordered = sorted(tensors.items(), key=lambda item: (*item[0][:2], _order(item[0][2])))
+            summary = b"".join(_summary(table, *key) for key, (table, _) in ordered)
+            cells = _compressed(_payloads([table for _, (table, _) in ordered]))
+            key = (level.width, level.block, self.ranks)
+            with _transaction(self.db):
+                steps = (len(level.steps), min(level.steps), max(level.steps))
+                self.db.execute("INSERT OR REPLACE INTO level VALUES(?,?,?,?,?,?,?,?)", (*key, *steps, summary, cells))
+                self.db.execute("DELETE FROM level_total WHERE width=? AND block=? AND ranks=?", key)
+                self.db.executemany(
+                    "INSERT INTO level_total VALUES(?,?,?,?,?,?,?,?)", (key + t for t in _total_rows(totals))
+                )
+        return tensors, totals
+
+
+def _order(factor):
+    """Unknown factors come first."""
+    return (factor is not None, factor or 0.0)
+
+
+def _total_rows(totals):
+    for (kind, role, factor), (table, tensors) in sorted(
+        totals.items(), key=lambda item: (_KINDS.index(item[0][0]), _ROLES.index(item[0][1]), _order(item[0][2]))
+    ):
+        yield kind, role, tensors, _summary(table, 0, 0, factor), _compressed(_payloads([table]))
+
+
+@contextlib.contextmanager
+def _transaction(db):
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+# What is known of a tensor, as the table `tensor` has it.
+_Info = namedtuple("_Info", "name kind role through shape numel")
+# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known.
+_Row = namedtuple("_Row", "info type_number factor table")
+
+
+class _File:
+    """A recording open for writing."""
+
+    def __init__(self, path, append, meta, ranks):
+        self.shown = os.fspath(path)
+        self.path = os.path.abspath(path)  # never one of the names that SQLite takes for something else
+        self.ranks = ranks
+        self.tensors = {}  # by name: id, _Info
+        was_there = os.path.exists(self.path)
+        exists = was_there and os.path.getsize(self.path) > 0
+        if exists and not append:
+            raise RecorderError(
+                f"{self.shown}: already exists: give another name, remove it, or add to it with append=True"
+            )
+        self.db = None
+        try:
+            # Backward hooks run in threads of their own; no two call at once.
+            self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+            if exists:
+                self._check_identity()
+            else:
+                for pragma in ("page_size=8192", f"application_id={_APPLICATION}", "user_version=1"):
+                    self.db.execute("PRAGMA " + pragma)
+            # Where a write-ahead log is not possible SQLite keeps its rollback journal: slower, as safe.
+            self.db.execute("PRAGMA journal_mode=WAL")
+            self.db.execute("PRAGMA synchronous=NORMAL")
+            with _transaction(self.db):
+                for statement in _SCHEMA.split(";"):
+                    self.db.execute(statement)
+                if not exists:
+                    self.db.executemany("INSERT INTO meta VALUES(?, ?)", meta)
+        except (sqlite3.Error, RecorderError) as error:
+            if self.db is not None:
+                self.db.close()
+            for suffix in ("", "-wal", "-shm", "-journal"):
+                if not was_there and os.path.exists(self.path + suffix):
+                    os.remove(self.path + suffix)
+            hint = ": is its folder there, and may it be written?" if "unable to open" in str(error) else ""
+            raise RecorderError(f"{self.shown}: {error}{hint}") from None
+        for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
+            self.tensors[info[0]] = id, _Info(*info)
+        self.levels = _Levels(self.db, ranks)
+
+    def _check_identity(self):
+        identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
+        if identity != [_APPLICATION, 1]:
+            raise RecorderError("is no recording of version 1: give another name")
+
+    def write(self, key, scalars, rows):
+        """One step in one transaction: its tables, and their totals by kind, role and factor."""
+        before = dict(self.tensors)
+        groups = {}
+        for row in rows:
+            groups.setdefault((row.info.kind, row.info.role, row.factor), []).append(row.table)
+        totals = {group: (_merge(tables), len(tables)) for group, tables in groups.items()}
+        try:
+            with _transaction(self.db):
+                ids = [self._id(row.info) for row in rows]
+                summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
+                step = (*key, self.ranks, *scalars, None, summary, _compressed(_payloads([row.table for row in rows])))
+                self.db.execute("INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", step)
+                self.db.executemany("INSERT INTO total VALUES(?,?,?,?,?,?,?,?)", (key + t for t in _total_rows(totals)))
+        except BaseException as error:
+            self.tensors = before
+            if not isinstance(error, (sqlite3.Error, RecorderError)):
+                raise
+            reason = f"{error}: it is not recorded, the steps before it are"
+            if isinstance(error, sqlite3.IntegrityError):
+                reason = "is in the recording already: each call needs a step, attempt or microbatch of its own"
+            place = " ".join(
+                f"{what} {n}"
+                for what, n, usual in zip(("step", "attempt", "microbatch"), key, (None, 0, -1))
+                if n != usual
+            )
+            raise RecorderError(f"{self.shown}: {place}: {reason}") from None
+        if key[2] == -1:
+            tables = {(id, row.type_number, row.factor): (row.table, 1) for id, row in zip(ids, rows)}
+            with contextlib.suppress(sqlite3.Error, RecorderError):
+                self.levels.add(key[0], tables, totals)
+
+    def _id(self, info):
+        """The tensor's number in the file, where it is added if it is new."""
+        if info.name not in self.tensors:
+            self.tensors[info.name] = len(self.tensors), info
+            self.db.execute("INSERT INTO tensor VALUES(?,?,?,?,?,?,?)", (self.tensors[info.name][0], *info))
+        id, known = self.tensors[info.name]
+        if known.numel not in (0, info.numel):  # its size varies
+            self.tensors[info.name] = id, known._replace(numel=0)
+            self.db.execute("UPDATE tensor SET numel=0 WHERE id=?", (id,))
+        return id
+
+    def close(self):
+        # A full disk, or somebody who reads: the recording is whole with the log beside it.
+        with contextlib.suppress(sqlite3.Error, RecorderError):
+            self.levels.close()
+        with contextlib.suppress(sqlite3.Error):
+            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            self.db.execute("PRAGMA journal_mode=DELETE")
+        self.db.close()
+
+
+# --- The recorder ----------------------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """Records a training run step by step.
+
+    path         The recording; must not exist, unless append is true. With shards each rank writes its own: run.ulp
+                 becomes run.rank3.ulp.
+    model        A torch module, whose parameters' gradients are recorded; None where they are given to step().
+    every        Records each such call of step(), the first among them.
+    sums         Keeps exact sums too: exact norms and lost mass instead of estimates, for several times the work.
+    activations  A regular expression, searched in the names of modules: their outputs' gradients are recorded.
+    forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
+    roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}, the first that is found in
+                 the name counts. Else it is what the first recorded forward pass shows: "low" are 16-bit tensors and
+                 parameters that autocast casts, "float32" all others of such a run. roles="autocast" says it of a run
+                 in float32: "low" is what autocast would cast.
+    append       Goes on with a recording that is there.
+    shards       Whether ranks hold different parts of the gradients (FSDP, ZeRO); found where torch tells. If not,
+                 rank 0 alone records, and the recorders of all other ranks do nothing.
+    run_id       Equal for all ranks of one run; drawn by chance, and told to all ranks through torch.distributed.
+
+    Raises RecorderError. A step that cannot be written leaves those before it as they are.
+    """
+
+    def __init__(
+        self,
+        path,
+        model=None,
+        *,
+        every=1,
+        sums=False,
+        activations=None,
+        forward=None,
+        roles=None,
+        append=False,
+        shards=None,
+        run_id=None,
+    ):
+        if every < 1:
+            raise RecorderError(f"every={every}: must be 1 or more")
+        while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
+            model = model.module
+        self._model, self._every, self._sums = model, every, sums
+        self._calls, self._watched, self._hooks = 0, [], []
+        self._casts = (
+            None  # {id of parameter: the type that autocast casts it to, or ""}, once a forward pass showed it
+        )
+        self._mixed = False  # whether anything is in 16 bits
+        self._file = None
+        rank, world = _rank_and_world()
+        if shards is None:
+            shards = world > 1 and model is not None and _is_sharded(model)
+        if rank > 0 and not shards:
+            return
+        if shards:
+            root, extension = os.path.splitext(os.fspath(path))
+            path = f"{root}.rank{rank}{extension}"
+        meta = {
+            "run_id": run_id or _new_run_id(shards and world > 1),
+            "rank": rank,
+            "world": world,
+            "reduction": "reduced" if world > 1 else "local",
+            "layout": "shard" if shards else "replica",
+        }
+        ranks = [rank] if shards else range(world)
+        self._roles = _role_rules(roles, model)
+        self._shards = shards
+        self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
+        atexit.register(self.close)
+        if model is not None:
+            self._hooks.append(model.register_forward_hook(_Hook(self._see_casts)))
+        for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
+            found = [
+                m for m in (model.named_modules() if regex and model is not None else ()) if re.search(regex, m[0])
+            ]
+            if regex and not found:
+                self.close()
+                raise RecorderError(f"{os.fspath(path)}: {regex!r} is found in no name of a module")
+            for name, module in found:
+                self._hooks.append(module.register_forward_hook(_Hook(self._watch(name, kind))))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        self.close()
+
+    def close(self):
+        """Leaves a single file. What was recorded is safe without it."""
+        for hook in self._hooks:
+            hook.remove()
+        self._hooks = []
+        if self._file is not None:
+            self._file.close()
+        self._file = None
+        atexit.unregister(self.close)
+
+    @property
+    def _due(self):
+        return self._file is not None and self._calls % self._every == 0
+
+    def step(
+        self,
+        step,
+        *,
+        loss=None,
+        loss_scale=None,
+        scaled=True,
+        grad_norm=None,
+        lr=None,
+        found_inf=None,
+        applied=None,
+        grads=None,
+        attempt=0,
+        microbatch=-1,
+    ):
+        """Records the gradients that are there now: call it after backward, before they are clipped.
+
+        step         The number of the update; each is recorded once.
+        loss, grad_norm, lr, found_inf, applied  As the loop knows them: numbers or tensors of one; stored as they are.
+        loss_scale   What the loss was multiplied by; 1 for a run without scaling. Without it the gradients' true size
+                     is not known.
+        scaled       Whether the parameters' gradients are still multiplied by it, as before scaler.unscale_. Those of
+                     activations always are.
+        grads        {name: array or tensor}, recorded besides the model's parameters: weight gradients, unless the name
+                     begins with agrad/. Arrays are whatever numpy makes arrays of.
+        attempt, microbatch  Where an update is tried again, or each microbatch's gradient is recorded: its index, and
+                     -1 for the accumulated one, which ends the step.
+        """
+        due, watched = self._due, self._watched
+        self._watched = []
+        if microbatch == -1:
+            self._calls += 1
+        if not due:
+            return
+        if self._casts is None and getattr(loss, "grad_fn", None) is not None:
+            self._casts = _casts_behind(loss)
+        loss, loss_scale, grad_norm, lr = (None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr))
+        factor = loss_scale if loss_scale is not None and 0 < loss_scale < math.inf else None
+        factors = {"weight_grad": factor if scaled else 1.0, "activation_grad": factor, "activation": 1.0}
+        values = []
+        for name, parameter in self._model.named_parameters() if self._model is not None else ():
+            if parameter.grad is not None:
+                cast = (self._casts or {}).get(id(parameter))
+                values.append((name, "weight_grad", parameter.shape, cast, _Values(name, parameter.grad)))
+        for name, array in (grads or {}).items():
+            kind = "activation_grad" if name.startswith(("agrad/", "agrad__")) else "weight_grad"
+            of = _Values(name, array)
+            values.append((name, kind, of.shape, None, of))
+        if not values:
+            raise RecorderError(
+                f"{self._file.shown}: step {step}: there is no gradient: call step() after backward, before zero_grad"
+            )
+        values += watched
+        tables = _tables_of([of for *_, of in values], self._sums)
+        self._mixed = self._mixed or bool(self._casts) or any(of.type.bits == 16 for *_, of in values)
+        rows = {}
+        for (name, kind, shape, cast, of), table in zip(values, tables):
+            if name in rows:  # a module that was called several times
+                row = rows[name]
+                number = row.type_number if row.type_number == of.type.number else 0
+                rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
+            else:
+                info = (
+                    self._file.tensors[name][1]
+                    if name in self._file.tensors
+                    else self._info(name, kind, shape, cast, of)
+                )
+                rows[name] = _Row(info, of.type.number, factors.get(info.kind), table)
+        rows = [
+            row._replace(info=row.info._replace(numel=0 if self._shards else row.table.numel)) for row in rows.values()
+        ]
+        flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
+        self._file.write((int(step), int(attempt), int(microbatch)), (loss, grad_norm, lr, loss_scale, *flags), rows)
+
+    def _info(self, name, kind, shape, cast, of):
+        if len(name.encode()) > 1024 or not name.isprintable():
+            raise RecorderError(
+                f"{self._file.shown}: the tensor name {name!r}: longer than 1024 bytes, or not printable"
+            )
+        through = of.type.name if of.type.bits == 16 else cast or ""
+        role = next((role for regex, role in self._roles if regex.search(name)), None)
+        if role is None:
+            role = "low" if of.type.bits == 16 or cast is not None else "float32" if self._mixed else "unknown"
+        return _Info(name, kind, role, through, ",".join(map(str, shape)), 0)
+
+    def _see_casts(self, module, inputs, output):
+        if self._due and self._casts is None and _torch().is_grad_enabled():
+            self._casts = _casts_behind(output)
+
+    def _watch(self, name, kind):
+        def see(label, tensor):
+            values = _Values(label, tensor)
+            values.count(self._sums)
+            self._watched.append((label, kind, (), None, values))
+
+        def hook(module, inputs, output):
+            if not self._due or not _torch().is_grad_enabled():
+                return
+            tensors = _tensors_in(output)
+            for i, tensor in enumerate(tensors):
+                label = name if len(tensors) == 1 else f"{name}[{i}]"
+                if kind == "activation":
+                    see("forward/" + label, tensor)
+                elif tensor.requires_grad:
+                    tensor.register_hook(lambda gradient, label=label: see(label, gradient))
+
+        return hook
+
+
+class _Hook:
+    """A forward hook that copies and pickles of its module do without."""
+
+    def __init__(self, call):
+        self.call = call
+
+    def __call__(self, *arguments):
+        self.call(*arguments)
+
+    def __reduce__(self):
+        return _Hook, (_nothing,)
+
+
+def _nothing(*arguments):
+    pass
+
+
+class _Values:
+    """The values of one tensor, on their way to a table."""
+
+    def __init__(self, name, array):
+        torch = _torch()
+        self.table = self.vector = None
+        if torch is not None and isinstance(array, torch.Tensor):
+            array = array.detach()
+            if hasattr(array, "to_local"):
+                array = array.to_local()
+            if array.layout != torch.strided:
+                array = array.to_dense()
+            self.shape = tuple(array.shape)
+            array = array.contiguous().flatten()
+            type_name = str(array.dtype)[len("torch.") :]
+            if type_name in _TYPES:
+                array = array.view(getattr(torch, f"int{_TYPES[type_name].bits}"))
+            if np is not None and _on_host(array):
+                array = array.numpy()
+        elif np is not None:
+            self.shape = np.shape(array)
+            array = np.ascontiguousarray(array).reshape(-1)
+            type_name = array.dtype.name
+            if not array.dtype.isnative:
+                array = array.astype(array.dtype.newbyteorder("="))
+            if type_name in _TYPES:
+                array = array.view(f"i{array.itemsize}")
+        else:
+            raise RecorderError(f"tensor {name!r}: without numpy only torch tensors can be recorded")
+        if type_name not in _TYPES:
+            raise RecorderError(f"tensor {name!r}: {type_name} cannot be recorded; {', '.join(_TYPES)} can")
+        self.type = _TYPES[type_name]
+        self.array = array
+        self.numel = len(array)
+
+    def count(self, with_sums):
+        """Counts now, and keeps no values."""
+        if _on_host(self.array):
+            self.table = _table_of_bits(self.array, self.type, with_sums)
+        else:
+            self.vector = _vector_of_bits(self.array, self.type, with_sums)
+        self.array = None
+
+
+def _tables_of(values, with_sums):
+    arrays = [v for v in values if v.array is not None and _on_host(v.array)]
+    for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
+        v.table = table
+    vectors = [v for v in values if v.table is None]
+    for v in vectors:
+        if v.vector is None:
+            v.count(with_sums)
+    for v, (at, counts) in zip(vectors, _to_host([v.vector for v in vectors])):
+        v.table = _table_of_entries(at, counts, v.type, v.numel, with_sums)
+    return [v.table for v in values]
+
+
+def _tensors_in(output):
+    """The floating-point tensors of a module's output."""
+    if isinstance(output, _torch().Tensor):
+        return [output] if output.is_floating_point() else []
+    if isinstance(output, dict):
+        output = list(output.values())
+    return [t for part in output for t in _tensors_in(part)] if isinstance(output, (list, tuple)) else []
+
+
+def _casts_behind(output):
+    """{id of parameter: type it is cast to, or ""} for those that autocast casts, from the graph behind the output of a
+    forward pass; None where it has none. A cast is a node of its own between the parameter and what uses it."""
+    nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
+    if not nodes:
+        return None
+    casts, seen = {}, set(nodes)
+    while nodes:
+        node = nodes.pop()
+        for following, _ in node.next_functions:
+            if following is None or following in seen:
+                continue
+            if type(following).__name__ != "AccumulateGrad":
+                seen.add(following)
+                nodes.append(following)
+            elif type(node).__name__.startswith("ToCopyBackward") and following.variable.dtype == _torch().float32:
+                casts[id(following.variable)] = _autocast_type(following.variable.device.type)
+    return casts
+
+
+def _autocast_type(device):
+    """What autocast casts to on that kind of device, "" outside of it."""
+    torch = _torch()
+    try:
+        dtype = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else None
+    except TypeError:  # before torch 2.4
+        cpu = device == "cpu"
+        enabled = torch.is_autocast_cpu_enabled() if cpu else torch.is_autocast_enabled()
+        dtype = (torch.get_autocast_cpu_dtype() if cpu else torch.get_autocast_gpu_dtype()) if enabled else None
+    return "" if dtype is None else str(dtype)[len("torch.") :]
+
+
+def _role_rules(roles, model):
+    if roles == "autocast":
+        nn = _torch().nn
+        low = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.PReLU)
+        roles = {}
+        for prefix, module in model.named_modules():
+            names = [f"{prefix}.{own}".lstrip(".") for own, _ in module.named_parameters(recurse=False)]
+            is_low = isinstance(module, low)
+            roles.update({f"^{re.escape(name)}$": "low" if is_low else "float32" for name in names})
+            if is_low:
+                roles[f"^(forward/)?{re.escape(prefix)}$"] = "low"  # what it puts out
+    rules = [(re.compile(regex), role) for regex, role in dict(roles or {}).items()]
+    for _, role in rules:
+        if role not in _ROLES:
+            raise RecorderError(f"roles: {role!r} is none of {', '.join(_ROLES)}")
+    return rules
+
+
+def _distributed():
+    torch = _torch()
+    distributed = getattr(torch, "distributed", None)
+    return (
+        distributed if distributed is not None and distributed.is_available() and distributed.is_initialized() else None
+    )
+
+
+def _rank_and_world():
+    distributed = _distributed()
+    return (distributed.get_rank(), distributed.get_world_size()) if distributed else (0, 1)
+
+
+def _new_run_id(for_all_ranks):
+    ids = [os.urandom(8).hex()]
+    if for_all_ranks:
+        _distributed().broadcast_object_list(ids)
+    return ids[0]
+
+
+def _is_sharded(model):
+    wrapped = any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules())
+    return wrapped or any(hasattr(parameter, "to_local") for parameter in model.parameters())

@@ -1,0 +1,92 @@
+"""What the tests of the Python parts share."""
+
+import importlib.util
+import json
+import os
+import shutil
+import sqlite3
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+import zlib
+from unittest import mock
+
+SOURCE = os.path.abspath(os.environ.get("ULP_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "../..")))
+RECORDER = os.path.join(SOURCE, "python", "ulp_recorder.py")
+ULP = os.environ.get("ULP_PROGRAM", shutil.which("ulp") or "")
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def need(*modules):
+    """Skips the whole test file where one is missing; ctest looks for these words."""
+    missing = [module for module in modules if not has(module)]
+    if missing:
+        raise unittest.SkipTest(f"SKIPPED: {', '.join(missing)} not installed for {sys.executable}")
+
+
+def load(path=RECORDER, without=()):
+    """A module of its own from a file, as if the modules `without` were not installed."""
+    spec = importlib.util.spec_from_file_location(os.path.basename(path)[: -len(".py")], path)
+    module = importlib.util.module_from_spec(spec)
+    with mock.patch.dict(sys.modules, {name: None for name in without}):
+        spec.loader.exec_module(module)
+    return module
+
+
+def ulp(*arguments, code=0):
+    """What the program prints."""
+    if not ULP:
+        raise unittest.SkipTest("the program ulp is not there: ULP_PROGRAM names it")
+    done = subprocess.run([ULP, *map(str, arguments)], capture_output=True, text=True)
+    if done.returncode != code:
+        raise AssertionError(
+            f"ulp {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
+        )
+    return done.stdout
+
+
+def content(path):
+    """The rows of each table, blobs inflated: what two recordings of the same are equal in."""
+    tables = {}
+    with sqlite3.connect(path) as db:
+        for name in ("meta", "tensor", "step", "total", "level", "level_total"):
+            rows = db.execute(f"SELECT * FROM {name}").fetchall()
+            if name in ("step", "total", "level", "level_total"):
+                rows = [(*row[:-1], inflated(row[-1])) for row in rows]
+            tables[name] = rows
+    db.close()
+    return tables
+
+
+def inflated(blob):
+    data = zlib.decompress(blob[8:])
+    assert len(data) == struct.unpack("<Q", blob[:8])[0]
+    return data
+
+
+def save_safetensors(path, tensors):
+    """tensors: {name: (dtype, shape, bytes)}"""
+    header, data = {}, b""
+    for name, (dtype, shape, octets) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [len(data), len(data) + len(octets)]}
+        data += octets
+    text = json.dumps(header).encode()
+    with open(path, "wb") as file:
+        file.write(struct.pack("<Q", len(text)) + text + data)
+
+
+class InFolder(unittest.TestCase):
+    """Each test has an empty folder, self.path(name) in it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def path(self, name):
+        return os.path.join(self.folder, name)

@@ -1,0 +1,263 @@
+"""Pins recordings: what the recorder writes of gradients is, byte for byte once inflated, what `ulp record` makes of
+a dump."""
+
+import random
+import sqlite3
+import struct
+import unittest
+
+import support
+
+support.need("numpy", "torch")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+CODES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+STEPS = 150  # two whole blocks of 64 and a part of one
+
+
+def gradients(step):
+    """Of many magnitudes, types and specials; tensors come and go."""
+    generator = torch.Generator().manual_seed(step)
+    draw = lambda *shape: torch.randn(*shape, generator=generator)  # noqa: E731
+    tensors = {
+        "wgrad/large": draw(100, 200) * 2.0 ** -(step % 60),
+        "wgrad/small": draw(17) * 1e-3,
+        "wgrad/scalar": draw(()),
+        "wgrad/empty": torch.zeros(0, 5),
+        "wgrad/zeros": torch.zeros(70),
+        "wgrad/half": (draw(3000) * 1e-3).half(),
+        "agrad/brain": draw(2, 30, 7).bfloat16() * 2.0**-120,
+        "wgrad/double": draw(50).double() * 1e-300 * (draw(50) > 0),
+    }
+    tensors["wgrad/large"][0, :4] = torch.tensor([0.0, -0.0, 1.5, -1.75])
+    if step % 5 == 0:
+        tensors["wgrad/small"][:3] = torch.tensor([float("inf"), -float("inf"), float("nan")])
+        tensors["wgrad/half"][:2] = float("inf")
+    if step % 3 == 0:
+        tensors["agrad/sometimes"] = draw(40, 500) * 2.0**-130
+    return tensors
+
+
+def scale_of(step):
+    return 2.0 ** (16 - step // 100)
+
+
+def octets(tensor):
+    return bytes(tensor.contiguous().flatten().view(torch.uint8).numpy()) if tensor.numel() else b""
+
+
+class SameAsRecord(support.InFolder):
+    def record(self, name, grads_of, without=(), **options):
+        recorder = support.load(without=without)
+        with recorder.Recorder(self.path(name), run_id="r", **options) as rec:
+            for step in range(STEPS):
+                rec.step(
+                    step,
+                    loss=1 / (step + 1),
+                    loss_scale=scale_of(step),
+                    lr=0.5,
+                    found_inf=step % 5 == 0,
+                    grads=grads_of(step),
+                )
+        return support.content(self.path(name))
+
+    def dumped(self, *options):
+        """The same gradients through `ulp record`."""
+        log = ["step,loss,lr,scale,found_inf"]
+        paths = []
+        for step in range(STEPS):
+            paths.append(self.path(f"step{step:04}.safetensors"))
+            tensors = gradients(step)
+            support.save_safetensors(paths[-1], {n: (CODES[t.dtype], t.shape, octets(t)) for n, t in tensors.items()})
+            log.append(f"{step},{1 / (step + 1)!r},0.5,{scale_of(step)!r},{int(step % 5 == 0)}")
+        with open(self.path("log.csv"), "w") as file:
+            file.write("\n".join(log) + "\n")
+        support.ulp(
+            "record", *paths, "-o", self.path("dumped.ulp"), "--scalars", self.path("log.csv"), "--factor", "scale",
+            "--role", "half=low", "--role", "brain=low", "--role", ".=float32", *options
+        )  # fmt: skip
+        return support.content(self.path("dumped.ulp"))
+
+    def compare(self, recorded, dumped):
+        name_of = [{row[0]: row[1] for row in content["tensor"]} for content in (recorded, dumped)]
+        self.assertEqual(sorted(row[1:] for row in recorded["tensor"]), sorted(row[1:] for row in dumped["tensor"]))
+        self.assertEqual(recorded["total"], dumped["total"])
+        self.assertEqual(recorded["level_total"], dumped["level_total"])
+        for table in ("step", "level"):
+            self.assertEqual(len(recorded[table]), len(dumped[table]))
+            for ours, theirs in zip(recorded[table], dumped[table]):
+                self.assertEqual(ours[:-2], theirs[:-2])
+                self.assertEqual(self.by_name(ours, name_of[0]), self.by_name(theirs, name_of[1]))
+        self.assertEqual([len(dumped["level"]), {row[0] for row in dumped["level"]}], [3, {64}])
+
+    def by_name(self, row, name_of):
+        """Summary records without the tensor's number, and payloads: a dump has its tensors in another order."""
+        tables, at = [], 0
+        for i in range(0, len(row[-2]), 104):
+            number, rest = struct.unpack("<I", row[-2][i : i + 4])[0], row[-2][i + 4 : i + 104]
+            _, at_length = varint(row[-1], at)
+            length, begin = varint(row[-1], at_length)
+            tables.append((name_of[number], rest, row[-1][at : begin + length]))
+            at = begin + length
+        self.assertEqual(at, len(row[-1]))
+        return sorted(tables)
+
+    def test_counts_and_sums(self):
+        roles = {"half|brain": "low", ".": "float32"}
+        for options, keep_sums in ([], True), (["--no-sums"], False):
+            dumped = self.dumped(*options)
+            digest = support.ulp("info", "--digest", self.path("dumped.ulp"))
+            for i, without in enumerate(([], ["numpy"])):
+                name = f"{keep_sums}{i}.ulp"
+                recorded = self.record(name, gradients, without, sums=keep_sums, roles=roles)
+                self.compare(recorded, dumped)
+                self.assertEqual(support.ulp("info", "--digest", self.path(name)), digest)
+            support.os.remove(self.path("dumped.ulp"))
+
+    def test_arrays(self):
+        """As JAX and TensorFlow gradients come: arrays, without torch."""
+        roles = {"half|brain": "low", ".": "float32"}
+        as_arrays = lambda step: {
+            n: t.numpy() for n, t in gradients(step).items() if t.dtype != torch.bfloat16
+        }  # noqa: E731
+        as_tensors = lambda step: {n: t for n, t in gradients(step).items() if t.dtype != torch.bfloat16}  # noqa: E731
+        recorded = [self.record(f"{i}.ulp", of, roles=roles) for i, of in enumerate((as_arrays, as_tensors))]
+        self.assertEqual(*recorded)
+
+    def test_other_byte_orders_and_strides(self):
+        recorder = support.load()
+        draw = np.random.default_rng(1).standard_normal((30, 50)).astype(np.float32)
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            rec.step(0, grads={"x": draw.astype(">f4")})
+            rec.step(1, grads={"x": np.asfortranarray(draw)})
+            rec.step(2, grads={"x": torch.from_numpy(draw.T.copy()).t()})
+            rec.step(3, grads={"x": torch.from_numpy(draw).to_sparse()})
+        steps = support.content(self.path("a.ulp"))["step"]
+        self.assertEqual(len({(row[-2], row[-1]) for row in steps}), 1)
+
+    def test_values_out_of_range_of_the_estimates(self):
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            rec.step(0, grads={"wgrad/x": np.array([1e300, 1e-310, 2.0])})
+        tensor = {"wgrad/x": ("F64", (3,), np.array([1e300, 1e-310, 2.0]).tobytes())}
+        support.save_safetensors(self.path("step0.safetensors"), tensor)
+        support.ulp("record", self.path("step0.safetensors"), "--no-sums", "-o", self.path("b.ulp"))
+        ours, theirs = (support.content(self.path(name))["step"] for name in ("a.ulp", "b.ulp"))
+        self.assertEqual(ours, theirs)
+
+
+def varint(data, at):
+    number = shift = 0
+    while True:
+        number |= (data[at] & 127) << shift
+        at, shift = at + 1, shift + 7
+        if data[at - 1] < 128:
+            return number, at
+
+
+class Levels(support.InFolder):
+    """Blocks as the program would merge them when they are read, or none."""
+
+    def blocks(self, name):
+        content = support.content(self.path(name))
+        return {(row[0], row[1]): row[3:6] for row in content["level"]}
+
+    def grads(self, step):
+        return {f"wgrad/{i}": np.float32([1, step, -i]) for i in range(3)}
+
+    def test_wide_blocks(self):
+        """Written in one go they are those that the program writes."""
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp"), run_id="r") as rec:
+            for step in range(-64, 4160, 4):
+                rec.step(step, loss_scale=2.0 ** (step // 3000), grads=self.grads(step))
+        support.ulp("record", self.path("a.ulp"), "-o", self.path("b.ulp"))
+        ours, theirs = support.content(self.path("a.ulp")), support.content(self.path("b.ulp"))
+        self.assertEqual({row[0] for row in ours["level"]}, {64, 4096})
+        for table in ours:
+            self.assertEqual(ours[table], theirs[table], table)
+
+    def test_out_of_order_and_appended(self):
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            for step in [*range(0, 64), *range(128, 192), *range(64, 100)]:
+                rec.step(step, grads=self.grads(step))
+            rec.step(150, attempt=1, grads=self.grads(150))
+        self.assertEqual(self.blocks("a.ulp"), {(64, 0): (64, 0, 63), (64, 1): (36, 64, 99), (64, 2): (64, 128, 191)})
+        with recorder.Recorder(self.path("a.ulp"), append=True) as rec:
+            for step in range(100, 128):
+                rec.step(step, grads=self.grads(step))
+            for step in range(192, 256):
+                rec.step(step, microbatch=0, grads=self.grads(step))
+                rec.step(step, grads=self.grads(step))
+        self.assertEqual(self.blocks("a.ulp")[64, 3], (64, 192, 255))
+        # Blocks 1 and 2 are of other steps than those that are there now: readers merge these themselves.
+        report = support.ulp("report", self.path("a.ulp"), "-o", self.path("a.html"))
+        self.assertIn("a.html", report)
+
+    def test_changing_factors(self):
+        """Where each step has a factor of its own, blocks would hold as much as the steps."""
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            for step in range(130):
+                rec.step(step, loss_scale=1 + step, grads=self.grads(step))
+        self.assertEqual(self.blocks("a.ulp"), {})
+
+
+class TheFile(support.InFolder):
+    def test_identity_and_single_file(self):
+        recorder = support.load()
+        rec = recorder.Recorder(self.path("a.ulp"), run_id="mine")
+        rec.step(3, loss=float("nan"), found_inf=True, applied=False, grads={"agrad/x": np.float32([1, 2])})
+        self.assertEqual(sorted(support.os.listdir(self.folder)), ["a.ulp", "a.ulp-shm", "a.ulp-wal"])
+        rec.close()
+        rec.close()
+        self.assertEqual(support.os.listdir(self.folder), ["a.ulp"])
+        with sqlite3.connect(self.path("a.ulp")) as db:
+            for pragma, value in (("application_id", 1970040946), ("user_version", 1), ("journal_mode", "delete")):
+                self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
+        db.close()
+        content = support.content(self.path("a.ulp"))
+        self.assertEqual(
+            dict(content["meta"]),
+            {"run_id": "mine", "rank": "0", "world": "1", "reduction": "local", "layout": "replica"},
+        )
+        self.assertEqual(content["tensor"], [(0, "agrad/x", "activation_grad", "unknown", "", "2", 2)])
+        self.assertEqual(content["step"][0][:11], (3, 0, -1, "0", None, None, None, None, 1, 0, None))
+        self.assertIn("1: 3 to 3", support.ulp("info", self.path("a.ulp")))
+
+    def test_tensor_rows(self):
+        """Sizes that vary become 0; what the file says of a name holds."""
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp"), roles={"x": "low"}) as rec:
+            rec.step(0, grads={"x": np.float32([1, 2]), "y": np.float16([3])})
+            rec.step(1, grads={"x": np.float32([1, 2, 3])})
+        with recorder.Recorder(self.path("a.ulp"), append=True) as rec:
+            rec.step(2, grads={"x": np.float32([1]), "z": np.float64([1])})
+        self.assertEqual(
+            support.content(self.path("a.ulp"))["tensor"],
+            [(0, "x", "weight_grad", "low", "", "2", 0), (1, "y", "weight_grad", "low", "float16", "1", 1),
+             (2, "z", "weight_grad", "unknown", "", "1", 1)],
+        )  # fmt: skip
+        support.ulp("info", self.path("a.ulp"))
+
+    def test_random_bits_read_back(self):
+        """The program reads what random bits of every type make, and counts what it reads as recorded."""
+        recorder = support.load()
+        draw = random.Random(5)
+        with recorder.Recorder(self.path("a.ulp"), sums=True) as rec:
+            for step in range(20):
+                n = draw.choice((1, 100, 20000))
+                bits = np.frombuffer(draw.randbytes(8 * n), np.uint64)
+                rec.step(
+                    step, grads={"d": bits.view(np.float64), "f": bits.view(np.float32), "h": bits.view(np.float16)}
+                )
+        for table in support.content(self.path("a.ulp"))["step"]:
+            self.assertEqual(len(table[-2]), 3 * 104)
+        self.assertIn("exact cells, exact sums", support.ulp("info", self.path("a.ulp")))
+
+
+if __name__ == "__main__":
+    unittest.main()

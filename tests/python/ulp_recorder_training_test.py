@@ -1,0 +1,278 @@
+"""Pins what the recorder sees of a torch job: parameters, activations, roles, factors, ranks."""
+
+import copy
+import io
+import os
+import pickle
+import struct
+import subprocess
+import sys
+import unittest
+
+import support
+
+support.need("numpy", "torch")
+
+import torch  # noqa: E402
+from torch import nn  # noqa: E402
+
+recorder = support.load()
+
+
+def network():
+    torch.manual_seed(0)
+    return nn.Sequential(
+        nn.Embedding(10, 8), nn.Flatten(), nn.Linear(32, 16), nn.ReLU(), nn.BatchNorm1d(16), nn.Linear(16, 4)
+    )
+
+
+def backward(model, scale=1.0, autocast=False):
+    model.zero_grad()
+    with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+        loss = model(torch.randint(0, 10, (8, 4))).float().pow(2).mean() * scale
+    loss.backward()
+    return loss
+
+
+class Torch(support.InFolder):
+    def rows(self, path=None):
+        """{step: {name: (type, numel, factor, largest)}} and the rows of the table of tensors by name."""
+        content = support.content(path or self.path("a.ulp"))
+        tensors = {row[0]: row for row in content["tensor"]}
+        steps = {}
+        for row in content["step"]:
+            records = [struct.unpack("<IBBH6Q5dQ", row[-2][i : i + 104]) for i in range(0, len(row[-2]), 104)]
+            steps[row[0] if row[2] == -1 else row[:3]] = {
+                tensors[r[0]][1]: (r[1], r[4], None if r[12] != r[12] else r[12], r[10]) for r in records
+            }
+        return steps, {row[1]: row for row in tensors.values()}
+
+    def record(self, model, steps=1, scale=None, autocast=False, **options):
+        with recorder.Recorder(self.path("a.ulp"), model, **options) as rec:
+            for step in range(steps):
+                rec.step(step, loss=backward(model, scale or 1.0, autocast), loss_scale=scale)
+        return self.rows()
+
+    def test_parameters(self):
+        model = network()
+        steps, tensors = self.record(model, scale=4.0)
+        self.assertEqual(list(steps[0]), [name for name, _ in model.named_parameters()])
+        for name, p in model.named_parameters():
+            kind, numel, factor, largest = steps[0][name]
+            self.assertEqual((kind, numel, factor, largest), (2, p.numel(), 4.0, float(p.grad.abs().max())))
+            self.assertEqual(tensors[name][2:6], ("weight_grad", "unknown", "", ",".join(map(str, p.shape))))
+        self.assertEqual(support.content(self.path("a.ulp"))["step"][0][7], 4.0)
+
+    def test_factors(self):
+        """Hooks see scaled gradients where parameters' are unscaled already; without a scale nothing is known."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, activations="^2$", forward="^5$") as rec:
+            for step, (scale, scaled) in enumerate(((8.0, True), (8.0, False), (None, True), (float("inf"), True))):
+                backward(model)
+                rec.step(step, loss_scale=scale, scaled=scaled)
+        steps, _ = self.rows()
+        found = [[steps[i][name][2] for name in ("2.weight", "2", "forward/5")] for i in range(4)]
+        self.assertEqual(found, [[8.0, 8.0, 1.0], [1.0, 8.0, 1.0], [None, None, 1.0], [None, None, 1.0]])
+
+    def test_activations(self):
+        model = network()
+        seen = {}
+        for i in (2, 5):
+            model[i].register_forward_hook(
+                lambda m, x, y, i=i: (
+                    seen.update({f"out{i}": y.detach()}),
+                    y.register_hook(lambda g: seen.update({i: g})),
+                    None,
+                )[2]
+            )
+        steps, tensors = self.record(model, activations="^2$", forward="^5$")
+        self.assertEqual((steps[0]["2"][1], steps[0]["2"][3]), (8 * 16, float(seen[2].abs().max())))
+        self.assertEqual((steps[0]["forward/5"][1], steps[0]["forward/5"][3]), (8 * 4, float(seen["out5"].abs().max())))
+        self.assertNotIn("5", steps[0])
+        self.assertEqual((tensors["2"][2], tensors["forward/5"][2]), ("activation_grad", "activation"))
+
+    def test_activations_several_times_and_several_outputs(self):
+        class Twice(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell, self.lstm = nn.Linear(6, 6), nn.LSTM(6, 3)
+
+            def forward(self, x):
+                return self.lstm(self.cell(self.cell(x)))
+
+        model = Twice()
+        with recorder.Recorder(self.path("a.ulp"), model, activations="cell|lstm") as rec:
+            out, (h, c) = model(torch.randn(4, 2, 6))
+            (out.sum() + c.sum()).backward()
+            rec.step(0)
+            with torch.no_grad():
+                model(torch.randn(4, 2, 6))
+            model(torch.randn(4, 2, 6))[0].sum().backward()
+            rec.step(1)
+        steps, _ = self.rows()
+        self.assertEqual(
+            {n: r[1] for n, r in steps[0].items() if "." not in n}, {"cell": 2 * 48, "lstm[0]": 24, "lstm[2]": 6}
+        )
+        self.assertEqual({n: r[1] for n, r in steps[1].items() if "." not in n}, {"cell": 2 * 48, "lstm[0]": 24})
+
+    def test_hooks_leave_the_model_as_it_is(self):
+        """Copies and pickles have no part in the recording; closing removes the hooks."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, activations=".") as rec:
+            twin = copy.deepcopy(model)
+            sys.modules.setdefault("ulp_recorder", recorder)
+            pickle.loads(pickle.dumps(model))
+            torch.save(model, io.BytesIO())
+            backward(twin)
+            backward(model)
+            rec.step(0)
+        steps, _ = self.rows()
+        self.assertEqual(steps[0]["2"][1], 8 * 16)
+        self.assertFalse(any(module._forward_hooks for module in model.modules()))
+
+    def test_every(self):
+        model = network()
+        steps, _ = self.record(model, steps=7, every=3, activations="2")
+        self.assertEqual({step: "2" in rows for step, rows in steps.items()}, {0: True, 3: True, 6: True})
+
+    def test_microbatches(self):
+        """They belong to the step that the accumulated gradient ends."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, every=2, activations="^2$") as rec:
+            for step in range(4):
+                for microbatch in (0, 1):
+                    backward(model)
+                    rec.step(step, microbatch=microbatch)
+                backward(model)
+                rec.step(step)
+        steps, _ = self.rows()
+        self.assertEqual(sorted(map(str, steps)), sorted(map(str, [(0, 0, 0), (0, 0, 1), 0, (2, 0, 0), (2, 0, 1), 2])))
+        self.assertTrue(all(rows["2"][1] == 8 * 16 for rows in steps.values()))
+
+    def test_roles_of_autocast(self):
+        """What torch casts, and what it keeps: seen in the graph, and in the values that 16 bits can hold."""
+        model = network()
+        steps, tensors = self.record(model, autocast=True, activations="^[25]$")
+        for name, p in model.named_parameters():
+            low = not bool((p.grad.view(torch.int32) & 0xFFFF).any())  # its values are those of bfloat16
+            role, through = ("low", "bfloat16") if low else ("float32", "")
+            self.assertEqual(tensors[name][3:5], (role, through), name)
+            self.assertEqual(low, name.startswith(("2.", "5.")), name)
+        self.assertEqual([tensors[i][3:5] for i in "25"], [("low", "bfloat16")] * 2)
+        self.assertEqual(steps[0]["2"][0], 4)
+
+    def test_roles_from_the_loss(self):
+        """Where the module itself is never called."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec:
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = model[5](model[4](model[3](model[2](torch.randn(8, 32))))).float().sum()
+            loss.backward()
+            rec.step(0, loss=loss)
+        tensors = self.rows()[1]
+        self.assertEqual([tensors[n][3] for n in ("2.weight", "4.weight", "5.bias")], ["low", "float32", "low"])
+
+    def test_roles_that_are_said(self):
+        _, tensors = self.record(network(), autocast=True, roles={"^0": "low", "bias": "unknown", r"^2\.": "float32"})
+        roles = [tensors[n][3] for n in ("0.weight", "2.weight", "2.bias", "5.weight")]
+        self.assertEqual(roles, ["low", "float32", "unknown", "low"])
+
+    def test_roles_as_autocast_would_have_them(self):
+        """Said of a run in float32 what it is under autocast."""
+        model = network()
+        tensors = self.record(model, roles="autocast", activations="^[25]$", forward="^2$")[1]
+        os.rename(self.path("a.ulp"), self.path("b.ulp"))
+        under = self.record(model, autocast=True, activations="^[25]$", forward="^2$")[1]
+        self.assertEqual({n: t[3] for n, t in tensors.items()}, {n: t[3] for n, t in under.items()})
+
+    def test_half_models(self):
+        model = nn.Linear(4, 3).bfloat16()
+        model(torch.randn(5, 4).bfloat16()).sum().backward()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec:
+            rec.step(0, loss_scale=1)
+        steps, tensors = self.rows()
+        self.assertEqual((steps[0]["weight"][0], tensors["weight"][3:5]), (4, ("low", "bfloat16")))
+
+    def test_mistakes(self):
+        model = network()
+        cases = [
+            (
+                lambda: recorder.Recorder(self.path("a.ulp"), model, activations="nosuch"),
+                "'nosuch' is found in no name of a module",
+            ),
+            (
+                lambda: recorder.Recorder(self.path("b.ulp"), model, roles={".": "high"}),
+                "'high' is none of unknown, low, float32",
+            ),
+            (lambda: recorder.Recorder(self.path("c.ulp"), model, every=0), "every=0: must be 1 or more"),
+            (
+                lambda: recorder.Recorder(self.path("d.ulp"), model).step(4),
+                r"d.ulp: step 4: there is no gradient: call step\(\) after",
+            ),
+            (
+                lambda: recorder.Recorder(self.path("e.ulp")).step(0, grads={"x": torch.ones(2).int()}),
+                "'x': int32 cannot be recorded",
+            ),
+            (lambda: recorder.Recorder(self.path("f.ulp")).step(0, grads={"a\nb": torch.ones(2)}), "not printable"),
+        ]
+        for call, message in cases:
+            with self.assertRaisesRegex(recorder.RecorderError, message):
+                call()
+
+
+RANK = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+import torch.distributed as dist
+from ulp_recorder import Recorder
+
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+if sys.argv[4] == "replica":
+    model = nn.parallel.DistributedDataParallel(model)
+torch.manual_seed(dist.get_rank())
+with Recorder(sys.argv[2] + "/run.ulp", model, shards=True if sys.argv[4] == "shard" else None) as rec:
+    for step in range(2):
+        model.zero_grad()
+        model(torch.randn(5, 4)).pow(2).sum().backward()
+        rec.step(step, loss_scale=1)
+dist.barrier()
+"""
+
+
+@unittest.skipUnless(
+    torch.distributed.is_available() and torch.distributed.is_gloo_available(), "no torch.distributed with gloo"
+)
+class Ranks(support.InFolder):
+    def run_two(self, layout):
+        arguments = [sys.executable, "-W", "ignore", "-c", RANK, os.path.dirname(support.RECORDER), self.folder]
+        ranks = [subprocess.Popen([*arguments, str(rank), layout]) for rank in (0, 1)]
+        self.assertEqual([rank.wait(120) for rank in ranks], [0, 0])
+        return sorted(name for name in os.listdir(self.folder) if ".ulp" in name)
+
+    def test_replicas(self):
+        """All ranks have the same gradients: the first records them."""
+        self.assertEqual(self.run_two("replica"), ["run.ulp"])
+        content = support.content(self.path("run.ulp"))
+        meta = dict(content["meta"])
+        self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], ["0", "2", "reduced", "replica"])
+        self.assertEqual([row[3] for row in content["step"]], ["0,1"] * 2)
+        self.assertEqual([row[1] for row in content["tensor"]], ["weight", "bias"])
+
+    def test_shards(self):
+        """Each rank has a part: a file for each, of one run."""
+        self.assertEqual(self.run_two("shard"), ["run.rank0.ulp", "run.rank1.ulp"])
+        contents = [support.content(self.path(f"run.rank{rank}.ulp")) for rank in (0, 1)]
+        metas = [dict(content["meta"]) for content in contents]
+        self.assertEqual(metas[0]["run_id"], metas[1]["run_id"])
+        self.assertEqual([m["rank"] + m["world"] + m["layout"] for m in metas], ["02shard", "12shard"])
+        self.assertEqual([content["step"][0][3] for content in contents], ["0", "1"])
+        self.assertEqual([row[6] for row in contents[0]["tensor"]], [0, 0])
+        self.assertNotEqual(contents[0]["step"][0][-1], contents[1]["step"][0][-1])
+
+
+if __name__ == "__main__":
+    unittest.main()
