@@ -1,0 +1,159 @@
+"""Pins the examples in Python: they run, record what they say, and need nothing that is not there."""
+
+import ast
+import glob
+import os
+import subprocess
+import sys
+import types
+import unittest
+from unittest import mock
+
+import support
+
+EXAMPLES = os.path.join(support.SOURCE, "examples")
+PYTHON = [
+    support.RECORDER,
+    os.path.join(support.SOURCE, "tests", "bench", "recorder_bench.py"),
+    *glob.glob(f"{EXAMPLES}/*.py"),
+]
+
+
+class Files(unittest.TestCase):
+    def test_are_python_3_9(self):
+        for path in PYTHON:
+            with open(path) as file:
+                ast.parse(file.read(), path, feature_version=(3, 9))
+
+    def test_the_recorder_needs_numpy_or_torch_only(self):
+        with open(support.RECORDER) as file:
+            nodes = list(ast.walk(ast.parse(file.read())))
+        imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module.split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
+        self.assertEqual(imported - set(sys.stdlib_module_names), {"numpy"})  # torch is only found where the job has it
+
+    def test_neither_is_there(self):
+        code = (
+            "import sys; sys.modules.update(numpy=None, torch=None)\nsys.path[:0] = sys.argv[1:]\nimport ulp_recorder"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", code, os.path.dirname(support.RECORDER)], capture_output=True, text=True
+        )
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(
+            done.stderr.splitlines()[-1], "ImportError: ulp_recorder needs numpy or torch, and neither can be imported"
+        )
+
+
+@unittest.skipUnless(support.has("torch") and support.has("sklearn"), "torch or scikit-learn is not installed")
+class Digits(support.InFolder):
+    def train(self, name, *options):
+        script = os.path.join(EXAMPLES, "train_digits.py")
+        command = [sys.executable, "-W", "ignore", script, self.path(name), *options]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def test_trains_and_records(self):
+        self.assertIn("60 steps", self.train("a.ulp", "--steps", "60"))
+        self.train("b.ulp", "--steps", "60")
+        ours, again = (support.content(self.path(name)) for name in ("a.ulp", "b.ulp"))
+        self.assertEqual(ours["step"], again["step"])  # deterministic
+        self.assertEqual(
+            [row[1] for row in ours["tensor"] if row[2] == "activation_grad"], ["fc2", "fc1", "conv3", "conv2", "conv1"]
+        )
+        self.assertEqual(sum(row[6] for row in ours["tensor"] if row[2] == "weight_grad"), 40506)
+        self.assertLess(ours["step"][-1][4], 0.5 * ours["step"][0][4])  # it learns
+        self.assertIn("factor       1\n", support.ulp("info", self.path("a.ulp")))
+
+
+class Step:
+    """A model and what its framework does with it in one step: forward, backward of the scaled loss."""
+
+    def __init__(self):
+        import torch
+
+        torch.manual_seed(0)
+        self.torch, self.model = torch, torch.nn.Linear(5, 2)
+        self.optimizer = torch.optim.SGD(self.model.parameters(), 0.25)
+        self.x = torch.randn(7, 5)
+        self.scaler = types.SimpleNamespace(get_scale=lambda: 8.0)
+
+    def backward(self, before=lambda loss: None):
+        self.optimizer.zero_grad()
+        loss = self.model(self.x).pow(2).mean()
+        before(loss * 8)
+        (loss * 8).backward()
+        return loss
+
+    def change(self, by):
+        for parameter in self.model.parameters():
+            parameter.grad *= by
+
+
+@unittest.skipUnless(support.has("torch"), "torch is not installed")
+class Callbacks(support.InFolder):
+    """With stand-ins for the frameworks, which call in the order that these do."""
+
+    def load(self, name, **stubs):
+        modules = {key.replace("_", ".", 1): types.ModuleType(key) for key in stubs}
+        for key, classes in stubs.items():
+            vars(modules[key.replace("_", ".", 1)]).update(classes)
+        with mock.patch.dict(sys.modules, {**modules, "ulp_recorder": support.load()}):
+            return support.load(os.path.join(EXAMPLES, name))
+
+    def largest(self, row):
+        import struct
+
+        return [struct.unpack("<d", row[-2][i + 56 : i + 64])[0] for i in range(0, len(row[-2]), 104)]
+
+    def check(self, step, factor, losses):
+        rows = support.content(self.path("a.ulp"))["step"]
+        self.assertEqual([row[0] for row in rows], list(range(len(losses))))
+        self.assertEqual([row[4] for row in rows], losses)
+        self.assertEqual([row[7] for row in rows], [8.0] * len(losses))
+        step.backward()  # weights do not change: the gradient is that of each step
+        step.change(factor / 8)
+        for row in rows:
+            self.assertEqual(self.largest(row), [float(p.grad.abs().max()) for p in step.model.parameters()])
+
+    def test_lightning(self):
+        callback = self.load(
+            "lightning_callback.py", lightning={}, lightning_pytorch={"Callback": object}
+        ).RecorderCallback(self.path("a.ulp"))
+        step = Step()
+        trainer = types.SimpleNamespace(precision_plugin=types.SimpleNamespace(scaler=step.scaler), global_step=0)
+        callback.on_train_start(trainer, step.model)
+        losses = []
+        for trainer.global_step in range(3):
+            losses.append(float(step.backward(lambda loss: callback.on_before_backward(trainer, step.model, loss))))
+            step.change(1 / 8)  # unscaled
+            callback.on_before_optimizer_step(trainer, step.model, step.optimizer)
+        callback.on_train_end(trainer, step.model)
+        self.check(step, 1, losses)
+
+    def test_huggingface(self):
+        module = self.load("huggingface_callback.py", transformers={"TrainerCallback": object})
+        step, state = Step(), types.SimpleNamespace(global_step=0)
+
+        class Trainer:
+            accelerator = types.SimpleNamespace(scaler=step.scaler, sync_gradients=True)
+
+            def training_step(self, model, inputs):
+                return step.backward().detach()
+
+        trainer = Trainer()
+        callback = module.RecorderCallback(self.path("a.ulp"), trainer)
+        callback.on_train_begin(None, state, None, model=step.model)
+        losses = []
+        for state.global_step in range(3):
+            trainer.accelerator.sync_gradients = False
+            trainer.training_step(step.model, None)
+            trainer.accelerator.sync_gradients = True
+            losses.append(float(trainer.training_step(step.model, None)))
+            step.change(0.01)  # clipped
+        callback.on_train_end(None, state, None)
+        self.assertNotIn("training_step", vars(trainer))
+        self.check(step, 8, losses)
+
+
+if __name__ == "__main__":
+    unittest.main()
