@@ -62,8 +62,9 @@ TEST_CASE("hostile files get the verdict of their index") {
   while (std::getline(index, line)) {
     const auto fields = split(line, ',');
     const std::string name = fields.at(0);
-    const bool is_dump = name.starts_with("st_") || name.starts_with("npy_") || name.starts_with("npz_");
-    const bool ok = is_dump && fields.at(2) == "ok";  // .pt and tfevents are refused whatever they hold
+    const bool is_dump =
+        name.starts_with("st_") || name.starts_with("npy_") || name.starts_with("npz_") || name.starts_with("pt_");
+    const bool ok = is_dump && fields.at(2) == "ok";  // tfevents are refused whatever they hold
     if (name.starts_with("ut_")) continue;            // recordings
     INFO(line);
     const std::string path = (folder / name).string();
