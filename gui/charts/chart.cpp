@@ -143,6 +143,7 @@ void chart::show(const std::vector<chart_band>& bands, const std::vector<chart_b
     }
     end_piece();
   }
+  setRenderHint(QPainter::Antialiasing, std::ranges::none_of(lines, &chart_line::noise));
   hatched_ = hatched;
   ticks_ = ticks;
   for (const hatching& h : hatched_)
