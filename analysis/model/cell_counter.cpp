@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+
+#include "cell_kernel.hpp"
 
 namespace ulp {
 namespace {
@@ -47,9 +50,15 @@ struct cell_counter::dense {
   std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
   std::uint64_t min_bits = ~std::uint64_t{0};
 
+  std::vector<detail::row_sums> rows;  // of the kernels; all zero between calls
+
   // `counts`, where it is given, says how often each value occurs.
   template <typename Float>
   void add(std::span<const Float> values, const std::uint64_t* counts);
+  // Takes what fills the kernel's blocks; returns the rest.
+  std::span<const float> add_blocks(std::span<const float> values, const detail::cell_kernel& kernel);
+  void take_rows(const detail::magnitude_bounds& bounds);
+  void widen(const format& type, std::uint64_t smallest, std::uint64_t largest);
   // `plain`: each value once, without errors and edges, which is a quarter faster.
   template <typename Float, bool plain>
   void add_values(std::span<const Float> values, const std::uint64_t* counts);
@@ -79,10 +88,92 @@ std::uint64_t last_below(double edge) {
 
 template <typename Float>
 void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t* counts) {
-  if (counts == nullptr && ladder.empty() && totals.edges.empty())
-    add_values<Float, true>(values, counts);
-  else
+  if (counts != nullptr || !ladder.empty() || !totals.edges.empty()) {
     add_values<Float, false>(values, counts);
+    return;
+  }
+  if constexpr (std::is_same_v<Float, float>)
+    if (const detail::cell_kernel* const kernel = detail::cell_kernel_in_use()) values = add_blocks(values, *kernel);
+  add_values<Float, true>(values, counts);
+}
+
+std::span<const float> cell_counter::dense::add_blocks(std::span<const float> values,
+                                                       const detail::cell_kernel& kernel) {
+  constexpr auto type = binary32;
+  while (values.size() >= detail::kernel_block) {
+    const std::size_t size = std::min(values.size(), detail::kernel_capacity);
+    const auto part = values.first(size - size % detail::kernel_block);
+    values = values.subspan(part.size());
+    rows.resize(detail::kernel_tables * detail::rows_per_table);
+    const detail::magnitude_bounds bounds = kernel.count(part, rows.data());
+    take_rows(bounds);
+    totals.numel += part.size();
+    if (bounds.least_less_one >= type.fraction_mask() && bounds.largest < type.infinity_code()) {
+      if (bounds.largest != 0) widen(type, bounds.least_less_one + 1, bounds.largest);
+      continue;
+    }
+    std::vector<float> others;
+    std::uint64_t largest = 0;
+    std::uint64_t smallest = type.infinity_code();
+    for (const float x : part) {
+      const std::uint64_t a = std::bit_cast<std::uint32_t>(x) & type.magnitude_mask();
+      if (a == 0) continue;
+      if (a <= type.fraction_mask() || a >= type.infinity_code()) {
+        others.push_back(x);
+      } else {
+        largest = std::max(largest, a);
+        smallest = std::min(smallest, a);
+      }
+    }
+    if (largest != 0) widen(type, smallest, largest);
+    totals.numel -= others.size();
+    add_values<float, true>(others, nullptr);
+  }
+  return values;
+}
+
+// Adds the rows of zero and normal values to the octaves, and clears all that were touched.
+void cell_counter::dense::take_rows(const detail::magnitude_bounds& bounds) {
+  constexpr int fraction_bits = binary32.fraction_bits;
+  constexpr std::size_t exponents = 256;
+  const auto take = [&](std::size_t exponent) {
+    for (const bool negative : {false, true}) {
+      for (std::size_t t = 0; t < detail::kernel_tables; ++t) {
+        const std::size_t at = exponent + (negative ? exponents : 0);
+        const auto touched =
+            std::span(rows).subspan(t * detail::rows_per_table + at * detail::rows_per_octave, detail::rows_used);
+        if (exponent == 0) {
+          totals.zeros += touched[0][0] & 0xFFFFF;
+        } else if (exponent + 1 < exponents) {
+          const int index = static_cast<int>(exponent) - binary32.bias - first_octave;
+          octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
+          for (std::size_t r = 0; r < touched.size(); ++r) {
+            o.counts[detail::slot_of_row(r)] += touched[r][0] & 0xFFFFF;
+            if (!with_sums) continue;
+            o.significands += touched[r][0] >> 20;
+            o.squares += touched[r][1];
+          }
+        }
+        std::ranges::fill(touched, detail::row_sums{});
+      }
+    }
+  };
+  take(0);
+  if (bounds.largest == 0) return;
+  const std::size_t first = std::max<std::size_t>(1, (bounds.least_less_one + 1) >> fraction_bits);
+  for (std::size_t exponent = first; exponent <= bounds.largest >> fraction_bits; ++exponent) take(exponent);
+}
+
+// The extremes and the touched octaves hold these magnitudes too, given as bits.
+void cell_counter::dense::widen(const format& type, std::uint64_t smallest, std::uint64_t largest) {
+  const auto as_double = [&](std::uint64_t b) {
+    return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
+  };
+  const auto octave_of = [](std::uint64_t b) { return magnitude_of(std::bit_cast<double>(b)).exponent - first_octave; };
+  max_bits = std::max(max_bits, as_double(largest));
+  min_bits = std::min(min_bits, as_double(smallest));
+  low = std::min(low, octave_of(as_double(smallest)));
+  high = std::max(high, octave_of(as_double(largest)));
 }
 
 template <typename Float, bool plain>
@@ -129,8 +220,6 @@ void cell_counter::dense::add_values(std::span<const Float> values, const std::u
       significand |= std::uint64_t{1} << fraction_bits;
     }
     const int index = exponent - first_octave;
-    low = std::min(low, index);
-    high = std::max(high, index);
     octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
     o.counts[slot_of(significand << (64 - fraction_bits))] += n;
     std::uint64_t kept = significand;
@@ -150,13 +239,7 @@ void cell_counter::dense::add_values(std::span<const Float> values, const std::u
       }
     }
   }
-  if (largest != 0) {
-    const auto as_double = [=](bits b) {
-      return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
-    };
-    max_bits = std::max(max_bits, as_double(largest));
-    min_bits = std::min(min_bits, as_double(smallest));
-  }
+  if (largest != 0) widen(type, smallest, largest);
 }
 
 cell_counter::cell_counter(with what) : dense_(new dense(what)) {}

@@ -57,6 +57,21 @@ std::optional<Enum> value_in(const std::array<named<Enum>, N>& table, std::strin
 
 }  // namespace
 
+std::uint64_t size_of(dtype type) noexcept {
+  switch (type) {
+    case dtype::unknown: break;
+    case dtype::float64: return 8;
+    case dtype::float32: return 4;
+    case dtype::float16:
+    case dtype::bfloat16: return 2;
+    case dtype::float8_e4m3fn:
+    case dtype::float8_e5m2:
+    case dtype::float8_e4m3fnuz:
+    case dtype::float8_e5m2fnuz: return 1;
+  }
+  return 0;
+}
+
 std::string_view to_string(tensor_kind kind) noexcept { return name_in(kinds, kind); }
 std::string_view to_string(tensor_role role) noexcept { return name_in(roles, role); }
 std::string_view to_string(dtype type) noexcept { return name_in(dtypes, type); }

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
 #include <ulp/model/codes.hpp>
+#include <ulp/model/tensor_counter.hpp>
 
 #include "reader.hpp"
 #include "text.hpp"
@@ -113,22 +115,49 @@ class dump_source final : public source {
 
   void read(const dump_file& file, std::span<const double> edges, step& into) {
     const auto reader = file.open(file.path);
-    for (std::size_t i = 0; i < reader->tensors().size(); ++i) {
+    std::vector<counted_values> counted = count(*reader, edges);
+    for (std::size_t i = 0; i < counted.size(); ++i) {
       const dump_reader::tensor& tensor = reader->tensors()[i];
       const auto found = indices_.find(tensor.name);
       if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
-      counted_values counted = reader->count(i, counter_, edges);
       into.tensors.push_back({.tensor = found->second.index,
                               .type = tensor.type,
-                              .table = std::move(counted.table),
-                              .codes = std::move(counted.codes)});
+                              .table = std::move(counted[i].table),
+                              .codes = std::move(counted[i].codes)});
     }
+  }
+
+  // Memory does not grow with the tensors.
+  std::vector<counted_values> count(dump_reader& from, std::span<const double> edges) {
+    const auto& tensors = from.tensors();
+    std::size_t index = 0;
+    std::unique_ptr<byte_stream> in;
+    std::uint64_t left = 0;  // values of tensors[index], once `in` is there
+    return counter_.count(tensors.size(), edges, [&](value_chunk& chunk) {
+      for (; index < tensors.size(); ++index, in.reset()) {
+        const dump_reader::tensor& tensor = tensors[index];
+        if (in == nullptr) {
+          in = from.open(index);
+          left = tensor.numel;
+        }
+        if (left == 0) continue;
+        const std::uint64_t values = std::min<std::uint64_t>(left, tensor_counter::chunk_bytes / size_of(tensor.type));
+        chunk.tensor = index;
+        chunk.type = tensor.type;
+        chunk.order = tensor.order;
+        chunk.bytes.resize(values * size_of(tensor.type));
+        in->read(chunk.bytes);
+        left -= values;
+        return true;
+      }
+      return false;
+    });
   }
 
   std::vector<dump_step> steps_;
   std::vector<std::string> notes_;
   std::string description_;
-  cell_counter counter_;
+  tensor_counter counter_;
   source_options options_;
   scalar_table scalars_;
   std::size_t next_ = 0;

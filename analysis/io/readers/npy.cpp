@@ -199,21 +199,22 @@ class npy_reader final : public dump_reader {
       ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
       return;
     }
-    how_ = *header.values;
-    tensors_.push_back({.name = name, .type = how_.type, .shape = header.shape, .numel = header.numel});
+    tensors_.push_back({.name = name,
+                        .type = header.values->type,
+                        .order = header.values->order,
+                        .shape = header.shape,
+                        .numel = header.numel});
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
-  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
-    file_stream in(file_, data_, file_.size() - data_);
-    return count_values(in, how_, tensors_.at(index).numel, counter, edges);
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t /*index*/) override {
+    return std::make_unique<file_stream>(file_, data_, file_.size() - data_);
   }
 
  private:
   file_reader file_;
   std::uint64_t data_ = 0;
-  element how_;
   std::vector<tensor> tensors_;
   std::vector<std::string> ignored_;
 };

@@ -2,14 +2,22 @@
 #ifndef ULP_IO_READERS_NPY_HPP
 #define ULP_IO_READERS_NPY_HPP
 
+#include <bit>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <ulp/model/step.hpp>
+
 #include "cursor.hpp"
-#include "values.hpp"
 
 namespace ulp::io {
+
+// How one value lies in the file; `type` is not dtype::unknown.
+struct element {
+  dtype type = dtype::float32;
+  std::endian order = std::endian::little;
+};
 
 struct npy_header {
   std::string descr;              // the array's type as numpy writes it; empty for a structured one

@@ -20,11 +20,11 @@ class npz_reader final : public dump_reader {
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
 
-  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
-    const auto in = archive_.open(*arrays_.at(index));
-    const npy_header header = header_of(*in, *arrays_[index]);
-    if (!header.values) fail(*arrays_[index], "changed while it was read");
-    return count_values(*in, *header.values, header.numel, counter, edges);
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
+    auto in = archive_.open(*arrays_.at(index));
+    if (header_of(*in, *arrays_[index]).numel != tensors_[index].numel)
+      fail(*arrays_[index], "changed while it was read");
+    return in;
   }
 
  private:
@@ -48,7 +48,11 @@ class npz_reader final : public dump_reader {
       ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
       return;
     }
-    tensors_.push_back({.name = name, .type = header.values->type, .shape = header.shape, .numel = header.numel});
+    tensors_.push_back({.name = name,
+                        .type = header.values->type,
+                        .order = header.values->order,
+                        .shape = header.shape,
+                        .numel = header.numel});
     arrays_.push_back(&member);
   }
 

@@ -167,15 +167,13 @@ class pt_reader final : public dump_reader {
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
 
-  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     const view& v = views_.at(index);
     const tensor& info = tensors_[index];
-    const element how{info.type, order_};
-    if (is_whole(v)) return count_values(*archive_.open(*v.storage), how, info.numel, counter, edges);
+    if (is_whole(v)) return archive_.open(*v.storage);
     // Many views may share a storage.
     if (info.numel > 0 && checked_.insert(v.storage).second) check_crc(archive_, *v.storage);
-    view_stream in(archive_.file(), *v.storage, v.offset, v.extents, size_of(info.type));
-    return count_values(in, how, info.numel, counter, edges);
+    return std::make_unique<view_stream>(archive_.file(), *v.storage, v.offset, v.extents, size_of(info.type));
   }
 
  private:
@@ -238,8 +236,11 @@ class pt_reader final : public dump_reader {
     views_.push_back({storage, *numel > 0 ? from.offset : 0, std::move(extents), *numel * from.type->size});
     if (storage->deflated && !is_whole(views_.back()))
       fail_here("is a part of a compressed storage, which is not read; torch.save does not compress");
-    tensors_.push_back(
-        {.name = std::move(from.name), .type = from.type->type, .shape = std::move(from.shape), .numel = *numel});
+    tensors_.push_back({.name = std::move(from.name),
+                        .type = from.type->type,
+                        .order = order_,
+                        .shape = std::move(from.shape),
+                        .numel = *numel});
   }
 
   zip_archive archive_;

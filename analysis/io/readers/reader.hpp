@@ -2,20 +2,18 @@
 #ifndef ULP_IO_READERS_READER_HPP
 #define ULP_IO_READERS_READER_HPP
 
+#include <bit>
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <ulp/io/source.hpp>
-#include <ulp/model/cell_counter.hpp>
-#include <ulp/model/cell_table.hpp>
 #include <ulp/model/step.hpp>
 
 #include "csv.hpp"
-#include "values.hpp"
+#include "cursor.hpp"
 #include "zip.hpp"
 
 namespace ulp::io {
@@ -31,6 +29,7 @@ class dump_reader {
   struct tensor {
     std::string name;
     dtype type = dtype::unknown;
+    std::endian order = std::endian::little;
     std::vector<std::uint64_t> shape;
     std::uint64_t numel = 0;
   };
@@ -39,9 +38,9 @@ class dump_reader {
   [[nodiscard]] virtual const std::vector<tensor>& tensors() const = 0;
   [[nodiscard]] virtual const std::vector<std::string>& ignored() const = 0;
 
-  // Counts all values of tensors()[index], in chunks: memory does not grow with the tensor. Throws input_error.
-  [[nodiscard]] virtual counted_values count(std::size_t index, cell_counter& counter,
-                                             std::span<const double> edges) = 0;
+  // The values of tensors()[index], in any order, to be read whole ones at a time. The reader must outlive the stream.
+  // Both throw input_error.
+  [[nodiscard]] virtual std::unique_ptr<byte_stream> open(std::size_t index) = 0;
 };
 
 // Each checks the whole header and throws input_error when the file is not what it should be.

@@ -12,7 +12,6 @@
 
 #include "reader.hpp"
 #include "text.hpp"
-#include "values.hpp"
 
 namespace ulp::io {
 namespace {
@@ -248,10 +247,9 @@ class safetensors_reader final : public dump_reader {
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
 
-  [[nodiscard]] counted_values count(std::size_t index, cell_counter& counter, std::span<const double> edges) override {
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     const tensor& info = tensors_.at(index);
-    file_stream in(file_, data_ + begins_[index], info.numel * size_of(info.type));
-    return count_values(in, {info.type, std::endian::little}, info.numel, counter, edges);
+    return std::make_unique<file_stream>(file_, data_ + begins_[index], info.numel * size_of(info.type));
   }
 
  private:

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include <ulp/formats/format.hpp>
 #include <ulp/model/cell_table.hpp>
@@ -40,6 +42,13 @@ class cell_counter {
 
 [[nodiscard]] cell_table count_cells(std::span<const float> values);
 [[nodiscard]] cell_table count_cells(std::span<const double> values);
+
+// How float32 values are counted where neither the error ladder nor edges are asked for: "reference", one after the other,
+// and the faster ways that this processor has, slowest first ("baseline", "x86-64-v3", "x86-64-v4"). All give the same
+// tables.
+[[nodiscard]] std::vector<std::string_view> counting_kernels();
+// The last of these counts unless another is forced, for tests and measurements; false where there is none of that name.
+bool force_counting_kernel(std::string_view name);
 
 }  // namespace ulp
 

@@ -30,6 +30,8 @@ enum class dtype : std::uint8_t {
   float8_e5m2fnuz,
 };
 inline constexpr dtype last_dtype = dtype::float8_e5m2fnuz;
+// Of one value, in bytes; 0 for unknown.
+[[nodiscard]] std::uint64_t size_of(dtype type) noexcept;
 
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;

@@ -1,0 +1,136 @@
+#include <ulp/model/tensor_counter.hpp>
+
+#include <tbb/concurrent_queue.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/parallel_pipeline.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <ulp/model/codes.hpp>
+
+namespace ulp {
+namespace {
+
+// More threads than these wait for the one that reads.
+constexpr int most_chunks = 20;
+constexpr std::size_t all_codes = std::size_t{1} << 16;
+
+using code_counts = std::vector<std::uint64_t>;  // by code
+
+struct work {
+  value_chunk chunk;
+  cell_table table;
+  code_counts codes;  // of all_codes, or none
+};
+
+// The allocation is aligned for any of them, and bytes may be read as what was put there.
+template <typename T>
+std::span<const T> as(std::span<const std::uint8_t> bytes) {
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+void reverse_each(std::span<std::uint8_t> bytes, std::size_t size) {
+  for (; !bytes.empty(); bytes = bytes.subspan(size)) std::ranges::reverse(bytes.first(size));
+}
+
+void count(work& w, cell_counter& counter, std::span<const double> edges) {
+  value_chunk& chunk = w.chunk;
+  const std::uint64_t size = size_of(chunk.type);
+  if (chunk.order != std::endian::native) reverse_each(chunk.bytes, size);
+  if (format_of_codes(chunk.type) != nullptr) {
+    w.codes.assign(all_codes, 0);
+    if (size == 1)
+      for (const std::uint8_t code : chunk.bytes) ++w.codes[code];
+    else
+      for (const std::uint16_t code : as<std::uint16_t>(chunk.bytes)) ++w.codes[code];
+    return;
+  }
+  counter.set_edges(edges);
+  if (chunk.type == dtype::float64)
+    counter.add(as<double>(chunk.bytes));
+  else
+    counter.add(as<float>(chunk.bytes));
+  w.table = counter.take();
+}
+
+std::vector<code_count> listed(const code_counts& counts) {
+  std::vector<code_count> codes;
+  for (std::size_t code = 0; code < counts.size(); ++code)
+    if (counts[code] > 0) codes.push_back({.code = static_cast<std::uint32_t>(code), .count = counts[code]});
+  return codes;
+}
+
+}  // namespace
+
+struct tensor_counter::state {
+  explicit state(cell_counter::with how) : what(how), counters([how] { return cell_counter(how); }) {}
+
+  cell_counter::with what;
+  tbb::enumerable_thread_specific<cell_counter> counters;
+};
+
+tensor_counter::tensor_counter(cell_counter::with what) : state_(std::make_unique<state>(what)) {}
+tensor_counter::~tensor_counter() = default;
+
+std::vector<counted_values> tensor_counter::count(std::size_t tensors, std::span<const double> edges,
+                                                  const std::function<bool(value_chunk&)>& next) {
+  struct tally {
+    bool any = false;
+    cell_table table;
+    code_counts codes;
+    dtype type = dtype::unknown;
+  };
+  std::vector<tally> tallies(tensors);
+  std::vector<work> works(static_cast<std::size_t>(std::min(tbb::this_task_arena::max_concurrency() + 1, most_chunks)));
+  tbb::concurrent_queue<work*> unused;
+  for (work& w : works) unused.push(&w);
+
+  const auto read = [&](tbb::flow_control& control) -> work* {
+    work* w = nullptr;
+    unused.try_pop(w);  // there are as many as the pipeline has in flight
+    if (next(w->chunk)) return w;
+    control.stop();
+    return nullptr;
+  };
+  const auto count_one = [&](work* w) {
+    ulp::count(*w, state_->counters.local(), edges);
+    return w;
+  };
+  const auto add = [&](work* w) {
+    tally& t = tallies.at(w->chunk.tensor);
+    t.type = w->chunk.type;
+    if (format_of_codes(t.type) != nullptr) {
+      t.codes.resize(all_codes);
+      for (std::size_t code = 0; code < all_codes; ++code) t.codes[code] += w->codes[code];
+    } else if (!std::exchange(t.any, true)) {
+      t.table = std::move(w->table);
+    } else {
+      t.table.merge(w->table);
+    }
+    unused.push(w);
+  };
+  using tbb::filter_mode;
+  tbb::parallel_pipeline(works.size(), tbb::make_filter<void, work*>(filter_mode::serial_in_order, read) &
+                                           tbb::make_filter<work*, work*>(filter_mode::parallel, count_one) &
+                                           tbb::make_filter<work*, void>(filter_mode::serial_out_of_order, add));
+
+  std::vector<counted_values> all(tensors);
+  cell_counter counter(state_->what);
+  for (std::size_t i = 0; i < tensors; ++i) {
+    tally& t = tallies[i];
+    if (t.any) {
+      all[i].table = std::move(t.table);
+      continue;
+    }
+    counter.set_edges(edges);
+    all[i].codes = listed(t.codes);
+    if (!all[i].codes.empty()) counter.add(*format_of_codes(t.type), all[i].codes);
+    all[i].table = counter.take();
+  }
+  return all;
+}
+
+}  // namespace ulp
