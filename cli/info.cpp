@@ -185,7 +185,7 @@ void add_info(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("info", "what is in a recording or another input");
   add_run(command, o->run);
-  command.add_flag("--digest", o->digest, "print only a digest of the tables: equal for equal contents");
+  command.add_flag("--digest", o->digest, "print only a SHA-256 of the content, however it was split and ordered");
   add_output(command, o->output);
   command.footer("Example:\n  ulp info examples/digits.ulp");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });

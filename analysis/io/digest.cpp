@@ -1,52 +1,69 @@
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+// The bytes that are hashed are laid down in docs/recording-format.md, "Digest".
 #include <algorithm>
-#include <array>
-#include <cstdio>
 
 #include <ulp/io/recording.hpp>
 
 #include "payload.hpp"
-#include "schema.hpp"
+#include "sha256.hpp"
 
 namespace ulp {
+namespace {
+
+void append_text(std::string& to, std::string_view text) {
+  io::append_u64(to, text.size());
+  to += text;
+}
+
+// SQLite keeps no zero's sign.
+void append_real(std::string& to, double x) { io::append_f64(to, x == 0 ? 0.0 : x); }
+
+void append_flag(std::string& to, std::optional<bool> flag) {
+  to += static_cast<char>(flag ? static_cast<int>(*flag) : 2);
+}
+
+// The summary record with index 0; sums that are not a source's own follow from the payload.
+void append_table(std::string& to, tensor_row& row) {
+  row.tensor = 0;
+  const std::size_t begin = to.size();
+  io::append_summary(to, row);
+  io::without_derived_sums(to, begin);
+  io::append_payload(to, row);
+}
+
+}  // namespace
 
 std::string digest_of(source& from) {
-  XXH3_state_t hash;
-  XXH3_128bits_reset(&hash);
-  const auto take = [&](std::string_view bytes) {
-    const std::uint64_t size = bytes.size();
-    for (int i = 0; i < 8; ++i) {
-      const char byte = static_cast<char>(size >> (8 * i));
-      XXH3_128bits_update(&hash, &byte, 1);
-    }
-    XXH3_128bits_update(&hash, bytes.data(), bytes.size());
-  };
+  io::sha256 hash;
+  std::string bytes = "ulpscope digest 1\n";
   step now;
   while (from.next(now)) {
-    take(io::describe(now.key));
-    const auto& tensors = from.tensors();
-    std::sort(now.tensors.begin(), now.tensors.end(), [&](const tensor_row& a, const tensor_row& b) {
-      return tensors[a.tensor].name < tensors[b.tensor].name;
-    });
+    const std::vector<tensor_info>& tensors = from.tensors();
+    io::append_u64(bytes, static_cast<std::uint64_t>(now.key.step));
+    io::append_u64(bytes, static_cast<std::uint64_t>(std::int64_t{now.key.attempt}));
+    io::append_u64(bytes, static_cast<std::uint64_t>(std::int64_t{now.key.microbatch}));
+    const step_scalars& x = now.scalars;
+    for (const double scalar : {x.loss, x.grad_norm, x.learning_rate, x.loss_scale}) append_real(bytes, scalar);
+    append_flag(bytes, x.found_inf);
+    append_flag(bytes, x.applied);
+    bytes += static_cast<char>(now.max_abs ? 1 : 0);
+    append_real(bytes, now.max_abs.value_or(0));
+    io::append_u64(bytes, now.tensors.size());
+    const auto name = [&](const tensor_row& row) -> const std::string& { return tensors[row.tensor].name; };
+    std::sort(now.tensors.begin(), now.tensors.end(),
+              [&](const tensor_row& a, const tensor_row& b) { return name(a) < name(b); });
     for (tensor_row& row : now.tensors) {
       const tensor_info& info = tensors[row.tensor];
-      take(info.name);
-      take(to_string(info.kind));
-      take(to_string(info.role));
-      row.tensor = 0;
-      std::string bytes;
-      io::append_summary(bytes, row);
-      io::append_payload(bytes, row);
-      take(bytes);
+      append_text(bytes, info.name);
+      append_text(bytes, to_string(info.kind));
+      append_text(bytes, to_string(info.role));
+      append_text(bytes, info.through);
+      append_table(bytes, row);
     }
+    hash.add(bytes);
+    bytes.clear();
   }
-  const XXH128_hash_t value = XXH3_128bits_digest(&hash);
-  std::array<char, 33> text{};
-  std::snprintf(text.data(), text.size(), "%016llx%016llx", static_cast<unsigned long long>(value.high64),
-                static_cast<unsigned long long>(value.low64));
-  return text.data();
+  hash.add(bytes);
+  return hash.hex();
 }
 
 }  // namespace ulp

@@ -263,6 +263,12 @@ void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor
   append_u64(to, t.cut_significands);
 }
 
+void without_derived_sums(std::string& records, std::size_t begin) {
+  const auto flags = static_cast<unsigned char>(records[begin + 5]);
+  if ((flags & flag_reported_abs_sum) == 0) records.replace(begin + 80, 8, 8, '\0');
+  if ((flags & flag_reported_square_sum) == 0) records.replace(begin + 88, 8, 8, '\0');
+}
+
 tensor_row parse_summary(std::string_view record) {
   tensor_row row;
   const std::uint64_t head = u64_at(record, 0);

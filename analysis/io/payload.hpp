@@ -20,6 +20,8 @@ inline constexpr std::size_t summary_size = 104;
 // Appends the summary record of a row, under another index: everything of its table but cells, sums, errors and edges.
 void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor);
 inline void append_summary(std::string& to, const tensor_row& row) { append_summary(to, row, row.tensor); }
+// Zeroes the sums in the record at `begin` that are not the source's own: a reader that has the payload can tell them.
+void without_derived_sums(std::string& records, std::size_t begin);
 // The row of one record, its table without cells. `record` has summary_size bytes.
 [[nodiscard]] tensor_row parse_summary(std::string_view record);
 

@@ -20,7 +20,7 @@ set(owners
   "^nlohmann/:nlohmann"
   "^sqlite3\\.h$:sqlite"
   "^zlib\\.h$:zlib"
-  "^xxhash\\.h$:xxhash"
+  "^openssl/:openssl"
   "^yaml-cpp/:yaml"
   "^google/protobuf/:protobuf"
   "^CLI/:cli11"
@@ -45,7 +45,7 @@ allow("^formats:private:convert" tbb processor)
 allow("^model:" std model formats)
 allow("^model:private:" tbb)
 allow("^io:" std io model formats)
-allow("^io:private:" nlohmann sqlite zlib xxhash yaml protobuf posix)
+allow("^io:private:" nlohmann sqlite zlib openssl yaml protobuf posix)
 allow("^report:" std report io model formats)
 allow("^report:private:" fmt nlohmann)
 allow("^cli:" std cli report io model formats cli11 fmt posix)

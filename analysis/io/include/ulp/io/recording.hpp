@@ -120,9 +120,9 @@ class level_reader {
   std::unique_ptr<state> state_;
 };
 
-// 128 bits (XXH3) over the tables, in hexadecimal: equal for equal contents, whatever the order of tensors and the file
-// they came through. Covers step keys, tensor names, kinds, roles, types, factors and tables; not run id, ranks, scalars.
-// Reads the source to its end.
+// SHA-256 in hexadecimal over the content: equal for equal content, whatever the order of tensors and the files it came
+// through. Covers step keys, scalars, tensor names, kinds, roles, what they were rounded through, types, factors and tables;
+// not run id, ranks, shapes. Byte for byte in docs/recording-format.md, "Digest". Reads the source to its end.
 [[nodiscard]] std::string digest_of(source& from);
 
 }  // namespace ulp
