@@ -2,8 +2,10 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <new>
 
 namespace ulp::io {
 void append_u64(std::string& to, std::uint64_t value) {
@@ -58,17 +60,58 @@ std::string compress(std::string_view bytes) {
   return result;
 }
 
-void decompress(std::string_view bytes, std::size_t limit, std::string& into) {
+struct inflater::stream {
+  z_stream z{};
+};
+
+inflater::inflater() : stream_(std::make_unique<stream>()) {
+  if (inflateInit(&stream_->z) != Z_OK) throw std::bad_alloc();
+}
+
+inflater::~inflater() { inflateEnd(&stream_->z); }
+
+void inflater::open(std::string_view bytes, std::size_t limit) {
   if (bytes.size() < 8) throw payload_error("is cut short");
   const std::uint64_t declared = u64_at(bytes, 0);
   // zlib expands by a factor of 1032 at most.
   if (declared > limit || declared / 1032 > bytes.size()) throw payload_error("declares an impossible size");
-  into.resize(declared);
-  uLongf size = static_cast<uLongf>(declared);
-  if (uncompress(reinterpret_cast<Bytef*>(into.data()), &size, reinterpret_cast<const Bytef*>(bytes.data() + 8),
-                 static_cast<uLong>(bytes.size() - 8)) != Z_OK ||
-      size != declared)
-    throw payload_error("is damaged");
+  z_stream& z = stream_->z;
+  inflateReset(&z);
+  z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + 8));  // zlib does not write there
+  z.avail_in = static_cast<uInt>(bytes.size() - 8);
+  begin_ = 0;
+  end_ = 0;
+  left_ = declared;
+}
+
+std::string_view inflater::ahead(std::size_t size) {
+  if (end_ - begin_ < size && left_ > 0) inflate_more(size);
+  return std::string_view{room_}.substr(begin_, end_ - begin_);
+}
+
+void inflater::inflate_more(std::size_t size) {
+  constexpr std::size_t least = std::size_t{1} << 18;
+  room_.erase(0, begin_);
+  end_ -= begin_;
+  begin_ = 0;
+  const std::size_t more = std::min(left_, std::max(size - end_, least));
+  if (room_.size() < end_ + more) room_.resize(end_ + more);
+  z_stream& z = stream_->z;
+  z.next_out = reinterpret_cast<Bytef*>(room_.data() + end_);
+  z.avail_out = static_cast<uInt>(more);
+  const int result = inflate(&z, Z_NO_FLUSH);
+  if ((result != Z_OK && result != Z_STREAM_END) || z.avail_out != 0) throw payload_error("is damaged");
+  end_ += more;
+  left_ -= more;
+}
+
+void inflater::close() {
+  if (begin_ != end_ || left_ != 0) throw payload_error("has bytes left over");
+  z_stream& z = stream_->z;
+  Bytef beyond = 0;
+  z.next_out = &beyond;
+  z.avail_out = 1;
+  if (inflate(&z, Z_FINISH) != Z_STREAM_END || z.avail_out != 1 || z.avail_in != 0) throw payload_error("is damaged");
 }
 
 }  // namespace ulp::io

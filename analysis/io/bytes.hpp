@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -34,8 +35,33 @@ void append_signed(std::string& to, int128 value);
 
 // The size as 8 bytes and a zlib stream.
 [[nodiscard]] std::string compress(std::string_view bytes);
-// `limit` bounds what is allocated; `into` is replaced.
-void decompress(std::string_view bytes, std::size_t limit, std::string& into);
+
+// The content of a compressed blob from front to back, a part at a time: what is not asked for takes no memory.
+class inflater {
+ public:
+  inflater();
+  ~inflater();
+  inflater(const inflater&) = delete;
+  inflater& operator=(const inflater&) = delete;
+
+  // `bytes` stays with the caller. Throws payload_error where it says that it holds more than `limit` bytes.
+  void open(std::string_view bytes, std::size_t limit);
+  // Of the content that was not skipped yet: so much that `size` bytes of it are there, or all.
+  [[nodiscard]] std::string_view ahead(std::size_t size);
+  void skip(std::size_t size) { begin_ += size; }
+  // Throws payload_error unless all was skipped and is as it was compressed.
+  void close();
+
+ private:
+  void inflate_more(std::size_t size);
+
+  struct stream;
+  std::unique_ptr<stream> stream_;
+  std::string room_;  // with what was inflated from begin_ to end_
+  std::size_t begin_ = 0;
+  std::size_t end_ = 0;
+  std::size_t left_ = 0;  // not inflated yet
+};
 
 // The next seven bits of a number of `bits` bits, at `shift`; whether more follow.
 struct varint_part {

@@ -71,9 +71,12 @@ bool level_reader::next(level_block& into) {
     throw input_error(s.db.path(), io::describe({.step = rows.first}), problem.what());
   }
   const std::int64_t last = s.number * s.width + (s.width - 1);
-  if (s.left.empty()) {
-    s.over = last == std::numeric_limits<std::int64_t>::max();
+  if (!s.left.empty()) return true;
+  s.over = last == std::numeric_limits<std::int64_t>::max();
+  try {
     if (!s.over) s.find(last + 1);
+  } catch (const io::payload_error& problem) {
+    throw input_error(s.db.path(), "after " + io::describe({.step = last}), problem.what());
   }
   return true;
 }

@@ -13,23 +13,12 @@ namespace {
 constexpr std::int64_t finest = level_widths[0];
 constexpr std::int64_t widest = level_widths[1];
 
-constexpr const char* schema = R"sql(
-  CREATE TABLE IF NOT EXISTS level(
-    width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
-    steps INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
-    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
-  CREATE TABLE IF NOT EXISTS level_total(
-    width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
-    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-  CREATE INDEX IF NOT EXISTS level_total_key ON level_total(width, block, ranks);
-)sql";
-
 std::int64_t wide_of(std::int64_t number) { return block_of(number, widest / finest); }
 
 }  // namespace
 
 level_writer::level_writer(database& db) : db_(&db) {
-  db.run(schema);
+  db.run(schema_of_levels);
   levels_.emplace(db);
   step_before_ = std::make_unique<statement>(
       db, "SELECT step FROM step WHERE step<? AND microbatch=-1 ORDER BY step DESC LIMIT 1");

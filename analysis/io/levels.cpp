@@ -74,7 +74,7 @@ std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t nu
   std::vector<block_rows> all;
   rows_.bind(number * width, number * width + (width - 1));
   while (rows_.row())
-    all.push_back({std::string{rows_.bytes(0)}, rows_.integer(1), rows_.integer(2), rows_.integer(3)});
+    all.push_back({std::string{rows_.text_at(0)}, rows_.integer(1), rows_.integer(2), rows_.integer(3)});
   return all;
 }
 
@@ -91,7 +91,7 @@ level_block level_table::load(std::int64_t width, std::int64_t number, const blo
     level_block block;
     block_->bind(width, number, std::string_view{rows.ranks});
     if (parts == level_parts::totals_and_tensors && block_->row())
-      tables_.read(block_->bytes(3), block_->bytes(4), {.tensors = tensors, .numel = most_merged, .merged = true},
+      tables_.read(block_->blob_at(3), block_->blob_at(4), {.tensors = tensors, .numel = most_merged, .merged = true},
                    block.tensors);
     block_->reset();
     block_totals_->bind(width, number, std::string_view{rows.ranks});
@@ -112,7 +112,7 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
     while (step_keys_.row()) {
       key = key_at(step_keys_);
       if (parts == level_parts::totals_and_tensors && step_tables_.bind(key.step, std::int64_t{key.attempt}).row()) {
-        tables_.read(step_tables_.bytes(0), step_tables_.bytes(1), {.tensors = tensors}, step_);
+        tables_.read(step_tables_.blob_at(0), step_tables_.blob_at(1), {.tensors = tensors}, step_);
         step_tables_.reset();
         for (const tensor_row& row : step_) into.add(row, row.tensor);
       }
@@ -148,7 +148,7 @@ level_block level_table::read(std::int64_t width, std::int64_t number, const blo
     merger.take(block);
   }
   block.number = number;
-  block.ranks = split<std::uint32_t>(rows.ranks);
+  block.ranks = parse_ranks(rows.ranks);
   block.steps = static_cast<std::uint64_t>(rows.steps);
   block.first_step = rows.first;
   block.last_step = rows.last;

@@ -16,6 +16,7 @@ constexpr std::uint8_t flag_exact_sums = 1;
 constexpr std::uint8_t flag_reported_abs_sum = 2;
 constexpr std::uint8_t flag_reported_square_sum = 4;
 constexpr std::uint8_t flag_errors = 8;
+constexpr std::uint8_t all_flags = 15;
 
 bool octaves_only(const cell_table& table) {
   for (const cell& c : table.cells)
@@ -36,6 +37,24 @@ cell cell_of(std::uint64_t key, encoding how) {
     throw payload_error("a cell that does not exist");
   c.sign = static_cast<cell_sign>(sign);
   return c;
+}
+
+// Whether a magnitude lies in the outermost of the cells of its octave. Whole octaves do not tell.
+enum class end : std::uint8_t { low, high };
+bool fits_slots(const cell_table& t, double x, end which) {
+  const magnitude m = magnitude_of(x);
+  int outermost = -1;
+  for (const cell& c : t.cells) {
+    if (c.exponent != m.exponent) continue;
+    if (c.slot == whole_octave) return true;
+    const int slot = c.slot;
+    if (outermost < 0 || (which == end::high ? slot > outermost : slot < outermost)) outermost = slot;
+  }
+  return outermost == slot_of(m.fraction);
+}
+
+bool has_octaves(const cell_table& t) {
+  return std::ranges::any_of(t.cells, [](const cell& c) { return c.slot == whole_octave; });
 }
 
 void check(const cell_table& t, std::uint64_t most) {
@@ -60,10 +79,12 @@ void check(const cell_table& t, std::uint64_t most) {
     if (t.max_abs != 0 || t.min_abs != 0) throw payload_error("has extremes without values");
     return;
   }
-  if (!is_magnitude(t.max_abs) || (!in_no_cell && magnitude_of(t.max_abs).exponent != top))
-    throw payload_error("the largest magnitude does not fit the counts");
-  if (std::isnan(t.min_abs)) return;
-  if (!is_magnitude(t.min_abs) || t.min_abs > t.max_abs || (!in_no_cell && magnitude_of(t.min_abs).exponent != bottom))
+  const auto is_end = [&](double x, int octave, end which) {
+    return is_magnitude(x) && (in_no_cell || (magnitude_of(x).exponent == octave && fits_slots(t, x, which)));
+  };
+  if (!is_end(t.max_abs, top, end::high)) throw payload_error("the largest magnitude does not fit the counts");
+  if (std::isnan(t.min_abs) && (in_no_cell || has_octaves(t))) return;
+  if (!is_end(t.min_abs, bottom, end::low) || t.min_abs > t.max_abs)
     throw payload_error("the smallest magnitude does not fit the counts");
 }
 
@@ -103,14 +124,25 @@ octave_errors take_errors(std::string_view& from, std::int16_t exponent, std::ui
   return errors;
 }
 
-// Significands have 24 bits, the first of them set.
+// Whether n significands of 24 bits, the first of them set, have these sums. Above 2^23 they are integers y from 0 on, so
+// that y <= y^2 <= (2^23 - 1) y, and by Cauchy's inequality (sum y)^2 <= n sum y^2.
+bool is_possible(const octave_sums& s, const uint128& n) {
+  constexpr uint128 unit = uint128{1} << 23;
+  if (s.significands < n * unit || s.significands >= n * (2 * unit) || s.squares >= n << 48) return false;
+  const uint128 y = s.significands - n * unit;
+  const uint128 less = 2 * unit * s.significands - n * unit * unit;
+  if (s.squares < less) return false;
+  const uint128 y2 = s.squares - less;
+  if (y2 < y || y2 > (unit - 1) * y) return false;
+  return n > max_numel || y * y <= n * y2;  // fits 128 bits
+}
+
 void check_sums(const cell_table& table) {
   auto c = table.cells.begin();
   for (const octave_sums& s : table.sums) {
     uint128 n = 0;
     for (; c != table.cells.end() && c->sign == s.sign && c->exponent == s.exponent; ++c) n += c->count;
-    if (s.significands < n << 23 || s.significands >= n << 24 || s.squares < n << 46 || s.squares >= n << 48)
-      throw payload_error("has sums that no values of their octave have");
+    if (!is_possible(s, n)) throw payload_error("has sums that no values of their octave have");
   }
   if (table.cut_significands > table.numel) throw payload_error("more significands are cut than there are");
 }
@@ -276,6 +308,7 @@ tensor_row parse_summary(std::string_view record) {
   const auto type = static_cast<std::uint8_t>(head >> 32);
   const auto flags = static_cast<std::uint8_t>(head >> 40);
   if (type > static_cast<std::uint8_t>(last_dtype)) throw payload_error("an unknown type of values");
+  if ((flags & ~all_flags) != 0 || (head >> 48) != 0) throw payload_error("an unknown flag");
   row.type = static_cast<dtype>(type);
   cell_table& t = row.table;
   t.numel = u64_at(record, 8);
@@ -298,6 +331,25 @@ tensor_row parse_summary(std::string_view record) {
   return row;
 }
 
+void check_summary_sums(std::string_view record, const tensor_row& row) {
+  const cell_table& t = row.table;
+  const auto flags = static_cast<std::uint8_t>(u64_at(record, 0) >> 40);
+  const double count = static_cast<double>(t.nonzero_finite());
+  const auto is_good = [&](double sum, double largest, unsigned flag) {
+    if (count == 0) return sum == 0;
+    if (std::isnan(sum)) return t.cells.empty() && (flags & (flag_exact_sums | flag)) == 0;
+    if (!t.has_sums) return sum >= 0;
+    // Significands are cut to 24 bits, and what leaves the range of float64 is rounded to its ends.
+    constexpr double cut = 1e-6;
+    constexpr double least = 1e-290;
+    const bool enough = !(largest > least) || !std::isfinite(largest) || sum >= largest * (1 - cut);
+    return sum >= 0 && enough && (largest <= least || sum <= count * largest * (1 + cut));
+  };
+  if (!is_good(f64_at(record, 80), t.max_abs, flag_reported_abs_sum) ||
+      !is_good(f64_at(record, 88), t.max_abs * t.max_abs, flag_reported_square_sum))
+    throw payload_error("the sums of its summary are none of its values");
+}
+
 void append_payload(std::string& to, const tensor_row& row) {
   const cell_table& table = row.table;
   const encoding how = !row.codes.empty() ? encoding::codes : octaves_only(table) ? encoding::octaves : encoding::cells;
@@ -307,6 +359,7 @@ void append_payload(std::string& to, const tensor_row& row) {
   else
     append_cells(bytes, table, how);
   if (!table.edges.empty()) append_edges(bytes, table);
+  if (bytes.size() > single_payload_limit) throw payload_error("has more edges than a recording holds");
   append_varint(to, static_cast<std::uint64_t>(how));
   append_varint(to, bytes.size());
   to += bytes;
@@ -316,6 +369,14 @@ void without_payload(tensor_row& row) {
   row.table.has_sums = false;
   row.table.has_errors = false;
   check(row.table, max_numel);
+}
+
+std::size_t payload_size(std::string_view from) {
+  const std::size_t before = from.size();
+  static_cast<void>(take_u64(from));
+  const std::uint64_t size = take_u64(from);
+  if (size > single_payload_limit) throw payload_error("is longer than the payload of a table may be");
+  return before - from.size() + static_cast<std::size_t>(size);
 }
 
 void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {

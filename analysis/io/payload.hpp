@@ -24,9 +24,13 @@ inline void append_summary(std::string& to, const tensor_row& row) { append_summ
 void without_derived_sums(std::string& records, std::size_t begin);
 // The row of one record, its table without cells. `record` has summary_size bytes.
 [[nodiscard]] tensor_row parse_summary(std::string_view record);
+// Refuses sums in the record that are none of the row, whose payload was taken.
+void check_summary_sums(std::string_view record, const tensor_row& row);
 
 // Appends encoding, length and bytes: of the row's codes where it has them, else of its cells, sums, errors and edges.
 void append_payload(std::string& to, const tensor_row& row);
+// How long the payload is that `from` begins with, its head included. Throws payload_error above single_payload_limit.
+[[nodiscard]] std::size_t payload_size(std::string_view from);
 // Takes one payload off the front of `from` into the row, whose summary is already there, and checks one against the
 // other. An encoding that this program does not know is skipped: the table keeps its summary only. Tables of more than
 // `most` elements are refused.
@@ -34,8 +38,9 @@ void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most = 
 // The same without looking at the payload.
 void without_payload(tensor_row& row);
 
-// The payloads of one step are not longer.
+// The payloads of one step together, and each of them, are not longer.
 inline constexpr std::size_t payload_limit = std::size_t{1} << 28;
+inline constexpr std::size_t single_payload_limit = std::size_t{1} << 23;
 
 }  // namespace ulp::io
 

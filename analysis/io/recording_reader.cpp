@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
 #include "schema.hpp"
 #include "sqlite.hpp"
@@ -28,10 +29,10 @@ class step_rows {
       : db_(path, SQLITE_OPEN_READONLY) {
     try {
       io::check_identity(db_);
-      read_header();
-      const std::string which = asked == steps_asked{} ? ""
-                                                       : " WHERE step BETWEEN " + std::to_string(asked.first) +
-                                                             " AND " + std::to_string(asked.last);
+      header_ = io::read_header(db_);
+      // Also where it is all: without it SQLite counts the rows in one instruction, which nothing bounds.
+      const std::string which =
+          " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
       statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
       const std::string select =
@@ -56,34 +57,20 @@ class step_rows {
     const statement& s = *steps_;
     into = {};
     into.key = io::key_at(s);
-    into.ranks = io::split<std::uint32_t>(s.bytes(3));
+    if (last_ && !(*last_ < into.key))
+      throw io::payload_error("does not come after the one before: the file is damaged");
+    last_ = into.key;
+    into.ranks = io::parse_ranks(s.text_at(3));
     into.scalars = {s.real(4), s.real(5), s.real(6), s.real(7), s.flag(8), s.flag(9)};
     into.max_abs = s.optional_real(10);
     return steps_.get();
   }
 
  private:
-  void read_header() {
-    statement s(db_, "SELECT key, value FROM meta");
-    while (s.row()) {
-      const std::string_view key = s.bytes(0);
-      const std::string_view value = s.bytes(1);
-      const auto number = [&] {
-        const auto one = io::split<std::uint32_t>(value);
-        if (one.size() != 1) throw io::payload_error("'" + std::string{key} + "' in its header is no number");
-        return one.front();
-      };
-      if (key == "run_id") header_.run_id = value;
-      if (key == "rank") header_.rank = number();
-      if (key == "world") header_.world = number();
-      if (key == "reduction") header_.reduction = value;
-      if (key == "layout") header_.layout = value;
-    }
-  }
-
   database db_;
   run_header header_;
   std::uint64_t count_ = 0;
+  std::optional<step_key> last_;
   std::unique_ptr<statement> steps_;
 };
 
@@ -108,7 +95,7 @@ class recording final : public source {
       const statement* const s = rows_.next(into);
       if (s == nullptr) return false;
       into.tensors = std::move(room);
-      tables_.read(s->bytes(11), s->bytes(12), {.tensors = tensors_.size()}, into.tensors);
+      tables_.read(s->blob_at(11), s->blob_at(12), {.tensors = tensors_.size()}, into.tensors);
       return true;
     } catch (const io::payload_error& problem) {
       throw input_error(rows_.db().path(), io::describe(into.key), problem.what());
@@ -153,6 +140,7 @@ class recorded_totals final : public source {
         const auto same = [&](const tensor_info& g) { return g.kind == total.kind && g.role == total.role; };
         const auto group = std::ranges::find_if(groups_, same);
         if (group == groups_.end()) throw io::payload_error("a total of a kind and role that no tensor has");
+        if (total.tensors > group->stands_for) throw io::payload_error("a total of more tensors than there are");
         tensor_row& row = into.tensors.emplace_back();
         row.tensor = static_cast<std::uint32_t>(group - groups_.begin());
         row.factor = total.factor;

@@ -17,23 +17,6 @@ namespace {
 using io::database;
 using io::statement;
 
-constexpr const char* schema = R"sql(
-  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-  CREATE TABLE tensor(
-    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
-    shape TEXT NOT NULL, numel INTEGER NOT NULL);
-  CREATE TABLE step(
-    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
-    loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
-    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
-  CREATE TABLE total(
-    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
-    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-  CREATE INDEX step_scalars ON step(
-    step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
-  CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
-)sql";
-
 }  // namespace
 
 struct recording_writer::state {
@@ -80,7 +63,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     db.run("PRAGMA synchronous=NORMAL");
     if (s.created) {
       db.run("BEGIN IMMEDIATE");
-      db.run(schema);
+      db.run(io::schema_of_steps);
       statement insert(db, "INSERT INTO meta VALUES(?, ?)");
       for (const auto& [key, value] :
            std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ulp/io/source.hpp>
 #include <ulp/model/step.hpp>
 
 #include "payload.hpp"
@@ -17,6 +18,34 @@ namespace ulp::io {
 
 inline constexpr std::int64_t application_id = 0x756C7072;  // "ulpr"
 inline constexpr std::int64_t format_version = 1;
+
+// The statements that make a recording's tables, as the document has them; no other is taken.
+inline constexpr const char* schema_of_steps = R"sql(
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE tensor(
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
+    shape TEXT NOT NULL, numel INTEGER NOT NULL);
+  CREATE TABLE step(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
+    loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
+    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
+  CREATE TABLE total(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
+    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+  CREATE INDEX step_scalars ON step(
+    step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
+  CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
+)sql";
+inline constexpr const char* schema_of_levels = R"sql(
+  CREATE TABLE IF NOT EXISTS level(
+    width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
+    steps INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
+    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
+  CREATE TABLE IF NOT EXISTS level_total(
+    width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
+    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
+  CREATE INDEX IF NOT EXISTS level_total_key ON level_total(width, block, ranks);
+)sql";
 
 // "3,4,5" and back; empty for none.
 template <typename Number>
@@ -47,9 +76,16 @@ std::vector<Number> split(std::string_view text) {
 // The key in the first three columns of a row.
 [[nodiscard]] step_key key_at(const statement& row);
 
-// Refuses what is no recording of ours before any of its content is used.
+// Refuses what is no recording of ours before any of its content is used. Throws input_error.
 void check_identity(database& db);
 
+// Throws input_error, also payload_error for something of another type.
+[[nodiscard]] run_header read_header(const database& db);
+
+// The list of whose data a row holds. Throws payload_error.
+[[nodiscard]] std::vector<std::uint32_t> parse_ranks(std::string_view text);
+
+// Throws input_error.
 [[nodiscard]] std::vector<tensor_info> read_tensors(const database& db);
 
 }  // namespace ulp::io

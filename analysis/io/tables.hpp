@@ -10,6 +10,8 @@
 
 #include <ulp/model/step.hpp>
 
+#include "bytes.hpp"
+
 namespace ulp::io {
 
 struct table_blobs {
@@ -34,8 +36,11 @@ class table_reader {
             std::vector<tensor_row>& into);
 
  private:
-  std::string payload_;
+  inflater payloads_;
 };
+
+// take_payload from a compressed blob.
+void take_next_payload(inflater& from, tensor_row& row, std::uint64_t most);
 
 }  // namespace ulp::io
 

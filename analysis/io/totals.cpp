@@ -6,6 +6,7 @@
 
 #include "payload.hpp"
 #include "schema.hpp"
+#include "tables.hpp"
 
 namespace ulp::io {
 
@@ -22,7 +23,9 @@ total_key key_of(tensor_kind kind, tensor_role role, double factor) {
 }
 
 void sort_totals(std::vector<group_total>& totals) {
-  std::ranges::sort(totals, {}, [](const group_total& t) { return key_of(t.kind, t.role, t.factor); });
+  const auto key = [](const group_total& t) { return key_of(t.kind, t.role, t.factor); };
+  std::ranges::sort(totals, {}, key);
+  if (std::ranges::adjacent_find(totals, {}, key) != totals.end()) throw payload_error("a total that is there twice");
 }
 
 void total_merger::add(tensor_kind kind, tensor_role role, double factor, const cell_table& table,
@@ -59,23 +62,26 @@ total_blobs::total_blobs(const group_total& total) {
 }
 
 group_total total_at(const statement& row, int column, totals_with with, std::uint64_t most) {
-  const auto kind = parse_kind(row.bytes(column));
-  const auto role = parse_role(row.bytes(column + 1));
-  const std::string_view summary = row.bytes(column + 3);
-  if (!kind || !role || summary.size() != summary_size) throw payload_error("a damaged total");
+  const auto kind = parse_kind(row.text_at(column));
+  const auto role = parse_role(row.text_at(column + 1));
+  const std::int64_t tensors = row.integer(column + 2);
+  const std::string_view summary = row.blob_at(column + 3);
+  if (!kind || !role || tensors < 1 || summary.size() != summary_size) throw payload_error("a damaged total");
   tensor_row merged = parse_summary(summary);
+  if (merged.tensor != 0 || merged.type != dtype::unknown) throw payload_error("a total with a tensor's index or type");
   if (with == totals_with::summaries) {
     without_payload(merged);
   } else {
-    std::string payload;
-    decompress(row.bytes(column + 4), payload_limit, payload);
-    std::string_view rest = payload;
-    take_payload(rest, merged, most);
+    thread_local inflater payload;
+    payload.open(row.blob_at(column + 4), payload_limit);
+    take_next_payload(payload, merged, most);
+    payload.close();
   }
+  check_summary_sums(summary, merged);
   group_total total;
   total.kind = *kind;
   total.role = *role;
-  total.tensors = static_cast<std::uint64_t>(row.integer(column + 2));
+  total.tensors = static_cast<std::uint64_t>(tensors);
   total.factor = merged.factor;
   total.table = std::move(merged.table);
   return total;
@@ -91,8 +97,10 @@ total_rows::total_rows(const database& db, totals_with with)
 
 void total_rows::take(const step_key& key, std::vector<group_total>& into) {
   into.clear();
+  constexpr std::size_t most = 1 << 16;  // kinds, roles, factors
   while (pending_ && key_at(rows_) < key) pending_ = rows_.row();
   while (pending_ && key_at(rows_) == key) {
+    if (into.size() == most) throw payload_error("more totals than a step has");
     into.push_back(total_at(rows_, 3, with_));
     pending_ = rows_.row();
   }

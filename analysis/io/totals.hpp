@@ -20,6 +20,7 @@ void merge_table(cell_table& to, const cell_table& from);
 // In the order of totals: by kind, role and factor; unknown factors first.
 using total_key = std::tuple<tensor_kind, tensor_role, bool, double>;
 [[nodiscard]] total_key key_of(tensor_kind kind, tensor_role role, double factor);
+// Throws payload_error where two are of the same.
 void sort_totals(std::vector<group_total>& totals);
 
 class total_merger {

@@ -66,13 +66,17 @@ std::string joined(const std::vector<std::string>& items) {
   return result;
 }
 
-void check_name(const std::string& file, const std::string& place, std::string_view name) {
+void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text) {
   const auto fail = [&](const std::string& reason) {
-    throw input_error(file, place, "the tensor name " + in_quotes(name) + " " + reason);
+    throw input_error(file, place, what + " " + in_quotes(text) + " " + reason);
   };
-  if (name.size() > longest_name) fail("is longer than 1024 bytes");
-  if (std::any_of(name.begin(), name.end(), is_control)) fail("has control characters in it");
-  if (!is_utf8(name)) fail("is not UTF-8");
+  if (text.size() > longest_name) fail("is longer than 1024 bytes");
+  if (std::any_of(text.begin(), text.end(), is_control)) fail("has control characters in it");
+  if (!is_utf8(text)) fail("is not UTF-8");
+}
+
+void check_name(const std::string& file, const std::string& place, std::string_view name) {
+  check_text(file, place, "the tensor name", name);
 }
 
 tensor_kind kind_of_name(std::string_view name) noexcept {

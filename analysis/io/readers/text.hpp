@@ -20,6 +20,9 @@ namespace ulp::io {
 // characters and at most 1024 bytes long (std::regex recurses over its subject).
 void check_name(const std::string& file, const std::string& place, std::string_view name);
 
+// The same for any text that is printed; `what` names it.
+void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text);
+
 // By a leading "wgrad/" or "agrad/"; "__" stands for "/" in npz members.
 [[nodiscard]] tensor_kind kind_of_name(std::string_view name) noexcept;
 
