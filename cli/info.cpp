@@ -78,7 +78,11 @@ struct account {
   std::set<double> factors;
   row_contents contents;
   std::uint64_t rows = 0;
-  bool has_scale = false;
+  std::uint64_t scales = 0;  // steps whose loss scale is known
+  double least_scale = not_known;
+  double greatest_scale = not_known;
+  std::uint64_t bounded = 0;  // steps with bounds on the largest gradient
+  std::uint64_t uncertain = 0;
   bool has_found_inf = false;
   std::uint64_t overflowed = 0;
   std::int64_t first_overflow = 0;
@@ -94,7 +98,11 @@ account read(source& from, const selection& selected) {
     if (a.steps == 0) a.first = now.key.step;
     a.last = now.key.step;
     ++a.steps;
-    a.has_scale = a.has_scale || !std::isnan(now.scalars.loss_scale);
+    a.scales += std::isnan(now.scalars.loss_scale) ? 0 : 1;
+    a.least_scale = std::fmin(a.least_scale, now.scalars.loss_scale);
+    a.greatest_scale = std::fmax(a.greatest_scale, now.scalars.loss_scale);
+    a.bounded += now.bounds ? 1 : 0;
+    a.uncertain += now.bounds && !now.bounds->certain ? 1 : 0;
     a.has_found_inf = a.has_found_inf || now.scalars.found_inf.has_value();
     if (now.scalars.found_inf.value_or(false) && a.overflowed++ == 0) a.first_overflow = now.key.step;
     a.tensors.resize(from.tensors().size());
@@ -137,6 +145,15 @@ table tensor_table(const source& from, const account& a) {
   return t;
 }
 
+std::string scale_text(const account& a) {
+  if (a.scales == 0) return "not logged";
+  const std::string range = a.least_scale == a.greatest_scale
+                                ? as_power(a.least_scale)
+                                : fmt::format("{} to {}", as_power(a.least_scale), as_power(a.greatest_scale));
+  const std::string steps = a.scales == a.steps ? "" : fmt::format(" in {} of the steps", grouped(a.scales));
+  return fmt::format("logged{}: {}", steps, range);
+}
+
 int run(const options& o) {
   keep_inputs(o.output, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
@@ -169,11 +186,16 @@ int run(const options& o) {
                                                           : fmt::format("known, {} different ones", a.factors.size())
        : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
                                   : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
-  line("loss scale", a.has_scale ? "logged" : "not logged");
+  line("loss scale", scale_text(a));
   line("overflows", !a.has_found_inf ? "not logged"
                     : a.overflowed == 0
                         ? "none logged"
                         : fmt::format("logged in {} steps, first in step {}", grouped(a.overflowed), a.first_overflow));
+  if (a.bounded > 0)
+    line("largest", fmt::format("bounded by the overflows in {} steps{}", grouped(a.bounded),
+                                a.uncertain == 0 ? ""
+                                                 : fmt::format(", with ~ in {}: which of them were skipped is not told",
+                                                               grouped(a.uncertain))));
   fmt::print("\n");
   write_table(t, o.output);
   return done;

@@ -28,7 +28,8 @@ void run_notes::see(const step& now) {
   previous_ = now.key.step;
   const bool told =
       now.max_abs || std::ranges::any_of(now.layers, [](const layer_row& layer) { return layer.max_abs.has_value(); });
-  if (now.tensors.empty() && !told) flags_only_ = true;
+  bounded_ = bounded_ || now.bounds;
+  if (now.tensors.empty() && !told && !now.bounds) flags_only_ = true;
 }
 
 std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
@@ -37,7 +38,12 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
     all.push_back(
         fmt::format("steps are missing (after {} comes {}): to the policy the steps that are there follow one another",
                     gap_->first, gap_->second));
-  if (flags_only_ && choice.rule() == check_rule::undecided)
+  if (bounded_ && choice.rule() == check_rule::undecided)
+    all.emplace_back(
+        "the input bounds the largest gradient of a step only: overflow is taken where the bounds prove it, and marked "
+        "~ "
+        "where they do not decide");
+  if (flags_only_ && !bounded_ && choice.rule() == check_rule::undecided)
     all.emplace_back(
         "the input tells only whether a step overflowed, at the scale of the recorded run: every scale is taken to "
         "overflow in the same steps, and the format changes nothing; a column maxabs would tell");

@@ -30,6 +30,7 @@ class run_notes {
   std::optional<std::int64_t> previous_;
   std::optional<std::pair<std::int64_t, std::int64_t>> gap_;
   bool flags_only_ = false;
+  bool bounded_ = false;
 };
 
 // Of groups that no counted tensor is in.

@@ -4,6 +4,7 @@
 #include <limits>
 #include <optional>
 
+#include "bounds.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
 #include "tables.hpp"
@@ -62,7 +63,10 @@ class step_rows {
     last_ = into.key;
     into.ranks = io::parse_ranks(s.text_at(3));
     into.scalars = {s.real(4), s.real(5), s.real(6), s.real(7), s.flag(8), s.flag(9)};
-    into.max_abs = s.optional_real(10);
+    if (s.is_text(10))
+      io::read_max_abs(s.bytes(10), into);
+    else
+      into.max_abs = s.optional_real(10);
     return steps_.get();
   }
 

@@ -4,6 +4,7 @@
 
 #include <ulp/io/recording.hpp>
 
+#include "bounds.hpp"
 #include "level_writer.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
@@ -131,11 +132,17 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   if (tables.payload.size() > io::payload_limit)
     throw input_error(path, io::describe(row.key), "its tables are larger than a recording holds in one step");
   const step_scalars& x = row.scalars;
-  insert_step
-      ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
-             std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
-             x.applied, row.max_abs, statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)})
-      .row();
+  const auto insert_with = [&](const auto& max_abs) {
+    insert_step
+        ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
+               std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
+               x.applied, max_abs, statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)})
+        .row();
+  };
+  if (row.bounds && !row.max_abs)
+    insert_with(std::string_view{io::to_text(*row.bounds)});
+  else
+    insert_with(row.max_abs);
   totals = merged.take();
   for (const group_total& total : totals) {
     const io::total_blobs blobs(total);

@@ -69,7 +69,7 @@ std::optional<io::dump_file> as_dump(const std::string& path, io::content what) 
     case io::content::npy: return io::dump_file{path, io::open_npy};
     case io::content::pt: return io::dump_file{path, io::open_pt};
     case io::content::recording:
-    case io::content::csv: break;
+    case io::content::text: break;
   }
   return std::nullopt;
 }
@@ -81,7 +81,7 @@ std::string_view name_of(io::content what) {
     case io::content::npy: return "npy";
     case io::content::pt: return "pt";
     case io::content::recording: return "recording";
-    case io::content::csv: return "CSV";
+    case io::content::text: return "CSV or a log";
   }
   return "";
 }
@@ -115,8 +115,21 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
   return io::open_dumps(std::move(steps), description, options, scalars);
 }
 
-std::unique_ptr<source> open_csv(const std::string& path) {
-  io::csv_reader rows(path);
+// Whether a line can be names of columns: what stands in most lines of logs is not in them.
+bool names_columns(std::string_view line) {
+  return line.find(',') != std::string_view::npos && line.find_first_of("=|:<>[]{}") == std::string_view::npos;
+}
+
+std::unique_ptr<source> open_text(const std::string& path) {
+  io::line_reader lines(path);
+  if (lines.at_end()) throw input_error(path, "", "is empty");
+  if (!names_columns(lines.peek())) {
+    if (auto log = io::open_scale_log(std::move(lines), "")) return log;
+    throw input_error(path, "",
+                      "is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log in "
+                      "which Megatron-LM, DeepSpeed, Apex or fairseq print their loss scale");
+  }
+  io::csv_reader rows(std::move(lines));
   if (io::is_histogram_csv(rows)) {
     auto once = io::open_histogram_csv(std::move(rows));
     std::error_code ignored;
@@ -128,6 +141,8 @@ std::unique_ptr<source> open_csv(const std::string& path) {
     return io::open_histogram_csv(io::csv_reader(path), once->tensors());
   }
   if (io::is_step_log(rows)) return io::open_step_log(std::move(rows));
+  auto [rest, first_line] = std::move(rows).release();
+  if (auto log = io::open_scale_log(std::move(rest), first_line)) return log;
   throw input_error(path, "line 1",
                     "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
                     "counts) nor a step log (step and found_inf or maxabs)");
@@ -140,7 +155,7 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
     if (what == io::content::recording)
       return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
                                                                   : io::read_ahead(open_recording(inputs.front()));
-    if (what == io::content::csv) return open_csv(inputs.front());
+    if (what == io::content::text) return open_text(inputs.front());
   }
   return open_dumps(inputs, options, scalars);
 }

@@ -165,6 +165,7 @@ class statement {
     if (type(column) == SQLITE_NULL) return std::nullopt;
     return type(column) == SQLITE_TEXT && bytes(column) == "nan" ? std::nan("") : real(column);
   }
+  [[nodiscard]] bool is_text(int column) const { return sqlite3_column_type(handle_.get(), column) == SQLITE_TEXT; }
   [[nodiscard]] std::optional<bool> flag(int column) const {
     if (type(column) == SQLITE_NULL) return std::nullopt;
     const std::int64_t value = integer(column);

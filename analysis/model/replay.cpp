@@ -63,6 +63,18 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
   return {found, !found || positive == negative};
 }
 
+// The same where only bounds are known: overflow is found where they prove it.
+overflow_answer overflows(const max_abs_bounds& b, double scale, const scenario& s, std::int64_t step) {
+  const overflow_answer least = overflows(scale * b.low, s, step);
+  overflow_answer most = nonfinite(true, s);
+  if (std::isfinite(b.high))
+    most = overflows(scale * std::nextafter(b.high, 0.0), s, step);
+  else
+    most |= overflows(b.high, s, step);
+  const bool decided = (least.found && least.certain) || (!most.found && most.certain);
+  return {least.found, decided && b.certain};
+}
+
 // What one scaler sees of a step.
 struct seen_by_scaler {
   scaler* of = nullptr;
@@ -161,12 +173,15 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   };
   if (!scenario_.scaler.per_layer()) seen_of({});
 
-  const auto from_log = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs) {
+  const auto from_log = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs,
+                            const std::optional<max_abs_bounds>& bounds = std::nullopt) {
     seen_by_scaler& it = seen_of(layer);
     if (max_abs) {
       row.recorded_nan = row.recorded_nan || std::isnan(*max_abs);
       it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.key.step);
       it.add_max_abs(*max_abs);
+    } else if (bounds) {
+      it.overflow |= overflows(*bounds, it.of->scale(), scenario_, now.key.step);
     } else {
       it.overflow |= {found_inf.value_or(false), !(found_inf.value_or(false) && hides_infinities(scenario_))};
     }
@@ -174,7 +189,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   if (!now.layers.empty() && std::ranges::all_of(now.layers, [](const auto& l) { return l.found_inf.has_value(); }))
     row.recorded_applied = std::ranges::none_of(now.layers, [](const auto& l) { return *l.found_inf; });
   for (const layer_row& layer : now.layers) from_log(layer.name, layer.found_inf, layer.max_abs);
-  if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs);
+  if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs, now.bounds);
 
   for (std::size_t i = group_of_.size(); i < tensors.size(); ++i)
     group_of_.push_back(group_of(scenario_.groups, tensors[i].name));

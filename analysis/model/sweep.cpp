@@ -274,7 +274,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   stored_step& stored = all.steps.emplace_back();
   stored.key = now.key;
   const bool from_log = now.tensors.empty();
-  bool flagged = !now.max_abs && now.scalars.found_inf.value_or(false);
+  bool flagged = !now.max_abs && !now.bounds && now.scalars.found_inf.value_or(false);
   std::optional<double> log_max = now.max_abs;
   for (const layer_row& layer : now.layers) {
     if (!layer.max_abs) flagged = flagged || layer.found_inf.value_or(false);
@@ -282,6 +282,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
       log_max = log_max && (std::isnan(*log_max) || *log_max > *layer.max_abs) ? log_max : layer.max_abs;
   }
   if (from_log && log_max) stored.max_abs = *log_max;
+  if (from_log && !log_max && now.bounds) log_max = now.bounds->low;  // decides overflow, and is not the largest
 
   // The largest magnitude of each factor, what no scale changes, and the counted tables of each factor as one.
   std::map<double, double> largest;

@@ -25,7 +25,7 @@ struct known_start {
 constexpr std::array known_starts{
     known_start{"\x93NUMPY"sv, content::npy},  known_start{"PK\x03\x04"sv, content::npz},
     known_start{"PK\x05\x06"sv, content::npz}, known_start{"SQLite format 3\0"sv, content::recording},
-    known_start{"\x1F\x8B"sv, content::csv},
+    known_start{"\x1F\x8B"sv, content::text},
 };
 
 struct refused_start {
@@ -61,7 +61,8 @@ bool is_tfevents(std::string_view start) { return start.substr(0, 64).find("brai
 bool is_text(std::string_view start) {
   return std::ranges::none_of(start, [](char c) {
     const auto byte = static_cast<unsigned char>(c);
-    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t';
+    const bool of_terminals = c == '\b' || c == '\f' || c == '\x1B';  // colours and progress bars in logs
+    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && !of_terminals;
   });
 }
 
@@ -71,7 +72,7 @@ content content_of(const std::string& path) {
   const auto fail = [&](std::string_view reason) { throw input_error(path, "", std::string(reason)); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (path == "-" || status.type() == std::filesystem::file_type::fifo) return content::csv;
+  if (path == "-" || status.type() == std::filesystem::file_type::fifo) return content::text;
   if (std::filesystem::is_directory(status)) fail("is a folder; name the files in it");
 
   const file_reader file(path);
@@ -91,8 +92,9 @@ content content_of(const std::string& path) {
   if (path.ends_with(".safetensors")) return content::safetensors;
   if (path.ends_with(".npz")) return content::npz;
   if (path.ends_with(".npy")) return content::npy;
-  if (!is_text(start)) fail("is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV");
-  return content::csv;
+  if (!is_text(start))
+    fail("is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV, training log");
+  return content::text;
 }
 
 }  // namespace ulp::io

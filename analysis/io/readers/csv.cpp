@@ -1,10 +1,6 @@
 #include "csv.hpp"
 
-#include <unistd.h>
-#include <zlib.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <system_error>
 
@@ -14,17 +10,6 @@
 
 namespace ulp::io {
 namespace {
-
-constexpr std::size_t longest_line = std::size_t{1} << 20;
-constexpr std::size_t buffer_size = std::size_t{1} << 16;
-
-gzFile open_text(const std::string& path) {
-  errno = 0;
-  // A copy of the descriptor, so that closing the file leaves standard input open.
-  const gzFile file = path == "-" ? gzdopen(::dup(STDIN_FILENO), "rb") : gzopen(path.c_str(), "rb");
-  if (file == nullptr) throw input_error(path, "", std::generic_category().message(errno));
-  return file;
-}
 
 // All of `text` as a number.
 template <typename Number>
@@ -44,10 +29,8 @@ std::string_view trimmed(std::string_view text) noexcept {
   return text.substr(first, text.find_last_not_of(blanks) - first + 1);
 }
 
-void csv_reader::closer::operator()(gzFile_s* file) const noexcept { gzclose_r(file); }
-
-csv_reader::csv_reader(const std::string& path) : path_(path), file_(open_text(path)), buffer_(buffer_size) {
-  if (!read_line()) throw input_error(path_, "", "is empty");
+csv_reader::csv_reader(line_reader lines) : lines_(std::move(lines)) {
+  if (!read_line()) throw input_error(path(), "", "is empty");
   if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);  // byte order mark
   split();
   for (std::size_t i = 0; i < field_count_; ++i) header_.emplace_back(trimmed(fields_[i]));
@@ -57,7 +40,7 @@ std::optional<csv_reader::column> csv_reader::find(std::string_view name) const 
   const auto found = std::ranges::find(header_, name);
   if (found == header_.end()) return std::nullopt;
   if (std::find(found + 1, header_.end(), name) != header_.end())
-    throw input_error(path_, "line 1", "the column " + in_quotes(name) + " appears twice");
+    throw input_error(path(), "line 1", "the column " + in_quotes(name) + " appears twice");
   return column{static_cast<std::size_t>(found - header_.begin()), std::string(name)};
 }
 
@@ -69,7 +52,7 @@ std::optional<csv_reader::column> csv_reader::find_any(std::initializer_list<std
 
 csv_reader::column csv_reader::require(std::string_view name) const {
   if (auto found = find(name)) return *std::move(found);
-  throw input_error(path_, "line 1", "the column " + in_quotes(name) + " is missing");
+  throw input_error(path(), "line 1", "the column " + in_quotes(name) + " is missing");
 }
 
 bool csv_reader::next() {
@@ -82,40 +65,7 @@ bool csv_reader::next() {
   return true;
 }
 
-bool csv_reader::fill() {
-  const int got = gzread(file_.get(), buffer_.data(), static_cast<unsigned>(buffer_.size()));
-  begin_ = 0;
-  end_ = got > 0 ? static_cast<std::size_t>(got) : 0;
-  if (end_ > 0) return true;
-  // A gzip stream that was cut short is told at its end only.
-  int error = Z_OK;
-  gzerror(file_.get(), &error);
-  if (error == Z_ERRNO) throw input_error(path_, "", std::generic_category().message(errno));
-  if (error == Z_BUF_ERROR) fail("the gzip data ends here; the file was cut short");
-  if (error != Z_OK && error != Z_STREAM_END) fail("the gzip data is damaged after this line");
-  return false;
-}
-
-bool csv_reader::read_line() {
-  line_.clear();
-  bool any = false;
-  for (;;) {
-    if (begin_ == end_ && !fill()) break;
-    if (!any) ++line_number_;
-    any = true;
-    const auto first = buffer_.begin() + static_cast<std::ptrdiff_t>(begin_);
-    const auto last = buffer_.begin() + static_cast<std::ptrdiff_t>(end_);
-    const auto newline = std::find(first, last, '\n');
-    line_.append(first, newline);
-    if (line_.size() > longest_line) fail("is longer than 1 MiB; this is not a CSV file");
-    begin_ = static_cast<std::size_t>(newline - buffer_.begin());
-    if (newline == last) continue;
-    ++begin_;
-    break;
-  }
-  if (line_.ends_with('\r')) line_.pop_back();
-  return any;
-}
+bool csv_reader::read_line() { return lines_.next(line_, "CSV file"); }
 
 // RFC 4180, but a field does not run over the end of its line.
 void csv_reader::split() {
@@ -189,12 +139,10 @@ std::int64_t csv_reader::step(const column& at, std::optional<std::int64_t> prev
   return value;
 }
 
-void csv_reader::fail(const std::string& reason) const {
-  throw input_error(path_, "line " + std::to_string(line_number_), reason);
-}
+void csv_reader::fail(const std::string& reason) const { lines_.fail(reason); }
 
 void csv_reader::fail(const column& at, const std::string& reason) const {
-  throw input_error(path_, "line " + std::to_string(line_number_) + ", column " + in_quotes(at.name), reason);
+  throw input_error(path(), "line " + std::to_string(lines_.number()) + ", column " + in_quotes(at.name), reason);
 }
 
 }  // namespace ulp::io

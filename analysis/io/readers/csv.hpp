@@ -4,13 +4,13 @@
 
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-struct gzFile_s;
+#include "lines.hpp"
 
 namespace ulp::io {
 
@@ -22,15 +22,19 @@ class csv_reader {
   };
 
   // Reads the header line; "-" is standard input.
-  explicit csv_reader(const std::string& path);
+  explicit csv_reader(const std::string& path) : csv_reader(line_reader(path)) {}
+  explicit csv_reader(line_reader lines);
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return lines_.path(); }
   [[nodiscard]] const std::vector<std::string>& header() const noexcept { return header_; }
   // A column by its name; throws where two have it, `require` also where none has.
   [[nodiscard]] std::optional<column> find(std::string_view name) const;
   // The first of several names that is there.
   [[nodiscard]] std::optional<column> find_any(std::initializer_list<std::string_view> names) const;
   [[nodiscard]] column require(std::string_view name) const;
+
+  // Leaves what was not read yet, and the line that was read last, to another reader.
+  [[nodiscard]] std::pair<line_reader, std::string> release() && { return {std::move(lines_), std::move(line_)}; }
 
   // The next row that is not blank; false at the end.
   [[nodiscard]] bool next();
@@ -49,20 +53,10 @@ class csv_reader {
   [[noreturn]] void fail(const column& at, const std::string& reason) const;
 
  private:
-  struct closer {
-    void operator()(gzFile_s* file) const noexcept;
-  };
-
   bool read_line();
-  bool fill();
   void split();
 
-  std::string path_;
-  std::unique_ptr<gzFile_s, closer> file_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0;  // of the unread part of the buffer
-  std::size_t end_ = 0;
-  std::uint64_t line_number_ = 0;
+  line_reader lines_;
   std::string line_;
   std::vector<std::string> header_;
   std::vector<std::string> fields_;  // of the row; those from field_count_ on are left over

@@ -77,6 +77,10 @@ using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
 [[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known = {});
 [[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows);
 
+// A training log that one of the known frameworks printed, from the line that was read already on; nullptr for any other
+// text. Throws input_error for a log that does not tell its steps.
+[[nodiscard]] std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& first_line);
+
 // From a CSV with a `step` column and any of loss, grad_norm, lr, scale, found_inf, applied.
 [[nodiscard]] scalar_table read_scalars(const std::string& path);
 

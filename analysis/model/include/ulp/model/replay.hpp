@@ -4,16 +4,17 @@
 // is not known); found_inf is what the scaler would have seen: an element of the checked tensors that is delivered as
 // infinity or NaN by rounding to the format, which includes those recorded as such. Saturating, and in formats without
 // NaN, infinities are clamped and not found; in formats without NaN neither are NaNs. With step logs it is the log's
-// found_inf, or !(double(scale) * double(maxabs) < the format's overflow threshold), with the same exceptions. What the
-// scaler would have changed in training is not simulated: see trajectory_summary::first_divergence.
+// found_inf, or !(double(scale) * double(maxabs) < the format's overflow threshold), with the same exceptions; where a
+// log only bounds the largest gradient, the step is taken to have had the least that the bounds allow. What the scaler
+// would have changed in training is not simulated: see trajectory_summary::first_divergence.
 //
 // A scaler with a scale per layer gets one machine for each checked or counted tensor, or for each layer of the log; the
 // row has the least of their scales, and the step is skipped where any of them says so. Other scalers see all layers
 // together.
 //
 // found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
-// rounding between the largest finite number and the next power of two), and for infinities recorded at a larger factor
-// than the scale. Tensors with NaN have a NaN norm, else those with infinities an infinite one.
+// rounding between the largest finite number and the next power of two), for infinities recorded at a larger factor
+// than the scale, and where bounds do not decide. Tensors with NaN have a NaN norm, else those with infinities an infinite one.
 #ifndef ULP_MODEL_REPLAY_HPP
 #define ULP_MODEL_REPLAY_HPP
 

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -81,6 +82,15 @@ struct tensor_row {
 // infinite where one is infinite.
 [[nodiscard]] value_sum squares_of(const tensor_row& t);
 
+// What a log of the loss scale tells of the largest |unscaled gradient| m of a step: low <= m < high. With an infinite
+// `high`, m may be infinite or NaN as well.
+struct max_abs_bounds {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+  bool certain = true;  // false where the log does not tell whether this step was skipped or one near it
+  friend bool operator==(const max_abs_bounds&, const max_abs_bounds&) = default;
+};
+
 // What a step log says of one layer.
 struct layer_row {
   std::string name;
@@ -93,6 +103,7 @@ struct step {
   step_scalars scalars;
   // Step logs without tensors: the largest |unscaled gradient| of the step, NaN included; nullopt elsewhere.
   std::optional<double> max_abs;
+  std::optional<max_abs_bounds> bounds;  // logs of the loss scale: of the same, where max_abs is not known
   std::vector<layer_row> layers;  // step logs by layer; then neither max_abs nor scalars.found_inf are set
   std::vector<tensor_row> tensors;
   std::vector<std::uint32_t> ranks{0};  // whose data the row holds, ascending
