@@ -126,6 +126,52 @@ TEST_CASE("pt: the forms of newer versions") {
         "a.pt: member 'a/byteorder': is neither 'little' nor 'big'");
 }
 
+TEST_CASE("pt: tensors with attributes, sets and counters") {
+  const playground place;
+  const std::string rebuild = name("torch._utils", "_rebuild_tensor_v2");
+  const std::string arguments = tuple(four_floats + number(0) + counts({4}) + counts({1}) + "\x89" + no_hooks);
+  const std::string attributes = "}" + text("shared") + "\x88s";
+  const auto opened = [&](const std::string& made) {
+    return place.open("a.pt", file_of(one_tensor(made), raw(four))).table("a");
+  };
+  for (const std::string& of : {name("torch", "Tensor"), name("torch.nn.parameter", "Parameter")})
+    CHECK(opened(name("torch._tensor", "_rebuild_from_type_v2") + tuple(rebuild + of + arguments + attributes) + "R") ==
+          cells(four));
+  CHECK(opened(name("torch._utils", "_rebuild_parameter_with_state") +
+               tuple(rebuild + arguments + "R\x88" + no_hooks + attributes) + "R") == cells(four));
+  const std::string in_list = "](" + rebuild + arguments + "Re";
+  CHECK(
+      place.open("a.pt", file_of(one_tensor(name("__builtin__", "set") + in_list + "\x85R"), raw(four))).table("a.0") ==
+      cells(four));
+  CHECK(place.open("a.pt", file_of(one_tensor(name("collections", "Counter") + attributes + "\x85R"), raw(four)))
+            .tensors.empty());
+}
+
+TEST_CASE("pt: what expand() repeats is read once") {
+  const playground place;
+  const auto opened = [&](const std::vector<std::uint64_t>& shape, const std::vector<std::uint64_t>& strides) {
+    return place.open("a.pt", file_of(one_tensor(tensor(four_floats, 0, shape, strides)), raw(four))).table("a");
+  };
+  const auto times = [](std::size_t n) {
+    std::vector<float> values;
+    for (std::size_t i = 0; i < n; ++i) values.insert(values.end(), four.begin(), four.end());
+    return cells(values);
+  };
+  CHECK(opened({4, 100'003}, {1, 0}) == times(100'003));
+  CHECK(opened({3, 4, 1, 7}, {0, 1, 0, 0}) == times(21));
+  CHECK(opened({1, 2, 2, 2}, {99, 2, 0, 1}) == times(2));
+  // As many as fit the bound for all tensors of a file.
+  const cell_table many = opened({4, std::uint64_t{1} << 26}, {1, 0});
+  CHECK(many.numel == std::uint64_t{1} << 28);
+  CHECK(many.zeros == std::uint64_t{1} << 26);
+  const std::string halves = storage("HalfStorage", "0", 2);
+  const contents codes =
+      place.open("a.pt", file_of(one_tensor(tensor(halves, 0, {2, 5}, {1, 0})), std::string("\x00\x3C\x00\xC0", 4)));
+  CHECK(codes.table("a") == cells({1, 1, 1, 1, 1, -2, -2, -2, -2, -2}));
+  CHECK(codes.steps[0].tensors[0].codes ==
+        std::vector<code_count>{{.code = 0x3C00, .count = 5}, {.code = 0xC000, .count = 5}});
+}
+
 TEST_CASE("pt: any view that stays inside its storage") {
   const playground place;
   std::vector<float> many;
@@ -207,6 +253,15 @@ TEST_CASE("pt: views that leave their storage, or are far too many, are refused"
         "a.pt: tensor 'a': the tensors repeat the values of the file more than 8 times; save them with clone() if that "
         "is "
         "meant");
+  // Values that overlap are read again and again, so fewer of them are.
+  CHECK(error_of(four_floats, 0, std::vector<std::uint64_t>(3, 2), {1, 1, 1}).empty());
+  std::vector<float> more(64, 1.0F);
+  CHECK(place
+            .error("a.pt",
+                   file_of(one_tensor(tensor(storage("FloatStorage", "0", 64), 0, std::vector<std::uint64_t>(24, 2),
+                                             std::vector<std::uint64_t>(24, 1))),
+                           raw(more)))
+            .ends_with("save them with clone() if that is meant"));
   CHECK(error_of(storage("FloatStorage", "7", 4), 0, {4}, {1}) ==
         "a.pt: tensor 'a': its storage '7' is not in the file");
   CHECK(error_of(storage("FloatStorage", "0", 5), 0, {4}, {1}) ==
@@ -256,6 +311,15 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
   CHECK(error_of(name("collections", "OrderedDict") + "NR.") == "calls with what is no tuple");
   CHECK(error_of(name("collections", "OrderedDict") + "N\x85R.") == "makes an OrderedDict of something");
   CHECK(error_of(name("torch", "Size") + ")R.") == "makes a torch.Size of what is no tuple");
+  CHECK(error_of(name("__builtin__", "set") + ")R.") == "makes a set of what is no list");
+  CHECK(error_of(name("collections", "Counter") + "N\x85R.") == "makes a Counter of what is no dict");
+  const std::string no_class = "makes a tensor with attributes of something else than a tensor and its class";
+  CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") + "(NNNNtR.") == no_class);
+  CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") +
+                 tuple(name("torch", "Size") + name("torch", "Tensor") + ")" + "}") + "R.") == no_class);
+  // No function of these makes itself.
+  CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") + "q" + little(0, 1) +
+                 tuple("h" + little(0, 1) + name("torch", "Tensor") + ")" + "}") + "R.") == no_class);
   CHECK(error_of(name("torch._utils", "_rebuild_parameter") + ")R.") == "makes a Parameter of what is no tensor");
   const std::string rebuild = name("torch._utils", "_rebuild_tensor_v2");
   CHECK(error_of(rebuild + ")R.") == "makes a tensor of something else than a storage, an offset, a size and a stride");
@@ -277,6 +341,7 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
   CHECK(error_of(tensor(storage("UntypedStorage", "0", 4), 0, {4}, {1}) + ".") ==
         "makes a tensor of an untyped storage without a type");
   CHECK(error_of("NQ.") == "refers to something that is no storage");
+  CHECK(error_of(storage("FloatStorage", std::string(65, '0'), 4) + ".") == "refers to something that is no storage");
   CHECK(error_of(tuple(text("module") + "NNNN") + "Q.") == "refers to something that is no storage");
   CHECK(error_of("}N" + tensor(four_floats, 0, {4}, {1}) + "s.") ==
         "has a dict whose key is neither text nor an integer");
@@ -297,6 +362,24 @@ TEST_CASE("pt: bombs end soon") {
     twice += "](h" + little(static_cast<unsigned>(i), 1) + "h" + little(static_cast<unsigned>(i), 1) + "eq" +
              little(static_cast<unsigned>(i) + 1, 1);
   CHECK(error_of(twice + ".").ends_with("has more than 2 million objects in it"));
+  // A list of many numbers, many times.
+  const auto recall = [](unsigned slot) { return "h" + little(slot, 1); };
+  std::string often = "](" + std::string(100'000, 'N') + "eq" + little(0, 1) + "](";
+  for (int i = 0; i < 100'000; ++i) often += recall(0);
+  CHECK(error_of(often + "e.").ends_with("has more than 2 million objects in it"));
+  // A tensor of 64 dimensions, made many times, and one found many times below a long name.
+  const std::vector<std::uint64_t> sizes(64, 1);
+  std::string wide = name("torch._utils", "_rebuild_tensor_v2") + "q" + little(0, 1) +
+                     tuple(four_floats + number(0) + counts(sizes) + counts(sizes) + "\x89" + no_hooks) + "q" +
+                     little(1, 1) + "R](";
+  std::string found = "}" + text(std::string(900, 'x')) + "](" + tensor(four_floats, 0, {4}, {1}) + "q" + little(0, 1);
+  for (int i = 0; i < 100'000; ++i) {
+    wide += recall(0) + recall(1) + "R";
+    found += recall(0);
+  }
+  CHECK(error_of(wide + "e.").ends_with("makes tensors of more than the 2 million dimensions that are read"));
+  CHECK(error_of(found + "es.")
+            .ends_with("has tensors with more dimensions, or longer names, than are read in one file"));
 }
 
 TEST_CASE("pt: two tensors of one name, and files without any") {

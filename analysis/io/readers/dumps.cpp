@@ -19,6 +19,21 @@ std::string shape_text(const std::vector<std::uint64_t>& shape) {
   return text + ")";
 }
 
+// The values of `once`, so many times each.
+counted_values repeated(counted_values once, std::uint64_t times) {
+  if (times == 1) return once;
+  counted_values all;
+  for (const code_count& c : once.codes) all.codes.push_back({.code = c.code, .count = c.count * times});
+  bool any = false;
+  for (;; once.table.merge(cell_table(once.table))) {
+    if (times % 2 == 1 && any) all.table.merge(once.table);
+    if (times % 2 == 1 && !any) all.table = once.table;
+    any = any || times % 2 == 1;
+    times /= 2;
+    if (times == 0) return all;
+  }
+}
+
 class dump_source final : public source {
  public:
   dump_source(std::vector<dump_step> steps, std::string description, const source_options& options,
@@ -120,10 +135,11 @@ class dump_source final : public source {
       const dump_reader::tensor& tensor = reader->tensors()[i];
       const auto found = indices_.find(tensor.name);
       if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
+      counted_values all = repeated(std::move(counted[i]), tensor.times);
       into.tensors.push_back({.tensor = found->second.index,
                               .type = tensor.type,
-                              .table = std::move(counted[i].table),
-                              .codes = std::move(counted[i].codes)});
+                              .table = std::move(all.table),
+                              .codes = std::move(all.codes)});
     }
   }
 
@@ -138,7 +154,7 @@ class dump_source final : public source {
         const dump_reader::tensor& tensor = tensors[index];
         if (in == nullptr) {
           in = from.open(index);
-          left = tensor.numel;
+          left = tensor.numel / tensor.times;
         }
         if (left == 0) continue;
         const std::uint64_t values = std::min<std::uint64_t>(left, tensor_counter::chunk_bytes / size_of(tensor.type));

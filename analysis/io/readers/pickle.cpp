@@ -1,5 +1,5 @@
 // Opcodes: Lib/pickletools.py of CPython, protocol 2. What torch.save writes of tensors: torch/_tensor.py (_reduce_ex_internal),
-// torch/nn/parameter.py (Parameter.__reduce_ex__), torch/serialization.py (persistent_id).
+// torch/nn/parameter.py (Parameter.__reduce_ex__), torch/serialization.py (persistent_id), torch/_utils.py (_rebuild_*).
 #include "pickle.hpp"
 
 #include <algorithm>
@@ -17,6 +17,10 @@ constexpr std::size_t most_values = std::size_t{1} << 21;
 constexpr std::size_t most_tensors = std::size_t{1} << 18;
 constexpr std::size_t deepest = 100;
 constexpr std::size_t longest_name = 1024;
+constexpr std::size_t longest_key = 64;  // of a storage: they are numbered
+// Of all tensors together, also of those that are found several times: sizes and strides, bytes of names.
+constexpr std::size_t most_sizes = std::size_t{1} << 21;
+constexpr std::size_t most_name_bytes = std::size_t{1} << 25;
 constexpr std::size_t most_dimensions = 64;
 
 constexpr std::array types{
@@ -84,10 +88,15 @@ enum class kind : std::uint8_t {
   untyped_storage,  // the class of storages of bytes
   // Callables.
   ordered_dict,
+  counter,  // a dict of counts
+  set,
   size,
   rebuild_tensor,
   rebuild_typed_tensor,
   rebuild_parameter,
+  rebuild_with_state,  // a parameter with attributes
+  rebuild_from_type,   // a tensor with attributes
+  tensor_class,
 };
 
 struct value {
@@ -103,14 +112,21 @@ struct storage {
 
 std::optional<value> global_called(std::string_view module, std::string_view name) {
   if (module == "collections" && name == "OrderedDict") return value{kind::ordered_dict};
+  if (module == "collections" && name == "Counter") return value{kind::counter};
+  // Protocol 2 calls them by their names of Python 2.
+  if (module == "__builtin__" && (name == "set" || name == "frozenset")) return value{kind::set};
   if (module == "torch._utils") {
     if (name == "_rebuild_tensor_v2") return value{kind::rebuild_tensor};
     if (name == "_rebuild_tensor_v3") return value{kind::rebuild_typed_tensor};
     if (name == "_rebuild_parameter") return value{kind::rebuild_parameter};
+    if (name == "_rebuild_parameter_with_state") return value{kind::rebuild_with_state};
   }
+  if (module == "torch._tensor" && name == "_rebuild_from_type_v2") return value{kind::rebuild_from_type};
+  if (module == "torch.nn.parameter" && (name == "Parameter" || name == "Buffer")) return value{kind::tensor_class};
   if (module == "torch.storage" && name == "UntypedStorage") return value{kind::untyped_storage};
   if (module != "torch") return std::nullopt;
   if (name == "Size") return value{kind::size};
+  if (name == "Tensor") return value{kind::tensor_class};
   if (name == "UntypedStorage") return value{kind::untyped_storage};
   const auto index_of = [](const torch_type* type) { return static_cast<std::int64_t>(type - types.data()); };
   const auto of_storage = std::ranges::find(storages, name, &storage_name::name);
@@ -291,8 +307,8 @@ class machine {
     const bool right = (parts.size() == 5 || (parts.size() == 6 && parts[5].what == kind::none)) &&
                        parts[0].what == kind::text && text_of(parts[0]) == "storage" &&
                        (parts[1].what == kind::typed_storage || parts[1].what == kind::untyped_storage) &&
-                       parts[2].what == kind::text && parts[3].what == kind::text && parts[4].what == kind::integer &&
-                       parts[4].number >= 0;
+                       parts[2].what == kind::text && text_of(parts[2]).size() <= longest_key &&
+                       parts[3].what == kind::text && parts[4].what == kind::integer && parts[4].number >= 0;
     if (!right) fail("refers to something that is no storage");
     const bool typed = parts[1].what == kind::typed_storage;
     storages_.push_back({.key = text_of(parts[2]),
@@ -304,22 +320,44 @@ class machine {
   void reduce() {
     const value arguments = pop();
     const value callable = pop();
+    push(call(callable, arguments));
+  }
+  value call(value callable, value arguments) {
     if (arguments.what != kind::sequence) fail("calls with what is no tuple");
     const items given = contents(arguments);
+    const auto only = [&](kind what) { return given.size() == 1 && given[0].what == what; };
     switch (callable.what) {
       case kind::ordered_dict:
         if (!given.empty()) fail("makes an OrderedDict of something");
-        return push(make(kind::dictionary));
+        return make(kind::dictionary);
+      case kind::counter:
+        if (!only(kind::dictionary)) fail("makes a Counter of what is no dict");
+        return given[0];
+      case kind::set:
+        if (!only(kind::sequence)) fail("makes a set of what is no list");
+        return given[0];
       case kind::size:
-        if (given.size() != 1 || given[0].what != kind::sequence) fail("makes a torch.Size of what is no tuple");
-        return push(given[0]);
+        if (!only(kind::sequence)) fail("makes a torch.Size of what is no tuple");
+        return given[0];
       case kind::rebuild_parameter:
-        if (given.size() != 3 || given[0].what != kind::tensor) fail("makes a Parameter of what is no tensor");
-        return push(given[0]);
+      case kind::rebuild_with_state: {
+        const std::size_t count = callable.what == kind::rebuild_parameter ? 3 : 4;
+        if (given.size() != count || given[0].what != kind::tensor) fail("makes a Parameter of what is no tensor");
+        return given[0];
+      }
       case kind::rebuild_tensor:
-      case kind::rebuild_typed_tensor: return push(tensor(given, callable.what == kind::rebuild_typed_tensor));
+      case kind::rebuild_typed_tensor: return tensor(given, callable.what == kind::rebuild_typed_tensor);
+      case kind::rebuild_from_type: return with_attributes(given);
       default: fail("calls what is no function that is known");
     }
+  }
+
+  // (function, class, its arguments, attributes)
+  value with_attributes(const items& given) {
+    const bool right = given.size() == 4 && given[1].what == kind::tensor_class &&
+                       (given[0].what == kind::rebuild_tensor || given[0].what == kind::rebuild_typed_tensor);
+    if (!right) fail("makes a tensor with attributes of something else than a tensor and its class");
+    return call(given[0], given[2]);
   }
 
   // (storage, offset, size, stride, requires_grad, hooks[, type][, metadata])
@@ -343,6 +381,8 @@ class machine {
     made.strides = counts_of(given[3]);
     if (made.shape.size() != made.strides.size()) fail("makes a tensor with more sizes than strides, or fewer");
     if (tensors_.size() == most_tensors) fail("makes more than the 262,144 tensors that are read");
+    sizes_ += made.shape.size();
+    if (sizes_ > most_sizes) fail("makes tensors of more than the 2 million dimensions that are read");
     tensors_.push_back(std::move(made));
     return {kind::tensor, static_cast<std::int64_t>(tensors_.size() - 1)};
   }
@@ -371,15 +411,12 @@ class machine {
   // The tensors of a value; `name_` says on which way they were found.
   void collect(value v, std::size_t depth) {
     if (depth > deepest) in_.fail("is nested deeper than 100 levels");
-    if (++visited_ > most_values) in_.fail("has more than 2 million objects in it");
-    if (v.what == kind::tensor) {
-      if (found_.size() == most_tensors) in_.fail("has more than the 262,144 tensors that are read");
-      found_.push_back(tensors_[static_cast<std::size_t>(v.number)]);
-      found_.back().name = name_;
-    }
+    if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
     const bool by_key = v.what == kind::dictionary;
     if (!by_key && v.what != kind::sequence) return;
     const items& parts = contents(v);
+    visited_ += parts.size() + 1;
+    if (visited_ > most_values) in_.fail("has more than 2 million objects in it");
     const std::size_t length = name_.size();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const value key = by_key ? parts[i++] : value{kind::integer, static_cast<std::int64_t>(i)};
@@ -390,6 +427,15 @@ class machine {
       collect(parts[i], depth + 1);
       name_.resize(length);
     }
+  }
+  void found(const pickled_tensor& tensor) {
+    if (found_.size() == most_tensors) in_.fail("has more than the 262,144 tensors that are read");
+    found_sizes_ += tensor.shape.size();
+    name_bytes_ += name_.size();
+    if (found_sizes_ > most_sizes || name_bytes_ > most_name_bytes)
+      in_.fail("has tensors with more dimensions, or longer names, than are read in one file");
+    found_.push_back(tensor);
+    found_.back().name = name_;
   }
   static bool is_leaf(value v) {
     return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence;
@@ -412,9 +458,12 @@ class machine {
   std::vector<items> containers_;  // of a dict keys and values in turn
   std::vector<storage> storages_;
   std::vector<pickled_tensor> tensors_;
+  std::size_t sizes_ = 0;  // of tensors_
   std::string name_;
   std::size_t visited_ = 0;
   std::vector<pickled_tensor> found_;
+  std::size_t found_sizes_ = 0;  // of found_
+  std::size_t name_bytes_ = 0;
 };
 
 }  // namespace

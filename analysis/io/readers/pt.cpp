@@ -18,9 +18,10 @@ namespace {
 
 constexpr std::string_view pickle_name = "data.pkl";
 constexpr std::uint64_t longest_pickle = std::uint64_t{32} << 20;
-// Views may share storages, and expand() repeats their values: all tensors together may have this many times the bytes of
-// the file, and as many more.
+// Views may share storages, and their values may overlap: all tensors together may read this many times the bytes of the
+// file, and as many more. What expand() repeats is read once, but may not be beyond measure either.
 constexpr std::uint64_t most_times = 8;
+constexpr std::uint64_t most_more_read = std::uint64_t{1} << 24;
 constexpr std::uint64_t most_more = std::uint64_t{1} << 30;
 
 const zip_member* member_called(const zip_archive& archive, std::string_view name) {
@@ -57,11 +58,11 @@ struct extent {
 };
 
 // The order of values does not matter to their histogram: the extents from the widest stride to the narrowest, those that
-// follow one another without a gap as one.
+// follow one another without a gap as one. Those that repeat the same values are left out.
 std::vector<extent> ordered(const pickled_tensor& tensor) {
   std::vector<extent> extents;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-    if (tensor.shape[i] != 1) extents.push_back({tensor.shape[i], tensor.strides[i]});
+    if (tensor.shape[i] != 1 && tensor.strides[i] != 0) extents.push_back({tensor.shape[i], tensor.strides[i]});
   std::ranges::sort(extents, std::greater{}, &extent::stride);
   std::vector<extent> merged;
   for (const extent& e : extents) {
@@ -116,13 +117,17 @@ class view_stream final : public byte_stream {
       at_[i] = 0;
     }
   }
-  // From a window of the file, which moves forward nearly always.
+  // From a window of the file, which grows while it moves forward, as it does nearly always.
   void copy(std::uint64_t value, std::span<std::uint8_t> into) {
-    constexpr std::uint64_t window_size = 1 << 18;
+    constexpr std::uint64_t least = 1 << 12;
+    constexpr std::uint64_t most = 1 << 18;
     const std::uint64_t from = value * value_size_;
-    if (into.size() >= window_size) return file_.read(member_.data_offset + from, into);
+    if (into.size() >= most) return file_.read(member_.data_offset + from, into);
     if (from < window_from_ || from + into.size() > window_from_ + window_.size()) {
-      window_.resize(std::min(window_size, member_.size - from));
+      const bool follows = from >= window_from_ && from - window_from_ <= 2 * window_.size();
+      const std::uint64_t size =
+          std::max<std::uint64_t>(follows ? std::min(2 * window_.size(), most) : least, into.size());
+      window_.resize(std::min(size, member_.size - from));
       window_from_ = from;
       file_.read(member_.data_offset + from, window_);
     }
@@ -181,7 +186,8 @@ class pt_reader final : public dump_reader {
     const zip_member* storage;
     std::uint64_t offset;  // in values
     std::vector<extent> extents;
-    std::uint64_t bytes;
+    std::uint64_t bytes;  // that are read
+    bool repeats;         // the tensor has them several times
   };
 
   [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
@@ -190,7 +196,7 @@ class pt_reader final : public dump_reader {
 
   static bool is_whole(const view& v) {
     const bool one_run = v.extents.empty() || (v.extents.size() == 1 && v.extents[0].stride == 1);
-    return one_run && v.offset == 0 && v.bytes == v.storage->size;
+    return one_run && !v.repeats && v.offset == 0 && v.bytes == v.storage->size;
   }
 
   void read_order(const zip_member& member) {
@@ -199,6 +205,22 @@ class pt_reader final : public dump_reader {
     const std::string text(bytes.begin(), bytes.end());
     if (text != "little" && text != "big") fail(member, "is " + in_quotes(text) + ", neither 'little' nor 'big'");
     order_ = text == "big" ? std::endian::big : std::endian::little;
+  }
+
+  // Of a tensor whose values lie inside its storage.
+  static view view_of(const pickled_tensor& from, const zip_member* storage, std::uint64_t numel) {
+    if (numel == 0) return {storage, 0, {{0, 1}}, 0, false};
+    std::vector<extent> extents = ordered(from);
+    std::uint64_t values = 1;
+    for (const extent& e : extents) values *= e.size;
+    return {storage, from.offset, std::move(extents), values * from.type->size, values < numel};
+  }
+
+  // Whether as many bytes are left of those that all tensors together may have.
+  [[nodiscard]] bool spend(std::uint64_t& spent, std::optional<std::uint64_t> bytes, std::uint64_t more) const {
+    if (!bytes || *bytes > most_times * archive_.file().size() + more - spent) return false;
+    spent += *bytes;
+    return true;
   }
 
   void add(pickled_tensor from, const zip_member* storage) {
@@ -221,34 +243,35 @@ class pt_reader final : public dump_reader {
       }
       if (!end || *end > available)
         fail_here("its values reach past the end of its storage of " + std::to_string(available));
-      const auto bytes = checked_mul(*numel, from.type->size);
-      const std::uint64_t left = most_times * archive_.file().size() + most_more - all_bytes_;
-      if (!bytes || *bytes > left)
-        fail_here("the tensors repeat the values of the file more than " + std::to_string(most_times) +
-                  " times; save them with clone() if that is meant");
-      all_bytes_ += *bytes;
     }
+    const view seen = view_of(from, storage, *numel);
+    if (!spend(all_bytes_, checked_mul(*numel, from.type->size), most_more) ||
+        !spend(read_bytes_, seen.bytes, most_more_read))
+      fail_here("the tensors repeat the values of the file more than " + std::to_string(most_times) +
+                " times; save them with clone() if that is meant");
     if (from.type->type == dtype::unknown) {
       ignored_.push_back(in_quotes(from.name) + " (" + std::string(from.type->name) + ")");
       return;
     }
-    std::vector<extent> extents = *numel > 0 ? ordered(from) : std::vector<extent>{{0, 1}};
-    views_.push_back({storage, *numel > 0 ? from.offset : 0, std::move(extents), *numel * from.type->size});
-    if (storage->deflated && !is_whole(views_.back()))
+    if (storage->deflated && !is_whole(seen))
       fail_here("is a part of a compressed storage, which is not read; torch.save does not compress");
+    const std::uint64_t values = seen.bytes / from.type->size;
+    views_.push_back(seen);
     tensors_.push_back({.name = std::move(from.name),
                         .type = from.type->type,
                         .order = order_,
                         .shape = std::move(from.shape),
-                        .numel = *numel});
+                        .numel = *numel,
+                        .times = values > 0 ? *numel / values : 1});
   }
 
   zip_archive archive_;
   std::string folder_;
   std::endian order_ = std::endian::little;
   std::vector<tensor> tensors_;
-  std::vector<view> views_;  // of tensors_
-  std::uint64_t all_bytes_ = 0;
+  std::vector<view> views_;              // of tensors_
+  std::uint64_t all_bytes_ = 0;          // of tensors_
+  std::uint64_t read_bytes_ = 0;         // of those, less what expand() repeats
   std::set<const zip_member*> checked_;  // whose CRC was
   std::vector<std::string> ignored_;
 };
