@@ -15,7 +15,6 @@ Each step is one transaction: after a kill the file holds every step whose call 
 docs/recording-format.md of the project: counts of values by cells that decide exactly what a 16-bit format loses.
 """
 
-import atexit
 import contextlib
 import functools
 import importlib
@@ -25,6 +24,8 @@ import re
 import sqlite3
 import struct
 import sys
+import warnings
+import weakref
 import zlib
 from collections import namedtuple
 
@@ -148,7 +149,7 @@ class _Table:
     """The histogram of one tensor, or of several merged.
 
     keys, counts: of the cells that hold values, keys ascending. sums: None, or {key // 32: [significands, squares]} as
-    Python integers. codes: None, or (codes, counts) of every element of a 16-bit type.
+    Python integers. codes: None, or (codes, counts) of every element of a 16- or 8-bit type.
     """
 
     __slots__ = ("numel", "zeros", "infinities", "nans", "largest", "least", "keys", "counts", "sums", "cut", "codes")
@@ -223,14 +224,13 @@ def _merge(tables):
 # --- Types -----------------------------------------------------------------------------------------------------------
 
 
-class _Type(namedtuple("_Type", "name number bits fraction")):
-    """number: in summary records; fraction: the number of fraction bits."""
+class _Type(namedtuple("_Type", "name number bits fraction bias finite infinity")):
+    """number: in summary records; fraction: the number of fraction bits; finite: bits without the sign are those of
+    finite values below it; infinity: the bits of it, or None."""
 
     rows = property(lambda self: 1 << (self.bits - self.fraction))  # signs and exponent fields
     low = property(lambda self: (1 << self.fraction) - 1)  # the fraction
     most = property(lambda self: (1 << (self.bits - 1)) - 1)  # all but the sign
-    infinity = property(lambda self: self.most - self.low)
-    bias = property(lambda self: (self.rows >> 2) - 1)
 
     def magnitude(self, bits):
         """|x| of a finite value, by its bits without the sign: the processor may take subnormals for zero."""
@@ -240,30 +240,44 @@ class _Type(namedtuple("_Type", "name number bits fraction")):
         )
 
 
+def _ieee(name, number, bits, fraction):
+    infinity = (1 << (bits - 1)) - (1 << fraction)
+    return _Type(name, number, bits, fraction, (1 << (bits - fraction - 2)) - 1, infinity, infinity)
+
+
 _TYPES = {
-    name: _Type(name, *sizes)
-    for name, *sizes in (("float64", 1, 64, 52), ("float32", 2, 32, 23), ("float16", 3, 16, 10), ("bfloat16", 4, 16, 7))
+    dtype.name: dtype
+    for dtype in (
+        _ieee("float64", 1, 64, 52),
+        _ieee("float32", 2, 32, 23),
+        _ieee("float16", 3, 16, 10),
+        _ieee("bfloat16", 4, 16, 7),
+        _Type("float8_e4m3fn", 5, 8, 3, 7, 0x7F, None),
+        _ieee("float8_e5m2", 6, 8, 2),
+        _Type("float8_e4m3fnuz", 7, 8, 3, 8, 0x80, None),  # its only NaN is where others have -0
+        _Type("float8_e5m2fnuz", 8, 8, 2, 16, 0x80, None),
+    )
 }
 
 
 @functools.lru_cache(None)
 def _code_tables(dtype):
-    """By code of a 16-bit type: its cell's key, or 0; its significand as an integer of fraction + 1 bits."""
-    keys, significands = [0] * 65536, [0] * 65536
-    for code in range(65536):
-        if 0 < code & dtype.most < dtype.infinity:
+    """By code of a 16- or 8-bit type: its cell's key, or 0; its significand as an integer of fraction + 1 bits."""
+    keys, significands = [0] * (1 << dtype.bits), [0] * (1 << dtype.bits)
+    for code in range(1 << dtype.bits):
+        if 0 < code & dtype.most < dtype.finite:
             mantissa, exponent = math.frexp(dtype.magnitude(code & dtype.most))
             significands[code] = int(math.ldexp(mantissa, dtype.fraction + 1))
             slot = _slot(significands[code] & dtype.low, dtype.fraction)
-            keys[code] = ((code >> 15) * _OCTAVE + exponent - 1 + 2048) * _SLOTS + slot
+            keys[code] = ((code >> (dtype.bits - 1)) * _OCTAVE + exponent - 1 + 2048) * _SLOTS + slot
     return _array(keys), _array(significands)
 
 
 def _table_of_codes(counts, dtype, with_sums):
-    """counts: of each of the 65536 codes."""
+    """counts: of each code."""
     codes = _where(counts)
     magnitudes = codes & dtype.most
-    finite = codes[_where((magnitudes > 0) & (magnitudes < dtype.infinity))]
+    finite = codes[_where((magnitudes > 0) & (magnitudes < dtype.finite))]
     key_of, significand_of = _code_tables(dtype)
     n, keys, sums = counts[finite], key_of[finite], None
     if with_sums:
@@ -276,11 +290,12 @@ def _table_of_codes(counts, dtype, with_sums):
             for i, octave in enumerate(octaves[last].tolist())
         }
     extremes = [dtype.magnitude(int(x) & dtype.most) for x in _extremes_of(finite & dtype.most)]
-    infinities = tuple(int(counts[dtype.infinity + sign]) for sign in (0, 32768))
-    nans = int(counts[codes[_where(magnitudes > dtype.infinity)]].sum())
-    zeros = int(counts[0] + counts[32768])
+    numel, signs = int(counts.sum()), (0, dtype.most + 1)
+    zeros = sum(int(counts[sign]) for sign in signs if sign < dtype.finite or dtype.finite <= dtype.most)
+    infinities = tuple(0 if dtype.infinity is None else int(counts[dtype.infinity + sign]) for sign in signs)
+    nans = numel - zeros - sum(infinities) - int(n.sum())
     return _Table(
-        int(counts.sum()), zeros, infinities, nans, *extremes, *_added(keys, n), sums, codes=(codes, counts[codes])
+        numel, zeros, infinities, nans, *extremes, *_added(keys, n), sums, codes=(codes, counts[codes])
     )
 
 
@@ -335,6 +350,12 @@ def _histogram(keys, size, weights=None):
     # torch.bincount would wait for the largest key. Sums of integers do not depend on their order.
     weights = torch.ones(1, dtype=torch.int64, device=keys.device).expand(len(keys)) if weights is None else weights
     return torch.zeros(size, dtype=weights.dtype, device=keys.device).scatter_add_(0, keys.long(), weights)
+
+
+def _code_counts(bits, dtype):
+    """How often each code of a 16- or 8-bit type occurs."""
+    codes = (bits.astype(np.int32) if _is_numpy(bits) else bits.int()) & (2 * dtype.most + 1)
+    return _histogram(codes, 1 << dtype.bits)
 
 
 # Values are counted by rows, one for each sign and exponent field, and slots. The slot follows from
@@ -403,7 +424,7 @@ def _subnormal(bits, dtype):
 
 def _chunk(array):
     """Elements whose temporary arrays stay in the cache; elsewhere, which take little memory."""
-    return 1 << 16 if _on_host(array) else 1 << 24
+    return 1 << 16 if _on_host(array) else 1 << 22
 
 
 _BLOCK = 1 << 20  # elements that are counted at once
@@ -489,8 +510,8 @@ _SMALL = 1 << 14  # elements below which that costs more than it saves
 
 def _table_of_bits(bits, dtype, with_sums, cells=None):
     """The table of a flat array on the host. cells: its values' cells, where they are known already."""
-    if dtype.bits == 16:
-        counts = sum(_histogram(_wide(piece) & 0xFFFF, 65536) for piece in _pieces(bits, _BLOCK))
+    if dtype.bits <= 16:
+        counts = sum(_code_counts(piece, dtype) for piece in _pieces(bits, _BLOCK))
         return _table_of_codes(counts, dtype, with_sums)
     if len(bits) == 0:
         return _Table(0, 0, (0, 0), 0, 0.0, 0.0, _zeros(0), _zeros(0), {} if with_sums else None)
@@ -532,15 +553,15 @@ def _tables_of_bits(arrays, with_sums):
 
 
 # On another device: what comes out of a tensor is one vector of int64, and all vectors of a step come to the host
-# together. The vector of a 16-bit tensor counts its codes; that of another one is largest, least, then the table by
+# together. The vector of a tensor of 16 or 8 bits counts its codes; that of another one is largest, least, then the table by
 # row and slot and its sums, then the same of its subnormal values.
 
 
 def _vector_of_bits(bits, dtype, with_sums):
     torch = _torch()
     chunks = list(_pieces(bits, _chunk(bits)))
-    if dtype.bits == 16:
-        return sum(_histogram(chunk.int() & 0xFFFF, 65536) for chunk in chunks)
+    if dtype.bits <= 16:
+        return sum(_code_counts(chunk, dtype) for chunk in chunks)
     one = dtype.low + 1
     largest, least = [], []
     for chunk in chunks if len(bits) > 0 else [bits.new_zeros(1)]:
@@ -558,8 +579,8 @@ def _vector_of_bits(bits, dtype, with_sums):
 
 def _table_of_entries(at, counts, dtype, numel, with_sums):
     """at, counts: the entries of the vector that are not zero, on the host."""
-    if dtype.bits == 16:
-        codes = _zeros(65536)
+    if dtype.bits <= 16:
+        codes = _zeros(1 << dtype.bits)
         codes[at] = counts
         return _table_of_codes(codes, dtype, with_sums)
     rows = dtype.rows
@@ -839,6 +860,22 @@ _Info = namedtuple("_Info", "name kind role through shape numel")
 _Row = namedtuple("_Row", "info type_number factor table")
 
 
+# File systems of several machines: these do not share memory, which a write-ahead log needs.
+_NETWORK = re.compile(r"(nfs|cifs|smb|lustre|ceph|gpfs|beegfs|afs|9p|gluster|orangefs|pvfs|panfs|wekafs|fuse\.)")
+
+
+def _on_network(path):
+    """Whether the file is on one of them, as far as the system says (Linux)."""
+    path, longest, kind = os.path.realpath(path), "", ""
+    with contextlib.suppress(OSError), open("/proc/self/mounts", errors="surrogateescape") as mounts:
+        for line in mounts:
+            folder, of = line.split()[1:3]
+            folder = re.sub(r"\\([0-7]{3})", lambda blank: chr(int(blank[1], 8)), folder)
+            if len(folder) >= len(longest) and os.path.commonpath([folder, path]) == folder:
+                longest, kind = folder, of
+    return _NETWORK.match(kind) is not None
+
+
 class _File:
     """A recording open for writing."""
 
@@ -846,55 +883,78 @@ class _File:
         self.shown = os.fspath(path)
         self.path = os.path.abspath(path)  # never one of the names that SQLite takes for something else
         self.ranks = ranks
+        self.process = os.getpid()
         self.tensors = {}  # by name: id, _Info
-        was_there = os.path.exists(self.path)
-        exists = was_there and os.path.getsize(self.path) > 0
-        if exists and not append:
-            raise RecorderError(
-                f"{self.shown}: already exists: give another name, remove it, or add to it with append=True"
-            )
-        self.db = None
+        taken = RecorderError("already exists: give another name, remove it, or add to it with append=True")
+        self.db, created = None, False
         try:
+            with contextlib.suppress(FileExistsError):
+                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
+                created = True
+            if not append and not created and os.path.getsize(self.path) > 0:
+                raise taken
             # Backward hooks run in threads of their own; no two call at once.
             self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-            if exists:
+            if not self._is_new():
                 self._check_identity()
-            else:
-                for pragma in ("page_size=8192", f"application_id={_APPLICATION}", "user_version=1"):
-                    self.db.execute("PRAGMA " + pragma)
-            # Where a write-ahead log is not possible SQLite keeps its rollback journal: slower, as safe.
-            self.db.execute("PRAGMA journal_mode=WAL")
-            self.db.execute("PRAGMA synchronous=NORMAL")
+            self.db.execute("PRAGMA page_size=8192")
+            self._set_journal()
             with _transaction(self.db):
+                if self._is_new():
+                    self.db.execute(f"PRAGMA application_id={_APPLICATION}")
+                    self.db.execute("PRAGMA user_version=1")
+                elif append:
+                    meta = ()
+                else:
+                    raise taken  # by a process that began at the same time
                 for statement in _SCHEMA.split(";"):
                     self.db.execute(statement)
-                if not exists:
-                    self.db.executemany("INSERT INTO meta VALUES(?, ?)", meta)
-        except (sqlite3.Error, RecorderError) as error:
+                self.db.executemany("INSERT INTO meta VALUES(?, ?)", meta)
+            for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
+                self.tensors[info[0]] = id, _Info(*info)
+            self.rows_before = self.db.execute("SELECT coalesce(max(rowid), 0) FROM step").fetchone()[0]
+        except (sqlite3.Error, OSError, RecorderError) as error:
             if self.db is not None:
                 self.db.close()
-            for suffix in ("", "-wal", "-shm", "-journal"):
-                if not was_there and os.path.exists(self.path + suffix):
+            for suffix in ("", "-wal", "-shm", "-journal") if created else ():
+                with contextlib.suppress(OSError):
                     os.remove(self.path + suffix)
-            hint = ": is its folder there, and may it be written?" if "unable to open" in str(error) else ""
-            raise RecorderError(f"{self.shown}: {error}{hint}") from None
-        for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
-            self.tensors[info[0]] = id, _Info(*info)
+            reason = error.strerror if isinstance(error, OSError) else error
+            hint = ": is its folder there, and may it be written?" if isinstance(error, OSError) else ""
+            raise RecorderError(f"{self.shown}: {reason}{hint}") from None
         self.levels = _Levels(self.db, ranks)
+
+    def _is_new(self):
+        return self.db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
     def _check_identity(self):
         identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
-        if identity != [_APPLICATION, 1]:
+        foreign = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
+        if identity != [_APPLICATION, 1] or self.db.execute(foreign).fetchone() != (0,):
             raise RecorderError("is no recording of version 1: give another name")
 
+    def _set_journal(self):
+        """A write-ahead log, or else a rollback journal: slower, as safe. Both let others read while this one writes."""
+        try:
+            self.db.execute("PRAGMA journal_mode=" + ("TRUNCATE" if _on_network(self.path) else "WAL"))
+        except sqlite3.OperationalError:  # no shared memory here
+            self.db.execute("PRAGMA journal_mode=TRUNCATE")
+        self.db.execute("PRAGMA synchronous=NORMAL")
+
     def write(self, key, scalars, rows):
-        """One step in one transaction: its tables, and their totals by kind, role and factor."""
+        """One step in one transaction: its tables, and their totals by kind, role and factor. key: step, attempt (None:
+        the first that was not there when the file was opened), microbatch."""
+        if os.getpid() != self.process:
+            raise RecorderError(f"{self.shown}: this process is a fork of the one that records: only that one may")
         before = dict(self.tensors)
         groups = {}
         for row in rows:
             groups.setdefault((row.info.kind, row.info.role, row.factor), []).append(row.table)
         totals = {group: (_merge(tables), len(tables)) for group, tables in groups.items()}
         try:
+            if key[1] is None:
+                attempts = "SELECT coalesce(max(attempt), -1) + 1 FROM step WHERE step=? AND rowid<=?"
+                key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with _transaction(self.db):
                 ids = [self._id(row.info) for row in rows]
                 summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
@@ -911,11 +971,12 @@ class _File:
             place = " ".join(
                 f"{what} {n}"
                 for what, n, usual in zip(("step", "attempt", "microbatch"), key, (None, 0, -1))
-                if n != usual
+                if n not in (None, usual) or what == "step"
             )
             raise RecorderError(f"{self.shown}: {place}: {reason}") from None
         if key[2] == -1:
-            tables = {(id, row.type_number, row.factor): (row.table, 1) for id, row in zip(ids, rows)}
+            # Without codes, which take much memory.
+            tables = {(id, row.type_number, row.factor): (_merge([row.table]), 1) for id, row in zip(ids, rows)}
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], tables, totals)
 
@@ -931,6 +992,8 @@ class _File:
         return id
 
     def close(self):
+        if self.db is None or os.getpid() != self.process:
+            return
         # A full disk, or somebody who reads: the recording is whole with the log beside it.
         with contextlib.suppress(sqlite3.Error, RecorderError):
             self.levels.close()
@@ -938,6 +1001,7 @@ class _File:
             self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             self.db.execute("PRAGMA journal_mode=DELETE")
         self.db.close()
+        self.db = None
 
 
 # --- The recorder ----------------------------------------------------------------------------------------------------
@@ -953,16 +1017,22 @@ class Recorder:
     sums         Keeps exact sums too: exact norms and lost mass instead of estimates, for several times the work.
     activations  A regular expression, searched in the names of modules: their outputs' gradients are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
+                 What checkpointing computes twice may be counted twice.
     roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}, the first that is found in
                  the name counts. Else it is what the first recorded forward pass shows: "low" are 16-bit tensors and
-                 parameters that autocast casts, "float32" all others of such a run. roles="autocast" says it of a run
-                 in float32: "low" is what autocast would cast.
-    append       Goes on with a recording that is there.
-    shards       Whether ranks hold different parts of the gradients (FSDP, ZeRO); found where torch tells. If not,
-                 rank 0 alone records, and the recorders of all other ranks do nothing.
+                 parameters that autocast casts, "float32" those of such a run that are used as they are; what happens
+                 in compiled or checkpointed parts is not seen. roles="autocast" says it of a run in float32: "low" is
+                 what autocast would cast.
+    append       Goes on with a recording that is there. Steps that it holds already are kept, and those that come
+                 become further attempts at them.
+    shards       Each rank has parts of the tensors, and writes a file of its own. None: as the model looks (FSDP,
+                 DTensor). Else all ranks have the same gradients, rank 0 records them, and the others do nothing.
+    rank, world  Where torch.distributed does not know them.
     run_id       Equal for all ranks of one run; drawn by chance, and told to all ranks through torch.distributed.
+    strict       Whether step() raises. Else a step that cannot be recorded is left out with a warning and training
+                 goes on; after ten in a row nothing more is recorded.
 
-    Raises RecorderError. A step that cannot be written leaves those before it as they are.
+    Raises RecorderError for what is wrong here, before training. What was recorded stays as it is, whatever fails.
     """
 
     def __init__(
@@ -977,20 +1047,23 @@ class Recorder:
         roles=None,
         append=False,
         shards=None,
+        rank=None,
+        world=None,
         run_id=None,
+        strict=False,
     ):
+        self._file, self._hooks = None, []
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
         while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
             model = model.module
-        self._model, self._every, self._sums = model, every, sums
-        self._calls, self._watched, self._hooks = 0, [], []
-        self._casts = (
-            None  # {id of parameter: the type that autocast casts it to, or ""}, once a forward pass showed it
-        )
+        self._model, self._every, self._sums, self._strict = model, every, sums, strict
+        self._calls, self._failures = 0, 0
+        self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
+        self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
         self._mixed = False  # whether anything is in 16 bits
-        self._file = None
-        rank, world = _rank_and_world()
+        its_rank, its_world = _rank_and_world()
+        rank, world = its_rank if rank is None else rank, its_world if world is None else world
         if shards is None:
             shards = world > 1 and model is not None and _is_sharded(model)
         if rank > 0 and not shards:
@@ -1008,19 +1081,18 @@ class Recorder:
         ranks = [rank] if shards else range(world)
         self._roles = _role_rules(roles, model)
         self._shards = shards
-        self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
-        atexit.register(self.close)
-        if model is not None:
-            self._hooks.append(model.register_forward_hook(_Hook(self._see_casts)))
+        modules = {} if model is None else dict(model.named_modules())
+        watched = []
         for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
-            found = [
-                m for m in (model.named_modules() if regex and model is not None else ()) if re.search(regex, m[0])
-            ]
+            found = [(name, module) for name, module in modules.items() if regex and re.search(regex, name)]
             if regex and not found:
-                self.close()
                 raise RecorderError(f"{os.fspath(path)}: {regex!r} is found in no name of a module")
-            for name, module in found:
-                self._hooks.append(module.register_forward_hook(_Hook(self._watch(name, kind))))
+            watched += [(module, self._watch(name, kind)) for name, module in found]
+        self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
+        self._finish = weakref.finalize(self, self._file.close)  # at exit too
+        if model is not None:
+            watched.append((model, self._see_casts))
+        self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
 
     def __enter__(self):
         return self
@@ -1032,11 +1104,10 @@ class Recorder:
         """Leaves a single file. What was recorded is safe without it."""
         for hook in self._hooks:
             hook.remove()
-        self._hooks = []
+        self._hooks, self._watched = [], []
         if self._file is not None:
-            self._file.close()
+            self._finish()
         self._file = None
-        atexit.unregister(self.close)
 
     @property
     def _due(self):
@@ -1049,82 +1120,115 @@ class Recorder:
         loss=None,
         loss_scale=None,
         scaled=True,
+        factor=1.0,
         grad_norm=None,
         lr=None,
         found_inf=None,
         applied=None,
         grads=None,
-        attempt=0,
+        attempt=None,
         microbatch=-1,
     ):
         """Records the gradients that are there now: call it after backward, before they are clipped.
 
         step         The number of the update; each is recorded once.
-        loss, grad_norm, lr, found_inf, applied  As the loop knows them: numbers or tensors of one; stored as they are.
+        loss, grad_norm, lr, applied  As the loop knows them: numbers or tensors of one; stored as they are.
         loss_scale   What the loss was multiplied by; 1 for a run without scaling. Without it the gradients' true size
                      is not known.
         scaled       Whether the parameters' gradients are still multiplied by it, as before scaler.unscale_. Those of
                      activations always are.
+        factor       What gradients are multiplied by besides: 0.25 for one of four microbatches whose loss was divided.
+        found_inf    Whether the scaler found an overflow. Without it, and with a loss scale other than 1: whether a
+                     weight gradient here is infinite or NaN, which is what scalers look for; not from shards.
         grads        {name: array or tensor}, recorded besides the model's parameters: weight gradients, unless the name
-                     begins with agrad/. Arrays are whatever numpy makes arrays of.
+                     begins with agrad/. Arrays are whatever numpy makes arrays of, or has __dlpack__.
         attempt, microbatch  Where an update is tried again, or each microbatch's gradient is recorded: its index, and
                      -1 for the accumulated one, which ends the step.
         """
-        due, watched = self._due, self._watched
-        self._watched = []
+        due, watched, trouble = self._due, self._watched, self._trouble
+        self._watched, self._trouble = [], None
         if microbatch == -1:
             self._calls += 1
         if not due:
             return
-        if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-            self._casts = _casts_behind(loss)
-        loss, loss_scale, grad_norm, lr = (None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr))
-        factor = loss_scale if loss_scale is not None and 0 < loss_scale < math.inf else None
-        factors = {"weight_grad": factor if scaled else 1.0, "activation_grad": factor, "activation": 1.0}
+        try:
+            if trouble is not None:
+                raise trouble
+            if self._casts is None and getattr(loss, "grad_fn", None) is not None:
+                self._casts = _casts_behind(loss)
+            loss, loss_scale, grad_norm, lr = (
+                None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
+            )
+            rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor)
+            if found_inf is None and loss_scale not in (None, 1) and not self._shards:
+                of = [row.table for row in rows if row.info.kind == "weight_grad"]
+                found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
+            flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
+            key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
+            self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
+            self._failures = 0
+        except Exception as error:
+            if self._strict:
+                raise
+            self._failures += 1
+            text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
+            place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
+            end = "; the tenth in a row: nothing more is recorded" if self._failures == 10 else ""
+            warnings.warn(f"ulp_recorder: {place}{text}{end}", RuntimeWarning, stacklevel=2)
+            if end:
+                self.close()
+
+    def _rows(self, step, watched, grads, loss_scale, scaled, factor):
+        """What is recorded of a step: a _Row for each tensor."""
+        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale < math.inf else None
+        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
         values = []
         for name, parameter in self._model.named_parameters() if self._model is not None else ():
-            if parameter.grad is not None:
-                cast = (self._casts or {}).get(id(parameter))
-                values.append((name, "weight_grad", parameter.shape, cast, _Values(name, parameter.grad)))
-        for name, array in (grads or {}).items():
+            if parameter.grad is not None and not _is_copy(parameter.grad):
+                cast = (self._casts or {}).get(id(parameter), _UNSEEN)
+                total = parameter.numel() if hasattr(parameter, "to_local") else 0
+                values.append((name, "weight_grad", parameter.shape, total, cast, _Values(name, parameter.grad)))
+        for name, array in grads.items():
             kind = "activation_grad" if name.startswith(("agrad/", "agrad__")) else "weight_grad"
             of = _Values(name, array)
-            values.append((name, kind, of.shape, None, of))
-        if not values:
+            values.append((name, kind, of.shape, 0, None, of))
+        if not values and not self._shards:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: there is no gradient: call step() after backward, before zero_grad"
             )
         values += watched
         tables = _tables_of([of for *_, of in values], self._sums)
-        self._mixed = self._mixed or bool(self._casts) or any(of.type.bits == 16 for *_, of in values)
+        self._mixed = self._mixed or any(of.type.bits <= 16 for *_, of in values)
+        self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
         rows = {}
-        for (name, kind, shape, cast, of), table in zip(values, tables):
-            if name in rows:  # a module that was called several times
+        for (name, kind, shape, total, cast, of), table in zip(values, tables):
+            if name in rows:
                 row = rows[name]
+                if kind == "weight_grad" or kind != row.info.kind:
+                    raise RecorderError(f"{self._file.shown}: step {step}: {name!r} is the name of several tensors")
+                # A module that was called several times.
                 number = row.type_number if row.type_number == of.type.number else 0
                 rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
+                continue
+            if name in self._file.tensors:
+                info = self._file.tensors[name][1]
             else:
-                info = (
-                    self._file.tensors[name][1]
-                    if name in self._file.tensors
-                    else self._info(name, kind, shape, cast, of)
-                )
-                rows[name] = _Row(info, of.type.number, factors.get(info.kind), table)
-        rows = [
-            row._replace(info=row.info._replace(numel=0 if self._shards else row.table.numel)) for row in rows.values()
-        ]
-        flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
-        self._file.write((int(step), int(attempt), int(microbatch)), (loss, grad_norm, lr, loss_scale, *flags), rows)
+                info = self._info(name, kind, shape, cast, of)
+            rows[name] = _Row(info._replace(numel=total), of.type.number, factors.get(info.kind), table)
+        if not self._shards:
+            return [row._replace(info=row.info._replace(numel=row.table.numel)) for row in rows.values()]
+        return list(rows.values())
 
     def _info(self, name, kind, shape, cast, of):
         if len(name.encode()) > 1024 or not name.isprintable():
             raise RecorderError(
                 f"{self._file.shown}: the tensor name {name!r}: longer than 1024 bytes, or not printable"
             )
-        through = of.type.name if of.type.bits == 16 else cast or ""
+        is_low = of.type.bits <= 16 or cast not in (None, _UNSEEN)
+        through = of.type.name if of.type.bits <= 16 else cast if is_low else ""
         role = next((role for regex, role in self._roles if regex.search(name)), None)
         if role is None:
-            role = "low" if of.type.bits == 16 or cast is not None else "float32" if self._mixed else "unknown"
+            role = "low" if is_low else "float32" if self._mixed and cast is None else "unknown"
         return _Info(name, kind, role, through, ",".join(map(str, shape)), 0)
 
     def _see_casts(self, module, inputs, output):
@@ -1133,9 +1237,12 @@ class Recorder:
 
     def _watch(self, name, kind):
         def see(label, tensor):
-            values = _Values(label, tensor)
-            values.count(self._sums)
-            self._watched.append((label, kind, (), None, values))
+            try:
+                values = _Values(label, tensor)
+                values.count(self._sums)
+                self._watched.append((label, kind, (), 0, None, values))
+            except Exception as error:  # step() tells it: training goes on
+                self._trouble = error
 
         def hook(module, inputs, output):
             if not self._due or not _torch().is_grad_enabled():
@@ -1161,11 +1268,7 @@ class _Hook:
         self.call(*arguments)
 
     def __reduce__(self):
-        return _Hook, (_nothing,)
-
-
-def _nothing(*arguments):
-    pass
+        return functools.partial, (sys.audit, "ulp_recorder.copy")  # takes any arguments, and does nothing
 
 
 class _Values:
@@ -1174,14 +1277,24 @@ class _Values:
     def __init__(self, name, array):
         torch = _torch()
         self.table = self.vector = None
+        if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
+            array = (np if torch is None else torch).from_dlpack(array)
         if torch is not None and isinstance(array, torch.Tensor):
             array = array.detach()
             if hasattr(array, "to_local"):
                 array = array.to_local()
-            if array.layout != torch.strided:
+            if array.device.type == "mps":  # knows no 64-bit floats, and is the host's memory
+                array = array.cpu()
+            self.shape, numel = tuple(array.shape), array.numel()
+            if array.layout == torch.sparse_coo:
+                array = array.coalesce().values()
+            elif array.layout != torch.strided:
                 array = array.to_dense()
-            self.shape = tuple(array.shape)
-            array = array.contiguous().flatten()
+            array = array.resolve_conj().resolve_neg()
+            if array.is_complex():
+                array, numel = torch.view_as_real(array), 2 * numel
+            # In the order of memory: no copy of what only is transposed.
+            array = array.permute(sorted(range(array.dim()), key=array.stride, reverse=True)).reshape(-1)
             type_name = str(array.dtype)[len("torch.") :]
             if type_name in _TYPES:
                 array = array.view(getattr(torch, f"int{_TYPES[type_name].bits}"))
@@ -1189,8 +1302,10 @@ class _Values:
                 array = array.numpy()
         elif np is not None:
             self.shape = np.shape(array)
-            array = np.ascontiguousarray(array).reshape(-1)
-            type_name = array.dtype.name
+            array = np.ravel(array, order="K")
+            if array.dtype.kind == "c":
+                array = array.view(array.real.dtype)
+            type_name, numel = array.dtype.name, array.size
             if not array.dtype.isnative:
                 array = array.astype(array.dtype.newbyteorder("="))
             if type_name in _TYPES:
@@ -1202,6 +1317,7 @@ class _Values:
         self.type = _TYPES[type_name]
         self.array = array
         self.numel = len(array)
+        self.zeros = numel - len(array)  # those that a sparse tensor does not hold
 
     def count(self, with_sums):
         """Counts now, and keeps no values."""
@@ -1222,6 +1338,9 @@ def _tables_of(values, with_sums):
             v.count(with_sums)
     for v, (at, counts) in zip(vectors, _to_host([v.vector for v in vectors])):
         v.table = _table_of_entries(at, counts, v.type, v.numel, with_sums)
+    for v in values:
+        if v.zeros > 0:
+            v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None
     return [v.table for v in values]
 
 
@@ -1234,12 +1353,18 @@ def _tensors_in(output):
     return [t for part in output for t in _tensors_in(part)] if isinstance(output, (list, tuple)) else []
 
 
+_UNSEEN = object()
+
+
 def _casts_behind(output):
-    """{id of parameter: type it is cast to, or ""} for those that autocast casts, from the graph behind the output of a
-    forward pass; None where it has none. A cast is a node of its own between the parameter and what uses it."""
+    """{id of parameter: the type that autocast casts it to, "" where that is not known, None where it is used as it is}
+    from the graph behind the output of a forward pass; None where it has none. A cast is a node of its own between the
+    parameter and what uses it. What functions written in Python do with it, checkpointing and compiled graphs among
+    them, is not seen: such parameters are not listed."""
     nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
     if not nodes:
         return None
+    opaque = _torch().autograd.function.BackwardCFunction
     casts, seen = {}, set(nodes)
     while nodes:
         node = nodes.pop()
@@ -1251,6 +1376,8 @@ def _casts_behind(output):
                 nodes.append(following)
             elif type(node).__name__.startswith("ToCopyBackward") and following.variable.dtype == _torch().float32:
                 casts[id(following.variable)] = _autocast_type(following.variable.device.type)
+            elif not isinstance(node, opaque):
+                casts.setdefault(id(following.variable))
     return casts
 
 
@@ -1267,6 +1394,8 @@ def _autocast_type(device):
 
 
 def _role_rules(roles, model):
+    if roles == "autocast" and model is None:
+        raise RecorderError('roles="autocast": there is no model to look at')
     if roles == "autocast":
         nn = _torch().nn
         low = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.PReLU)
@@ -1300,8 +1429,16 @@ def _rank_and_world():
 def _new_run_id(for_all_ranks):
     ids = [os.urandom(8).hex()]
     if for_all_ranks:
+        if _distributed() is None:
+            raise RecorderError("run_id: without torch.distributed all ranks must be given the same")
         _distributed().broadcast_object_list(ids)
     return ids[0]
+
+
+def _is_copy(tensor):
+    """Whether it is the part of a DTensor that another rank has too, and records."""
+    place = tensor.device_mesh.get_coordinate() if hasattr(tensor, "device_mesh") else None
+    return place is not None and any(of.is_replicate() and at > 0 for of, at in zip(tensor.placements, place))
 
 
 def _is_sharded(model):

@@ -206,18 +206,27 @@ class Torch(support.InFolder):
             ),
             (lambda: recorder.Recorder(self.path("c.ulp"), model, every=0), "every=0: must be 1 or more"),
             (
-                lambda: recorder.Recorder(self.path("d.ulp"), model).step(4),
+                lambda: recorder.Recorder(self.path("d.ulp"), model, strict=True).step(4),
                 r"d.ulp: step 4: there is no gradient: call step\(\) after",
             ),
             (
-                lambda: recorder.Recorder(self.path("e.ulp")).step(0, grads={"x": torch.ones(2).int()}),
+                lambda: recorder.Recorder(self.path("e.ulp"), strict=True).step(0, grads={"x": torch.ones(2).int()}),
                 "'x': int32 cannot be recorded",
             ),
-            (lambda: recorder.Recorder(self.path("f.ulp")).step(0, grads={"a\nb": torch.ones(2)}), "not printable"),
+            (
+                lambda: recorder.Recorder(self.path("f.ulp"), strict=True).step(0, grads={"a\nb": torch.ones(2)}),
+                "not printable",
+            ),
+            (
+                lambda: recorder.Recorder(self.path("g.ulp"), roles="autocast"),
+                'roles="autocast": there is no model to look at',
+            ),
         ]
         for call, message in cases:
             with self.assertRaisesRegex(recorder.RecorderError, message):
                 call()
+        # Nothing is left of what was wrong from the beginning.
+        self.assertEqual(sorted(os.listdir(self.folder))[0][:1], "d")
 
 
 RANK = """
