@@ -5,6 +5,7 @@
 #include <ulp/io/recording.hpp>
 
 #include "bounds.hpp"
+#include "journal.hpp"
 #include "level_writer.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
@@ -54,16 +55,14 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     s.db = std::make_unique<database>(path, SQLITE_OPEN_READWRITE | (s.created ? SQLITE_OPEN_CREATE : 0));
     database& db = *s.db;
     if (!s.created) io::check_identity(db);
-    if (s.created) {
-      db.run("PRAGMA page_size=8192");
-      db.run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
-      db.run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
-    }
-    // Where a write-ahead log is not possible SQLite keeps its rollback journal: slower, as safe.
-    db.run("PRAGMA journal_mode=WAL");
+    if (s.created) db.run("PRAGMA page_size=8192");
+    io::set_journal(db, io::journal_at(path));
     db.run("PRAGMA synchronous=NORMAL");
     if (s.created) {
+      // In one transaction: who is killed here leaves a recording or nothing.
       db.run("BEGIN IMMEDIATE");
+      db.run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
+      db.run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
       db.run(io::schema_of_steps);
       statement insert(db, "INSERT INTO meta VALUES(?, ?)");
       for (const auto& [key, value] :

@@ -93,8 +93,12 @@ void check_identity(database& db) {
       statement s(db, pragma);
       return s.row() ? s.integer(0) : 0;
     };
-    if (number("PRAGMA application_id") != application_id)
-      throw input_error(db.path(), "header", "is an SQLite database but no ulpscope recording");
+    if (number("PRAGMA application_id") != application_id) {
+      const bool nothing = number("PRAGMA schema_version") == 0;
+      throw input_error(db.path(), "header",
+                        nothing ? "is empty: who began to write it was stopped before the first step"
+                                : "is an SQLite database but no ulpscope recording");
+    }
     std::error_code ignored;
     if (std::filesystem::file_size(db.path(), ignored) % static_cast<std::uint64_t>(number("PRAGMA page_size")) != 0)
       throw input_error(db.path(), "end of file",

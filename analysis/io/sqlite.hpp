@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -55,6 +56,10 @@ class database {
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
       reason += ": the file is damaged or was cut short; copy it again, and what is named as it with -wal too";
     if (code == SQLITE_INTERRUPT) reason = "takes more work than a file of its size can: the file is damaged";
+    const int system = code == SQLITE_IOERR ? sqlite3_system_errno(get()) : 0;
+    if (code == SQLITE_FULL || system == ENOSPC) reason = "the disk is full";
+    if (system == EDQUOT) reason = "the disk quota is used up";
+    if (system == EFBIG) reason = "the file would become larger than a file may be here (see ulimit -f)";
     if (code == SQLITE_CANTOPEN) reason += ": is its folder there, and may it be written?";
     throw input_error(path_, place, reason);
   }

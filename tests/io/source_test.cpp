@@ -54,9 +54,10 @@ TEST_CASE("source: what is not read is named") {
   CHECK(
       place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
       "events.out: is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
-  CHECK(place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
-        "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
-        "torch.save or safetensors.torch.save_file");
+  CHECK(
+      place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
+      "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+      "torch.save or safetensors.torch.save_file");
   CHECK(place.error("a.pkl", std::string("\x80\x04\x95", 3)) == "a.pkl: is a Python pickle;" + pickle + "safetensors");
   CHECK(place.error("a.h5", std::string("\x89HDF\r\n\x1A\n\0\0", 10)) ==
         "a.h5: is an HDF5 file, which is not read; save safetensors, .npz or .npy");
@@ -133,9 +134,9 @@ TEST_CASE("source: files of one step are put together unless a tensor repeats") 
   place.write("step5/rank0/g.npz", one_tensor("t", 1));
   place.write("step5/rank1/g.npz", one_tensor("t", 1));
   CHECK(place.error(names{"step5/rank0/g.npz", "step5/rank1/g.npz"}) ==
-        "step5/rank1/g.npz: tensor 't': is also in step5/rank0/g.npz of step 5; the shards of several ranks are not "
-        "merged "
-        "yet: give one file per step and tensor");
+        "step5/rank1/g.npz: tensor 't': is also in step5/rank0/g.npz of step 5; record the files of each rank on their "
+        "own "
+        "(--rank, --world, --run-id, --layout) and put them together with ulp merge");
 }
 
 TEST_CASE("source: a tensor keeps its shape") {

@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/share.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/model/tensor_counter.hpp>
 
@@ -34,7 +35,7 @@ counted_values repeated(counted_values once, std::uint64_t times) {
   }
 }
 
-class dump_source final : public source {
+class dump_source final : public source, public divisible {
  public:
   dump_source(std::vector<dump_step> steps, std::string description, const source_options& options,
               scalar_table scalars)
@@ -62,13 +63,20 @@ class dump_source final : public source {
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_.size(); }
 
-  [[nodiscard]] bool next(step& into) override {
+  [[nodiscard]] bool next(step& into) override { return next_part(into, 0, 1); }
+
+  [[nodiscard]] bool divides() const override { return true; }
+  [[nodiscard]] bool next_part(step& into, std::size_t index, std::size_t count) override {
     if (next_ == steps_.size()) return false;
     const dump_step& current = steps_[next_++];
     into = {};
     into.key.step = current.number;
+    if (index >= count) return true;
     const std::vector<double> edges = edges_at(current.number);
-    for (const dump_file& file : current.files) read(file, edges, into);
+    part_choice part(index, count);
+    for (const dump_file& file : current.files) read(file, edges, part, into);
+    // The same rows in the same order, however many parts there are.
+    std::ranges::sort(into.tensors, {}, &tensor_row::tensor);
     return true;
   }
 
@@ -77,6 +85,21 @@ class dump_source final : public source {
     std::uint32_t index = 0;
     std::int64_t step = 0;              // the last one
     const std::string* file = nullptr;  // of that step
+  };
+
+  // Each tensor belongs to the part that has the fewest elements so far.
+  class part_choice {
+   public:
+    part_choice(std::size_t index, std::size_t count) : index_(index), elements_(count) {}
+    [[nodiscard]] bool takes(std::uint64_t numel) {
+      const auto least = std::ranges::min_element(elements_);
+      *least += numel + 1;
+      return static_cast<std::size_t>(least - elements_.begin()) == index_;
+    }
+
+   private:
+    std::size_t index_;
+    std::vector<std::uint64_t> elements_;
   };
 
   [[noreturn]] static void fail(const dump_file& file, const std::string& name, const std::string& reason) {
@@ -101,7 +124,8 @@ class dump_source final : public source {
     if (last.step == step.number)
       fail(file, tensor.name,
            "is also in " + *last.file + " of step " + std::to_string(step.number) +
-               "; the shards of several ranks are not merged yet: give one file per step and tensor");
+               "; record the files of each rank on their own (--rank, --world, --run-id, --layout) and put them "
+               "together with ulp merge");
     const std::vector<std::uint64_t>& shape = tensors_[last.index].shape;
     if (shape != tensor.shape)
       fail(file, tensor.name,
@@ -128,13 +152,16 @@ class dump_source final : public source {
     return edges;
   }
 
-  void read(const dump_file& file, std::span<const double> edges, step& into) {
+  void read(const dump_file& file, std::span<const double> edges, part_choice& part, step& into) {
     const auto reader = file.open(file.path);
-    std::vector<counted_values> counted = count(*reader, edges);
+    std::vector<bool> taken;
+    for (const dump_reader::tensor& tensor : reader->tensors()) taken.push_back(part.takes(tensor.numel));
+    std::vector<counted_values> counted = count(*reader, taken, edges);
     for (std::size_t i = 0; i < counted.size(); ++i) {
       const dump_reader::tensor& tensor = reader->tensors()[i];
       const auto found = indices_.find(tensor.name);
       if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
+      if (!taken[i]) continue;
       counted_values all = repeated(std::move(counted[i]), tensor.times);
       into.tensors.push_back({.tensor = found->second.index,
                               .type = tensor.type,
@@ -144,13 +171,14 @@ class dump_source final : public source {
   }
 
   // Memory does not grow with the tensors.
-  std::vector<counted_values> count(dump_reader& from, std::span<const double> edges) {
+  std::vector<counted_values> count(dump_reader& from, const std::vector<bool>& taken, std::span<const double> edges) {
     const auto& tensors = from.tensors();
     std::size_t index = 0;
     std::unique_ptr<byte_stream> in;
     std::uint64_t left = 0;  // values of tensors[index], once `in` is there
     return counter_.count(tensors.size(), edges, [&](value_chunk& chunk) {
       for (; index < tensors.size(); ++index, in.reset()) {
+        if (!taken[index]) continue;
         const dump_reader::tensor& tensor = tensors[index];
         if (in == nullptr) {
           in = from.open(index);

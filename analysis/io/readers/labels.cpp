@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/share.hpp>
 
 #include "reader.hpp"
 
@@ -31,7 +32,7 @@ void fill(step_scalars& scalars, const step_scalars& logged) {
   fill(scalars.applied, logged.applied);
 }
 
-class labelled_source final : public source {
+class labelled_source final : public source, public divisible {
  public:
   labelled_source(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars)
       : inner_(std::move(inner)), options_(options), scalars_(std::move(scalars)) {
@@ -44,8 +45,16 @@ class labelled_source final : public source {
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
 
-  [[nodiscard]] bool next(step& into) override {
-    if (!inner_->next(into)) {
+  [[nodiscard]] bool next(step& into) override { return labelled(inner_->next(into), into); }
+
+  [[nodiscard]] bool divides() const override { return ulp::divides(*inner_); }
+  [[nodiscard]] bool next_part(step& into, std::size_t index, std::size_t count) override {
+    return labelled(ulp::next_part(*inner_, into, index, count), into);
+  }
+
+ private:
+  [[nodiscard]] bool labelled(bool is_there, step& into) {
+    if (!is_there) {
       if (!scalars_.empty() && !any_logged_)
         throw input_error(options_.scalars, "column 'step'", "none of its steps is one of the input's");
       return false;
@@ -56,7 +65,6 @@ class labelled_source final : public source {
     return true;
   }
 
- private:
   // Tensors are new, or known better than before: a source may learn that a tensor's size varies.
   void label_new_tensors() {
     const std::vector<tensor_info>& seen = inner_->tensors();
