@@ -81,7 +81,7 @@ std::string_view name_of(io::content what) {
     case io::content::npy: return "npy";
     case io::content::pt: return "pt";
     case io::content::recording: return "recording";
-    case io::content::text: return "CSV or a log";
+    case io::content::text: return "CSV or training log";
   }
   return "";
 }

@@ -35,6 +35,28 @@ std::vector<good_file> good_files() {
       {"deflated.npz", zip({{.name = "w.npy", .contents = array, .deflated = true}}, {.zip64_end = true})},
       {"a.safetensors",
        safetensors(R"({"__metadata__":{"step":"3"},"a":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", floats)},
+      {"megatron.log",
+       "  initial_loss_scale ............ 4.0\n iteration        1/      9 | learning rate: 1.0E-04 | loss scale: 4.0 "
+       "| "
+       "number of skipped iterations:   1 | number of nan iterations:   0 |\n iteration        2/      9 | learning "
+       "rate: "
+       "1.0E-04 | loss scale: 2.0 | number of skipped iterations:   1 | number of nan iterations:   0 |\n",
+       true},
+      {"deepspeed.log",
+       "[1] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 8, but hysteresis is 2. Reducing "
+       "hysteresis to 1\n[1] [deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 8, reducing to 4\n[Rank "
+       "0] "
+       "step=3, skipped=2, lr=[1e-3], mom=[0.9]\n",
+       true},
+      {"apex.log",
+       "step 1\nGradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\nstep 2\n 1/9 "
+       "[00:01<00:08, 1.0it/s]\n",
+       true},
+      {"fairseq.log",
+       "| WARNING: overflow detected, setting loss scale to: 64.0\n| epoch 001: 1 / 9 num_updates=1, lr=1, gnorm=3.9, "
+       "loss_scale=64\n| Loaded checkpoint c.pt (epoch 1 @ 1 updates)\n{\"num_updates\": \"2\", \"loss_scale\": "
+       "\"64\"}\n",
+       true},
       {"a.pt", zip({{.name = "a/data.pkl", .contents = pickled}, {.name = "a/data/0", .contents = floats}})},
   };
 }

@@ -147,6 +147,38 @@ TEST_CASE("a step log's maximum is kept, NaN too") {
   CHECK(now.max_abs == INFINITY);
 }
 
+TEST_CASE("bounds on the largest gradient are kept, and refused where they are none") {
+  const temporary_dir dir;
+  const std::string path = (dir / "log.ulp").string();
+  const std::vector<max_abs_bounds> all{
+      {.low = 65520.0 / 3, .high = INFINITY}, {.low = 0, .high = 0.1}, {.low = 1e-300, .high = 5, .certain = false}};
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    step s;
+    for (const max_abs_bounds& b : all) {
+      s.bounds = b;
+      writer.write(s, {});
+      ++s.key.step;
+    }
+  }
+  {
+    const auto from = open_recording(path);
+    step now;
+    for (const max_abs_bounds& b : all) {
+      REQUIRE(from->next(now));
+      CHECK(now.bounds == b);
+      CHECK_FALSE(now.max_abs.has_value());
+    }
+  }
+  for (const std::string text :
+       {"0..", "..1", "1..1", "2..1", "-1..1", "nan..1", "inf..inf", "~", "0..1x", "low..high"}) {
+    INFO(text);
+    alter(path, "UPDATE step SET max_abs = '" + text + "'");
+    step now;
+    CHECK_THROWS_AS(open_recording(path)->next(now), input_error);
+  }
+}
+
 TEST_CASE("totals are the tables merged by kind, role and factor") {
   const temporary_dir dir;
   const auto totals = read_totals(written(dir, {1, 2}));

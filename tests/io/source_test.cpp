@@ -168,7 +168,7 @@ TEST_CASE("source: only dumps can be several") {
   place.write("a.npz", one_tensor("t", 1));
   place.write("log.csv", "step,found_inf\n0,0\n");
   place.write("run.ulp", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
-  CHECK(place.error(names{"a.npz", "log.csv"}) == "log.csv: is a CSV; only dumps can be given several at once");
+  CHECK(place.error(names{"a.npz", "log.csv"}) == "log.csv: is a CSV or training log; only dumps can be given several at once");
   CHECK(place.error(names{"run.ulp", "a.npz"}) == "run.ulp: is a recording; only dumps can be given several at once");
 }
 

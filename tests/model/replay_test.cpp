@@ -48,6 +48,41 @@ const std::vector<tensor_info> two{{.name = "a.weight", .kind = tensor_kind::wei
 
 }  // namespace
 
+TEST_CASE("bounds on the largest gradient decide overflow, or mark it") {
+  struct outcome {
+    bool found;
+    bool certain;
+    bool operator==(const outcome&) const = default;
+  };
+  const auto at = [](double scale, max_abs_bounds bounds, const format& to = float16) {
+    scenario s = float16_under("static", {{"loss_scale", scale}});
+    s.format = to;
+    step now;
+    now.scalars.found_inf = bounds.low > 0;
+    now.bounds = bounds;
+    const trajectory_row row = replayer(s).advance(now, {});
+    CHECK(std::isnan(row.critical_scale));
+    return outcome{row.found_inf, row.found_inf_certain};
+  };
+  // Recorded at the scale 1024: it overflowed there, or did not.
+  const max_abs_bounds large{.low = 65520.0 / 1024};
+  const max_abs_bounds small{.high = 65520.0 / 1024};
+  CHECK(at(1024, large) == outcome{true, true});
+  CHECK(at(2048, large) == outcome{true, true});
+  CHECK(at(512, large) == outcome{false, false});
+  CHECK(at(1024, small) == outcome{false, true});
+  CHECK(at(1, small) == outcome{false, true});
+  CHECK(at(2048, small) == outcome{false, false});
+  // What overflowed in float16 may be infinite or NaN, which overflows everywhere, or may not.
+  CHECK(at(1024, large, bfloat16) == outcome{false, false});
+  CHECK(at(1024, small, bfloat16) == outcome{false, true});
+  // Both are known, but not which of the two this step was.
+  CHECK(at(1024, {.low = large.low, .certain = false}) == outcome{true, false});
+  CHECK(at(1024, {.high = small.high, .certain = false}) == outcome{false, false});
+  CHECK(at(1024, {.low = 63, .high = 64}) == outcome{false, false});
+  CHECK(at(2048, {.low = 63, .high = 64}) == outcome{true, true});
+}
+
 TEST_CASE("a step log overflows from the format's threshold on") {
   replayer r(float16_under("static"));
   CHECK_FALSE(r.advance(log_line(0, std::nextafter(65520.0, 0)), {}).found_inf);

@@ -151,6 +151,21 @@ TEST_CASE("step logs") {
   compare(scenarios(), run, {}, true);
 }
 
+TEST_CASE("logs that bound the largest gradient") {
+  std::vector<step> run;
+  std::mt19937 random(8);
+  for (std::int64_t i = 0; i < 400; ++i) {
+    step s;
+    s.key.step = i;
+    const double edge = 65520 / std::exp2(static_cast<double>(random() % 20));
+    s.scalars.found_inf = random() % 10 == 0;
+    s.bounds = *s.scalars.found_inf ? max_abs_bounds{.low = edge} : max_abs_bounds{.high = edge};
+    s.bounds->certain = random() % 4 != 0;
+    run.push_back(s);
+  }
+  compare(scenarios(), run, {}, true);
+}
+
 TEST_CASE("logs by layer") {
   std::vector<step> run;
   std::mt19937 random(7);

@@ -51,11 +51,13 @@ record_match read_change(const record_text& text, std::size_t at, bool last, std
 record_match read_attempted(const record_text& text, std::size_t at, bool last) {
   constexpr std::string_view hysteresis = ",buthysteresis";
   const auto before = at < text.size() ? text.number_at(at, ",") : std::nullopt;
-  if (before && goes_on(text, before->end, hysteresis) == record_match::state::complete) {
+  const auto held = before ? goes_on(text, before->end, hysteresis) : record_match::state::none;
+  if (held == record_match::state::complete) {
     scale_record r{.what = kind::overflow, .from = origin};
     r.before = r.after = before->value;
     return whole_record(r, before->end + hysteresis.size());
   }
+  if (held == record_match::state::unfinished && !last) return unfinished_record();
   return read_change(text, at, last, ",", ",reducingto", {.what = kind::overflow, .from = origin});
 }
 

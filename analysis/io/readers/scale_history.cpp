@@ -206,9 +206,14 @@ class builder {
     if (!is_framework(r.from) && from == 0)
       fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
     close();
+    const std::vector<scale_record> skipped = pending_;  // most likely those of the run that goes on
     start_over();
+    pending_ = skipped;
+    resumed_ = true;
     cut_after(from);
     position_reached_ = from;
+    if (const auto known_total = totals_.find(from); known_total != totals_.end()) total_skipped_ = known_total->second;
+    totals_.erase(totals_.upper_bound(from), totals_.end());
     if (!is_framework(r.from)) forget_scale();  // Apex: a checkpoint need not hold it
   }
 
@@ -216,15 +221,21 @@ class builder {
     updates_only_ = updates_only_ || r.from == origin::fairseq;
     of_open_ = std::exchange(pending_, {});
     reached_since_ = true;
-    const auto events = static_cast<std::int64_t>(of_open_.size());
+    auto events = static_cast<std::int64_t>(of_open_.size());
     interval now{.from = r.from, .line = r.line, .step = r.step, .nans = r.nans, .record = r};
     now.grown = std::exchange(grown_, not_known);
     if (r.from == origin::deepspeed) {
       if (total_skipped_) now.skipped = std::max<std::int64_t>(0, r.skipped - *total_skipped_);
       total_skipped_ = r.skipped;
+      totals_[r.step] = r.skipped;
     } else {
       now.skipped = std::max<std::int64_t>(0, r.skipped);
     }
+    if (resumed_ && r.from != origin::fairseq) {  // before that, the earlier run may have skipped some
+      events = std::min(events, r.step - *position_reached_);
+      of_open_.erase(of_open_.begin(), of_open_.end() - events);
+    }
+    resumed_ = false;
     if (!position_reached_) position_reached_ = begin_of_first(r, std::max(now.skipped, events));
     if (r.from == origin::deepspeed && *position_reached_ == 0 && runs_.empty() && !restored_) now.skipped = r.skipped;
     now.steps = r.step - *position_reached_;
@@ -423,6 +434,8 @@ class builder {
   bool reached_since_ = false;
   std::int64_t position_ = -1;
   std::optional<std::int64_t> total_skipped_;
+  std::map<std::int64_t, std::int64_t> totals_;  // skipped up to a step, as DeepSpeed counts
+  bool resumed_ = false;                         // the next line is the first after a restart that no line tells of
   std::map<origin, scale_record> last_of_;
   std::map<origin, line_interval> intervals_;
   double start_ = not_known;  // of a fresh run

@@ -5,6 +5,7 @@
 // megatron/training.py prints no consumed samples; EleutherAI/gpt-neox megatron/logging.py begins with samples/sec; the
 // first public releases print "loss scale 65536.0 |" without colons and no skipped iterations. Arguments are printed by
 // _print_args of megatron/training/arguments.py, loaded checkpoints by load_checkpoint of checkpointing.py.
+#include <algorithm>
 #include <array>
 
 #include "scale_records.hpp"
@@ -105,6 +106,7 @@ record_match read_window(const record_text& text, std::size_t at, bool last) {
 }
 
 record_match read_bfloat16(const record_text& text, std::size_t at, bool last) {
+  at = std::min(text.view().find_first_not_of('.', at), text.size());
   if (at + 4 > text.size() && !last) return unfinished_record();
   if (!text.view().substr(at).starts_with("True")) return no_record();
   return whole_record({.what = kind::bfloat16, .from = origin}, at + 4);
