@@ -26,7 +26,7 @@ struct options {
 struct tensor_account {
   std::uint64_t steps = 0;
   std::uint64_t numel = 0;
-  std::uint64_t zeros = 0;
+  count_range zeros;
   dtype type = dtype::unknown;
   std::uint64_t infinite = 0;
   std::uint64_t nan = 0;
@@ -40,6 +40,7 @@ class row_contents {
   void see(const tensor_row& row) {
     const bool octaves = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_octave; });
     octaves_ += octaves ? 1 : 0;
+    buckets_ += row.table.buckets.empty() ? 0 : 1;
     sums_ += row.table.has_sums ? 1 : 0;
     errors_ += row.table.has_errors ? 1 : 0;
     codes_ += row.codes.empty() ? 0 : 1;
@@ -47,7 +48,9 @@ class row_contents {
   }
   [[nodiscard]] std::string text(std::uint64_t rows) const {
     if (rows == 0) return "-";
-    std::string all = octaves_ == 0      ? "exact cells"
+    std::string all = buckets_ == rows   ? "buckets: counts are ranges"
+                      : buckets_ > 0     ? fmt::format("buckets in {} of {} rows", grouped(buckets_), grouped(rows))
+                      : octaves_ == 0    ? "exact cells"
                       : octaves_ == rows ? "octaves: counts are ranges"
                                          : fmt::format("octaves in {} of {} rows", grouped(octaves_), grouped(rows));
     const auto part = [&](std::uint64_t n, const std::string& what) {
@@ -63,6 +66,7 @@ class row_contents {
 
  private:
   std::uint64_t octaves_ = 0;
+  std::uint64_t buckets_ = 0;
   std::uint64_t sums_ = 0;
   std::uint64_t errors_ = 0;
   std::uint64_t codes_ = 0;
@@ -115,7 +119,7 @@ account read(source& from, const selection& selected) {
       tensor_account& t = a.tensors[row.tensor];
       ++t.steps;
       t.numel += row.table.numel;
-      t.zeros += row.table.zeros;
+      t.zeros += {row.table.zeros, row.table.zeros + row.table.maybe_zeros};
       t.type = row.type;
       t.infinite += row.table.infinities();
       t.nan += row.table.nans;
@@ -139,7 +143,7 @@ table tensor_table(const source& from, const account& a) {
     for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
     const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
     t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)},
-                      std::string{to_string(x.type)}, shape, integer(x.steps), integer(x.numel), integer(x.zeros),
+                      std::string{to_string(x.type)}, shape, integer(x.steps), integer(x.numel), x.zeros,
                       integer(x.infinite), integer(x.nan), x.max_abs, x.min_abs});
   }
   return t;

@@ -55,7 +55,7 @@ struct answer {
 
 struct group_counts {
   std::vector<answer> of;  // to each question
-  double magnitudes = 0;   // sums over all values, as the lost mass has them
+  value_range magnitudes;  // sums over all values, as the lost mass has them
   double squares = 0;
   std::uint64_t censored = 0;  // zeros that may have been lost before they were recorded
   std::set<std::int64_t> steps;
@@ -102,11 +102,11 @@ group group_of(const options& o, const std::vector<tensor_group>& named, const t
 }
 
 // "1.2", "[1.1, 1.3]".
-table_value percent_of(const value_range& part, double all) {
-  if (!(all > 0) || !std::isfinite(part.high)) return {};
-  const auto percent = [&](double x) { return fmt::format("{:.4g}", 100 * x / all); };
-  const std::string low = percent(part.low);
-  const std::string high = percent(part.high);
+table_value percent_of(const value_range& part, const value_range& all) {
+  if (!(all.high > 0) || !std::isfinite(part.high)) return {};
+  const std::string low = fmt::format("{:.4g}", 100 * part.low / all.high);
+  const double most = all.exact() || part.high < all.low ? part.high / all.low : 1;
+  const std::string high = fmt::format("{:.4g}", 100 * most);
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
@@ -156,6 +156,11 @@ table table_of(const options& o, const std::vector<question>& questions, const s
                {"l1", ""},
                {"l2", ""}};
   const auto exactly = [](std::uint64_t n) { return count_range{n, n}; };
+  // In CSV a pair of columns only where it has to be.
+  const bool open_zeros =
+      std::ranges::any_of(groups, [](const auto& g) { return g.second.of.front().counts.maybe_zero > 0; });
+  for (table_column& c : t.columns)
+    if (c.key == "zero" || c.key == "l1") c.range = open_zeros;
   for (const auto& [key, counts] : groups) {
     for (std::size_t q = 0; q < questions.size(); ++q) {
       const answer& a = counts.of[q];
@@ -167,41 +172,43 @@ table table_of(const options& o, const std::vector<question>& questions, const s
         return drawn ? table_value{mean} : table_value{fixed};
       };
       const outcome_counts& c = a.counts;
-      const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+      // Of those that are not known to be zero, see underflow_share.
+      const auto nonzero = static_cast<double>(c.nonzero().high);
       const value_range underflow =
           drawn ? a.expected.underflow.mean
                 : value_range{static_cast<double>(c.underflow.low), static_cast<double>(c.underflow.high)};
-      t.rows.push_back({key.named ? table_value{named[*key.named].name} : table_value{},
-                        key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
-                        counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
-                        counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
-                        questions[q].format_name,
-                        o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
-                        questions[q].scale,
-                        as_power(questions[q].scale),
-                        std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
-                        exactly(c.numel),
-                        exactly(c.zero),
-                        exactly(c.nonfinite),
-                        count(c.underflow, a.expected.underflow),
-                        percent_of(underflow, nonzero),
-                        percent_of(a.lost.magnitudes, counts.magnitudes),
-                        count(c.subnormal, a.expected.subnormal),
-                        count(c.overflow, a.expected.overflow),
-                        deviation(a.expected.underflow),
-                        deviation(a.expected.subnormal),
-                        deviation(a.expected.overflow),
-                        a.lost.magnitudes,
-                        value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
-                        decibels_of(a.noise),
-                        a.noise.mean_square(),
-                        a.noise.sqnr(),
-                        a.noise.least_sqnr(),
-                        a.noise.cosine(),
-                        a.noise.exact,
-                        static_cast<std::int64_t>(counts.censored),
-                        counts.magnitudes,
-                        std::sqrt(counts.squares)});
+      t.rows.push_back(
+          {key.named ? table_value{named[*key.named].name} : table_value{},
+           key.tensor ? table_value{tensors[*key.tensor].name} : table_value{},
+           counts.mixed_kinds ? table_value{} : table_value{std::string{to_string(counts.kind)}},
+           counts.steps.size() == 1 ? table_value{*counts.steps.begin()} : table_value{},
+           questions[q].format_name,
+           o.rounding.direction.empty() ? to_string(questions[q].rounding) : o.rounding.direction,
+           questions[q].scale,
+           as_power(questions[q].scale),
+           std::string{u.recorded ? (u.true_gradient ? "mixed" : "recorded") : "true_gradient"},
+           exactly(c.numel),
+           c.zeros(),
+           exactly(c.nonfinite),
+           count(c.underflow, a.expected.underflow),
+           percent_of(underflow, {nonzero, nonzero}),
+           percent_of(a.lost.magnitudes, counts.magnitudes),
+           count(c.subnormal, a.expected.subnormal),
+           count(c.overflow, a.expected.overflow),
+           deviation(a.expected.underflow),
+           deviation(a.expected.subnormal),
+           deviation(a.expected.overflow),
+           a.lost.magnitudes,
+           value_range{std::sqrt(a.lost.squares.low), std::sqrt(a.lost.squares.high)},
+           decibels_of(a.noise),
+           a.noise.mean_square(),
+           a.noise.sqnr(),
+           a.noise.least_sqnr(),
+           a.noise.cosine(),
+           a.noise.exact,
+           static_cast<std::int64_t>(counts.censored),
+           counts.magnitudes.exact() ? table_value{counts.magnitudes.high} : table_value{counts.magnitudes},
+           std::sqrt(counts.squares)});
     }
   }
   return t;
@@ -251,7 +258,8 @@ int run(const options& o) {
         const double factor = known ? row.factor : 1;
         // float16 loses gradients that the other types of dumps hold.
         if (row.type == dtype::float16 || !info.through.empty()) sums.censored += row.table.zeros;
-        sums.magnitudes += magnitudes_sum(row.table).value / factor;
+        const value_range magnitudes = magnitudes_bounds(row.table);
+        sums.magnitudes += {magnitudes.low / factor, magnitudes.high / factor};
         sums.squares += squares_sum(row.table).value / factor / factor;
         for (std::size_t q = 0; q < questions.size(); ++q) add(sums.of[q], row, questions[q], factor);
       }

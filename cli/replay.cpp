@@ -105,20 +105,21 @@ scenario scenario_of(const options& o) {
 table per_tensor_table(const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& tensors) {
   table t;
   t.columns = {
-      {"step", ""},           {"tensor", ""},  {"kind", ""},          {"checked", ""},         {"scale", ""},
-      {"numel", ""},          {"zero", ""},    {"nonfinite", ""},     {"underflow", "", true}, {"subnormal", "", true},
-      {"overflow", "", true}, {"max_abs", ""}, {"critical_scale", ""}};
+      {"step", ""},           {"tensor", ""},  {"kind", ""},           {"checked", ""},         {"scale", ""},
+      {"numel", ""},          {"zero", ""},    {"nonfinite", ""},      {"underflow", "", true}, {"subnormal", "", true},
+      {"overflow", "", true}, {"max_abs", ""}, {"critical_scale", ""}, {"maybe_zero", ""}};
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   for (const tensor_outcome& r : outcomes) {
     const tensor_info& info = tensors[r.tensor];
     t.rows.push_back({r.key.step, info.name, std::string{to_string(info.kind)}, r.checked, r.scale,
                       count(r.counts.numel), count(r.counts.zero), count(r.counts.nonfinite), r.counts.underflow,
-                      r.counts.subnormal, r.counts.overflow, r.max_abs, r.critical_scale});
+                      r.counts.subnormal, r.counts.overflow, r.max_abs, r.critical_scale, count(r.counts.maybe_zero)});
   }
   return t;
 }
 
-table trajectory_table(const std::vector<tensor_group>& groups) {
+// `open_zeros`: of some values it is not known whether they are zero.
+table trajectory_table(const std::vector<tensor_group>& groups, bool open_zeros) {
   table t;
   t.columns = {{"step", "step"},
                {"found_inf", ""},
@@ -131,7 +132,7 @@ table trajectory_table(const std::vector<tensor_group>& groups) {
                {"", "found_inf"},
                {"found_inf_certain", ""},
                {"numel", ""},
-               {"zero", ""},
+               {"zero", "", open_zeros},
                {"nonfinite", ""},
                {"underflow", "underflow", true},
                {"subnormal", "subnormal", true},
@@ -169,7 +170,7 @@ void add_row(table& t, const trajectory_row& r, const scenario& s, const traject
                     marked(r.found_inf ? "yes" : "no", r.found_inf_certain),
                     r.found_inf_certain,
                     count(r.counts.numel),
-                    count(r.counts.zero),
+                    range(r.counts.zeros()),
                     count(r.counts.nonfinite),
                     range(r.counts.underflow),
                     range(r.counts.subnormal),
@@ -192,7 +193,7 @@ void write_rows(const options& o, const scenario& s, const std::vector<trajector
                 const trajectory_summary& sum) {
   constexpr std::size_t in_a_part = 4096;
   if (o.output.json) {
-    table all = trajectory_table(s.groups);
+    table all = trajectory_table(s.groups, sum.counts.maybe_zero > 0);
     for (const trajectory_row& row : rows) add_row(all, row, s, sum);
     write_table(all, o.output, false);
     return;
@@ -200,7 +201,7 @@ void write_rows(const options& o, const scenario& s, const std::vector<trajector
   if (o.output.csv.empty()) return;
   csv_stream csv(o.output.csv);
   for (std::size_t first = 0; first < rows.size(); first += in_a_part) {
-    table part = trajectory_table(s.groups);
+    table part = trajectory_table(s.groups, sum.counts.maybe_zero > 0);
     for (std::size_t i = first; i < std::min(rows.size(), first + in_a_part); ++i) add_row(part, rows[i], s, sum);
     csv.write(part);
   }
@@ -225,13 +226,11 @@ std::string rule_text(const replayer& r) {
   return "";
 }
 
-std::string share(const count_range& c, std::uint64_t of) {
-  const auto percent = [&](std::uint64_t n) {
-    return of == 0 ? 0.0 : 100 * static_cast<double>(n) / static_cast<double>(of);
-  };
-  if (c.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), percent(c.low));
-  return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), percent(c.low),
-                     percent(c.high));
+std::string share(const count_range& c, const value_range& of_nonzero) {
+  const double low = 100 * of_nonzero.low;
+  const double high = 100 * of_nonzero.high;
+  if (c.exact() && of_nonzero.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), low);
+  return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), low, high);
 }
 
 // The few steps a person looks at: where the scale changed or a step was skipped; of a run of skipped steps the ends.
@@ -296,9 +295,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
     line("counted",
          fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(r.choice().counted_count(), "tensor"),
                      count_text(sum.counts.numel, "element")));
-    const std::uint64_t nonzero = sum.counts.numel - sum.counts.zero - sum.counts.nonfinite;
-    line("underflow", share(sum.counts.underflow, nonzero));
-    line("overflow", share(sum.counts.overflow, nonzero));
+    line("underflow", share(sum.counts.underflow, underflow_share(sum.counts)));
+    line("overflow", share(sum.counts.overflow, share_of_nonzero(sum.counts, sum.counts.overflow)));
     line("scale of",
          sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient");
   }
@@ -384,7 +382,7 @@ int run(const options& o) {
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, rows, sum, learning_rates);
   if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));
-  table shown = trajectory_table(s.groups);
+  table shown = trajectory_table(s.groups, sum.counts.maybe_zero > 0);
   for (const trajectory_row& row : changes_of(rows)) add_row(shown, row, s, sum);
   if (!shown.rows.empty()) {
     fmt::print(

@@ -142,12 +142,12 @@ table matrix_of(const survey& run, const std::vector<tensor_set>& sets, const ch
     for (const char* const f : matrix_formats) {
       const format to = *find_format(f);
       const outcome_counts c = run.outcomes(set, to, r.value(to), 1);
-      const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
-      const auto share = [&](std::uint64_t n) {
-        return nonzero == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * static_cast<double>(n) / nonzero);
+      const value_range underflow = underflow_share(c);
+      const auto share = [&](double part) {
+        return c.nonzero().high == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * part);
       };
-      const std::string low = share(c.underflow.low);
-      const std::string high = share(c.underflow.high);
+      const std::string low = share(underflow.low);
+      const std::string high = share(underflow.high);
       row[1] = count_range{c.numel, c.numel};
       row.emplace_back(low == high ? low : low + " to " + high);
     }

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include <ulp/model/cell_counter.hpp>
 #include <ulp/model/codes.hpp>
@@ -16,7 +17,12 @@ constexpr std::uint8_t flag_exact_sums = 1;
 constexpr std::uint8_t flag_reported_abs_sum = 2;
 constexpr std::uint8_t flag_reported_square_sum = 4;
 constexpr std::uint8_t flag_errors = 8;
-constexpr std::uint8_t all_flags = 15;
+constexpr std::uint8_t flag_buckets = 16;
+constexpr std::uint8_t all_flags = 31;
+
+bool has_buckets(const cell_table& table) {
+  return !table.buckets.empty() || table.maybe_zeros > 0 || std::isnan(table.max_abs);
+}
 
 bool octaves_only(const cell_table& table) {
   for (const cell& c : table.cells)
@@ -68,17 +74,41 @@ void check(const cell_table& t, std::uint64_t most) {
     top = std::max(top, int{c.exponent});
     bottom = std::min(bottom, int{c.exponent});
   }
+  double reach = 0;         // what no value of the buckets exceeds
+  double most_certain = 0;  // some value is as large as this
+  std::uint64_t maybe_zeros = 0;
+  for (const bucket& b : t.buckets) {
+    if (b.count > t.numel - values) throw payload_error("counts exceed the number of elements");
+    values += b.count;
+    const double near = std::min(std::fabs(b.low), std::fabs(b.high));
+    const double far = std::max(std::fabs(b.low), std::fabs(b.high));
+    reach = std::max(reach, far);
+    most_certain = std::max(most_certain, b.may_hold_zero() ? 0 : near);
+    maybe_zeros += b.may_hold_zero() ? b.count : 0;
+  }
   for (const std::uint64_t n : {t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans}) {
     if (n > t.numel - values) throw payload_error("counts exceed the number of elements");
     values += n;
   }
-  const bool in_no_cell = t.cells.empty() && values < t.numel;  // an encoding that was skipped
+  const bool in_no_cell = t.cells.empty() && t.buckets.empty() && values < t.numel;  // an encoding that was skipped
   if (values != t.numel && !in_no_cell) throw payload_error("counts do not add up to the number of elements");
+  if (in_no_cell ? t.maybe_zeros > t.numel - values : t.maybe_zeros != maybe_zeros)
+    throw payload_error("the values that may be zero do not fit the counts");
   const auto is_magnitude = [](double x) { return x > 0 && std::isfinite(x); };
   if (t.nonzero_finite() == 0) {
     if (t.max_abs != 0 || t.min_abs != 0) throw payload_error("has extremes without values");
     return;
   }
+  if (!t.buckets.empty()) {
+    if (!std::isnan(t.min_abs) || t.cut_significands > 0) throw payload_error("has buckets and exact numbers");
+    // In the highest octave of the cells, or as far as buckets reach.
+    const bool in_cells = is_magnitude(t.max_abs) && magnitude_of(t.max_abs).exponent == top;
+    if (!std::isnan(t.max_abs) && (!is_magnitude(t.max_abs) || magnitude_of(t.max_abs).exponent < top ||
+                                   (t.max_abs > reach && !in_cells) || t.max_abs < most_certain))
+      throw payload_error("the largest magnitude does not fit the counts");
+    return;
+  }
+  if (in_no_cell && std::isnan(t.max_abs)) return;  // parse_summary saw that there are buckets
   const auto is_end = [&](double x, int octave, end which) {
     return is_magnitude(x) && (in_no_cell || (magnitude_of(x).exponent == octave && fits_slots(t, x, which)));
   };
@@ -184,6 +214,45 @@ void take_cells(std::string_view& from, cell_table& table, encoding how, std::ui
   }
 }
 
+void append_buckets(std::string& to, const cell_table& table) {
+  append_varint(to, table.cells.size());
+  int previous = 0;
+  for (const cell& c : table.cells) {
+    append_varint(to, static_cast<std::uint64_t>(c.key() - previous));
+    append_varint(to, c.count);
+    previous = c.key();
+  }
+  append_varint(to, table.buckets.size());
+  for (const bucket& b : table.buckets) {
+    append_f64(to, b.low);
+    append_f64(to, b.high);
+    append_varint(to, b.count);
+  }
+}
+
+void take_buckets(std::string_view& from, cell_table& table, std::uint64_t most) {
+  if (table.has_sums || table.has_errors) throw payload_error("has exact sums of buckets");
+  take_cells(from, table, encoding::cells, most);
+  const std::uint64_t n = take_u64(from);
+  constexpr std::size_t least_size = 17;
+  if (n > from.size() / least_size) throw payload_error("has fewer buckets than it says");
+  table.buckets.reserve(n);
+  for (std::uint64_t i = 0; i < n; ++i) {
+    bucket b;
+    b.low = take_f64(from);
+    b.high = take_f64(from);
+    b.count = take_u64(from);
+    const auto is_edge = [](double x) { return std::isfinite(x) && !(x == 0 && std::signbit(x)); };
+    if (!is_edge(b.low) || !is_edge(b.high) || b.low > b.high || (b.low == 0 && b.high == 0))
+      throw payload_error("a bucket that does not exist");
+    if (b.count == 0) throw payload_error("an empty bucket");
+    if (!table.buckets.empty() &&
+        std::pair{b.low, b.high} <= std::pair{table.buckets.back().low, table.buckets.back().high})
+      throw payload_error("buckets are out of order");
+    table.buckets.push_back(b);
+  }
+}
+
 void append_codes(std::string& to, const std::vector<code_count>& codes) {
   append_varint(to, codes.size());
   std::uint32_t previous = 0;
@@ -280,7 +349,7 @@ void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor
   std::uint64_t head = tensor;
   head |= static_cast<std::uint64_t>(row.type) << 32;
   const unsigned flags = (t.has_sums ? flag_exact_sums : 0U) | (t.has_errors ? flag_errors : 0U) |
-                         reported(t.reported_abs_sum, flag_reported_abs_sum) |
+                         (has_buckets(t) ? flag_buckets : 0U) | reported(t.reported_abs_sum, flag_reported_abs_sum) |
                          reported(t.reported_square_sum, flag_reported_square_sum);
   head |= static_cast<std::uint64_t>(flags) << 40;
   append_u64(to, head);
@@ -292,7 +361,7 @@ void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor
   append_f64(to, row.factor);
   append_f64(to, magnitudes_sum(t).value);
   append_f64(to, squares_sum(t).value);
-  append_u64(to, t.cut_significands);
+  append_u64(to, has_buckets(t) ? t.maybe_zeros : t.cut_significands);
 }
 
 void without_derived_sums(std::string& records, std::size_t begin) {
@@ -324,10 +393,17 @@ tensor_row parse_summary(std::string_view record) {
     throw payload_error("a factor that is not positive and finite");
   t.has_sums = (flags & flag_exact_sums) != 0;
   t.has_errors = (flags & flag_errors) != 0;
+  if (std::isnan(t.max_abs) && (flags & flag_buckets) == 0)
+    throw payload_error("the largest magnitude does not fit the counts");
   // Rounded from the exact sums they stand in for them where the payload turns out to be unknown.
   if ((flags & (flag_exact_sums | flag_reported_abs_sum)) != 0) t.reported_abs_sum = f64_at(record, 80);
   if ((flags & (flag_exact_sums | flag_reported_square_sum)) != 0) t.reported_square_sum = f64_at(record, 88);
-  t.cut_significands = u64_at(record, 96);
+  if ((flags & flag_buckets) != 0) {
+    if (t.has_sums || t.has_errors) throw payload_error("has buckets and exact sums");
+    t.maybe_zeros = u64_at(record, 96);
+  } else {
+    t.cut_significands = u64_at(record, 96);
+  }
   return row;
 }
 
@@ -352,10 +428,15 @@ void check_summary_sums(std::string_view record, const tensor_row& row) {
 
 void append_payload(std::string& to, const tensor_row& row) {
   const cell_table& table = row.table;
-  const encoding how = !row.codes.empty() ? encoding::codes : octaves_only(table) ? encoding::octaves : encoding::cells;
+  const encoding how = !row.codes.empty()       ? encoding::codes
+                       : !table.buckets.empty() ? encoding::buckets
+                       : octaves_only(table)    ? encoding::octaves
+                                                : encoding::cells;
   std::string bytes;
   if (how == encoding::codes)
     append_codes(bytes, row.codes);
+  else if (how == encoding::buckets)
+    append_buckets(bytes, table);
   else
     append_cells(bytes, table, how);
   if (!table.edges.empty()) append_edges(bytes, table);
@@ -388,7 +469,8 @@ void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {
   from.remove_prefix(size);
   const auto how = static_cast<encoding>(how_value);
   const bool codes = how_value <= 255 && how == encoding::codes && format_of_codes(row.type) != nullptr;
-  if (!codes && (how_value > 255 || (how != encoding::cells && how != encoding::octaves))) {
+  const bool buckets = how_value <= 255 && how == encoding::buckets;
+  if (!codes && !buckets && (how_value > 255 || (how != encoding::cells && how != encoding::octaves))) {
     table.has_sums = false;
     table.has_errors = false;
     check(table, most);
@@ -396,9 +478,11 @@ void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {
   }
   if (codes)
     take_codes(bytes, row);
+  else if (buckets)
+    take_buckets(bytes, table, most);
   else
     take_cells(bytes, table, how, most);
-  if (!bytes.empty()) take_edges(bytes, table);
+  if (!bytes.empty() && !buckets) take_edges(bytes, table);
   if (!bytes.empty()) throw payload_error("has bytes left over");
   check(table, most);
 }

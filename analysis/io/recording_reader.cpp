@@ -188,7 +188,9 @@ bool totals_are_as_good(const std::string& path) {
     statement s(db, "SELECT kind, role, tensors, summary, cells FROM total ORDER BY step, attempt, microbatch LIMIT 1");
     if (!s.row()) return false;
     const group_total first = io::total_at(s, 0);
-    if (std::ranges::any_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; })) return false;
+    if (!first.table.buckets.empty() ||
+        std::ranges::any_of(first.table.cells, [](const cell& c) { return c.slot == whole_octave; }))
+      return false;
     step now;
     const auto rows = open_recording(path);
     return rows->next(now) && std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.codes.empty(); });

@@ -11,10 +11,15 @@
 namespace ulp::io {
 
 void merge_table(cell_table& to, const cell_table& from) {
-  const auto in_no_cell = [](const cell_table& t) { return t.cells.empty() && t.nonzero_finite() > 0; };
+  const auto in_no_cell = [](const cell_table& t) {
+    return t.cells.empty() && t.buckets.empty() && t.nonzero_finite() > 0;
+  };
   const bool none = in_no_cell(to) || in_no_cell(from);
   to.merge(from);
-  if (none) to.cells.clear();
+  if (none) {
+    to.cells.clear();
+    to.buckets.clear();
+  }
 }
 
 total_key key_of(tensor_kind kind, tensor_role role, double factor) {

@@ -10,6 +10,8 @@
 
 #include <ulp/formats/codec.hpp>
 
+#include "buckets.hpp"
+
 namespace ulp {
 namespace {
 
@@ -131,7 +133,14 @@ double smaller_nonzero(const cell_table& a, const cell_table& b) {
   return std::min(a.min_abs, b.min_abs);
 }
 
-// Sum over the cells of count * 2^(power * k) * mean, the mean over significands spread evenly through the cell.
+double larger_known(const cell_table& a, const cell_table& b) {
+  if (std::isnan(a.max_abs)) return b.max_abs >= a.largest_possible() ? b.max_abs : not_known;
+  if (std::isnan(b.max_abs)) return a.max_abs >= b.largest_possible() ? a.max_abs : not_known;
+  return std::max(a.max_abs, b.max_abs);
+}
+
+// Sum over the cells of count * 2^(power * k) * mean, the mean over significands spread evenly through the cell, and over
+// the buckets likewise, as if those that hold zero lay on one side of it.
 template <typename Mean>
 double estimated_sum(const cell_table& table, int power, Mean mean) {
   const auto significand = [](const magnitude& m, int octave) {
@@ -143,6 +152,9 @@ double estimated_sum(const cell_table& table, int power, Mean mean) {
     const double value = mean(significand(range.low, c.exponent), significand(range.high, c.exponent));
     sum += static_cast<double>(c.count) * std::ldexp(value, power * c.exponent);
   }
+  for_each_bucket(table, [&](const bucket_values& v) {
+    sum += v.count * mean(v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high);
+  });
   return sum;
 }
 
@@ -160,11 +172,27 @@ value_sum sum_of(const cell_table& table, uint128 octave_sums::*exact, double re
   if (table.has_sums)
     return {exact_sum(table, exact, power), table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
   if (!std::isnan(reported)) return {reported, sum_quality::reported};
-  if (table.cells.empty()) return {not_known, sum_quality::estimated};
+  if (table.cells.empty() && table.buckets.empty()) return {not_known, sum_quality::estimated};
   return {estimated_sum(table, power, mean), sum_quality::estimated};
 }
 
 }  // namespace
+
+double cell_table::largest_possible() const noexcept {
+  if (!std::isnan(max_abs)) return max_abs;
+  std::uint64_t elsewhere = nonzero_finite();
+  double most = 0;
+  for (const cell& c : cells) {
+    most = std::max(most, double_from(range_of(c).high));
+    elsewhere -= c.count;
+  }
+  for (const bucket& b : buckets) {
+    most = std::max({most, std::fabs(b.low), std::fabs(b.high)});
+    elsewhere -= b.count;
+  }
+  constexpr double finite = std::numeric_limits<double>::max();
+  return elsewhere > 0 ? finite : std::min(most, finite);
+}
 
 void cell_table::merge(const cell_table& other) {
   const bool empty = nonzero_finite() == 0;
@@ -204,15 +232,22 @@ void cell_table::merge(const cell_table& other) {
     errors.clear();
 
   min_abs = smaller_nonzero(*this, other);
-  max_abs = std::max(max_abs, other.max_abs);
+  max_abs = larger_known(*this, other);
   numel += other.numel;
   zeros += other.zeros;
+  maybe_zeros += other.maybe_zeros;
   positive_infinities += other.positive_infinities;
   negative_infinities += other.negative_infinities;
   unsigned_infinities += other.unsigned_infinities;
   nans += other.nans;
   merge_sorted(
       cells, other.cells, [](const cell& c) { return c.key(); }, [](cell& to, const cell& c) { to.count += c.count; });
+  merge_sorted(
+      buckets, other.buckets,
+      [](const bucket& b) {
+        return std::pair{b.low, b.high};
+      },
+      [](bucket& to, const bucket& b) { to.count += b.count; });
   has_sums = sums_stay;
   if (has_sums) {
     cut_significands += other.cut_significands;
@@ -233,12 +268,13 @@ void cell_table::merge(const cell_table& other) {
 
 bool operator==(const cell_table& a, const cell_table& b) {
   const auto values = [](const cell_table& t) {
-    return std::tie(t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans,
-                    t.max_abs, t.cells, t.has_sums, t.sums, t.cut_significands, t.has_errors, t.errors, t.edges);
+    return std::tie(t.numel, t.zeros, t.maybe_zeros, t.positive_infinities, t.negative_infinities,
+                    t.unsigned_infinities, t.nans, t.cells, t.buckets, t.has_sums, t.sums, t.cut_significands,
+                    t.has_errors, t.errors, t.edges);
   };
   const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
-  return values(a) == values(b) && same(a.min_abs, b.min_abs) && same(a.reported_abs_sum, b.reported_abs_sum) &&
-         same(a.reported_square_sum, b.reported_square_sum);
+  return values(a) == values(b) && same(a.max_abs, b.max_abs) && same(a.min_abs, b.min_abs) &&
+         same(a.reported_abs_sum, b.reported_abs_sum) && same(a.reported_square_sum, b.reported_square_sum);
 }
 
 value_sum magnitudes_sum(const cell_table& table) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "buckets.hpp"
 #include "octaves.hpp"
 
 namespace ulp {
@@ -57,6 +58,12 @@ clamping clamping_of(const cell_table& table, double bound, multiplier by) {
     const double squares = squares_in_cut - beyond + in_cut * bound_on_x * bound_on_x;
     all.squares += {squares, squares};
   }
+  for_each_bucket(table, [&](const bucket_values& v) {
+    in_no_cell -= v.count;
+    const double low = v.maybe_zero ? 0 : std::min(v.magnitudes.low, bound_on_x);
+    const double high = std::min(v.magnitudes.high, bound_on_x);
+    all.squares += {v.count * low * low, v.count * high * high};
+  });
   const double clamped = (above + static_cast<double>(table.infinities())) * bound_on_x * bound_on_x;
   all.squares += {clamped, clamped + in_no_cell * bound_on_x * bound_on_x};
   all.squares = {all.squares.low * unit * unit, all.squares.high * unit * unit};

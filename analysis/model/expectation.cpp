@@ -7,6 +7,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
+#include "buckets.hpp"
 #include "octaves.hpp"
 #include "ramps.hpp"
 
@@ -67,7 +68,8 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
   expected_outcomes all{.numel = table.numel, .zero = table.zeros, .nonfinite = table.nonfinite()};
   const auto nonzero = static_cast<double>(table.nonzero_finite());
   if (!(by.scale > 0) || !std::isfinite(by.scale)) {
-    (by.scale == 0 ? all.underflow : all.overflow).mean = {nonzero, nonzero};
+    const double certain = nonzero - static_cast<double>(table.maybe_zeros);
+    (by.scale == 0 ? all.underflow : all.overflow).mean = {certain, nonzero};
     return all;
   }
   const ramps r = ramps_of(to, mode);
@@ -110,6 +112,20 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
       zero.variance = both(zero.variance, {p.low - squares.high - n * most, p.high - squares.low + n * most});
       counts.subnormal = {.mean = {n - zero.mean.high, n - zero.mean.low}, .variance = zero.variance};
     }
+    all += counts;
+  });
+  for_each_bucket(table, [&](const bucket_values& v) {
+    in_no_cell -= v.count;
+    expected_outcomes counts;
+    if (std::ilogb(v.magnitudes.high) < daz_below)
+      counts.underflow.mean = {v.count, v.count};
+    else
+      add_span(counts, v.count, std::ilogb(v.magnitudes.low) < daz_below ? 0 : scaled_low(v.magnitudes.low),
+               scaled_high(v.magnitudes.high), r, mode);
+    // Zeros have no outcome.
+    if (v.maybe_zero)
+      for (expected_count* const count : {&counts.underflow, &counts.subnormal, &counts.overflow})
+        count->mean.low = count->variance.low = 0;
     all += counts;
   });
   if (in_no_cell > 0)

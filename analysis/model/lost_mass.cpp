@@ -6,6 +6,7 @@
 
 #include <ulp/formats/codec.hpp>
 
+#include "buckets.hpp"
 #include "octaves.hpp"
 #include "ramps.hpp"
 
@@ -107,7 +108,50 @@ lost_mass expected_loss_in(const octave& o, const cell_table& table, const forma
   return lost;
 }
 
+// What a bucket loses; zeros in it weigh nothing.
+lost_mass lost_in(const bucket_values& v, const format& to, const rounding& mode, multiplier by, int daz_below) {
+  const value_range x{v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high};
+  const lost_mass mass = sum_of(x, v.count);
+  if (std::ilogb(v.magnitudes.high) < daz_below) return mass;
+  if (mode.direction == direction::stochastic) {
+    const ramp nonzero = ramps_of(to, mode).nonzero;
+    const double m = by.scale / by.factor;
+    constexpr double margin = 0x1p-51;
+    value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), mode);
+    if (std::ilogb(v.magnitudes.low) < daz_below) p.low = 0;
+    return {{mass.magnitudes.low * (1 - p.high), mass.magnitudes.high * (1 - p.low)},
+            {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
+  }
+  const zero_rule rule = rule_of(to, mode, v.sign, by);
+  const auto reached = [](const threshold& t, double at) {
+    const magnitude m = magnitude_of(at);
+    return t.at < m || (t.at == m && t.closed);
+  };
+  const bool all_kept = reached(rule.least, v.magnitudes.low) && std::ilogb(v.magnitudes.low) >= daz_below;
+  if (all_kept) return {};
+  if (!reached(rule.most, v.magnitudes.high)) return mass;
+  // None above the threshold is lost.
+  const double edge = std::max(std::ldexp(1.0, daz_below), double_from(rule.least.at));
+  return from_nothing(sum_of({x.low, std::min(x.high, edge)}, v.count));
+}
+
 }  // namespace
+
+value_range magnitudes_bounds(const cell_table& table) {
+  const value_sum all = magnitudes_sum(table);
+  if (all.quality != sum_quality::estimated || table.buckets.empty()) return {all.value, all.value};
+  cell_table cells = table;
+  cells.buckets.clear();
+  value_range sum;
+  if (!cells.cells.empty()) {
+    const double value = magnitudes_sum(cells).value;
+    sum = {value, value};
+  }
+  for_each_bucket(table, [&](const bucket_values& v) {
+    sum += {v.maybe_zero ? 0 : v.count * v.magnitudes.low, v.count * v.magnitudes.high};
+  });
+  return sum;
+}
 
 lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                             dtype recorded) {
@@ -125,6 +169,13 @@ lost_mass lost_to_underflow(const cell_table& table, const format& to, const rou
       lost += expected_loss_in(o, table, to, mode, by, recorded);
     else
       lost += lost_in(o, table, rule_of(to, mode, o.sign, by));
+  });
+  for_each_bucket(table, [&](const bucket_values& v) {
+    in_no_cell -= v.count;
+    if (usable)
+      lost += lost_in(v, to, mode, by, daz_below);
+    else if (by.scale == 0)
+      lost += sum_of({v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high}, v.count);
   });
   if (in_no_cell > 0) lost += {{0, infinity}, {0, infinity}};
   const double f = by.factor;

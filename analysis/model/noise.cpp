@@ -6,6 +6,7 @@
 
 #include <ulp/model/lost_mass.hpp>
 
+#include "buckets.hpp"
 #include "octaves.hpp"
 #include "ramps.hpp"
 
@@ -37,6 +38,12 @@ error_model model_of(const rounding& mode) {
 
 bool is_nearest(const rounding& mode) {
   return mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
+}
+
+// Thresholds are asked of deterministic roundings.
+rounding nearest_of(rounding mode) {
+  if (mode.direction == direction::stochastic) mode.direction = direction::nearest_even;
+  return mode;
 }
 
 // Of g(x) over the values of an octave, by its cells: `of` gives the least and the greatest g of the magnitudes in a range.
@@ -100,6 +107,8 @@ class noise_counter {
   [[nodiscard]] rounding_noise of(const octave& o) const;
   [[nodiscard]] bool ladder_tells(int exponent) const;
   [[nodiscard]] rounding_noise by_ladder(const octave_errors& errors) const;
+  // Modelled as if values were spread evenly through the bucket, those that may be zero from zero on.
+  [[nodiscard]] rounding_noise of(const bucket_values& v) const;
 
  private:
   // The octave of the scaled values is [2^k, 2^(k+1)), where the multiplier is no power of two about that.
@@ -263,6 +272,47 @@ rounding_noise noise_counter::of(const octave& o) const {
   return part;
 }
 
+rounding_noise noise_counter::of(const bucket_values& v) const {
+  const outcome_thresholds t = thresholds_of(to_, nearest_of(mode_), false);
+  const double least_normal = std::ldexp(1.0, to_.emin()) / multiple_;
+  const double smallest = double_from(divided(t.nonzero, by_).at);
+  const double largest = double_from(divided(t.overflow, by_).at);
+  const double low = v.maybe_zero ? 0 : v.magnitudes.low;
+  rounding_noise part{.exact = false, .squares_exact = false, .values = static_cast<std::uint64_t>(v.count)};
+  if (v.magnitudes.low > 2 * largest) return {.overflowing = part.values};
+  const double high = std::min(v.magnitudes.high, 2 * largest);
+  const auto spacing_at = [&](double x) { return x > 0 ? spacing(std::ilogb(x * multiple_)) : spacing(to_.emin()); };
+  const double widest = spacing_at(high);
+  const double flushed = std::max(gradual_ ? 0 : std::min(high, least_normal),
+                                  low > 0 && std::ilogb(low) >= daz_below_ ? 0 : std::ldexp(1.0, daz_below_));
+  part.most = v.count * std::max(4 * widest * widest * model_.most, flushed * flushed);
+  if (high <= smallest) part.most = v.count * high * high;
+  part.least_signal = v.magnitudes.high >= largest / 2 ? 0 : v.count * low * low;
+
+  // Octave by octave from the top; what is left far below weighs nothing.
+  constexpr int octaves_down = 64;
+  const double width = high - low;
+  double top = high;
+  for (int i = 0; i <= octaves_down && top > low; ++i) {
+    const double foot = i == octaves_down ? low : std::max(low, std::ldexp(1.0, std::ilogb(std::nextafter(top, 0.0))));
+    const double n = width > 0 ? v.count * (top - foot) / width : v.count;
+    const double squares = n * (foot * foot + foot * top + top * top) / 3;
+    const bool lost = top <= smallest || (!gradual_ && top <= least_normal) || std::ilogb(top) < daz_below_;
+    const double u = spacing_at(foot > 0 ? foot : top / 2);
+    part.signal += squares;
+    part.squares += lost ? squares : n * u * u * model_.square;
+    part.products += lost ? squares : n * (foot + top) / 2 * u * model_.error;
+    top = foot;
+  }
+  if (width == 0) {
+    part.signal = v.count * high * high;
+    part.squares = std::min(part.signal, v.count * widest * widest * model_.square);
+    part.products = part.squares;
+  }
+  part.squares = std::min(part.squares, part.most);
+  return part;
+}
+
 }  // namespace
 
 rounding_noise& rounding_noise::operator+=(const rounding_noise& other) noexcept {
@@ -304,6 +354,7 @@ rounding_noise noise_of(const cell_table& table, const format& to, const roundin
   if (by.scale > 0 && std::isfinite(by.scale)) {
     const noise_counter counter(table, to, mode, by, recorded);
     for_each_octave(table, [&](const octave& o) { all += counter.of(o); });
+    for_each_bucket(table, [&](const bucket_values& v) { all += counter.of(v); });
     for (const octave_errors& errors : table.errors)
       if (counter.ladder_tells(errors.exponent)) all += counter.by_ladder(errors);
   } else {
@@ -319,6 +370,24 @@ rounding_noise noise_of(const cell_table& table, const format& to, const roundin
                 .products = x.squares,
                 .exact = x.exact,
                 .squares_exact = x.exact,
+                .values = n};
+      else
+        all.overflowing += n;
+    });
+    for_each_bucket(table, [&](const bucket_values& v) {
+      const auto n = static_cast<std::uint64_t>(v.count);
+      const double low = v.maybe_zero ? 0 : v.magnitudes.low;
+      const double high = v.magnitudes.high;
+      const double squares = v.count * (low * low + low * high + high * high) / 3;
+      if (by.scale == 0)
+        all += {.signal = squares,
+                .least_signal = v.count * low * low,
+                .squares = squares,
+                .least = v.count * low * low,
+                .most = v.count * high * high,
+                .products = squares,
+                .exact = false,
+                .squares_exact = false,
                 .values = n};
       else
         all.overflowing += n;

@@ -11,6 +11,8 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/codes.hpp>
 
+#include "buckets.hpp"
+
 namespace ulp {
 namespace {
 
@@ -158,11 +160,61 @@ void add(outcome_counts& counts, std::uint64_t n, outcome least, outcome most, b
   if (least == overflow && always_infinite) counts.infinite.low += n;
 }
 
+// Of n values that were counted as certainly `what`: they may be zero instead.
+void leave_open(outcome_counts& counts, std::uint64_t n, outcome what) noexcept {
+  (what == underflow ? counts.underflow : counts.overflow).low -= n;
+  if (what == overflow) counts.infinite.low -= std::min(counts.infinite.low, n);
+}
+
+// Adds the buckets of the table, and returns how many values they hold.
+std::uint64_t add_buckets(outcome_counts& counts, const cell_table& table, const std::array<sign_rule, 2>& rules,
+                          int daz_below) noexcept {
+  std::uint64_t all = 0;
+  const auto rule_of_sign = [&](cell_sign sign) -> const sign_rule& {
+    return rules[sign == cell_sign::negative ? 1 : 0];
+  };
+  for_each_bucket(table, [&](const bucket_values& v) {
+    const auto n = static_cast<std::uint64_t>(v.count);
+    all += n;
+    const magnitude low = magnitude_of(v.magnitudes.low);
+    const magnitude high = magnitude_of(v.magnitudes.high);
+    const span_of_magnitudes s{low, true, high, true};
+    const sign_rule& first = rule_of_sign(v.sign);
+    const sign_rule& second = v.sign == cell_sign::unknown ? rules[1] : first;
+    outcome least = std::min(outcome_of_lowest(s, first.least), outcome_of_lowest(s, second.least));
+    outcome most = std::max(outcome_of_highest(s, first.most), outcome_of_highest(s, second.most));
+    if (low.exponent < daz_below) least = underflow;
+    if (high.exponent < daz_below) most = underflow;
+    if (!v.maybe_zero) {
+      add(counts, n, least, most, first.infinite && second.infinite, first.infinite || second.infinite);
+      return;
+    }
+    outcome_counts possible;
+    add(possible, n, least, most, false, first.infinite || second.infinite);
+    counts.underflow.high += possible.underflow.high;
+    counts.subnormal.high += possible.subnormal.high;
+    counts.normal.high += possible.normal.high;
+    counts.overflow.high += possible.overflow.high;
+    counts.infinite.high += possible.infinite.high;
+  });
+  // The largest value is somewhere, and of one sign or the other.
+  if (table.max_abs > 0 && counts.overflow.low == 0) {
+    const magnitude largest = magnitude_of(table.max_abs);
+    const span_of_magnitudes s{largest, true, largest, true};
+    const bool in_either = outcome_of_lowest(s, rules[0].least) == overflow &&
+                           outcome_of_lowest(s, rules[1].least) == overflow && largest.exponent >= daz_below;
+    if (in_either) counts.overflow.low = 1;
+    if (in_either && rules[0].infinite && rules[1].infinite) counts.infinite.low = 1;
+  }
+  return all;
+}
+
 }  // namespace
 
 outcome_counts& outcome_counts::operator+=(const outcome_counts& other) noexcept {
   numel += other.numel;
   zero += other.zero;
+  maybe_zero += other.maybe_zero;
   nonfinite += other.nonfinite;
   underflow += other.underflow;
   subnormal += other.subnormal;
@@ -170,6 +222,20 @@ outcome_counts& outcome_counts::operator+=(const outcome_counts& other) noexcept
   overflow += other.overflow;
   infinite += other.infinite;
   return *this;
+}
+
+value_range share_of_nonzero(const outcome_counts& counts, const count_range& part) noexcept {
+  const count_range all = counts.nonzero();
+  if (all.high == 0) return {};
+  // A part is of all at most.
+  return {static_cast<double>(part.low) / static_cast<double>(all.high),
+          part.high == 0 ? 0 : static_cast<double>(part.high) / static_cast<double>(std::max(all.low, part.high))};
+}
+
+value_range underflow_share(const outcome_counts& counts) noexcept {
+  const auto all = static_cast<double>(counts.nonzero().high);
+  if (all == 0) return {};
+  return {static_cast<double>(counts.underflow.low) / all, static_cast<double>(counts.underflow.high) / all};
 }
 
 outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept {
@@ -258,9 +324,12 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
     if (all) n.low += c.count;
     if (some) n.high += c.count;
   }
-  std::uint64_t in_no_cell = table.nonzero_finite();
-  for (const cell& c : table.cells) in_no_cell -= c.count;
-  n.high += in_no_cell;
+  for_each_bucket(table, [&](const bucket_values& v) {
+    const auto count = static_cast<std::uint64_t>(v.count);
+    if (!v.maybe_zero && is_above(magnitude_of(v.magnitudes.low))) n.low += count;
+    if (is_above(magnitude_of(v.magnitudes.high))) n.high += count;
+  });
+  n.high += in_no_cell(table);
   for (const edge_counts& e : table.edges) {
     const magnitude at = magnitude_of(e.at);
     if (!(above.at < at) && !above.closed) n.high = std::min(n.high, table.infinities() + e.above);
@@ -276,12 +345,14 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   outcome_counts counts;
   counts.numel = table.numel;
   counts.zero = table.zeros;
+  counts.maybe_zero = table.maybe_zeros;
   counts.nonfinite = table.nonfinite();
-  std::uint64_t in_no_cell = table.nonzero_finite();  // of a payload that its reader did not know
+  std::uint64_t left = table.nonzero_finite();  // of a payload that its reader did not know
   if (!(by.scale > 0) || !std::isfinite(by.scale)) {
     const outcome all = by.scale == 0 ? underflow : overflow;
     const bool infinite = keeps_infinity(to, mode);  // the products are infinite, whatever the direction
-    add(counts, in_no_cell, all, all, infinite, infinite);
+    add(counts, left, all, all, infinite, infinite);
+    leave_open(counts, table.maybe_zeros, all);
     return counts;
   }
   const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
@@ -312,7 +383,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
 
   const octave_outcomes octaves(rules);
   for (const cell& c : table.cells) {
-    in_no_cell -= c.count;
+    left -= c.count;
     if (c.exponent < daz_below) {
       add(counts, c.count, underflow, underflow, false, false);
       continue;
@@ -333,7 +404,8 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
       add_span(c, c.count, s);
     }
   }
-  add(counts, in_no_cell, underflow, overflow, false, rules[0].infinite || rules[1].infinite);
+  if (!table.buckets.empty()) left -= add_buckets(counts, table, rules, daz_below);
+  add(counts, left, underflow, overflow, false, rules[0].infinite || rules[1].infinite);
   // Nothing is between zero and the normal numbers, where a cut cell may seem to have it.
   if (!to.has_subnormals() || mode.flush != flush::never) counts.subnormal = {};
   return counts;

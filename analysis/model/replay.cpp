@@ -97,6 +97,11 @@ bool overflow_depends_on_sign(const format& to, const rounding& mode) {
   return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
 }
 
+// Whether overflow follows from the counts of outcomes rather than from the largest magnitude.
+bool counts_decide(const tensor_row& t, const scenario& s) {
+  return overflow_depends_on_sign(s.format, s.rounding) || std::isnan(t.table.max_abs);
+}
+
 // The same for a tensor, exactly.
 overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_counts& counts, const scenario& s,
                           std::int64_t step) {
@@ -109,9 +114,8 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
   if (answer.found || hides_infinities(s)) return answer;
   if (t.table.infinities() > 0 && keeps_infinity(s.format, s.rounding))
     return {true, by.scale >= by.factor};  // scaled by the factor it was infinite; by less it need not be
-  if (!(by.scale > 0) || !std::isfinite(by.scale) || !(t.table.max_abs > 0)) return answer;
-  if (overflow_depends_on_sign(s.format, s.rounding))
-    return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
+  if (!(by.scale > 0) || !std::isfinite(by.scale) || t.table.max_abs == 0) return answer;
+  if (counts_decide(t, s)) return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
   if (s.rounding.direction == direction::stochastic) return overflows(by.scale / by.factor * t.table.max_abs, s, step);
   return {overflow_is_infinite(s.format, s.rounding, false) &&
               reaches(thresholds_of(s.format, s.rounding, false).overflow, by, t.table.max_abs),
@@ -126,7 +130,7 @@ double critical_scale_of(const seen_by_scaler& seen, const trajectory_row& row, 
 
 double largest_of(const tensor_row& t) {
   const double unit = std::isnan(t.factor) ? 1 : t.factor;
-  return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / unit;
+  return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.largest_possible() / unit;
 }
 
 // What value clipping does to a tensor, in units of the true gradient; NaN where it holds one.
@@ -148,7 +152,8 @@ tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier b
   if (t.table.nans > 0)
     result.critical_scale = 0;
   else if (t.table.infinities() == 0)
-    result.critical_scale = critical_scale_of(result.max_abs, s.format, s.rounding).largest_safe;
+    result.critical_scale =
+        critical_scale_of(t.table.largest_possible() / by.factor, s.format, s.rounding).largest_safe;
   return result;
 }
 
@@ -212,8 +217,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     row.as_recorded = row.as_recorded || !factor_known;
 
     outcome_counts counts;
-    if (m.counted || overflow_depends_on_sign(scenario_.format, scenario_.rounding))
-      counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
+    if (m.counted || counts_decide(t, scenario_)) counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
     if (m.counted) {
       row.counts += counts;
       row.has_counts = true;
@@ -226,7 +230,7 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
       it.overflow |= overflows(t, by, counts, scenario_, now.key.step);
       it.add_max_abs(t.table.nans > 0           ? not_known
                      : t.table.infinities() > 0 ? std::numeric_limits<double>::infinity()
-                                                : t.table.max_abs / unit);
+                                                : t.table.largest_possible() / unit);
       if (const double edge = it.of->edge(); !std::isnan(edge) && by.scale > 0 && std::isfinite(by.scale)) {
         const count_range above = count_above(t, edge, by);
         it.above_edge += above;

@@ -18,7 +18,7 @@ double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? not_
 
 double max_abs_of(const tensor_row& t) {
   if (t.table.nans > 0) return not_known;
-  return t.table.infinities() > 0 ? infinity : t.table.max_abs / unit_of(t);
+  return t.table.infinities() > 0 ? infinity : t.table.largest_possible() / unit_of(t);
 }
 
 void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
@@ -32,7 +32,7 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
   if (t.table.numel > 0)
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
-  of.max_abs = std::max(of.max_abs, t.table.max_abs / unit_of(t));
+  of.max_abs = std::max(of.max_abs, t.table.largest_possible() / unit_of(t));
 }
 
 template <typename See>
@@ -57,9 +57,12 @@ lost_mass tensor_survey::lost(const format& to, const rounding& mode, double sca
   return all;
 }
 
-double tensor_survey::magnitudes() const {
-  double all = 0;
-  for (const auto& [of, table] : tables) all += magnitudes_sum(table).value / of.first;
+value_range tensor_survey::magnitudes() const {
+  value_range all;
+  for (const auto& [of, table] : tables) {
+    const value_range sum = magnitudes_bounds(table);
+    all += {sum.low / of.first, sum.high / of.first};
+  }
   return all;
 }
 
@@ -121,8 +124,8 @@ lost_mass survey::lost(const format& to, const rounding& mode, double scale) con
   return all;
 }
 
-double survey::magnitudes() const {
-  double all = 0;
+value_range survey::magnitudes() const {
+  value_range all;
   for (const tensor_survey& t : tensors_) all += t.magnitudes();
   return all;
 }

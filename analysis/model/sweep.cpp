@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
 #include <optional>
 
 #include <ulp/formats/codec.hpp>
+
+#include "buckets.hpp"
 
 namespace ulp {
 namespace {
@@ -112,15 +115,64 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
   }
 }
 
+// The same for its buckets: each underflows up to some scale for certain, and perhaps up to a greater one.
+void add_buckets(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
+  const threshold edge = thresholds_of(to.format, to.rounding, false).nonzero;
+  if (edge.at.exponent < 2 * binary64.emin()) return;
+  // The greatest j with x * 2^j / factor below the threshold.
+  const auto last_below = [&](double x) {
+    const magnitude m = magnitude_of(x);
+    const bool in_octave = m.fraction < edge.at.fraction || (m.fraction == edge.at.fraction && !edge.closed);
+    return edge.at.exponent + factor_exponent - m.exponent - (in_octave ? 0 : 1);
+  };
+  struct change {
+    int from;  // this scale down
+    count_range by;
+  };
+  std::vector<change> changes;
+  std::uint64_t always = 0;
+  for_each_bucket(table, [&](const bucket_values& v) {
+    const auto n = static_cast<std::uint64_t>(v.count);
+    if (v.maybe_zero)
+      always += n;  // some may be as small as one likes
+    else
+      changes.push_back({last_below(v.magnitudes.low), {0, n}});
+    if (!v.maybe_zero) changes.push_back({last_below(v.magnitudes.high), {n, 0}});
+  });
+  if (changes.empty() && always == 0) return;
+  int first = counts.first;
+  int last = counts.first - static_cast<int>(counts.at.size()) + 1;
+  for (const change& c : changes) {
+    first = counts.at.empty() && &c == &changes.front() ? c.from + 1 : std::max(first, c.from + 1);
+    last = counts.at.empty() && &c == &changes.front() ? c.from : std::min(last, c.from);
+  }
+  if (counts.at.empty()) {
+    counts.first = first;
+    counts.at.assign(static_cast<std::size_t>(std::max(first - last, 0)) + 1, {});
+  }
+  widen(counts, first, last);
+  std::ranges::sort(changes, std::greater{}, &change::from);
+  count_range below{0, always};
+  auto next = changes.begin();
+  for (std::size_t i = 0; i < counts.at.size(); ++i) {
+    for (; next != changes.end() && next->from >= counts.first - static_cast<int>(i); ++next) below += next->by;
+    counts.at[i] += below;
+  }
+}
+
 // Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
 // so is the count.
 void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor) {
   const int exponent = std::ilogb(factor);
-  if (std::ldexp(1.0, exponent) == factor) return add_underflow(counts, table, to, exponent);
+  const auto add = [&](underflow_counts& at, int power) {
+    add_underflow(at, table, to, power);
+    if (!table.buckets.empty()) add_buckets(at, table, to, power);
+  };
+  if (std::ldexp(1.0, exponent) == factor) return add(counts, exponent);
   underflow_counts fewest;
   underflow_counts most;
-  add_underflow(fewest, table, to, exponent);
-  add_underflow(most, table, to, exponent + 1);
+  add(fewest, exponent);
+  add(most, exponent + 1);
   if (fewest.at.empty()) return;
   const int first = std::max(fewest.first, most.first);
   const int last =
@@ -155,7 +207,8 @@ struct stored_step {
   double norm = not_known;     // as the replay's scaler sees it
   double max_abs = not_known;  // likewise
   std::uint64_t nonzero = 0;
-  std::uint64_t in_no_cell = 0;  // of those: may underflow or not
+  std::uint64_t in_no_cell = 0;   // of those: may underflow or not
+  std::uint64_t maybe_zeros = 0;  // of those
   bool has_counts = false;
 };
 
@@ -230,7 +283,7 @@ struct sweep::implementation {
         const underflow_counts& u = of.underflow[i];
         if (std::isfinite(scale)) r.underflow.high += scale == 0 ? 0 : now.in_no_cell;
         if (scale == 0) {
-          r.underflow += {now.nonzero, now.nonzero};
+          r.underflow += {now.nonzero - now.maybe_zeros, now.nonzero};
         } else if (std::isfinite(scale) && !u.at.empty()) {
           r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
         }
@@ -301,8 +354,8 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     if (m.counted) {
       stored.has_counts = true;
       stored.nonzero += t.table.nonzero_finite();
-      stored.in_no_cell += t.table.nonzero_finite();
-      for (const cell& c : t.table.cells) stored.in_no_cell -= c.count;
+      stored.in_no_cell += in_no_cell(t.table);
+      stored.maybe_zeros += t.table.maybe_zeros;
       const auto [at, fresh] = counted.try_emplace(unit, t.table);
       if (!fresh) at->second.merge(t.table);
     }
@@ -313,8 +366,8 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
       any_value = any_value || t.table.numel > 0;
       any_zero = any_zero || t.table.zeros > 0;
       double& of_factor = largest[unit];
-      of_factor = std::max(of_factor, t.table.max_abs);
-      max_abs = std::max(max_abs, t.table.max_abs / unit);
+      of_factor = std::max(of_factor, t.table.largest_possible());
+      max_abs = std::max(max_abs, t.table.largest_possible() / unit);
     }
     if (m.in_norm) {
       norm_known = true;

@@ -36,7 +36,7 @@ constexpr std::size_t sixteen_bits = 3;
 
 finding which_format(const survey& run, const advice_options& o) {
   finding f{.topic = "format", .question = "Which format holds these gradients without a loss scale?"};
-  const double all = run.magnitudes();
+  const value_range all = run.magnitudes();
   std::string sufficient;
   std::string perhaps;
   double nonzero = 0;
@@ -49,8 +49,9 @@ finding which_format(const survey& run, const advice_options& o) {
     const lost_mass lost = run.lost(to, o.rounding, 1);
     const std::uint64_t overflowing = window_of(run, to, o.rounding).overflowing(1);
     std::optional<value_range> lost_share;
-    if (all > 0 && std::isfinite(lost.magnitudes.high))
-      lost_share = {lost.magnitudes.low / all, lost.magnitudes.high / all};
+    if (all.high > 0 && std::isfinite(lost.magnitudes.high))
+      lost_share = {lost.magnitudes.low / all.high,
+                    all.exact() || lost.magnitudes.high < all.low ? lost.magnitudes.high / all.low : 1};
     f.evidence.push_back(fmt::format("{:<14} underflow {} of nonzero, {} of the sum of magnitudes; overflow in {}",
                                      name, range_text(underflow_of(c)),
                                      lost_share ? range_text(*lost_share) : std::string{"an unknown part"},

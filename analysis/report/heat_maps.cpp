@@ -119,7 +119,13 @@ std::string window_section(const report_page& page) {
   text +=
       "<p>How many gradients there are in each octave (stronger: more, on a logarithmic scale), and the limits of the "
       "format, which move with the loss scale: what lies above the upper line overflows, what lies below the lower one "
-      "becomes zero.</p>";
+      "becomes zero.";
+  if (std::ranges::any_of(page.octaves.columns(), [](const octave_counts& c) { return c.maybe_zeros > 0; }))
+    text +=
+        " The input has buckets: their values are spread evenly over the octaves they cover; those of buckets that "
+        "hold "
+        "zero are not drawn, but counted below as zeros that may be none.";
+  text += "</p>";
   for (const report_replay& r : page.replays)
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),
                         window_picture(page, r));
@@ -141,11 +147,12 @@ std::string window_section(const report_page& page) {
       middle = k;
       if (seen >= total / 2) break;
     }
+    const count_range zeros{static_cast<std::uint64_t>(c.zeros), static_cast<std::uint64_t>(c.zeros + c.maybe_zeros)};
     const auto whole = [](double n) {
       return count_range{static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n)};
     };
-    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros + c.nonfinite), whole(c.zeros),
-                            whole(c.nonfinite), total > 0 ? log2_label(middle) : std::string{"-"}});
+    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros + c.maybe_zeros + c.nonfinite),
+                            zeros, whole(c.nonfinite), total > 0 ? log2_label(middle) : std::string{"-"}});
   }
   return text + folded("the numbers", html_table(numbers)) + "</section>\n";
 }

@@ -17,13 +17,30 @@ double log2_of(const magnitude& m) { return std::log2(double_from(m)); }
 void octave_counts::merge(const octave_counts& other) {
   for (const auto& [exponent, count] : other.by_exponent) by_exponent[exponent] += count;
   zeros += other.zeros;
+  maybe_zeros += other.maybe_zeros;
   nonfinite += other.nonfinite;
 }
 
 void octave_counts::add(const cell_table& table, double factor) {
   const int shift = std::ilogb(std::isnan(factor) ? 1 : factor);
   for (const cell& c : table.cells) by_exponent[c.exponent - shift] += static_cast<double>(c.count);
+  const double reach = table.largest_possible();
+  for (const bucket& b : table.buckets) {
+    if (b.may_hold_zero()) continue;
+    const double near = std::min(std::fabs(b.low), std::fabs(b.high));
+    const double far = std::max(near, std::min(std::max(std::fabs(b.low), std::fabs(b.high)), reach));
+    const auto n = static_cast<double>(b.count);
+    const int lowest = std::ilogb(near);
+    const int highest = std::ilogb(far);
+    const double first = std::log2(near);
+    const double width = std::log2(far) - first;
+    for (int k = lowest; k <= highest; ++k) {
+      const double part = std::min(k + 1.0, first + width) - std::max(double(k), first);
+      if (lowest == highest || part > 0) by_exponent[k - shift] += lowest == highest ? n : n * part / width;
+    }
+  }
   zeros += static_cast<double>(table.zeros);
+  maybe_zeros += static_cast<double>(table.maybe_zeros);
   nonfinite += static_cast<double>(table.nonfinite());
 }
 
@@ -39,7 +56,7 @@ void tensor_losses::add(const tensor_outcome& of) {
   by_tensor.resize(std::max<std::size_t>(by_tensor.size(), of.tensor + 1));
   const outcome_counts& c = of.counts;
   by_tensor[of.tensor].underflow += static_cast<double>(c.underflow.low + c.underflow.high) / 2;
-  by_tensor[of.tensor].nonzero += static_cast<double>(c.numel - c.zero - c.nonfinite);
+  by_tensor[of.tensor].nonzero += static_cast<double>(c.nonzero().high);
 }
 
 void scale_extremes::merge(const scale_extremes& other) {

@@ -97,7 +97,7 @@ replay_step drawn_of(const trajectory_row& row) {
           .clip_coefficient = row.clip_coefficient,
           .underflow = row.counts.underflow,
           .overflow = row.counts.overflow,
-          .nonzero = row.counts.numel - row.counts.zero - row.counts.nonfinite,
+          .nonzero = row.counts.nonzero().high,
           .has_counts = row.has_counts,
           .found_inf = row.found_inf,
           .certain = row.found_inf_certain,

@@ -17,12 +17,11 @@ constexpr std::array formats{"float16",   "cbfloat16",   "bfloat16",      "tf32"
 constexpr int lowest = -60;
 constexpr int highest = 127;
 
-std::string percent(const outcome_counts& c, const count_range& of) {
-  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
-  if (!(nonzero > 0)) return "-";
-  const auto text = [&](std::uint64_t n) {
+std::string percent(const outcome_counts& c, const value_range& of) {
+  if (c.nonzero().high == 0) return "-";
+  const auto text = [&](double share) {
     std::array<char, 32> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.3g", 100 * static_cast<double>(n) / nonzero);
+    std::snprintf(digits.data(), digits.size(), "%.3g", 100 * share);
     return std::string{digits.data()};
   };
   return of.exact() ? text(of.low) + " %" : text(of.low) + " to " + text(of.high) + " %";
@@ -69,8 +68,7 @@ static_scales scales_that_do(double epsilon, Counts counts) {
     return low;
   };
   return {.from = least([&](const outcome_counts& c) {
-            return static_cast<double>(c.underflow.high) <=
-                   epsilon * static_cast<double>(c.numel - c.zero - c.nonfinite);
+            return static_cast<double>(c.underflow.high) <= epsilon * static_cast<double>(c.nonzero().high);
           }),
           .until = least([](const outcome_counts& c) { return c.overflow.high > 0; }) - 1};
 }
@@ -101,9 +99,9 @@ table format_matrix(const loaded_run& run, const tensor_mask& shown, double scal
                                 : good.from <= 0 && good.until >= 0 ? "no loss scale needed"
                                 : good.any()                        ? "a static scale does"
                                                                     : "no static scale does";
-    t.rows.push_back({std::string{formats.at(i)}, percent(one, one.underflow), percent(one, one.overflow),
-                      percent(scaled, scaled.underflow), percent(scaled, scaled.overflow), empty ? "" : good.text(),
-                      verdict});
+    t.rows.push_back({std::string{formats.at(i)}, percent(one, underflow_share(one)),
+                      percent(one, share_of_nonzero(one, one.overflow)), percent(scaled, underflow_share(scaled)),
+                      percent(scaled, share_of_nonzero(scaled, scaled.overflow)), empty ? "" : good.text(), verdict});
   }
   return t;
 }

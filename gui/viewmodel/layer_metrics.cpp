@@ -8,14 +8,14 @@ namespace {
 double middle(const count_range& c) { return (static_cast<double>(c.low) + static_cast<double>(c.high)) / 2; }
 
 double value_of(layer_metric metric, const outcome_counts& c, double largest, double scale, const layer_question& q) {
-  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
-  const auto share = [&](const count_range& n) { return nonzero > 0 ? middle(n) / nonzero : not_known; };
+  const auto share = [&](const value_range& part) {
+    return c.nonzero().high > 0 ? (part.low + part.high) / 2 : not_known;
+  };
   switch (metric) {
-    case layer_metric::underflow: return share(c.underflow);
-    case layer_metric::subnormal: return share(c.subnormal);
-    case layer_metric::overflow: return share(c.overflow);
-    case layer_metric::zeros:
-      return c.numel == 0 ? not_known : static_cast<double>(c.zero) / static_cast<double>(c.numel);
+    case layer_metric::underflow: return share(underflow_share(c));
+    case layer_metric::subnormal: return share(share_of_nonzero(c, c.subnormal));
+    case layer_metric::overflow: return share(share_of_nonzero(c, c.overflow));
+    case layer_metric::zeros: return c.numel == 0 ? not_known : middle(c.zeros()) / static_cast<double>(c.numel);
     case layer_metric::largest: return largest > 0 ? std::log2(largest) : not_known;
     case layer_metric::headroom:
       return largest > 0 && scale > 0 ? limits_of(q.to, q.mode).overflow - std::log2(largest) - std::log2(scale)

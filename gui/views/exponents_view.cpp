@@ -216,7 +216,9 @@ QString exponents_view::fill(const theme& colours) {
                                         : tr("2^%1 of the replay").arg(log2, 0, 'g', 4));
 
   const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
-  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
+  const auto nonzero = static_cast<double>(c.nonzero().high);
+  const QString zeros =
+      c.maybe_zero > 0 ? tr("%1 to %2").arg(c.zeros().low).arg(c.zeros().high) : QString::number(c.zero);
   shares_->setText(
       tr("%1, %2 in %3 at 2^%4: lost %5, subnormal %6, normal %7, overflow %8 of %9 nonzero values; %10 zeros, "
          "%11 not finite")
@@ -228,7 +230,7 @@ QString exponents_view::fill(const theme& colours) {
           .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
                percent(c.overflow, nonzero))
           .arg(nonzero, 0, 'f', 0)
-          .arg(c.zero)
+          .arg(zeros)
           .arg(c.nonfinite));
   setAccessibleDescription(shares_->text());
 
@@ -255,7 +257,8 @@ QString exponents_view::fill(const theme& colours) {
     if (count > 0) bars.tops.push_back({exponent + 0.5, std::log10(count) + 0.02});
   // Zeros and what is not finite stand apart, at the ends.
   chart_bars apart{tr("zeros (left end), not finite (right end)"), colours.faint, {}};
-  if (octaves_.zeros > 0) apart.tops.push_back({left + 1, std::log10(octaves_.zeros) + 0.02});
+  if (const double zeros_at_most = octaves_.zeros + octaves_.maybe_zeros; zeros_at_most > 0)
+    apart.tops.push_back({left + 1, std::log10(zeros_at_most) + 0.02});
   if (octaves_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(octaves_.nonfinite) + 0.02});
   // Octaves that a limit cuts: a part of them is lost.
   std::vector<hatching> partly;

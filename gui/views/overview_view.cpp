@@ -21,10 +21,9 @@ double settled(const std::vector<replay_step>& steps) {
   return *middle;
 }
 
-table_value share(const outcome_counts& c, const count_range& of) {
-  const auto nonzero = static_cast<double>(c.numel - c.zero - c.nonfinite);
-  if (!(nonzero > 0)) return {};
-  const auto text = [&](std::uint64_t n) { return QString::number(100 * static_cast<double>(n) / nonzero, 'g', 3); };
+table_value share(const outcome_counts& c, const value_range& of) {
+  if (c.nonzero().high == 0) return {};
+  const auto text = [&](double part) { return QString::number(100 * part, 'g', 3); };
   return (of.exact() ? text(of.low) + " %" : QStringLiteral("%1 to %2 %").arg(text(of.low), text(of.high)))
       .toStdString();
 }
@@ -102,8 +101,8 @@ void overview_view::refresh(view_state::parts what) {
       row[skipped] = static_cast<std::int64_t>(s.skipped);
       row[first_skip] = step_or_nothing(s.first_skip);
       if (s.has_counts) {
-        row[underflow] = share(s.counts, s.counts.underflow);
-        row[overflow] = share(s.counts, s.counts.overflow);
+        row[underflow] = share(s.counts, underflow_share(s.counts));
+        row[overflow] = share(s.counts, share_of_nonzero(s.counts, s.counts.overflow));
       }
       row[clipped] = static_cast<std::int64_t>(s.clipped);
       row[diverged] = step_or_nothing(s.first_divergence);

@@ -14,6 +14,13 @@ namespace {
 
 double strength(double count, double most) { return std::log1p(count) / std::log1p(most); }
 
+// "3", "3 to 7" where some may be zero or not.
+QString zeros_text(const octave_counts& o) {
+  const QString least = QString::number(o.zeros, 'f', 0);
+  return o.maybe_zeros > 0 ? QObject::tr("%1 to %2").arg(least, QString::number(o.zeros + o.maybe_zeros, 'f', 0))
+                           : least;
+}
+
 }  // namespace
 
 window_view::window_view(view_state& state, QWidget* parent)
@@ -136,7 +143,7 @@ QString window_view::told_at(QPointF place) const {
       .arg(found == o.by_exponent.end() ? 0 : found->second, 0, 'f', 0)
       .arg(exponent)
       .arg(exponent + 1)
-      .arg(o.zeros, 0, 'f', 0)
+      .arg(zeros_text(o))
       .arg(o.nonfinite, 0, 'f', 0);
 }
 

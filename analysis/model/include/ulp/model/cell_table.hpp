@@ -8,7 +8,8 @@
 // and its checks: docs/numerics.md.
 //
 // Sources that know octaves only (histogram CSV) use the slot `whole_octave`; where they do not tell signs apart, the
-// sign `unknown`. Counts and exact sums are integers: merging is exact, associative and commutative; sums as reported by
+// sign `unknown`. Sources that count between edges of their own (TensorBoard) have buckets instead, which the exact
+// machinery never looks at. Counts and exact sums are integers: merging is exact, associative and commutative; sums as reported by
 // a source are doubles and are not. No table has more than max_numel values, so that sums over a million fit 64 bits.
 #ifndef ULP_MODEL_CELL_TABLE_HPP
 #define ULP_MODEL_CELL_TABLE_HPP
@@ -112,21 +113,35 @@ struct code_count {
   friend constexpr bool operator==(const code_count&, const code_count&) = default;
 };
 
+// `count` finite values of [low, high]: signed, of any magnitude in between, zeros among them where the interval holds 0.
+struct bucket {
+  double low = 0;  // finite, not above `high`; not -0
+  double high = 0;
+  std::uint64_t count = 0;
+
+  [[nodiscard]] constexpr bool may_hold_zero() const noexcept { return low <= 0 && high >= 0; }
+  friend constexpr bool operator==(const bucket&, const bucket&) = default;
+};
+
 inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 inline constexpr std::uint64_t max_numel = std::uint64_t{1} << 40;
 
 struct cell_table {
-  std::uint64_t numel = 0;  // all values, of every class
-  std::uint64_t zeros = 0;
+  std::uint64_t numel = 0;        // all values, of every class
+  std::uint64_t zeros = 0;        // known to be zero
+  std::uint64_t maybe_zeros = 0;  // in buckets that may hold zeros
   std::uint64_t positive_infinities = 0;
   std::uint64_t negative_infinities = 0;
   std::uint64_t unsigned_infinities = 0;  // of sources that do not tell the sign
   std::uint64_t nans = 0;
-  double max_abs = 0;  // largest finite magnitude, 0 where there is no nonzero finite value
+  // The largest finite magnitude, 0 where there is no nonzero finite value; `not_known` only where there are buckets.
+  double max_abs = 0;
   double min_abs = 0;  // smallest nonzero one; `not_known` where the source does not tell
 
   std::vector<cell> cells;  // ascending by key, counts above zero
+
+  std::vector<bucket> buckets;  // ascending by (low, high), counts above zero; of values that are in no cell
 
   bool has_sums = false;
   std::vector<octave_sums> sums;       // one for each (sign, exponent) present in cells, in their order
@@ -142,10 +157,14 @@ struct cell_table {
     return positive_infinities + negative_infinities + unsigned_infinities;
   }
   [[nodiscard]] std::uint64_t nonfinite() const noexcept { return infinities() + nans; }
+  // Those that are not known to be zero.
   [[nodiscard]] std::uint64_t nonzero_finite() const noexcept { return numel - zeros - nonfinite(); }
+  // max_abs, or what it can at most be.
+  [[nodiscard]] double largest_possible() const noexcept;
 
   // Adds the values of `other`. Sums, errors and each edge stay only where both sides have them or one side has no finite
-  // nonzero values.
+  // nonzero values. The largest magnitude is known where those of both sides are, or where the one that is known is as
+  // large as the other can be.
   void merge(const cell_table& other);
 
   // Two sums or extremes that are not known are equal.
@@ -154,8 +173,8 @@ struct cell_table {
 
 // Sum of |x| or of x^2 over the finite values: from the exact sums where the table has them (each octave's rounded once,
 // added in ascending order; `exact` unless significands were cut), else as the source reported it, else estimated from
-// the cells as if values were spread evenly through each. 0 for a table without nonzero finite values, NaN where
-// values are in no cell and no sum is known.
+// the cells and buckets as if values were spread evenly through each. 0 for a table without nonzero finite values, NaN where
+// values are in neither and no sum is known.
 enum class sum_quality : std::uint8_t { exact, reported, estimated };
 struct value_sum {
   double value = 0;

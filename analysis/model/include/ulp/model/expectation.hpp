@@ -20,19 +20,6 @@
 
 namespace ulp {
 
-// A real number known to lie in [low, high], but for the rounding of these doubles.
-struct value_range {
-  double low = 0;
-  double high = 0;
-  [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
-  constexpr value_range& operator+=(const value_range& other) noexcept {
-    low += other.low;
-    high += other.high;
-    return *this;
-  }
-  friend constexpr bool operator==(const value_range&, const value_range&) = default;
-};
-
 // How many values have an outcome.
 struct expected_count {
   value_range mean;

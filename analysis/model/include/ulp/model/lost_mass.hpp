@@ -30,6 +30,10 @@ struct lost_mass {
 [[nodiscard]] lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode,
                                           multiplier by, dtype recorded = dtype::unknown);
 
+// What the sum of |x| of the recorded finite values may be: magnitudes_sum, but where that is estimated from buckets what
+// these leave open.
+[[nodiscard]] value_range magnitudes_bounds(const cell_table& table);
+
 }  // namespace ulp
 
 #endif

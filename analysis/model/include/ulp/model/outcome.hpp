@@ -4,8 +4,9 @@
 // magnitude decide (nonzero, at least normal, overflow); they follow from the numbers of the format next to each edge
 // and from the rounding direction. With a cell table, a power-of-two scale / factor, a format with subnormals and up to
 // 10 fraction bits and any deterministic rounding every count is exact, but for the overflow of formats other than
-// float8_e4m3fn that reserve the all-ones code alone; elsewhere a cell that a threshold cuts makes a range. Under
-// stochastic rounding the range covers all draws.
+// float8_e4m3fn that reserve the all-ones code alone; elsewhere a cell or bucket that a threshold cuts makes a range. Of
+// a bucket that may hold zeros it is not known either whether a value is one: no count of outcomes holds it for certain.
+// Under stochastic rounding the range covers all draws.
 //
 // Formats are those that values are rounded to: with sign and zero, so not E8M0.
 #ifndef ULP_MODEL_OUTCOME_HPP
@@ -33,19 +34,44 @@ struct count_range {
   friend constexpr bool operator==(const count_range&, const count_range&) = default;
 };
 
+// A real number known to lie in [low, high], but for the rounding of these doubles.
+struct value_range {
+  double low = 0;
+  double high = 0;
+  [[nodiscard]] constexpr bool exact() const noexcept { return low == high; }
+  constexpr value_range& operator+=(const value_range& other) noexcept {
+    low += other.low;
+    high += other.high;
+    return *this;
+  }
+  friend constexpr bool operator==(const value_range&, const value_range&) = default;
+};
+
 struct outcome_counts {
   std::uint64_t numel = 0;
-  std::uint64_t zero = 0;       // zero before rounding
-  std::uint64_t nonfinite = 0;  // infinite or NaN before rounding
-  count_range underflow;        // nonzero, rounded (or flushed) to zero
-  count_range subnormal;        // nonzero result below the smallest normal number
-  count_range normal;           // finite result of at least that; in a format without subnormals all others
-  count_range overflow;         // result with unbounded exponent exceeds the largest finite number
-  count_range infinite;         // of those: delivered as infinity or NaN
+  std::uint64_t zero = 0;        // known to be zero before rounding
+  std::uint64_t maybe_zero = 0;  // not known whether they are; each may be in the counts below too
+  std::uint64_t nonfinite = 0;   // infinite or NaN before rounding
+  count_range underflow;         // nonzero, rounded (or flushed) to zero
+  count_range subnormal;         // nonzero result below the smallest normal number
+  count_range normal;            // finite result of at least that; in a format without subnormals all others
+  count_range overflow;          // result with unbounded exponent exceeds the largest finite number
+  count_range infinite;          // of those: delivered as infinity or NaN
+
+  [[nodiscard]] constexpr count_range zeros() const noexcept { return {zero, zero + maybe_zero}; }
+  [[nodiscard]] constexpr count_range nonzero() const noexcept {
+    const std::uint64_t most = numel - zero - nonfinite;
+    return {most - maybe_zero, most};
+  }
 
   outcome_counts& operator+=(const outcome_counts& other) noexcept;
   friend bool operator==(const outcome_counts&, const outcome_counts&) = default;
 };
+
+// The share of a count in the nonzero values: 0 where there are none. Of `underflow` by underflow_share: what may be zero
+// may underflow too, and does both or neither, so its range is narrower.
+[[nodiscard]] value_range share_of_nonzero(const outcome_counts& counts, const count_range& part) noexcept;
+[[nodiscard]] value_range underflow_share(const outcome_counts& counts) noexcept;
 
 // The magnitudes |y| >= at, or > at where not closed.
 struct threshold {

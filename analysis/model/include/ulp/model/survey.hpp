@@ -38,8 +38,8 @@ struct tensor_survey {
 
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
-  // Sum of the magnitudes of all finite values.
-  [[nodiscard]] double magnitudes() const;
+  // Sum of the magnitudes of all finite values, as magnitudes_bounds gives it.
+  [[nodiscard]] value_range magnitudes() const;
 };
 
 // One step.
@@ -76,7 +76,7 @@ class survey {
   [[nodiscard]] outcome_counts outcomes(const tensor_set& of, const format& to, const rounding& mode,
                                         double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] double magnitudes() const;
+  [[nodiscard]] value_range magnitudes() const;
   [[nodiscard]] std::uint64_t censored() const;
 
  private:
