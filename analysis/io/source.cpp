@@ -14,6 +14,7 @@
 #include "readers/content.hpp"
 #include "readers/reader.hpp"
 #include "readers/text.hpp"
+#include "readers/tfevents.hpp"
 
 namespace ulp {
 namespace {
@@ -68,6 +69,7 @@ std::optional<io::dump_file> as_dump(const std::string& path, io::content what) 
     case io::content::npz: return io::dump_file{path, io::open_npz};
     case io::content::npy: return io::dump_file{path, io::open_npy};
     case io::content::pt: return io::dump_file{path, io::open_pt};
+    case io::content::tfevents:
     case io::content::recording:
     case io::content::text: break;
   }
@@ -80,6 +82,7 @@ std::string_view name_of(io::content what) {
     case io::content::npz: return "npz";
     case io::content::npy: return "npy";
     case io::content::pt: return "pt";
+    case io::content::tfevents: return "TensorBoard event file";
     case io::content::recording: return "recording";
     case io::content::text: return "CSV or training log";
   }
@@ -157,6 +160,8 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
                                                                   : io::read_ahead(open_recording(inputs.front()));
     if (what == io::content::text) return open_text(inputs.front());
   }
+  const auto is_tfevents = [](const std::string& path) { return io::content_of(path) == io::content::tfevents; };
+  if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs);
   return open_dumps(inputs, options, scalars);
 }
 

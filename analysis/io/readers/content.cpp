@@ -10,6 +10,7 @@
 
 #include "cursor.hpp"
 #include "reader.hpp"
+#include "tfrecord.hpp"
 
 namespace ulp::io {
 namespace {
@@ -55,8 +56,10 @@ bool is_safetensors(std::string_view start) {
   return short_header && first != std::string_view::npos && start[first] == '{';
 }
 
-// A TFRecord of 12 bytes of length and its checksum, then an event whose first text is its version.
-bool is_tfevents(std::string_view start) { return start.substr(0, 64).find("brain.Event:") != std::string_view::npos; }
+// The head of a TFRecord; or, where that is damaged, the version in its first event.
+bool is_tfevents(std::string_view start) {
+  return starts_tfrecord(start) || start.substr(0, 64).find("brain.Event:") != std::string_view::npos;
+}
 
 bool is_text(std::string_view start) {
   return std::ranges::none_of(start, [](char c) {
@@ -84,8 +87,7 @@ content content_of(const std::string& path) {
     if (start.starts_with(known.bytes))
       return known.what == content::npz && is_pt(zip_archive(path)) ? content::pt : known.what;
   if (is_safetensors(start)) return content::safetensors;
-  if (is_tfevents(start))
-    fail("is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
+  if (is_tfevents(start)) return content::tfevents;
   for (const refused_start& refused : refused_starts)
     if (start.starts_with(refused.bytes)) fail(refused.reason);
 
@@ -93,7 +95,9 @@ content content_of(const std::string& path) {
   if (path.ends_with(".npz")) return content::npz;
   if (path.ends_with(".npy")) return content::npy;
   if (!is_text(start))
-    fail("is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV, training log");
+    fail(
+        "is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training "
+        "log");
   return content::text;
 }
 

@@ -7,7 +7,7 @@
 namespace ulp::io {
 
 // text: CSV or a training log.
-enum class content { safetensors, npz, npy, pt, recording, text };
+enum class content { safetensors, npz, npy, pt, tfevents, recording, text };
 
 // Throws input_error for a file that is none of these, and says what it is where that is known. The name's extension
 // decides only where the bytes do not, so that a damaged file gets the error of its own reader.

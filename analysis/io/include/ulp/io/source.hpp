@@ -40,7 +40,7 @@ class source {
   // The next step; false at the end.
   [[nodiscard]] virtual bool next(step& into) = 0;
 
-  // What a user should know about what was opened: tensors that are not read, one line each.
+  // What a user should know about what was opened: what is not read, how much is not known, one line each.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
 
   // Steps in total where known in advance, else 0.
@@ -66,7 +66,7 @@ struct source_options {
 };
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
-// there is none; any other kind must be the only input. What a file is, is read from its content; "-" is standard
+// there is none; event files of TensorBoard are one run; any other kind must be the only input. What a file is, is read from its content; "-" is standard
 // input, for CSV. Headers are checked here, so that bad input fails before anything is written.
 [[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
                                                   const source_options& options = {});
