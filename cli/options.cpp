@@ -312,9 +312,10 @@ void add_groups(CLI::App& command, run_options& options) {
 
 void add_run(CLI::App& command, run_options& options) {
   command
-      .add_option("INPUT", options.inputs,
-                  "a recording; gradient dumps (.npy .npz .safetensors), one a step; a histogram CSV; TensorBoard "
-                  "event files; a step log CSV; - for CSV on standard input")
+      .add_option(
+          "INPUT", options.inputs,
+          "a recording; gradient dumps (.npy .npz .safetensors .pt), one a step; a histogram CSV; TensorBoard "
+          "event files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input")
       ->required();
 
   const std::string selection_group = "Selection";

@@ -44,7 +44,7 @@ TEST_CASE("source: what is not read is named") {
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
   CHECK(place.error("a", std::string("\x01\x00\x02", 3)) ==
-        "a: is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV");
+        "a: is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV, training log");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==

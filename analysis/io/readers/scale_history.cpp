@@ -318,7 +318,7 @@ class builder {
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
     for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
-    const bool fits = needed <= left;
+    const bool fits = needed <= left - (updates ? 1 : 0);  // the last of them is an update
     for (const scale_record& e : events) {
       const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
       scale = e.after;
@@ -469,6 +469,9 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   scale_history all;
   const std::uint64_t others = drop_other_ranks(records);
   choose_steps(records);
+  for (scale_record& r : records)
+    for (double* const scale : {&r.before, &r.after})
+      if (!(*scale >= 0) || std::isinf(*scale)) *scale = not_known;
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; }))

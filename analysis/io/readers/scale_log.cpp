@@ -122,7 +122,8 @@ class scale_log final : public source {
     }
     if (!bounded_) return;
     max_abs_bounds bounds{.certain = run.placed};
-    if (run.skipped && scale.high < infinity) bounds.low = overflows_at / scale.high;
+    if (run.skipped && scale.high < infinity)
+      bounds.low = std::min(overflows_at / scale.high, std::numeric_limits<double>::max());
     if (!run.skipped && scale.low > 0) bounds.high = overflows_at / scale.low;
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
     if (bounds.low > 0 || !run.skipped || !run.placed) into.bounds = bounds;
