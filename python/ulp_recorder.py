@@ -885,14 +885,16 @@ class _File:
         self.ranks = ranks
         self.process = os.getpid()
         self.tensors = {}  # by name: id, _Info
-        taken = RecorderError("already exists: give another name, remove it, or add to it with append=True")
         self.db, created = None, False
         try:
-            with contextlib.suppress(FileExistsError):
+            try:  # one process gets a name, however many begin at once
                 os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
                 created = True
-            if not append and not created and os.path.getsize(self.path) > 0:
-                raise taken
+            except FileExistsError:
+                if not append:
+                    raise RecorderError(
+                        "already exists: give another name, remove it, or add to it with append=True"
+                    ) from None
             # Backward hooks run in threads of their own; no two call at once.
             self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
             if not self._is_new():
@@ -903,10 +905,8 @@ class _File:
                 if self._is_new():
                     self.db.execute(f"PRAGMA application_id={_APPLICATION}")
                     self.db.execute("PRAGMA user_version=1")
-                elif append:
-                    meta = ()
                 else:
-                    raise taken  # by a process that began at the same time
+                    meta = ()
                 for statement in _SCHEMA.split(";"):
                     self.db.execute(statement)
                 self.db.executemany("INSERT INTO meta VALUES(?, ?)", meta)

@@ -1,8 +1,10 @@
 """What the tests of the Python parts share."""
 
+import functools
 import importlib.util
 import json
 import os
+import re
 import shutil
 import sqlite3
 import struct
@@ -48,6 +50,16 @@ def ulp(*arguments, code=0):
             f"ulp {' '.join(map(str, arguments))}: exit code {done.returncode}\n{done.stdout}{done.stderr}"
         )
     return done.stdout
+
+
+@functools.lru_cache(None)
+def _has_check():
+    return ULP != "" and re.search("^  check ", ulp("--help"), re.MULTILINE) is not None
+
+
+def check(path):
+    """The exit code of `ulp check`, None where this program has no such command yet."""
+    return subprocess.run([ULP, "check", path], capture_output=True).returncode if _has_check() else None
 
 
 def content(path):

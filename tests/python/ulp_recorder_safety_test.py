@@ -1,4 +1,5 @@
-"""Pins that nothing recorded is lost: kills at any moment, full disks, names that are taken, readers in between."""
+"""Pins that nothing recorded is lost: kills at any moment, full disks, names that are taken, readers in between,
+forks; and that training goes on whatever happens to the recording."""
 
 import os
 import random
@@ -10,6 +11,8 @@ import sys
 import tempfile
 import time
 import unittest
+import warnings
+from unittest import mock
 
 import support
 
@@ -45,44 +48,68 @@ def steps_of(path):
     return steps
 
 
+def killed(job, path, seconds):
+    """The steps of a job's recording that is killed so long after its first step, and the number of those it reported."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", job, os.path.dirname(support.RECORDER), path], stdout=subprocess.PIPE
+    )
+    first = process.stdout.readline()
+    time.sleep(seconds)
+    process.send_signal(signal.SIGKILL)
+    reported = (first + process.stdout.read()).split()
+    process.wait()
+    process.stdout.close()
+    summary = support.ulp("info", path) if support.ULP else None  # with the log that was left beside it
+    checked = support.check(path)
+    steps = steps_of(path)
+    assert steps == list(range(len(steps))), steps
+    assert summary is None or f"steps        {len(steps):,}: 0 to {len(steps) - 1}\n" in summary, summary
+    assert checked in (None, 0), checked
+    return steps, len(reported)
+
+
 class Kills(support.InFolder):
     def test_at_fifty_moments(self):
         """kill -9: every step that was reported is there, whole, and the program reads it."""
         draw = random.Random(1)
         for i in range(50):
-            path = self.path(f"{i}.ulp")
-            job = subprocess.Popen(
-                [sys.executable, "-c", JOB, os.path.dirname(support.RECORDER), path], stdout=subprocess.PIPE
-            )
-            first = job.stdout.readline()
-            time.sleep(draw.uniform(0, 0.2))
-            job.send_signal(signal.SIGKILL)
-            reported = (first + job.stdout.read()).split()
-            job.wait()
-            job.stdout.close()
-            summary = support.ulp("info", path) if support.ULP else None  # with the log that was left beside it
-            steps = steps_of(path)
-            # The last report may have been lost with the process; half of one is none.
-            self.assertGreaterEqual(len(steps), len(reported) - 1)
-            self.assertEqual(steps, list(range(len(steps))))
-            if summary is not None:
-                self.assertIn(f"steps        {len(steps):,}: 0 to {len(steps) - 1}", summary)
+            steps, reported = killed(JOB, self.path(f"{i}.ulp"), draw.uniform(0, 0.2))
+            self.assertGreaterEqual(len(steps), reported - 1)  # half of a report is none
 
     def test_killed_and_continued(self):
+        """From a checkpoint: steps that are there are kept, the new ones are further attempts at them."""
         path = self.path("a.ulp")
-        job = subprocess.Popen(
-            [sys.executable, "-c", JOB, os.path.dirname(support.RECORDER), path], stdout=subprocess.PIPE
-        )
-        for _ in range(100):
-            job.stdout.readline()
-        job.kill()
-        job.wait()
-        job.stdout.close()
-        last = steps_of(path)[-1]
-        with recorder.Recorder(path, append=True) as rec:
-            rec.step(last + 1, grads={"wgrad/0": np.float32([1])})
-        self.assertEqual(steps_of(path), list(range(last + 2)))
+        last = killed(JOB, path, 0.1)[0][-1]
+        for attempt in (1, 2):
+            with recorder.Recorder(path, append=True, strict=True) as rec:
+                for step in range(last, last + 2):
+                    for microbatch in (0, -1):
+                        rec.step(step, microbatch=microbatch, grads={"wgrad/0": np.float32([1])})
+                with self.assertRaisesRegex(recorder.RecorderError, f"step {last} attempt {attempt}: is in"):
+                    rec.step(last, grads={"wgrad/0": np.float32([1])})
+        with sqlite3.connect(path) as db:
+            rows = db.execute(f"SELECT step, attempt, microbatch FROM step WHERE step>={last} ORDER BY rowid").fetchall()
+        db.close()
+        again = [(step, attempt, microbatch) for attempt in (1, 2) for step in (last, last + 1) for microbatch in (0, -1)]
+        again = [(step, attempt - (step > last), microbatch) for step, attempt, microbatch in again]
+        self.assertEqual(rows, [(last, 0, -1), *again])
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+        if support.ULP:
+            support.ulp("info", path)
+
+    def test_killed_while_it_begins(self):
+        """Half a beginning is none, and what comes takes its place."""
+        for statements in (["page_size=8192", "journal_mode=WAL"], []):
+            path = self.path(f"{len(statements)}.ulp")
+            with sqlite3.connect(path) as db:
+                for statement in statements:
+                    db.execute("PRAGMA " + statement)
+            db.close()
+            with recorder.Recorder(path, append=True) as rec:
+                rec.step(0, grads={"x": np.float32([1])})
+            self.assertEqual(steps_of(path), [0])
+            if support.ULP:
+                support.ulp("info", path)
 
 
 def small_disk():
@@ -152,6 +179,148 @@ class FullDisk(unittest.TestCase):
         self.assertEqual(os.listdir(self.disk), ["filler"])
 
 
+# Trains on while its files may not grow beyond 300 kB.
+LIMITED = """
+import resource, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from ulp_recorder import Recorder
+rec = Recorder(sys.argv[2])
+resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
+draw = np.random.default_rng(0)
+for step in range(400):
+    rec.step(step, grads={f"{i}": draw.standard_normal(2000).astype(np.float32) for i in range(5)})
+print("trained")
+"""
+
+
+class FileSizeLimit(support.InFolder):
+    def test_training_goes_on(self):
+        path = self.path("run.ulp")
+        done = subprocess.run(
+            [sys.executable, "-c", LIMITED, os.path.dirname(support.RECORDER), path], capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stdout), (0, "trained\n"))
+        said = re.findall("RuntimeWarning: ulp_recorder: (.*)", done.stderr)
+        self.assertEqual(len(said), 10)
+        self.assertRegex(said[0], f"^{path}: step [0-9]+: .*: it is not recorded, the steps before it are$")
+        self.assertRegex(said[9], "the steps before it are; the tenth in a row: nothing more is recorded$")
+        first = int(re.search("step ([0-9]+)", said[0]).group(1))
+        self.assertGreater(first, 3)
+        self.assertEqual(steps_of(path), list(range(first)))
+        if support.ULP:
+            self.assertIn(f"0 to {first - 1}", support.ulp("info", path))
+
+
+class TrainingGoesOn(support.InFolder):
+    """What step() cannot record it leaves out, and says so."""
+
+    def said(self, call):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            call()
+        return [str(w.message) for w in caught]
+
+    def test_mistakes_and_errors(self):
+        path = self.path("a.ulp")
+        with recorder.Recorder(path) as rec:
+            grads = {"x": np.float32([1])}
+            self.assertEqual(self.said(lambda: rec.step(0, grads=grads)), [])
+            start = f"ulp_recorder: {path}: step "
+            for call, text in (
+                (lambda: rec.step(0, grads=grads), "0: is in the recording already: each call needs a step, attempt or"),
+                (lambda: rec.step(1, grads={"x": np.int32([1])}), "1: tensor 'x': int32 cannot be recorded"),
+                (lambda: rec.step(2, loss="high", grads=grads), "2: ValueError: could not convert string to float"),
+                (lambda: rec.step("two", grads=grads), "two: ValueError: invalid literal for int()"),
+            ):
+                [said] = self.said(call)
+                self.assertTrue(said.startswith(start + text), said)
+            rec.step(3, grads=grads)
+        self.assertEqual(steps_of(path), [0, 3])
+
+    def test_lost_file(self):
+        rec = recorder.Recorder(self.path("a.ulp"))
+        rec.step(0, grads={"x": np.float32([1])})
+        rec._file.db.close()
+        said = self.said(lambda: [rec.step(i, grads={"x": np.float32([1])}) for i in range(1, 20)])
+        self.assertEqual(len(said), 10)
+        rec.close()
+        self.assertEqual(steps_of(self.path("a.ulp")), [0])
+
+    def test_interrupts_pass(self):
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            with mock.patch.object(recorder, "_tables_of", side_effect=KeyboardInterrupt):
+                with self.assertRaises(KeyboardInterrupt):
+                    rec.step(0, grads={"x": np.float32([1])})
+            rec.step(0, grads={"x": np.float32([2])})
+        self.assertEqual(steps_of(self.path("a.ulp")), [0])
+
+
+class Forks(support.InFolder):
+    def test_of_a_job(self):
+        """A fork, as of a data loader, neither records nor closes; its end leaves the recording alone."""
+        path = self.path("a.ulp")
+        code = """
+import os, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from ulp_recorder import Recorder
+rec = Recorder(sys.argv[2])
+grads = {"x": np.float32([1, 2])}
+for step in range(20):
+    rec.step(step, grads=grads)
+    child = os.fork()
+    if child == 0:
+        if step % 2:
+            rec.step(1000, grads=grads)
+            rec.close()
+        sys.exit()
+    assert os.waitpid(child, 0)[1] == 0
+"""
+        command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), path]
+        done = subprocess.run(command, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr.count("this process is a fork of the one that records"), 10)
+        self.assertEqual(steps_of(path), list(range(20)))
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+
+class NetworkFileSystems(support.InFolder):
+    def test_are_found(self):
+        mounts = (
+            "/dev/sda1 / ext4 rw 0 0\nproc /proc proc rw 0 0\nhost:/x /home nfs4 rw 0 0\ntmpfs /home/me/tmp tmpfs rw 0 0\n"
+            "sshfs#h: /mnt/two\\040words fuse.sshfs rw 0 0\n10.0.0.1@tcp:/l /lustre lustre rw 0 0\n"
+        )
+        with mock.patch.object(recorder, "open", mock.mock_open(read_data=mounts), create=True):
+            for path, found in (
+                ("/home/me/run.ulp", True), ("/home/me/tmp/run.ulp", False), ("/homes/run.ulp", False), ("/run.ulp", False),
+                ("/mnt/two words/run.ulp", True), ("/lustre/a/b.ulp", True),
+            ):  # fmt: skip
+                self.assertIs(recorder._on_network(path), found, path)
+        with mock.patch.object(recorder, "open", side_effect=OSError, create=True):  # not Linux
+            self.assertIs(recorder._on_network("/home/run.ulp"), False)
+
+    def test_have_no_log(self):
+        with mock.patch.object(recorder, "_on_network", lambda path: True):
+            rec = recorder.Recorder(self.path("a.ulp"))
+            for step in range(3):
+                rec.step(step, grads={"x": np.float32([1, 2])})
+                self.assertEqual(sorted(os.listdir(self.folder)), ["a.ulp", "a.ulp-journal"])
+                self.assertEqual(steps_of(self.path("a.ulp")), list(range(step + 1)))  # others read meanwhile
+                if support.ULP:
+                    support.ulp("info", self.path("a.ulp"))
+            rec.close()
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+    def test_killed(self):
+        job = JOB.replace("rec = Rec", "import ulp_recorder\nulp_recorder._on_network = lambda path: True\nrec = Rec")
+        draw = random.Random(2)
+        for i in range(5):
+            path = self.path(f"{i}.ulp")
+            steps, reported = killed(job, path, draw.uniform(0, 0.2))
+            self.assertGreaterEqual(len(steps), reported - 1)
+
+
 class Names(support.InFolder):
     def check(self, message, path, **options):
         with self.assertRaisesRegex(recorder.RecorderError, message):
@@ -179,6 +348,33 @@ class Names(support.InFolder):
                 self.path(name),
                 append=True,
             )
+
+    def test_views_and_triggers(self):
+        path = self.path("a.ulp")
+        for statement in ("CREATE VIEW v AS SELECT 1", "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM meta; END"):
+            recorder.Recorder(path).close()
+            with sqlite3.connect(path) as db:
+                db.execute(statement)
+            db.close()
+            self.check("a.ulp: is no recording of version 1: give another name", path, append=True)
+            os.remove(path)
+
+    def test_two_at_once(self):
+        """Of processes that take the same name one gets it."""
+        code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder\nimport numpy as np\n"
+        code += "sys.stdin.readline()\nwith Recorder(sys.argv[2]) as rec: rec.step(0, grads={'x': np.float32([1])})\n"
+        command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.path("a.ulp")]
+        jobs = [
+            subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)
+        ]
+        time.sleep(1)
+        for job in jobs:
+            job.stdin.write("\n")
+            job.stdin.flush()
+        said = [job.communicate()[1] for job in jobs]
+        self.assertEqual(sorted(job.returncode for job in jobs), [0, 1, 1, 1], said)
+        self.assertEqual(sum("already exists" in text for text in said), 3, said)
+        self.assertEqual(steps_of(self.path("a.ulp")), [0])
 
     def test_no_folder(self):
         self.check(
