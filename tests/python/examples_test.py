@@ -53,16 +53,31 @@ class Digits(support.InFolder):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def test_trains_and_records(self):
-        self.assertIn("60 steps", self.train("a.ulp", "--steps", "60"))
-        self.train("b.ulp", "--steps", "60")
+        self.assertIn("100 steps", self.train("a.ulp", "--steps", "100"))
+        self.train("b.ulp", "--steps", "100")
         ours, again = (support.content(self.path(name)) for name in ("a.ulp", "b.ulp"))
-        self.assertEqual(ours["step"], again["step"])  # deterministic
+        self.assertEqual(ours, again)  # deterministic
         self.assertEqual(
-            [row[1] for row in ours["tensor"] if row[2] == "activation_grad"], ["fc2", "fc1", "conv3", "conv2", "conv1"]
+            [row[1] for row in ours["tensor"] if row[2] == "activation_grad"], ["fc", "conv2", "conv1"]
         )
-        self.assertEqual(sum(row[6] for row in ours["tensor"] if row[2] == "weight_grad"), 40506)
-        self.assertLess(ours["step"][-1][4], 0.5 * ours["step"][0][4])  # it learns
-        self.assertIn("factor       1\n", support.ulp("info", self.path("a.ulp")))
+        self.assertEqual(sum(row[6] for row in ours["tensor"] if row[2] == "weight_grad"), 6138)
+        self.assertLess(ours["step"][-1][4], 0.1 * ours["step"][0][4])  # it learns
+        scales = [(row[7], row[8], row[9]) for row in ours["step"]]
+        self.assertEqual(scales[0], (65536.0, 0, 1))
+        for (scale, found_inf, _), (following, _, _) in zip(scales, scales[1:]):
+            self.assertIn(following, (0.5 * scale,) if found_inf else (scale, 2 * scale))
+        self.assertTrue(any(found_inf for _, found_inf, _ in scales))
+
+    def test_replays_as_it_was_trained(self):
+        """The scaler of the script is PyTorch's: a replay of what it recorded skips the same steps at the same scales."""
+        self.train("a.ulp", "--steps", "100")
+        options = ["--scaler", "pytorch", "--set", "growth_interval=20", "--format", "fp16", "--csv", "-"]
+        header, *rows = support.ulp("replay", self.path("a.ulp"), *options).splitlines()
+        columns = header.split(",")
+        rows = [dict(zip(columns, row.split(","))) for row in rows]
+        steps = support.content(self.path("a.ulp"))["step"]
+        self.assertEqual([float(row["scale_used"]) for row in rows], [row[7] for row in steps])
+        self.assertEqual([row["skipped"] in ("1", "true") for row in rows], [row[8] == 1 for row in steps])
 
 
 class Step:
