@@ -6,8 +6,8 @@
 
 namespace ulp::test {
 
-// While one lives, every block that operator new gives to this thread ends where a page without access begins: reading or
-// writing one byte past the end ends the program. For programs that link guard_pages.cpp, which replaces operator new and
+// While one lives, every block that operator new gives to this thread ends where a page without access begins (a few sizes
+// up to 3 bytes before): reading or writing past the end ends the program. For programs that link guard_pages.cpp, which replaces operator new and
 // delete.
 class guard_pages {
  public:

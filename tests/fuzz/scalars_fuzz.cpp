@@ -1,0 +1,7 @@
+// What a training loop logged of each step.
+#include "support.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ulp::fuzz::with_file({data, size}, [](const std::string& path) { static_cast<void>(ulp::io::read_scalars(path)); });
+  return 0;
+}

@@ -1,0 +1,36 @@
+// What fuzz targets share: the input as a file, and what must hold whatever the input is. A target ends the program where
+// it does not hold: anything but input_error is thrown, an error is no line that names the file.
+#ifndef ULP_TESTS_FUZZ_SUPPORT_HPP
+#define ULP_TESTS_FUZZ_SUPPORT_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include <ulp/io/source.hpp>
+
+#include "readers/reader.hpp"
+
+namespace ulp::fuzz {
+
+using bytes = std::span<const std::uint8_t>;
+
+// Calls `read` with the path of a file of these bytes that lies in memory.
+void with_file(bytes input, const std::function<void(const std::string& path)>& read);
+// The same on a real file system, for libraries that look beside the file.
+void with_named_file(bytes input, const std::function<void(const std::string& path)>& read);
+
+// Reads a source to its end.
+void read_all(source& from);
+// Opens a dump and counts all its tensors, with everything that can be counted.
+void read_dump(bytes input, std::unique_ptr<io::dump_reader> (*open)(const std::string& path));
+
+// Ends the program, with the reason on stderr.
+[[noreturn]] void wrong(const std::string& reason);
+
+}  // namespace ulp::fuzz
+
+#endif
