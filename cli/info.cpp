@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "command.hpp"
@@ -81,6 +82,7 @@ struct account {
   std::uint64_t factor_known = 0;
   std::set<double> factors;
   row_contents contents;
+  rank_account ranks;
   std::uint64_t rows = 0;
   std::uint64_t scales = 0;  // steps whose loss scale is known
   double least_scale = not_known;
@@ -93,7 +95,7 @@ struct account {
 };
 
 account read(source& from, const selection& selected) {
-  account a;
+  account a{.ranks = rank_account(from.header())};
   progress shown("steps", from.step_count());
   step now;
   while (from.next(now)) {
@@ -102,6 +104,7 @@ account read(source& from, const selection& selected) {
     if (a.steps == 0) a.first = now.key.step;
     a.last = now.key.step;
     ++a.steps;
+    a.ranks.see(now.key, now.ranks);
     a.scales += std::isnan(now.scalars.loss_scale) ? 0 : 1;
     a.least_scale = std::fmin(a.least_scale, now.scalars.loss_scale);
     a.greatest_scale = std::fmax(a.greatest_scale, now.scalars.loss_scale);
@@ -182,6 +185,8 @@ int run(const options& o) {
     line("run", fmt::format("{}, rank {} of {}, {} gradients, {}", header.run_id, header.rank, header.world,
                             header.reduction, header.layout));
   line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
+  if (header.world > 1 && a.steps > 0)
+    line("ranks", a.ranks.incomplete() == 0 ? "every step is complete" : a.ranks.text());
   line("tensors", fmt::format("{}, {} rows", t.rows.size(), grouped(a.rows)));
   line("counts", a.contents.text(a.rows));
   line("factor",

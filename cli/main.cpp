@@ -7,6 +7,9 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 
+namespace ulp::cli {
+void add_merge(CLI::App& program, action& chosen);
+}
 namespace {
 
 int run(int argc, char** argv) {
@@ -25,6 +28,7 @@ int run(int argc, char** argv) {
   ulp::cli::add_verify(program, chosen);
   ulp::cli::add_record(program, chosen);
   ulp::cli::add_info(program, chosen);
+  ulp::cli::add_merge(program, chosen);
   ulp::cli::add_outcomes(program, chosen);
   ulp::cli::add_scalers(program, chosen);
   ulp::cli::add_replay(program, chosen);
@@ -49,6 +53,7 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of writing like a full disk
   try {
     const int code = run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

@@ -13,6 +13,7 @@
 #include <ulp/model/survey.hpp>
 
 #include "command.hpp"
+#include "incomplete.hpp"
 #include "output.hpp"
 
 namespace ulp::cli {
@@ -278,7 +279,7 @@ std::unique_ptr<source> opened(const run_options& options, const source_options&
                                       options.inputs.front()));
   }
   for (const std::string& line : from->notes()) note(line);
-  return from;
+  return watch_ranks(std::move(from), options.inputs.front());
 }
 
 // With DAZ the type of the values counts too.

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <memory>
-#include <random>
 #include <ulp/io/recording.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "rank_options.hpp"
+#include "team.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -21,13 +22,8 @@ struct options {
   bool no_sums = false;
   bool with_errors = false;
   std::vector<std::string> edges;
+  rank_options ranks;
 };
-
-// Tells runs apart; not a secret.
-std::string new_run_id() {
-  std::random_device entropy;
-  return fmt::format("{:08x}{:08x}", entropy(), entropy());
-}
 
 source_options how_to_read(const options& o) {
   source_options how = o.run.how_to_read();
@@ -39,16 +35,24 @@ source_options how_to_read(const options& o) {
   return how;
 }
 
-int run(const options& o) {
+std::unique_ptr<source> open_inputs(const options& o, team* together) {
+  const source_options how = how_to_read(o);
+  if (together == nullptr) return open_run(o.run, how);
+  for (const std::string& file : o.run.files())
+    if (file == "-") throw usage_error("standard input: several processes cannot read it: give a file");
+  return together->open([&] { return open_run(o.run, how); });
+}
+
+int record(const options& o, team* together) {
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_run(o.run, how_to_read(o));  // before anything is written
+  std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
   if ((o.with_errors || !o.edges.empty()) && !from->description().ends_with("dump"))
     throw usage_error(fmt::format("{}: {} holds no single values: leave it out",
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
-  run_header header = from->header();
-  if (header.run_id.empty()) header.run_id = new_run_id();
+  from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
-  recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, header);
+  recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create,
+                          from->header());
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -75,20 +79,35 @@ int run(const options& o) {
     }
     if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
     if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
-  } catch (...) {
+    writing = true;
+    writer.close();
+  } catch (const std::exception& problem) {
     if (progress::interrupted()) {
-      fmt::print(stderr, "ulp: {}: holds the {} steps recorded before the interruption\n", o.output, steps);
+      if (steps == 0) writer.discard();
+      fmt::print(stderr, "ulp: {}: {}\n", o.output,
+                 steps == 0 ? "interrupted before the first step: nothing was recorded"
+                            : fmt::format("holds the {} steps recorded before the interruption", grouped(steps)));
       throw;
     }
     // Bad input leaves no file; a full disk leaves the steps that were written.
-    if (!writing || steps == 0) writer.discard();
-    throw;
+    if (!writing || steps == 0) {
+      writer.discard();
+      throw;
+    }
+    throw usage_error(
+        fmt::format("{}; the {} step{} recorded before stay", problem.what(), grouped(steps), steps == 1 ? "" : "s"));
   }
-  writer.close();
   fmt::print("{}: {} step{} ({}), {} tensor rows, from {}\n", o.output, grouped(steps), steps == 1 ? "" : "s",
              first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), grouped(rows),
              from->description());
   return done;
+}
+
+int run(const options& o) {
+  // Ranks that are recorded on their own work alone, whoever starts them.
+  const std::unique_ptr<team> together = o.ranks.rank || o.ranks.world ? nullptr : join_team();
+  if (!together) return record(o, nullptr);
+  return together->run([&] { return record(o, together.get()); });
 }
 
 }  // namespace
@@ -114,6 +133,7 @@ void add_record(CLI::App& program, action& chosen) {
       ->allow_extra_args(false)
       ->delimiter(',')
       ->excludes(no_sums);
+  add_ranks(command, o->ranks);
   command.footer(
       "Example:\n"
       "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"

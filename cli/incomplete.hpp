@@ -1,0 +1,16 @@
+// Steps of which the input holds only some ranks' data are told, wherever they are counted.
+#ifndef ULP_CLI_INCOMPLETE_HPP
+#define ULP_CLI_INCOMPLETE_HPP
+
+#include <memory>
+#include <string>
+#include <ulp/io/source.hpp>
+
+namespace ulp::cli {
+
+// The same source, which warns at its end of steps that lack ranks. `name` is the input's.
+[[nodiscard]] std::unique_ptr<source> watch_ranks(std::unique_ptr<source> from, const std::string& name);
+
+}  // namespace ulp::cli
+
+#endif

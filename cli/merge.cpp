@@ -1,0 +1,117 @@
+// ulp merge: the recordings of all ranks, or of runs that follow one another, into one.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <set>
+#include <ulp/io/merge.hpp>
+#include <ulp/io/ranks.hpp>
+#include <ulp/io/recording.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::vector<std::string> inputs;
+  std::string output;
+  bool later_wins = false;
+};
+
+// A run has more ranks than a program may commonly open files.
+void allow_many_files() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// A recording that is whole or absent: written beside and renamed.
+class whole_recording {
+ public:
+  whole_recording(const std::string& path, const run_header& header)
+      : path_(path), beside_(path + ".part" + std::to_string(getpid())) {
+    std::error_code ignored;
+    if (std::filesystem::exists(path, ignored) && std::filesystem::file_size(path, ignored) > 0)
+      throw input_error(path, "", "already exists: give another name or remove it");
+    writer_ = std::make_unique<recording_writer>(beside_, recording_writer::mode::create, header);
+  }
+  ~whole_recording() {
+    if (writer_) writer_->discard();
+  }
+  whole_recording(const whole_recording&) = delete;
+  whole_recording& operator=(const whole_recording&) = delete;
+
+  void write(const step& row, const std::vector<tensor_info>& tensors) { writer_->write(row, tensors); }
+  void finish() {
+    writer_->close();
+    if (std::rename(beside_.c_str(), path_.c_str()) != 0) throw input_error(path_, "", "cannot be written");
+    writer_.reset();
+  }
+
+ private:
+  std::string path_;
+  std::string beside_;
+  std::unique_ptr<recording_writer> writer_;
+};
+
+int run(const options& o) {
+  allow_many_files();
+  const std::unique_ptr<source> from = open_merged(o.inputs, {.later_wins = o.later_wins});
+  whole_recording to(o.output, from->header());
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::set<std::uint32_t> ranks;
+  {
+    progress shown("steps", from->step_count());
+    step now;
+    while (from->next(now)) {
+      shown.advance();
+      to.write(now, from->tensors());
+      if (steps++ == 0) first = now.key.step;
+      last = now.key.step;
+      rows += now.tensors.size();
+      ranks.insert(now.ranks.begin(), now.ranks.end());
+    }
+    to.finish();
+  }
+  for (const std::string& line : from->notes()) note(line);
+  const std::uint32_t world = from->header().world;
+  const std::string whose =
+      world > 1 ? fmt::format("{} of {}, ", name_of_ranks({ranks.begin(), ranks.end()}), world) : "";
+  fmt::print("{}: {} step{} ({}), {} tensor rows, {}from {}\n", o.output, grouped(steps), steps == 1 ? "" : "s",
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), grouped(rows), whose,
+             from->description());
+  return done;
+}
+
+}  // namespace
+
+void add_merge(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("merge", "the recordings of all ranks, or of several runs, into one");
+  command.add_option("INPUT", o->inputs, "recordings")->type_name("RUN.ulp ...")->required();
+  command.add_option("-o,--output", o->output, "the recording to write")->type_name("RUN.ulp")->required();
+  command.add_flag("--later-wins", o->later_wins,
+                   "where steps overlap, a recording given later takes over from its first step on: a run that was "
+                   "started again from an earlier step");
+  command.footer(
+      "Recordings of one run (one --run-id): shards and local gradients of its ranks are added, reduced replicas must "
+      "be\n"
+      "equal. Recordings of different runs, or of other steps, are put one after the other.\n"
+      "Example:\n"
+      "  ulp record examples/digits.ulp --steps :400 -o /tmp/first.ulp\n"
+      "  ulp record examples/digits.ulp --steps 400: -o /tmp/second.ulp\n"
+      "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/digits.ulp");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

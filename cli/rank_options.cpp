@@ -1,0 +1,120 @@
+#include "rank_options.hpp"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <random>
+#include <ulp/io/ranks.hpp>
+#include <ulp/io/recording.hpp>
+#include <utility>
+
+#include "command.hpp"
+
+namespace ulp::cli {
+namespace {
+
+// Tells runs apart; not a secret.
+std::string new_run_id() {
+  std::random_device entropy;
+  return fmt::format("{:08x}{:08x}", entropy(), entropy());
+}
+
+void check(const rank_options& o, const run_header& header) {
+  if (header.rank >= header.world)
+    throw usage_error(
+        fmt::format("--rank: {} of {} ranks: they are counted from 0, and --world says how many there are", header.rank,
+                    header.world));
+  if (header.world > 1 && o.world && (o.run_id.empty() || o.layout.empty()))
+    throw usage_error(
+        "--world: ulp merge puts the ranks of one run together: give all of them one --run-id, and --layout shard "
+        "(parts "
+        "of tensors) or replica (whole ones)");
+}
+
+run_header header_of(const source& from, const rank_options& o, const std::string& appended_to) {
+  std::error_code ignored;
+  const bool appended = !appended_to.empty() && std::filesystem::file_size(appended_to, ignored) > 0 && !ignored;
+  run_header header = appended ? open_recording(appended_to)->header() : from.header();
+  const auto set = [&](auto& value, const auto& given, bool is_given, const char* option) {
+    if (!is_given) return;
+    if (appended && value != given)
+      throw usage_error(
+          fmt::format("{}: {} says {}: leave it out, or record into another file", option, appended_to, value));
+    value = given;
+  };
+  set(header.run_id, o.run_id, !o.run_id.empty(), "--run-id");
+  set(header.rank, o.rank.value_or(0), o.rank.has_value(), "--rank");
+  set(header.world, o.world.value_or(1), o.world.has_value(), "--world");
+  set(header.layout, o.layout, !o.layout.empty(), "--layout");
+  set(header.reduction, o.reduction, !o.reduction.empty(), "--reduction");
+  if (!appended) check(o, header);
+  if (header.run_id.empty()) header.run_id = new_run_id();
+  return header;
+}
+
+class ranked_source final : public source {
+ public:
+  ranked_source(std::unique_ptr<source> from, run_header header, bool own_ranks)
+      : from_(std::move(from)), header_(std::move(header)), own_ranks_(own_ranks) {
+    copy_tensors();
+  }
+
+  [[nodiscard]] std::string description() const override { return from_->description(); }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override {
+    return is_shard_ ? tensors_ : from_->tensors();
+  }
+  [[nodiscard]] std::vector<std::string> notes() const override { return from_->notes(); }
+  [[nodiscard]] std::uint64_t step_count() const override { return from_->step_count(); }
+  [[nodiscard]] run_header header() const override { return header_; }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (!from_->next(into)) return false;
+    if (!own_ranks_) into.ranks = {header_.rank};
+    copy_tensors();
+    return true;
+  }
+
+ private:
+  // How large a tensor is in all, its shards do not say.
+  void copy_tensors() {
+    if (!is_shard_) return;
+    const std::vector<tensor_info>& seen = from_->tensors();
+    for (std::size_t i = tensors_.size(); i < seen.size(); ++i) tensors_.emplace_back(seen[i]).numel = 0;
+  }
+
+  std::unique_ptr<source> from_;
+  run_header header_;
+  bool own_ranks_;
+  bool is_shard_ = !own_ranks_ && header_.layout == "shard" && header_.world > 1;
+  std::vector<tensor_info> tensors_;
+};
+
+}  // namespace
+
+std::unique_ptr<source> with_ranks(std::unique_ptr<source> from, const rank_options& options,
+                                   const std::string& appended_to) {
+  run_header header = header_of(*from, options, appended_to);
+  const bool own_ranks = !from->header().run_id.empty() && !options.rank && !options.world;
+  return std::make_unique<ranked_source>(std::move(from), std::move(header), own_ranks);
+}
+
+void add_ranks(CLI::App& command, rank_options& o) {
+  const std::string group = "One rank of several, for ulp merge";
+  command.add_option("--run-id", o.run_id, "the run's name, equal for all of its ranks (default: a new one)")
+      ->type_name("ID")
+      ->group(group);
+  command.add_option("--rank", o.rank, "the rank whose gradients these are, from 0")->type_name("R")->group(group);
+  command.add_option("--world", o.world, "how many ranks the run has")->type_name("N")->group(group);
+  command
+      .add_option("--layout", o.layout,
+                  "shard: each rank has parts of the tensors (FSDP, ZeRO, tensor parallel); replica: all of them")
+      ->check(CLI::IsMember({"shard", "replica"}))
+      ->group(group);
+  command
+      .add_option("--reduction", o.reduction,
+                  "reduced: gradients over all ranks (default); local: each rank's own, before they are reduced")
+      ->check(CLI::IsMember({"reduced", "local"}))
+      ->group(group);
+}
+
+}  // namespace ulp::cli
