@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
@@ -181,6 +182,8 @@ class mpi_team final : public team {
     if (all_.rank() != 0 && std::freopen("/dev/null", "w", stderr) == nullptr) std::fclose(stderr);
   }
 
+  [[nodiscard]] int size() const noexcept { return all_.size(); }
+
   [[nodiscard]] int run(const std::function<int()>& work) override {
     int code = bad_input;
     try {
@@ -261,8 +264,15 @@ class mpi_team final : public team {
 }  // namespace
 
 std::unique_ptr<team> join_team() {
-  if (launch_of_environment().size <= 1) return nullptr;
-  return std::make_unique<mpi_team>();
+  const launch started = launch_of_environment();
+  if (started.size <= 1) return nullptr;
+  auto together = std::make_unique<mpi_team>();
+  if (together->size() > 1) return together;
+  if (started.rank > 0) std::exit(bad_input);
+  throw usage_error(fmt::format(
+      "started {} times by a launcher that MPI knows nothing of: start it by the mpirun that belongs to it, "
+      "with srun by --mpi=pmix, or once",
+      started.size));
 }
 
 }  // namespace ulp::cli

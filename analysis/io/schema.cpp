@@ -9,6 +9,7 @@
 #include <limits>
 #include <unordered_set>
 
+#include "journal.hpp"
 #include "readers/text.hpp"
 
 namespace ulp::io {
@@ -88,6 +89,7 @@ void check_list(std::string_view text) {
 }  // namespace
 
 void check_identity(database& db) {
+  take_back_unfinished(db.path());
   try {
     const auto number = [&](const char* pragma) {
       statement s(db, pragma);

@@ -23,18 +23,6 @@
 
 namespace ulp::io {
 
-// Where there is no write-ahead log (network file systems), a writer that was killed leaves half a step in the file, and
-// beside it the journal that undoes this: who only reads may not do that.
-inline void undo_half_a_step(sqlite3* reader, const std::string& literal) {
-  constexpr const char* look = "SELECT count(*) FROM sqlite_master";
-  sqlite3_exec(reader, look, nullptr, nullptr, nullptr);
-  if (sqlite3_extended_errcode(reader) != SQLITE_READONLY_ROLLBACK) return;
-  sqlite3* writer = nullptr;
-  if (sqlite3_open_v2(literal.c_str(), &writer, SQLITE_OPEN_READWRITE, nullptr) == SQLITE_OK)
-    sqlite3_exec(writer, look, nullptr, nullptr, nullptr);
-  sqlite3_close_v2(writer);
-}
-
 class database {
  public:
   database(const std::string& path, int flags) : path_(path) {
@@ -46,7 +34,6 @@ class database {
     const int result = sqlite3_open_v2(literal.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     handle_.reset(handle);
     if (result != SQLITE_OK) fail("");
-    if ((flags & SQLITE_OPEN_READONLY) != 0) undo_half_a_step(handle, literal);
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, 5000);
     harden();

@@ -3,6 +3,9 @@
 
 #include <ulp/io/recording.hpp>
 
+#include <sys/wait.h>
+#include <unistd.h>
+#include <csignal>
 #include <filesystem>
 
 #include "journal.hpp"
@@ -49,6 +52,31 @@ TEST_CASE("a write-ahead log lets others read") {
   CHECK(std::filesystem::exists(path + "-wal"));
   io::database other(path, SQLITE_OPEN_READONLY);
   other.run("SELECT * FROM t");
+}
+
+TEST_CASE("what a writer with a rollback journal had begun when it was killed is taken back by who reads next") {
+  const temporary_dir dir;
+  const std::string path = (dir / "r.ulp").string();
+  { const recording_writer writer(path, recording_writer::mode::create, {.run_id = "before"}); }
+  const std::string before = read_file(path);
+  const pid_t child = fork();
+  if (child == 0) {
+    io::database db(path, SQLITE_OPEN_READWRITE);
+    io::set_journal(db, journal::rollback);
+    db.run("PRAGMA cache_size=1");  // pages go to the file before the end
+    db.run("BEGIN IMMEDIATE");
+    db.run("UPDATE meta SET value='during' WHERE key='run_id'");
+    for (int i = 0; i < 50; ++i)
+      db.run(("INSERT INTO meta VALUES('" + std::to_string(i) + "', hex(zeroblob(20000)))").c_str());
+    std::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  REQUIRE(std::filesystem::file_size(path + "-journal") > 0);
+  CHECK(read_file(path) != before);
+  CHECK(open_recording(path)->header().run_id == "before");
+  CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a file system that nobody can ask gets a write-ahead log") {
