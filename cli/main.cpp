@@ -8,8 +8,10 @@
 #include "interrupt.hpp"
 
 namespace ulp::cli {
+void add_check(CLI::App& program, action& chosen);
+void add_export(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
-}
+}  // namespace ulp::cli
 namespace {
 
 int run(int argc, char** argv) {
@@ -28,7 +30,9 @@ int run(int argc, char** argv) {
   ulp::cli::add_verify(program, chosen);
   ulp::cli::add_record(program, chosen);
   ulp::cli::add_info(program, chosen);
+  ulp::cli::add_check(program, chosen);
   ulp::cli::add_merge(program, chosen);
+  ulp::cli::add_export(program, chosen);
   ulp::cli::add_outcomes(program, chosen);
   ulp::cli::add_scalers(program, chosen);
   ulp::cli::add_replay(program, chosen);

@@ -6,10 +6,12 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/presets.hpp>
 #include <ulp/formats/text.hpp>
+#include <ulp/io/check.hpp>
 #include <ulp/model/survey.hpp>
 
 #include "command.hpp"
@@ -266,8 +268,23 @@ std::vector<std::string> run_options::files() const {
 
 namespace {
 
+// Commands read of a recording what they need. Small ones are looked at wholly before anything of them is believed.
+void refuse_damaged(const std::string& recording) {
+  constexpr std::uint64_t small = std::uint64_t{1} << 24;
+  std::error_code unknown;
+  const std::uint64_t size = std::filesystem::file_size(recording, unknown);
+  if (unknown || size > small) return;
+  const recording_report report = check_recording(recording, {.most = 1});
+  if (report.problems.empty()) return;
+  const recording_problem& p = report.problems.front();
+  const bool named = p.table.empty() || p.table == "step";
+  const std::string place = named ? p.place : p.place.empty() ? p.table : p.table + ", " + p.place;
+  throw input_error(recording, place, p.reason + " (ulp check lists what is wrong)");
+}
+
 std::unique_ptr<source> opened(const run_options& options, const source_options& how) {
   auto from = open_source(options.inputs, how);
+  if (from->description() == "recording") refuse_damaged(options.inputs.front());
   if (from->tensors().empty()) {
     for (const auto& [option, given] : {std::pair{"--tensor", !options.tensor.empty()},
                                         {"--kind", !options.kinds.empty()},

@@ -64,15 +64,15 @@ void check_schema(database& db) {
   while (objects.row()) {
     const std::string_view type = objects.text_at(0);
     const std::string_view name = objects.text_at(1);
-    if (type != "table" && type != "index")
+    if (type != "table" && type != "index") {
+      const std::string what{type == "view" || type == "trigger" ? type : "thing"};
       throw input_error(db.path(), "schema",
-                        "holds a " + in_quotes(type) + " " + in_quotes(name) +
-                            "; a recording has tables and indexes only: it is not opened");
+                        "holds a " + what + " " + in_quotes(name) + "; a recording has tables and indexes only");
+    }
     const bool automatic = objects.is_null(2) && name.starts_with("sqlite_autoindex_");
     if (!automatic && (objects.is_null(2) || std::ranges::find(known, bare(objects.text_at(2))) == known.end()))
-      throw input_error(
-          db.path(), "schema",
-          "its " + std::string{type} + " " + in_quotes(name) + " is none of a recording's: it is not opened");
+      throw input_error(db.path(), "schema",
+                        "its " + std::string{type} + " " + in_quotes(name) + " is not as recordings have it");
     const auto one = std::ranges::find(needed, name);
     if (one != needed.end()) tables[static_cast<std::size_t>(one - needed.begin())] = true;
   }

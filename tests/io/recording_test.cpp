@@ -456,10 +456,13 @@ TEST_CASE("damaged rows are named") {
   CHECK(damaged("UPDATE step SET cells=x'100000000000000000'") == at + "is damaged");
   CHECK(damaged("UPDATE step SET cells=(SELECT cells FROM step WHERE step=1), summary=substr(summary, 2)") ==
         at + "its summary has a broken length");
-  CHECK(damaged("UPDATE step SET summary=(SELECT substr(summary, 1, 104) || substr(summary, 1, 208) FROM step "
-                "WHERE step=1)") == at + "a tensor that is none, or twice");
+  CHECK(
+      damaged(
+          "UPDATE step SET summary=(SELECT CAST(substr(summary, 1, 104) || substr(summary, 1, 208) AS BLOB) FROM step "
+          "WHERE step=1)") == at + "a tensor that is none, or twice");
   // numel of the first tensor one more than its counts.
-  CHECK(damaged("UPDATE step SET summary=(SELECT substr(summary, 1, 8) || x'05' || substr(summary, 10) FROM step "
+  CHECK(damaged("UPDATE step SET summary=(SELECT CAST(substr(summary, 1, 8) || x'05' || substr(summary, 10) AS BLOB) "
+                "FROM step "
                 "WHERE step=1)") == at + "counts do not add up to the number of elements");
 }
 
@@ -487,8 +490,9 @@ TEST_CASE("impossible factors, extremes, keys and names are refused") {
   const temporary_dir dir;
   const std::string path = written(dir, {1, 2});
   const auto with_bytes = [&](int offset, const std::string& hex) {
-    alter(path, "UPDATE step SET summary=(SELECT substr(summary, 1, " + std::to_string(offset) + ") || x'" + hex +
-                    "' || substr(summary, " + std::to_string(offset + 9) + ") FROM step WHERE step=1) WHERE step=2");
+    alter(path, "UPDATE step SET summary=(SELECT CAST(substr(summary, 1, " + std::to_string(offset) + ") || x'" + hex +
+                    "' || substr(summary, " + std::to_string(offset + 9) +
+                    ") AS BLOB) FROM step WHERE step=1) WHERE step=2");
     return error_of(path);
   };
   const std::string at = path + ": step 2: ";

@@ -1,0 +1,73 @@
+// ulp check: whether recordings are whole and true to themselves.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <ulp/io/check.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::vector<std::string> files;
+  std::size_t most = 100;
+  output_options output;
+};
+
+recording_report checked(const std::string& file, std::size_t most) {
+  progress shown("steps and blocks", 0);
+  return check_recording(file, {.most = most, .progress = [&] { shown.advance(); }});
+}
+
+int run(const options& o) {
+  keep_inputs(o.output, o.files);
+  table found;
+  found.columns = {{"file", "file"}, {"table", "table"}, {"place", "place"}, {"problem", "problem"}};
+  std::string fine;
+  int code = done;
+  for (const std::string& file : o.files) {
+    try {
+      const recording_report report = checked(file, o.most);
+      for (const recording_problem& p : report.problems)
+        found.rows.push_back({file, p.table.empty() ? "(file)" : p.table, p.place, p.reason});
+      if (report.gave_up) note(fmt::format("{}: not looked at further: --most shows more problems", file));
+      if (report.problems.empty())
+        fine +=
+            fmt::format("{}: no problem in {} steps, {} tensors, {} tables and {} blocks\n", file,
+                        grouped(report.steps), grouped(report.tensors), grouped(report.tables), grouped(report.blocks));
+      else
+        code = std::max(code, differences);
+    } catch (const input_error& problem) {
+      if (progress::interrupted()) throw;
+      fmt::print(stderr, "ulp: {}\n", problem.what());
+      code = bad_input;
+    }
+  }
+  if (!o.output.machine_stdout()) fmt::print("{}", fine);
+  write_table(found, o.output, !found.rows.empty());
+  return code;
+}
+
+}  // namespace
+
+void add_check(CLI::App& program, action& chosen);
+void add_check(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("check", "whether recordings are whole and true to themselves");
+  command.add_option("FILE", o->files, "recordings")->required();
+  command.add_option("--most", o->most, "problems to list of each file")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  add_output(command, o->output);
+  command.footer(
+      "Example:\n  ulp check examples/digits.ulp\n"
+      "Exit codes: 0 no problem, 1 problems, which are listed, 2 a file that is no recording or cannot be read.");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,117 @@
+// ulp export: what is in an input, as histogram CSV or JSON lines.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <ulp/io/export.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_options run;
+  std::string output = "-";
+  bool json_lines = false;
+};
+
+// Standard output, or a file that is whole or absent.
+class text_output {
+ public:
+  explicit text_output(const std::string& path) {
+    if (path != "-") file_.emplace(path);
+  }
+  void write(const std::string& text) {
+    if (file_)
+      file_->write(text);
+    else
+      fmt::print("{}", text);
+  }
+  void finish() {
+    if (file_) file_->finish();
+  }
+
+ private:
+  std::optional<whole_file> file_;
+};
+
+class exporter {
+ public:
+  exporter(source& from, const options& o) : from_(from), selected_(o.run.selected()), as_json_(o.json_lines) {}
+
+  void run(text_output& to) {
+    progress shown("steps", from_.step_count());
+    step now;
+    while (from_.next(now)) {
+      shown.advance();
+      if (!selected_.takes(now.key.step)) continue;
+      // The CSV has one line for each step and tensor.
+      if (!as_json_ && (now.key.microbatch != -1 || now.key.attempt != 0)) {
+        ++left_out_;
+        continue;
+      }
+      const bool had_tensors = !now.tensors.empty();
+      std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected_.takes(from_.tensors()[t.tensor]); });
+      if (had_tensors && now.tensors.empty()) continue;
+      const std::string text = as_json_ ? json_lines(now, from_.tensors()) : histogram_csv_lines(now, from_.tensors());
+      if (!as_json_ && rows_ == 0 && !text.empty()) to.write(histogram_csv_header());
+      to.write(text);
+      rows_ += now.tensors.size();
+      ++steps_;
+    }
+  }
+
+  void judge() const {
+    if (steps_ == 0) throw usage_error("nothing is selected: nothing was exported");
+    if (!as_json_ && rows_ == 0)
+      throw usage_error("what is selected has no tensors, so it has no histograms: take --json-lines");
+    if (left_out_ > 0)
+      note(fmt::format("{} rows of microbatches and repeated attempts are left out: --json-lines has them",
+                       grouped(left_out_)));
+  }
+
+ private:
+  source& from_;
+  selection selected_;
+  bool as_json_;
+  std::uint64_t steps_ = 0;
+  std::uint64_t rows_ = 0;
+  std::uint64_t left_out_ = 0;
+};
+
+int run(const options& o) {
+  keep_inputs({.csv = o.output}, o.run.files());
+  const std::unique_ptr<source> from = open_run(o.run);
+  exporter all(*from, o);
+  text_output to(o.output);
+  all.run(to);
+  all.judge();
+  to.finish();
+  return done;
+}
+
+}  // namespace
+
+void add_export(CLI::App& program, action& chosen);
+void add_export(CLI::App& program, action& chosen) {
+  auto o = std::make_shared<options>();
+  CLI::App& command = *program.add_subcommand("export", "a recording or another input as histogram CSV or JSON lines");
+  add_run(command, o->run);
+  command.add_option("-o,--output", o->output, "the file to write; - for standard output")
+      ->type_name("FILE")
+      ->capture_default_str();
+  command.add_flag("--json-lines", o->json_lines,
+                   "an object a line for each step and tensor, with all that is known, instead of CSV with octaves");
+  command.footer(
+      "Example:\n"
+      "  ulp export examples/digits.ulp --steps 0:100 -o /tmp/digits.csv\n"
+      "What the columns and keys mean is in docs/inputs.md; every command reads the CSV again.");
+  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+}
+
+}  // namespace ulp::cli
