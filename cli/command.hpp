@@ -27,10 +27,13 @@ class usage_error : public std::runtime_error {
 [[nodiscard]] const scaler_entry& scaler_named(const std::string& name);
 
 void add_advise(CLI::App& program, action& chosen);
+void add_check(CLI::App& program, action& chosen);
 void add_eval(CLI::App& program, action& chosen);
+void add_export(CLI::App& program, action& chosen);
 void add_formats(CLI::App& program, action& chosen);
 void add_info(CLI::App& program, action& chosen);
 void add_inspect(CLI::App& program, action& chosen);
+void add_merge(CLI::App& program, action& chosen);
 void add_outcomes(CLI::App& program, action& chosen);
 void add_record(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);

@@ -7,11 +7,6 @@
 #include "command.hpp"
 #include "interrupt.hpp"
 
-namespace ulp::cli {
-void add_check(CLI::App& program, action& chosen);
-void add_export(CLI::App& program, action& chosen);
-void add_merge(CLI::App& program, action& chosen);
-}  // namespace ulp::cli
 namespace {
 
 int run(int argc, char** argv) {

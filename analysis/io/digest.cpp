@@ -3,6 +3,7 @@
 
 #include <ulp/io/recording.hpp>
 
+#include "bounds.hpp"
 #include "payload.hpp"
 #include "sha256.hpp"
 
@@ -45,8 +46,9 @@ std::string digest_of(source& from) {
     for (const double scalar : {x.loss, x.grad_norm, x.learning_rate, x.loss_scale}) append_real(bytes, scalar);
     append_flag(bytes, x.found_inf);
     append_flag(bytes, x.applied);
-    bytes += static_cast<char>(now.max_abs ? 1 : 0);
+    bytes += static_cast<char>(now.max_abs ? 1 : now.bounds ? 2 : 0);
     append_real(bytes, now.max_abs.value_or(0));
+    if (!now.max_abs && now.bounds) append_text(bytes, io::to_text(*now.bounds));
     io::append_u64(bytes, now.tensors.size());
     const auto name = [&](const tensor_row& row) -> const std::string& { return tensors[row.tensor].name; };
     std::sort(now.tensors.begin(), now.tensors.end(),

@@ -19,6 +19,14 @@ def _real(value):
     return struct.pack("<d", value or 0.0)
 
 
+def _largest(max_abs):
+    if max_abs is None:
+        return bytes(9)
+    if isinstance(max_abs, str) and max_abs != "nan":
+        return b"\2" + bytes(8) + _text(max_abs)
+    return b"\1" + _real(max_abs)
+
+
 def _varint(octets, at):
     """The number at that place, and the place behind it."""
     number = shift = 0
@@ -64,7 +72,7 @@ def digest(path):
         total.update(struct.pack("<3q", *key))
         total.update(b"".join(map(_real, (loss, grad_norm, lr, scale))))
         total.update(bytes(2 if flag is None else flag for flag in (found_inf, applied)))
-        total.update(b"\0" + bytes(8) if max_abs is None else b"\1" + _real(max_abs))
+        total.update(_largest(max_abs))
         records = [summary[i : i + 104] for i in range(0, len(summary), 104)]
         rows = [
             (*tensors[struct.unpack_from("<I", record)[0]], _record(record), payload)
