@@ -48,6 +48,7 @@ class database {
   }
 
   [[noreturn]] void fail(const std::string& place) const {
+    const int last = errno;
     std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
     // SQLite quotes names of the file.
     std::ranges::replace_if(
@@ -56,7 +57,9 @@ class database {
     if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
       reason += ": the file is damaged or was cut short; copy it again, and what is named as it with -wal too";
     if (code == SQLITE_INTERRUPT) reason = "takes more work than a file of its size can: the file is damaged";
-    const int system = code == SQLITE_IOERR ? sqlite3_system_errno(get()) : 0;
+    // SQLite keeps the number of most failed calls, but not of those inside a commit.
+    const int kept = handle_ && code == SQLITE_IOERR ? sqlite3_system_errno(get()) : 0;
+    const int system = kept == 0 && code == SQLITE_IOERR ? last : kept;
     if (code == SQLITE_FULL || system == ENOSPC) reason = "the disk is full";
     if (system == EDQUOT) reason = "the disk quota is used up";
     if (system == EFBIG) reason = "the file would become larger than a file may be here (see ulimit -f)";
