@@ -54,10 +54,9 @@ TEST_CASE("source: what is not read is named") {
   CHECK(
       place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
       "events.out: is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
-  CHECK(
-      place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
-      "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
-      "torch.save or safetensors.torch.save_file");
+  CHECK(place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
+        "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+        "torch.save or safetensors.torch.save_file");
   CHECK(place.error("a.pkl", std::string("\x80\x04\x95", 3)) == "a.pkl: is a Python pickle;" + pickle + "safetensors");
   CHECK(place.error("a.h5", std::string("\x89HDF\r\n\x1A\n\0\0", 10)) ==
         "a.h5: is an HDF5 file, which is not read; save safetensors, .npz or .npy");
