@@ -1,13 +1,18 @@
 """Pins what the recorder sees of a torch job: parameters, activations, roles, factors, ranks."""
 
 import copy
+import gc
 import io
+import math
 import os
 import pickle
 import struct
 import subprocess
 import sys
 import unittest
+import warnings
+import weakref
+from unittest import mock
 
 import support
 
@@ -15,6 +20,7 @@ support.need("numpy", "torch")
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402
+from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 recorder = support.load()
 
@@ -62,6 +68,16 @@ class Torch(support.InFolder):
             self.assertEqual((kind, numel, factor, largest), (2, p.numel(), 4.0, float(p.grad.abs().max())))
             self.assertEqual(tensors[name][2:6], ("weight_grad", "unknown", "", ",".join(map(str, p.shape))))
         self.assertEqual(support.content(self.path("a.ulp"))["step"][0][7], 4.0)
+
+    def test_factor_of_microbatches(self):
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, activations="^2$") as rec:
+            for step, options in enumerate((dict(loss_scale=8), dict(loss_scale=8, scaled=False), dict(scaled=False))):
+                backward(model)
+                rec.step(step, factor=0.25, **options)
+        steps, _ = self.rows()
+        found = [[steps[i][name][2] for name in ("2.weight", "2")] for i in range(3)]
+        self.assertEqual(found, [[2.0, 2.0], [0.25, 2.0], [0.25, None]])
 
     def test_factors(self):
         """Hooks see scaled gradients where parameters' are unscaled already; without a scale nothing is known."""
@@ -120,8 +136,10 @@ class Torch(support.InFolder):
         model = network()
         with recorder.Recorder(self.path("a.ulp"), model, activations=".") as rec:
             twin = copy.deepcopy(model)
-            sys.modules.setdefault("ulp_recorder", recorder)
-            pickle.loads(pickle.dumps(model))
+            octets = pickle.dumps(model)
+            self.assertNotIn(b"ulp_recorder\n", octets)  # nor do they need the recorder's file to be read
+            self.assertNotIn(b"_Hook", octets)
+            self.assertEqual(pickle.loads(octets)(torch.zeros(2, 4).long()).shape, (2, 4))
             torch.save(model, io.BytesIO())
             backward(twin)
             backward(model)
@@ -129,6 +147,68 @@ class Torch(support.InFolder):
         steps, _ = self.rows()
         self.assertEqual(steps[0]["2"][1], 8 * 16)
         self.assertFalse(any(module._forward_hooks for module in model.modules()))
+
+    def test_frees_what_it_saw(self):
+        """No graph, no activation is kept; a recorder that nobody has any more closes its file."""
+        model = network()
+        rec = recorder.Recorder(self.path("a.ulp"), model, activations=".", forward=".")
+        x = torch.randint(0, 10, (8, 4))
+        loss = model(x).pow(2).mean()
+        loss.backward()
+        rec.step(0, loss=loss)
+        output = model(x)
+        seen = [weakref.ref(t) for t in (loss, output)]
+        del loss, output
+        gc.collect()
+        self.assertEqual([r() for r in seen], [None] * 2)
+        rec = weakref.ref(rec)
+        del model
+        gc.collect()
+        self.assertIsNone(rec())
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+    def test_shared_frozen_and_unused_parameters(self):
+        model = nn.ModuleDict({"a": nn.Linear(3, 3), "b": nn.Linear(3, 3), "c": nn.Linear(3, 3)})
+        model["b"].weight = model["a"].weight
+        model["a"].bias.requires_grad_(False)
+        model["b"](model["a"](torch.randn(5, 3))).sum().backward()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec:
+            rec.step(0)
+        self.assertEqual(list(self.rows()[0][0]), ["a.weight", "b.bias"])
+
+    def test_errors_in_hooks(self):
+        """Backward goes on; step() tells."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, activations="^2$") as rec:
+            with mock.patch.object(recorder, "_table_of_bits", side_effect=MemoryError("no room")):
+                backward(model)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                rec.step(0)
+            backward(model)
+            rec.step(1)
+        self.assertIn("a.ulp: step 0: MemoryError: no room", str(caught[0].message))
+        self.assertEqual(list(self.rows()[0]), [1])
+
+    def test_names_that_are_taken(self):
+        model = network()
+        backward(model)
+        with recorder.Recorder(self.path("a.ulp"), model, strict=True) as rec:
+            with self.assertRaisesRegex(recorder.RecorderError, "step 0: '2.bias' is the name of several tensors"):
+                rec.step(0, grads={"2.bias": torch.ones(3)})
+
+    def test_found_inf(self):
+        """What a scaler will find, where the loop does not say it and there is one."""
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec:
+            for step, (scale, said, value) in enumerate(
+                ((4.0, None, 1), (4.0, None, math.inf), (4.0, None, math.nan), (4.0, False, math.nan), (1, None, math.nan), (None, None, 1))
+            ):  # fmt: skip
+                backward(model)
+                model[5].bias.grad[0] = value
+                rec.step(step, loss_scale=scale, found_inf=said)
+        found = [row[8] for row in support.content(self.path("a.ulp"))["step"]]
+        self.assertEqual(found, [0, 1, 1, 0, None, None])
 
     def test_every(self):
         model = network()
@@ -184,6 +264,27 @@ class Torch(support.InFolder):
         os.rename(self.path("a.ulp"), self.path("b.ulp"))
         under = self.record(model, autocast=True, activations="^[25]$", forward="^2$")[1]
         self.assertEqual({n: t[3] for n, t in tensors.items()}, {n: t[3] for n, t in under.items()})
+
+    def test_roles_that_are_not_seen(self):
+        """In checkpointed parts and functions written in Python there is no graph to look at: nothing is claimed."""
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.first, self.inner, self.last = nn.Linear(4, 4), nn.Linear(4, 4), nn.LayerNorm(4)
+
+            def forward(self, x):
+                return self.last(checkpoint(self.inner, self.first(x), use_reentrant=True).float())
+
+        model = Model()
+        with recorder.Recorder(self.path("a.ulp"), model, forward="inner") as rec:
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = model(torch.randn(3, 4)).float().sum()
+            loss.backward()
+            rec.step(0, loss=loss)
+        steps, tensors = self.rows()
+        self.assertEqual([tensors[f"{n}.weight"][3] for n in ("first", "inner", "last")], ["low", "unknown", "float32"])
+        self.assertEqual(steps[0]["forward/inner"][1], 12)  # counted when it was computed with its graph
 
     def test_half_models(self):
         model = nn.Linear(4, 3).bfloat16()
