@@ -9,6 +9,7 @@
 #include <ulp/model/codes.hpp>
 
 #include "builders.hpp"
+#include "tf_builders.hpp"
 
 namespace ulp::test {
 namespace {
@@ -129,6 +130,17 @@ std::vector<good_file> good_files() {
        "| WARNING: overflow detected, setting loss scale to: 64.0\n| epoch 001: 1 / 9 num_updates=1, lr=1, gnorm=3.9, "
        "loss_scale=64\n| Loaded checkpoint c.pt (epoch 1 @ 1 updates)\n{\"num_updates\": \"2\", \"loss_scale\": "
        "\"64\"}\n",
+       true},
+      {"tfevents", "good.tfevents",
+       tf_begin() +
+           tf_event(
+               0,
+               {tf_histogram(
+                    "wgrad/w",
+                    {.min = -1, .max = 2, .num = 6, .sum_squares = 7, .limits = {-1, 0, 1, 3}, .counts = {0, 1, 3, 2}}),
+                tf_scalar("loss", 2)}) +
+           tf_event(1, {tf_tensor_histogram("v2", {-1, 1, 2, 1, 3, 2}), tf_tensor_scalar("lr", 1)}) + tf_restart(1) +
+           tf_event(1, {tf_tensor_histogram("v2", {-1, 1, 2, 1, 3, 2}, false, false)}),
        true},
       {"scalars", "scalars.csv", scalars, true},
       {"config", "deepspeed.json",

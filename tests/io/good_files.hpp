@@ -13,7 +13,7 @@ struct good_file {
   std::string kind;  // as fuzz targets are called
   std::string name;
   std::string bytes;
-  bool by_lines = false;  // text, of which a prefix may be a good file too
+  bool by_lines = false;  // or records: a prefix may be a good file too
 };
 
 [[nodiscard]] std::vector<good_file> good_files();

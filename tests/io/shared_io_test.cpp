@@ -64,8 +64,8 @@ TEST_CASE("hostile files get the verdict of their index") {
     const std::string name = fields.at(0);
     const bool is_dump =
         name.starts_with("st_") || name.starts_with("npy_") || name.starts_with("npz_") || name.starts_with("pt_");
-    const bool ok = is_dump && fields.at(2) == "ok";  // tfevents are refused whatever they hold
-    if (name.starts_with("ut_")) continue;            // recordings
+    const bool ok = (is_dump || name.starts_with("tf_")) && fields.at(2) == "ok";
+    if (name.starts_with("ut_")) continue;  // recordings
     INFO(line);
     const std::string path = (folder / name).string();
     if (ok) {
