@@ -108,8 +108,8 @@ void add_merge(CLI::App& program, action& chosen) {
       "be\n"
       "equal. Recordings of different runs, or of other steps, are put one after the other.\n"
       "Example:\n"
-      "  ulp record examples/digits.ulp --steps :400 -o /tmp/first.ulp\n"
-      "  ulp record examples/digits.ulp --steps 400: -o /tmp/second.ulp\n"
+      "  ulp record examples/digits.ulp --steps :100 -o /tmp/first.ulp\n"
+      "  ulp record examples/digits.ulp --steps 100: -o /tmp/second.ulp\n"
       "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/digits.ulp");
   command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
 }

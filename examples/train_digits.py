@@ -95,7 +95,7 @@ def main():
     # What the modules put out is float16 in all but type here, so the roles are said. Equal runs get equal names.
     roles = {"^(conv|fc)": "low", "^norm": "float32"}
     with Recorder(
-        options.output, model, every=options.every, activations="^(conv|fc)", roles=roles, run_id="digits"
+        options.output, model, every=options.every, sums=True, activations="^(conv|fc)", roles=roles, run_id="digits"
     ) as recorder:
         for step in range(options.steps):
             x, y = next(data)

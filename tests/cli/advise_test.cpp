@@ -11,16 +11,16 @@
 using namespace ulp::test;
 
 TEST_CASE("advice on the example run") {
-  const auto run = run_ulp("advise examples/digits.ulp");
+  const auto run = run_ulp("advise tests/data/octaves/digits.ulp");
   CHECK(run.exit_code == 0);
   for (const char* const part :
        {"cbfloat16: no more than 0.1 % of the nonzero gradients underflow", "2^15 to 2^16: from 2^15 on",
         "--clip-norm 1 in 7.25 % of the finite steps", "fc2 with", "Not shown: "})
     CHECK(run.out.find(part) != std::string::npos);
   // 58 of 800, as a replay has it.
-  CHECK(run_ulp("replay examples/digits.ulp --scaler static --format fp16 --clip-norm 1").out.find("58 of 800") !=
-        std::string::npos);
-  const auto rows = nlohmann::json::parse(run_ulp("advise examples/digits.ulp --json").out);
+  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16 --clip-norm 1")
+            .out.find("58 of 800") != std::string::npos);
+  const auto rows = nlohmann::json::parse(run_ulp("advise tests/data/octaves/digits.ulp --json").out);
   CHECK(rows.size() == 7);
   const std::string help = run_ulp("advise --help").out;
   const auto is_told = [&](const std::string& name) {
@@ -42,15 +42,17 @@ TEST_CASE("advice on the example run") {
 TEST_CASE("a report is one file, with the commands that give its numbers") {
   const temporary_dir dir;
   const std::string path = (dir / "r.html").string();
-  const auto run =
-      run_ulp("report examples/digits.ulp --scaler pytorch,megatron --set growth_interval=50 --clip-norm 1 -o " + path);
+  const auto run = run_ulp(
+      "report tests/data/octaves/digits.ulp --scaler pytorch,megatron --set growth_interval=50 --clip-norm 1 -o " +
+      path);
   CHECK(run.exit_code == 0);
-  CHECK(run.out.find("800 steps of examples/digits.ulp under 2 policies") != std::string::npos);
+  CHECK(run.out.find("800 steps of tests/data/octaves/digits.ulp under 2 policies") != std::string::npos);
   const std::string html = read_file(path);
   CHECK(html.find("triggers in 58 of 800 steps") != std::string::npos);
   CHECK(html.find("800 steps, of which 5 skipped, the first at step 480") != std::string::npos);
   const std::string command =
-      "ulp replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format float16 --clip-norm 1";
+      "ulp replay tests/data/octaves/digits.ulp --scaler pytorch --set growth_interval=50 --format float16 --clip-norm "
+      "1";
   REQUIRE(html.find("<pre>" + command + "</pre>") != std::string::npos);
   CHECK(run_ulp(command.substr(4)).out.find("800, of which 5 skipped, the first at step 480") != std::string::npos);
   CHECK(run_ulp("report tests/data/golden/inputs/loop_walk.csv -o " + path).exit_code == 0);
@@ -58,19 +60,21 @@ TEST_CASE("a report is one file, with the commands that give its numbers") {
 
 TEST_CASE("groups of tensors in advice and report") {
   const std::string groups = "--group 'convolution=^conv' --group 'linear=^fc'";
-  CHECK(run_ulp("advise examples/digits.ulp " + groups).out.find("Which groups lose most") != std::string::npos);
+  CHECK(run_ulp("advise tests/data/octaves/digits.ulp " + groups).out.find("Which groups lose most") !=
+        std::string::npos);
   const temporary_dir dir;
   const std::string path = (dir / "r.html").string();
-  REQUIRE(run_ulp("report examples/digits.ulp -o " + path).exit_code == 0);
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp -o " + path).exit_code == 0);
   CHECK(read_file(path).find("<th>kind</th><th class=\"n\">gradients</th>") != std::string::npos);
-  REQUIRE(run_ulp("report examples/digits.ulp " + groups + " -o " + path).exit_code == 0);
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp " + groups + " -o " + path).exit_code == 0);
   const std::string html = read_file(path);
   CHECK(html.find("<th>group</th><th class=\"n\">gradients</th>") != std::string::npos);
   CHECK(html.find("Which groups lose most") != std::string::npos);
   CHECK(html.find("no counted tensor") == std::string::npos);
   const std::string empty = " --group 'nothing=^$' ";
-  CHECK(run_ulp("advise examples/digits.ulp" + empty).err.find("no counted tensor is in nothing") != std::string::npos);
-  REQUIRE(run_ulp("report examples/digits.ulp" + empty + "-o " + path).exit_code == 0);
+  CHECK(run_ulp("advise tests/data/octaves/digits.ulp" + empty).err.find("no counted tensor is in nothing") !=
+        std::string::npos);
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp" + empty + "-o " + path).exit_code == 0);
   CHECK(read_file(path).find("no counted tensor is in nothing") != std::string::npos);
   const auto of_log = run_ulp("advise tests/data/golden/inputs/loop_walk.csv" + empty);
   CHECK(of_log.exit_code == 2);

@@ -77,11 +77,11 @@ TEST_CASE("the scale is the loss scale on the true gradient where the factor is 
 }
 
 TEST_CASE("ranges are pairs, and sums over groups are consistent") {
-  const json by_kind = rows("examples/digits.ulp --format fp16 --by kind");
+  const json by_kind = rows("tests/data/octaves/digits.ulp --format fp16 --by kind");
   CHECK(by_kind.size() == 2);
   CHECK(by_kind.at(0).at("underflow").is_array());
   CHECK(by_kind.at(0).at("step").is_null());
-  const json by_tensor = rows("examples/digits.ulp --format fp16 --kind weight_grad");
+  const json by_tensor = rows("tests/data/octaves/digits.ulp --format fp16 --kind weight_grad");
   std::int64_t low = 0;
   for (const json& row : by_tensor)
     low += row.at("underflow").is_array() ? row.at("underflow").at(0).get<std::int64_t>()
@@ -90,12 +90,12 @@ TEST_CASE("ranges are pairs, and sums over groups are consistent") {
 }
 
 TEST_CASE("selections") {
-  CHECK(rows("examples/digits.ulp --format fp16 --steps 10:20 --by step").size() == 10);
-  CHECK(rows("examples/digits.ulp --format fp16 --steps 10 --by step").size() == 1);
-  CHECK(rows("examples/digits.ulp --format fp16 --steps :100 --every 10 --by step").size() == 10);
-  CHECK(rows("examples/digits.ulp --format fp16 --tensor '^fc' --by tensor").size() == 6);
-  CHECK(rows("examples/digits.ulp --format fp16 --role '^fc=low' --role low --by tensor").size() == 6);
-  CHECK(rows("examples/digits.ulp --format fp16 --steps 10:12 --by tensor,step --tensor fc1").size() == 6);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10:20 --by step").size() == 10);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10 --by step").size() == 1);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps :100 --every 10 --by step").size() == 10);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --tensor '^fc' --by tensor").size() == 6);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --role '^fc=low' --role low --by tensor").size() == 6);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10:12 --by tensor,step --tensor fc1").size() == 6);
 }
 
 TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it is modelled") {
@@ -117,6 +117,6 @@ TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it 
     CHECK(std::abs(modelled[i]["sqnr_db"].get<double>() - exact[i]["sqnr_db"].get<double>()) < 3);
   }
   CHECK(run_ulp("outcomes " + plain + " --format bf16").out.find("~") != std::string::npos);
-  CHECK(run_ulp("record examples/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
-        "ulp: --with-errors: examples/digits.ulp holds no single values: leave it out\n");
+  CHECK(run_ulp("record tests/data/octaves/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
+        "ulp: --with-errors: tests/data/octaves/digits.ulp holds no single values: leave it out\n");
 }

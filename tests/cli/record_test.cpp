@@ -30,7 +30,7 @@ TEST_CASE("what was recorded is said, with its steps") {
   CHECK(again.err == "ulp: " + run + ": already exists: give another name, remove it, or add to it with --append\n");
   CHECK(run_ulp("record " + dump + " --append -o " + run).err ==
         "ulp: " + run + ": step 100: is in the recording already\n");
-  CHECK(run_ulp("record examples/digits.ulp --append --steps 101 -o " + run).exit_code == 0);
+  CHECK(run_ulp("record tests/data/octaves/digits.ulp --append --steps 101 -o " + run).exit_code == 0);
   CHECK(run_ulp("info " + run).out.find("2: 100 to 101") != std::string::npos);
 }
 

@@ -60,7 +60,7 @@ TEST_CASE("a log on standard input, and a state to start from") {
 TEST_CASE("what was left out of a recording is not taken for checked") {
   const temporary_dir dir;
   const std::string run = (dir / "r.ulp").string();
-  REQUIRE(run_ulp("record examples/digits.ulp --kind activation_grad --steps 0:3 -o " + run).exit_code == 0);
+  REQUIRE(run_ulp("record tests/data/octaves/digits.ulp --kind activation_grad --steps 0:3 -o " + run).exit_code == 0);
   const auto replay = run_ulp("replay " + run + " --scaler pytorch --format fp16");
   CHECK(replay.out.find("checked      all 5 tensors") != std::string::npos);
   CHECK(run_ulp("replay " + run + " --scaler pytorch --format fp16 --check conv1.weight").exit_code == 2);
@@ -75,8 +75,8 @@ TEST_CASE("estimates are marked") {
 }
 
 TEST_CASE("a person is told the open loop, what was checked, and how often clipping applied") {
-  const auto run =
-      run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
+  const auto run = run_ulp(
+      "replay tests/data/octaves/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16 --clip-norm 1");
   CHECK(run.exit_code == 0);
   CHECK(run.out.find("(taken to have applied every step)") != std::string::npos);
   CHECK(run.out.find(
@@ -102,14 +102,15 @@ TEST_CASE("the critical scale of each step is where its overflow begins") {
 }
 
 TEST_CASE("a person is told what the run asks of a scale, and what the policy does of its own") {
-  const auto run = run_ulp("replay examples/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16");
+  const auto run =
+      run_ulp("replay tests/data/octaves/digits.ulp --scaler pytorch --set growth_interval=50 --format fp16");
   CHECK(run.out.find("critical     up to 2^16.08 no step overflows (the lowest, step 30); median 2^26.88\n") !=
         std::string::npos);
   CHECK(run.out.find("recovery     after one overflow 50 good steps, after three in a row 150 good steps\n") !=
         std::string::npos);
   CHECK(run.out.find("expected     in the long run 1.44 % of steps skipped, mean scale 2^17.19, ") !=
         std::string::npos);
-  const auto constant = run_ulp("replay examples/digits.ulp --scaler static --format fp16");
+  const auto constant = run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16");
   CHECK(constant.out.find("recovery") == std::string::npos);
   CHECK(constant.out.find("expected") == std::string::npos);
 }
@@ -124,7 +125,8 @@ TEST_CASE("clipping that a log cannot tell is not known") {
 }
 
 TEST_CASE("the order of clipping is chosen and printed") {
-  const std::string replay = "replay examples/digits.ulp --scaler static --format fp16 --set loss_scale=2^10 ";
+  const std::string replay =
+      "replay tests/data/octaves/digits.ulp --scaler static --format fp16 --set loss_scale=2^10 ";
   const auto clipped = [&](const std::string& options) {
     const std::string out = run_ulp(replay + options).out;
     const std::size_t at = out.find("clipping     ");
@@ -140,8 +142,8 @@ TEST_CASE("the order of clipping is chosen and printed") {
 TEST_CASE("rows of each tensor add up to the trajectory") {
   const temporary_dir dir;
   const std::string path = (dir / "tensors.csv").string();
-  const auto run =
-      run_ulp("replay examples/digits.ulp --scaler pytorch --format fp16 --steps 0:5 --csv - --per-tensor " + path);
+  const auto run = run_ulp(
+      "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --steps 0:5 --csv - --per-tensor " + path);
   REQUIRE(run.exit_code == 0);
   const auto tensors = csv_rows(read_file(path));
   const auto steps = csv_rows(run.out);
@@ -162,7 +164,7 @@ TEST_CASE("rows of each tensor add up to the trajectory") {
 
 TEST_CASE("groups have norms of their own") {
   const auto run = run_ulp(
-      "replay examples/digits.ulp --scaler static --format fp16 --steps 0:3 --group 'fc=^fc' --group "
+      "replay tests/data/octaves/digits.ulp --scaler static --format fp16 --steps 0:3 --group 'fc=^fc' --group "
       "'rest=.' --csv -");
   REQUIRE(run.exit_code == 0);
   const auto rows = csv_rows(run.out);
@@ -177,16 +179,18 @@ TEST_CASE("groups have norms of their own") {
     CHECK(rest > 0);
     CHECK(norm == Approx(std::sqrt(fc * fc + rest * rest)));
   }
-  CHECK(run_ulp("replay examples/digits.ulp --scaler static --format fp16 --group fc=a --group fc=b").exit_code == 2);
+  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16 --group fc=a --group fc=b")
+            .exit_code == 2);
   const auto rows_of = [](const std::string& arguments) {
-    return nlohmann::json::parse(run_ulp("outcomes examples/digits.ulp --format fp16 --json " + arguments).out);
+    return nlohmann::json::parse(
+        run_ulp("outcomes tests/data/octaves/digits.ulp --format fp16 --json " + arguments).out);
   };
   const auto groups = rows_of("--by group --group 'fc=^fc' --group 'conv=^conv'");
   REQUIRE(groups.size() == 3);  // and what is in neither
   std::int64_t sum = 0;
   for (const auto& row : groups) sum += row.at("numel").get<std::int64_t>();
   CHECK(sum == 245'908'800);
-  CHECK(run_ulp("outcomes examples/digits.ulp --format fp16 --by group").exit_code == 2);
+  CHECK(run_ulp("outcomes tests/data/octaves/digits.ulp --format fp16 --by group").exit_code == 2);
 }
 
 TEST_CASE("a schedule that counts applied steps is behind by the skipped ones") {
@@ -242,16 +246,17 @@ TEST_CASE("a sweep counts what a raising policy leaves undone as lost") {
 
 TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {
   const auto sweep = run_ulp(
-      "sweep examples/digits.ulp --scaler pytorch,tf_keras --set growth_interval=50,200 --format fp16,bf16 --json");
+      "sweep tests/data/octaves/digits.ulp --scaler pytorch,tf_keras --set growth_interval=50,200 --format fp16,bf16 "
+      "--json");
   REQUIRE(sweep.exit_code == 0);
   const auto rows = nlohmann::json::parse(sweep.out);
   REQUIRE(rows.size() == 6);
   int compared = 0;
   for (const auto& row : rows) {
     if (row.at("scaler") != "pytorch") continue;
-    const auto replay =
-        run_ulp("replay examples/digits.ulp --scaler pytorch --set " + row.at("parameters").get<std::string>() +
-                " --format " + row.at("format").get<std::string>() + " --json");
+    const auto replay = run_ulp("replay tests/data/octaves/digits.ulp --scaler pytorch --set " +
+                                row.at("parameters").get<std::string>() + " --format " +
+                                row.at("format").get<std::string>() + " --json");
     std::int64_t skipped = 0;
     const auto steps = nlohmann::json::parse(replay.out);
     for (const auto& step : steps) skipped += step.at("skipped").get<bool>() ? 1 : 0;
@@ -261,7 +266,7 @@ TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {
   }
   CHECK(compared == 4);
   CHECK(rows.at(0).at("pareto").get<bool>());
-  CHECK(run_ulp("sweep examples/digits.ulp --scaler pytorch --set grow=1,2 --format fp16").exit_code == 2);
+  CHECK(run_ulp("sweep tests/data/octaves/digits.ulp --scaler pytorch --set grow=1,2 --format fp16").exit_code == 2);
 }
 
 TEST_CASE("one of a thing is not called several") {

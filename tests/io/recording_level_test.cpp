@@ -309,7 +309,7 @@ TEST_CASE("blocks that no longer fit their steps are merged again when read") {
 }
 
 TEST_CASE("recordings of before there were levels have them when read") {
-  check_levels((source_dir() / "examples/digits.ulp").string());
+  check_levels((source_dir() / "tests/data/octaves/digits.ulp").string());
 }
 
 TEST_CASE("a recording is read at the time it was opened") {

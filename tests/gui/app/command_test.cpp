@@ -55,7 +55,7 @@ class command_test : public QObject {
 
   void what_is_asked_for_is_shown() {
     const auto numbers = [&](const std::string& options) {
-      const auto made = run_ulpscope("examples/digits.ulp --export " + out("n.csv") + " " + options);
+      const auto made = run_ulpscope("tests/data/octaves/digits.ulp --export " + out("n.csv") + " " + options);
       return made.exit_code == 0 ? read_file(dir_ / "n.csv") : made.err;
     };
     QVERIFY(numbers("--view window").starts_with("first_step,last_step,exponent,count\n"));
@@ -66,7 +66,8 @@ class command_test : public QObject {
             std::string::npos);
     QVERIFY(numbers("--view clipping --clip-norm 0.25").find(",1\n") != std::string::npos);
     QVERIFY(numbers("--view formats").find("cbfloat16") != std::string::npos);
-    const auto sized = run_ulpscope("examples/digits.ulp --size 300x200 --theme dark --export " + out("s.png"));
+    const auto sized =
+        run_ulpscope("tests/data/octaves/digits.ulp --size 300x200 --theme dark --export " + out("s.png"));
     QCOMPARE(sized.exit_code, 0);
     const QImage picture(QString::fromStdString((dir_ / "s.png").string()));
     QCOMPARE(picture.size(), QSize(600, 400));
@@ -75,7 +76,7 @@ class command_test : public QObject {
 
   void runs_are_compared_and_sessions_are_drawn() {
     const auto compared =
-        run_ulpscope("examples/digits.ulp --compare tests/data/digits.step00100.safetensors --export " +
+        run_ulpscope("tests/data/octaves/digits.ulp --compare tests/data/digits.step00100.safetensors --export " +
                      out("two.csv") + " --view scale");
     QCOMPARE(compared.err, std::string{});
     const std::string rows = read_file(dir_ / "two.csv");
@@ -113,7 +114,7 @@ class command_test : public QObject {
     mistake("--clip-norm 1 --order clip", "'clip'");
     mistake("--rounding up", "up");
     mistake("--check 'conv('", "conv(");
-    mistake("--scaler none,none,none,none --compare examples/digits.ulp", "8 replays");
+    mistake("--scaler none,none,none,none --compare tests/data/octaves/digits.ulp", "8 replays");
     mistake("--session nosuch.json", "INPUT");
     mistake("--tensor zzz", "zzz");
     mistake("--steps 900:1000", "0 to 799");
@@ -124,7 +125,8 @@ class command_test : public QObject {
     QFETCH(const QString, options);
     QFETCH(const QString, named);
     std::filesystem::remove(dir_ / "m.png");
-    const auto made = run_ulpscope("examples/digits.ulp " + options.toStdString() + " --export " + out("m.png"));
+    const auto made =
+        run_ulpscope("tests/data/octaves/digits.ulp " + options.toStdString() + " --export " + out("m.png"));
     QCOMPARE(made.exit_code, 2);
     QVERIFY2(made.err.starts_with("ulpscope: ") && made.err.find('\n') == made.err.size() - 1, made.err.c_str());
     QVERIFY2(made.err.find(named.toStdString()) != std::string::npos, made.err.c_str());
@@ -133,12 +135,12 @@ class command_test : public QObject {
 
   void what_cannot_be_written_is_refused() {
     for (const char* const name : {"picture.bmp", "picture", "no/such/folder/picture.svg"}) {
-      const auto made = run_ulpscope("examples/digits.ulp --export " + out(name));
+      const auto made = run_ulpscope("tests/data/octaves/digits.ulp --export " + out(name));
       QCOMPARE(made.exit_code, 2);
       QVERIFY2(made.err.starts_with("ulpscope: ") && made.err.find('\n') == made.err.size() - 1, made.err.c_str());
       QVERIFY(!std::filesystem::exists(dir_ / name));
     }
-    QCOMPARE(run_ulpscope("examples/digits.ulp --export ''").exit_code, 2);
+    QCOMPARE(run_ulpscope("tests/data/octaves/digits.ulp --export ''").exit_code, 2);
     const auto nothing = run_ulpscope("--export " + out("nothing.png"));
     QCOMPARE(nothing.exit_code, 2);
     QVERIFY(nothing.err.find("INPUT") != std::string::npos);
@@ -155,7 +157,7 @@ class command_test : public QObject {
   }
 
   void a_mistake_is_told_where_there_is_no_display() {
-    for (const char* const options : {"--nosuch", "--view nope", "examples/digits.ulp"}) {
+    for (const char* const options : {"--nosuch", "--view nope", "tests/data/octaves/digits.ulp"}) {
       const auto made = run_ulpscope(options);
       QVERIFY2(made.exit_code == 2, made.err.c_str());
     }

@@ -82,7 +82,7 @@ class main_window_test : public QObject {
     QVERIFY(settled(window));
     QTRY_VERIFY(!progress->isVisible());
     QCOMPARE(window.windowTitle(), QString("digits.ulp - ulpscope"));
-    QVERIFY(QSettings().value("recent").toStringList().first().endsWith("examples/digits.ulp"));
+    QVERIFY(QSettings().value("recent").toStringList().first().endsWith("tests/data/octaves/digits.ulp"));
   }
 
   void views_are_reached_by_number() {

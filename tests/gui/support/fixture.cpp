@@ -8,7 +8,7 @@
 
 namespace ulp::test {
 
-std::string digits_path() { return (source_dir() / "examples/digits.ulp").string(); }
+std::string digits_path() { return (source_dir() / "tests/data/octaves/digits.ulp").string(); }
 
 const std::shared_ptr<const gui::loaded_run>& digits() {
   static const auto run = gui::load_run({digits_path()}, [](double) {});

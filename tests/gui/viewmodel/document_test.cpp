@@ -244,7 +244,7 @@ class document_test : public QObject {
     QCOMPARE(scales(*doc.replays()[1].result), scales(*doc.replays()[0].result));
     // Files of one name are told apart by their folders.
     QVERIFY(doc.title_of(doc.replays()[0]) != doc.title_of(doc.replays()[1]));
-    QVERIFY(doc.title_of(doc.replays()[0]).startsWith("examples/digits.ulp: "));
+    QVERIFY(doc.title_of(doc.replays()[0]).startsWith("octaves/digits.ulp: "));
 
     doc.make_first(1);
     QVERIFY(doc.run() == doc.runs()[1]);
