@@ -8,6 +8,7 @@
 //   "| num_updates 10198 | lr 0.0006 | ..."; the printed loss scale is rounded, and a mean over the updates since the line
 //   before until 2021 (trainer.py: metrics.log_scalar);
 //   "Loaded checkpoint PATH (epoch 28 @ 9165 updates)": trainer.py (load_checkpoint); "fp16_init_scale=128": the arguments.
+#include <algorithm>
 #include <array>
 
 #include "scale_records.hpp"
@@ -81,10 +82,11 @@ record_match read_initial_scale(const record_text& text, std::size_t at, bool la
 }
 
 record_match read_loaded(const record_text& text, std::size_t at, bool) {
-  const std::size_t end = text.line_end(at);
-  const std::size_t sign = text.view().substr(0, end).rfind('@');
-  if (sign == std::string_view::npos || sign < at) return no_record();
-  const auto n = text.number_at(sign + 1, "u");
+  constexpr std::size_t longest_path = 1000;
+  const std::size_t end = std::min(text.line_end(at), at + longest_path);
+  const std::size_t sign = text.view().substr(at, end - at).rfind('@');
+  if (sign == std::string_view::npos) return no_record();
+  const auto n = text.number_at(at + sign + 1, "u");
   scale_record r{.what = kind::restored, .from = origin};
   if (!n || (r.step = step_of(*n)) < 0) return no_record();
   return whole_record(r, n->end);

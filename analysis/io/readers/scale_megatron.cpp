@@ -114,11 +114,12 @@ record_match read_bfloat16(const record_text& text, std::size_t at, bool last) {
 
 // Megatron-LM: "loaded checkpoint from PATH [ t 0, p 0 ] at iteration 1000".
 record_match read_loaded(const record_text& text, std::size_t at, bool) {
-  const std::size_t end = text.line_end(at);
+  constexpr std::size_t longest_path = 1000;
+  const std::size_t end = std::min(text.line_end(at), at + longest_path);
   constexpr std::string_view words = "atiteration";
-  const std::size_t found = text.view().substr(0, end).rfind(words);
-  if (found == std::string_view::npos || found < at) return no_record();
-  const auto n = text.number_at(found + words.size(), "");
+  const std::size_t found = text.view().substr(at, end - at).rfind(words);
+  if (found == std::string_view::npos) return no_record();
+  const auto n = text.number_at(at + found + words.size(), "");
   scale_record r{.what = kind::restored, .from = origin};
   if (!n || n->end > end || (r.step = step_of(*n)) < 0) return no_record();
   return whole_record(r, n->end);

@@ -1,7 +1,6 @@
 #include "scale_records.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <utility>
@@ -75,29 +74,45 @@ std::string without_blanks(std::string_view line) {
 }
 
 // A framework's own records come before those that look like them.
-std::array<std::span<const record_start>, 5> all_records() {
-  return {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), step_records()};
+const std::vector<record_start>& all_records() {
+  static const std::vector<record_start> all = [] {
+    std::vector<record_start> joined;
+    for (const auto& starts :
+         {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), step_records()})
+      joined.insert(joined.end(), starts.begin(), starts.end());
+    return joined;
+  }();
+  return all;
 }
 
-// Where the next record may begin; npos for nowhere.
-std::size_t next_start(std::string_view text, std::size_t from) {
-  std::size_t first = std::string_view::npos;
-  for (const auto& starts : all_records())
-    for (const record_start& s : starts) {
-      const std::size_t longest = first == std::string_view::npos ? text.size() : first + s.words.size();
-      first = std::min(first, text.substr(0, longest).find(s.words, from));
+// Where records may begin in a text, from front to back: each place of each word is looked for once.
+class record_finder {
+ public:
+  explicit record_finder(std::string_view text) : text_(text), next_(all_records().size(), 0) {
+    for (std::size_t i = 0; i < next_.size(); ++i) next_[i] = text_.find(all_records()[i].words);
+  }
+  // At or after an offset, which never falls; npos for nowhere.
+  [[nodiscard]] std::size_t next(std::size_t from) {
+    std::size_t first = std::string_view::npos;
+    for (std::size_t i = 0; i < next_.size(); ++i) {
+      if (next_[i] < from) next_[i] = text_.find(all_records()[i].words, from);
+      first = std::min(first, next_[i]);
     }
-  return first;
-}
+    return first;
+  }
+
+ private:
+  std::string_view text_;
+  std::vector<std::size_t> next_;
+};
 
 // The record that begins there; several words may, of which one begins a record.
 record_match read_record(const record_text& text, std::size_t at, bool last) {
-  for (const auto& starts : all_records())
-    for (const record_start& s : starts) {
-      if (!text.view().substr(at).starts_with(s.words)) continue;
-      record_match m = s.read(text, at + s.words.size(), last);
-      if (m.found != record_match::state::none) return m;
-    }
+  for (const record_start& s : all_records()) {
+    if (!text.view().substr(at).starts_with(s.words)) continue;
+    record_match m = s.read(text, at + s.words.size(), last);
+    if (m.found != record_match::state::none) return m;
+  }
   return no_record();
 }
 
@@ -219,8 +234,9 @@ void record_scanner::line(std::string_view raw, std::uint64_t number) {
 }
 
 void record_scanner::scan(rank_text& of, std::uint32_t label, bool last) {
+  record_finder starts(of.text.view());
   for (;;) {
-    const std::size_t at = next_start(of.text.view(), of.scanned);
+    const std::size_t at = starts.next(of.scanned);
     if (at == std::string_view::npos) {
       // Words that the end of the line cuts may go on in the next.
       const std::size_t overlap = std::min(of.text.size() - of.scanned, longest_words);
