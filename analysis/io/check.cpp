@@ -22,7 +22,7 @@ using io::statement;
 // Two orders of adding.
 bool close_to(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
-  return a == b || std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b));
+  return a == b || (std::isfinite(a - b) && std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)));
 }
 
 // Equal but for the last digits of reported sums.

@@ -509,7 +509,7 @@ TEST_CASE("a recording cut at every page, and a byte beside") {
 TEST_CASE("pages of impossible size") {
   const temporary_dir dir;
   const std::string path = (dir / "page.ulp").string();
-  for (const std::uint16_t size : {0, 3, 256, 511, 513, 4096, 16384, 65535}) {
+  for (const int size : {0, 3, 256, 511, 513, 4096, 16384, 65535}) {
     std::string bytes = read_file(bundled());
     bytes[16] = static_cast<char>(size >> 8);
     bytes[17] = static_cast<char>(size & 0xFF);

@@ -86,6 +86,12 @@ double read_max_abs(const csv_reader& rows, const histogram_columns& at, const c
   return value;
 }
 
+double read_sum(const csv_reader& rows, const csv_reader::column& at) {
+  const double value = rows.number(at);
+  if (value < 0 || std::isinf(value)) rows.fail(at, in_quotes(rows.text(at)) + " is no sum of finite magnitudes");
+  return value;
+}
+
 cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
   cell_table table;
   table.numel = rows.count(at.n);
@@ -97,8 +103,8 @@ cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
   check_total(rows, at, table);
   table.max_abs = read_max_abs(rows, at, table);
   table.min_abs = table.cells.empty() ? 0 : not_known;
-  if (at.sum_abs) table.reported_abs_sum = rows.number(*at.sum_abs);
-  if (at.sum_sq) table.reported_square_sum = rows.number(*at.sum_sq);
+  if (at.sum_abs) table.reported_abs_sum = read_sum(rows, *at.sum_abs);
+  if (at.sum_sq) table.reported_square_sum = read_sum(rows, *at.sum_sq);
   return table;
 }
 
