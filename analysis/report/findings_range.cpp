@@ -105,7 +105,13 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   }
   const std::optional<int> least = least_scale(run, o);
   f.numbers[1].value = integer(least);
-  if (!least)
+  constexpr double greatest_tried = 0x1p100;
+  const bool open = !least && underflow_of(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
+  if (open)
+    f.conclusion =
+        fmt::format("it cannot be told: the input leaves open whether more than {} underflow at any scale; {}",
+                    percent(o.epsilon), top);
+  else if (!least)
     f.conclusion = fmt::format("none: at every scale up to 2^100 more than {} underflow; {}", percent(o.epsilon), top);
   else if (most && *least > *most)
     f.conclusion =
