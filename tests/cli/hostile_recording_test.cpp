@@ -17,6 +17,7 @@
 #include <functional>
 #include <iostream>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -504,6 +505,46 @@ TEST_CASE("a recording cut at every page, and a byte beside") {
       write_file(path, good.substr(0, size));
       check_refused(path, "cut to " + std::to_string(size) + " bytes");
     }
+}
+
+TEST_CASE("the bundled recording cut at every page") {
+  const temporary_dir dir;
+  const std::string good = read_file(bundled());
+  const std::string path = (dir / "cut.ulp").string();
+  for (std::size_t size = good.size() - good.size() % 8192; size > 0; size -= 8192) {
+    if (size == good.size()) continue;
+    write_file(path, good.substr(0, size));
+    const measured run = run_bounded({"replay", path, "--scaler", "pytorch", "--format", "fp16"});
+    INFO(size << " bytes: " << run.err);
+    CHECK((run.exit_code == 2 && std::count(run.err.begin(), run.err.end(), '\n') == 1));
+  }
+}
+
+TEST_CASE("bytes at random") {
+  const temporary_dir dir;
+  const std::string good = read_file(recorded(dir));
+  const std::string path = (dir / "random.ulp").string();
+  std::mt19937 random(1);
+  int refused = 0;
+  constexpr int seeds = 150;
+  for (int seed = 0; seed < seeds; ++seed) {
+    std::string bytes = good;
+    for (int n = 0; n < 1 + seed % 40; ++n) bytes[random() % bytes.size()] = static_cast<char>(random() & 0xFFU);
+    write_file(path, bytes);
+    const measured checked = run_bounded({"check", path});
+    const measured run = run_bounded({"replay", path, "--scaler", "pytorch", "--format", "fp16"});
+    INFO("seed " << seed << ": " << checked.exit_code << " " << run.err);
+    CHECK((checked.exit_code >= 0 && checked.exit_code <= 2));
+    CHECK(run.exit_code == (checked.exit_code == 0 ? 0 : 2));
+    if (run.exit_code == 2) CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    for (const measured& m : {checked, run}) {
+      CHECK(m.seconds < 1);
+      CHECK(m.memory < 200'000'000);
+    }
+    refused += run.exit_code == 2 ? 1 : 0;
+  }
+  std::cout << "  random bytes -> " << refused << " of " << seeds << " refused\n";
+  CHECK(refused > seeds / 2);
 }
 
 TEST_CASE("pages of impossible size") {
