@@ -453,11 +453,18 @@ def _joint(extremes):
 
 
 def _with_zero_half(array):
-    """Where a half of 32 bits is zero."""
+    """Where a half of 32 bits is zero, in any order; array is overwritten."""
     if _is_numpy(array):
         return ((array.view(np.int16) == 0).view(np.int16) != 0).nonzero()[0]
     torch = _torch()
-    return array.view(torch.int16).eq_(0).view(torch.int32).nonzero().flatten()
+    zero = array.view(torch.int16).eq_(0).view(torch.int32)
+    if len(zero) % 8 > 0:
+        return zero.nonzero().flatten()
+    # nonzero() is slow: first, which of the eighths laid upon each other have any.
+    eighths = zero.view(8, -1)
+    columns = eighths.amax(0).nonzero().flatten()
+    row, column = eighths[:, columns].nonzero().unbind(1)
+    return row * eighths.shape[1] + columns[column]
 
 
 def _upper_halves(array):
@@ -477,7 +484,7 @@ def _rows_by_halves(bits):
     """The rows of float32 values, and their extremes. The upper 16 bits place all but those on an edge and those of
     the last 128th of an octave, one in a hundred; these are placed one by one."""
     dtype = _TYPES["float32"]
-    high, rest, extremes = 0, [], []
+    high, rest, extremes = None, [], []
     for block in _pieces(bits, _BLOCK):
         for chunk in _pieces(block, _chunk(bits)):
             shifted = chunk & 0x7FFFFFFF
@@ -486,7 +493,8 @@ def _rows_by_halves(bits):
             shifted |= -0x800000
             shifted += 0x10000
             rest.append(chunk[_with_zero_half(shifted)])
-        high = _histogram(_upper_halves(block), 65536) + high
+        counts = _histogram(_upper_halves(block), 65536)
+        high = counts if high is None else high + counts
     largest, least = _joint(extremes)
     used = sorted({0, 255, *range(least >> 23, (largest >> 23) + 1)})
     used = _array(used + [row + 256 for row in used])

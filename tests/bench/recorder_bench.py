@@ -1,9 +1,12 @@
 """What recording costs a training step on the CPU: a transformer of 10 million parameters, 256 tokens, Adam.
 
-    python3 tests/bench/recorder_bench.py [STEPS]
+    python3 tests/bench/recorder_bench.py [STEPS [WAY...]]
 
-Prints the time of ulp_recorder's step() beside that of the training step, in one run, for each way to count: medians of
-the process's time. How fast torch's BLAS is decides most of the ratio.
+Prints the time of ulp_recorder's step() beside that of the training step, for each way to count. One step in two is
+recorded, so that both are measured in one run under the same conditions, with one thread; each ratio is of the medians of
+the process's time, and in brackets of the minima, which other work on the machine disturbs less. How fast torch's BLAS
+is decides most of it: Debian's torch takes OpenBLAS where libopenblas0-pthread is installed, else one that is twenty
+times slower.
 """
 
 import os
@@ -31,6 +34,7 @@ def measure(name, steps):
 
     from ulp_recorder import Recorder
 
+    torch.set_num_threads(1)
     torch.manual_seed(0)
     width, vocabulary, length = 320, 256, 64
     layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
@@ -42,30 +46,37 @@ def measure(name, steps):
     training, recording = [], []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.ulp")
-        with Recorder(path, model, every=way["every"], sums=way["sums"]) as recorder:
-            for i in range(steps * way["every"]):
+        with Recorder(path, model, sums=way["sums"], strict=True) as recorder:
+            for i in range(2 * steps + 2):
                 start = time.process_time()
                 optimizer.zero_grad()
                 loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
                 loss.backward()
                 between = time.process_time()
-                recorder.step(i, loss=loss, loss_scale=1)
+                if i % 2 == 1:
+                    recorder.step(i, loss=loss, loss_scale=1)
                 after = time.process_time()
                 optimizer.step()
+                if i < 2:  # what is made once
+                    continue
                 training.append(time.process_time() - after + between - start)
-                if i % way["every"] == 0:
+                if i % 2 == 1:
                     recording.append(after - between)
-        size = os.path.getsize(path) / len(recording)
-    step, record = statistics.median(training), statistics.median(recording) / way["every"]
+        size = os.path.getsize(path) / (steps + 1)
     tensors = sum(1 for _ in model.parameters())
     parameters = sum(p.numel() for p in model.parameters())
-    print(f"{name:34} {100 * record / step:5.1f} % of {1e3 * step:.0f} ms, {size / 1e3:.0f} kB a recorded step", end="")
-    print(f" ({parameters:,} parameters, {tensors} tensors)")
+    median, least = (100 * of(recording) / way["every"] / of(training) for of in (statistics.median, min))
+    print(
+        f"{name:34} {median:5.1f} % of {1e3 * statistics.median(training):.0f} ms ({least:.1f} % of {1e3 * min(training):.0f} ms),"
+        f" {size / 1e3:.0f} kB a recorded step, {parameters:,} parameters, {tensors} tensors",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2:
-        measure(sys.argv[2], int(sys.argv[1]))
+    steps, *names = sys.argv[1:] or ["15"]
+    if len(names) == 1:
+        measure(names[0], int(steps))
     else:
-        for name in WAYS:
-            subprocess.run([sys.executable, "-W", "ignore", __file__, *(sys.argv[1:] or ["15"]), name], check=True)
+        for name in names or WAYS:
+            subprocess.run([sys.executable, "-W", "ignore", __file__, steps, name], check=True)
