@@ -106,8 +106,8 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   const std::optional<int> least = least_scale(run, o);
   f.numbers[1].value = integer(least);
   constexpr double greatest_tried = 0x1p100;
-  const bool open = !least && underflow_of(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
-  if (open)
+  const bool left_open = !least && underflow_of(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
+  if (left_open)
     f.conclusion =
         fmt::format("it cannot be told: the input leaves open whether more than {} underflow at any scale; {}",
                     percent(o.epsilon), top);
