@@ -146,7 +146,7 @@ TEST_CASE("a log of the loss scale is an input of every command that takes one")
   CHECK(info.out.find("overflows    logged in 1 steps, first in step 2\n") != std::string::npos);
   CHECK(info.out.find("largest      bounded by the overflows in 3 steps\n") != std::string::npos);
   CHECK(run_ulp("sweep - --scaler pytorch,megatron --format fp16", log).exit_code == 0);
-  CHECK(run_ulp("advise -", log).exit_code == 0);
+  CHECK(run_ulp("advise -", log).err.find("no question can be answered") != std::string::npos);  // bounds are too wide
   const temporary_dir dir;
   CHECK(run_ulp("report - -o " + (dir / "r.html").string(), log).exit_code == 0);
 
