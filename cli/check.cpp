@@ -54,7 +54,6 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& program, action& chosen);
 void add_check(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("check", "whether recordings are whole and true to themselves");

@@ -97,7 +97,6 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_export(CLI::App& program, action& chosen);
 void add_export(CLI::App& program, action& chosen) {
   auto o = std::make_shared<options>();
   CLI::App& command = *program.add_subcommand("export", "a recording or another input as histogram CSV or JSON lines");
