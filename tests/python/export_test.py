@@ -39,7 +39,8 @@ class Export(InFolder):
         return self.path("run.ulp")
 
     def test_csv_is_read_again_with_equal_octaves(self):
-        for path in (EXAMPLE, self.recorded(DUMP, "--factor", "1")):
+        ulp("record", EXAMPLE, "--steps", "0:100", "-o", self.path("part.ulp"))
+        for path in (self.path("part.ulp"), self.recorded(DUMP, "--factor", "1")):
             ulp("export", path, "-o", self.path("h.csv"))
             self.assertEqual(octaves(path), octaves(self.path("h.csv")))
             with open(self.path("h.csv")) as file:
