@@ -35,7 +35,6 @@ void add_info(CLI::App& program, action& chosen);
 void add_inspect(CLI::App& program, action& chosen);
 void add_merge(CLI::App& program, action& chosen);
 void add_outcomes(CLI::App& program, action& chosen);
-void add_merge(CLI::App& program, action& chosen);
 void add_record(CLI::App& program, action& chosen);
 void add_replay(CLI::App& program, action& chosen);
 void add_report(CLI::App& program, action& chosen);
