@@ -50,7 +50,7 @@ class database {
   [[noreturn]] void fail(const std::string& place) const {
     const int last = errno;
     std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
-    // SQLite quotes names of the file.
+    // SQLite quotes names and statements of the file, also their line breaks.
     std::ranges::replace_if(
         reason, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
     const int code = (handle_ ? sqlite3_errcode(get()) : SQLITE_NOMEM) & 0xFF;
