@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "bounds.hpp"
 #include "levels.hpp"
 #include "payload.hpp"
 #include "readers/text.hpp"
@@ -146,7 +147,11 @@ class checker {
       static_cast<void>(io::parse_ranks(s.text_at(3)));
       for (const int column : {4, 5, 6, 7}) static_cast<void>(s.real(column));
       for (const int column : {8, 9}) static_cast<void>(s.flag(column));
-      static_cast<void>(s.optional_real(10));
+      step logged;
+      if (s.is_text(10))
+        io::read_max_abs(s.text_at(10), logged);
+      else
+        static_cast<void>(s.optional_real(10));
       tables(s.blob_at(11), s.blob_at(12), place);
     } catch (const payload_error& problem) {
       add("step", place, problem.what());

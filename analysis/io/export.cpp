@@ -10,6 +10,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "bounds.hpp"
+
 namespace ulp {
 namespace {
 
@@ -69,6 +71,12 @@ json cells_of(const cell_table& t) {
   return all;
 }
 
+json buckets_of(const cell_table& t) {
+  json all = json::array();
+  for (const bucket& b : t.buckets) all.push_back({{"low", b.low}, {"high", b.high}, {"count", b.count}});
+  return all;
+}
+
 json sums_of(const cell_table& t) {
   json all = json::array();
   for (const octave_sums& s : t.sums)
@@ -117,6 +125,7 @@ json step_part(const step& row) {
            {"found_inf", flag(x.found_inf)},
            {"applied", flag(x.applied)}};
   if (row.max_abs) one["log_max_abs"] = std::isnan(*row.max_abs) ? json("nan") : number(*row.max_abs);
+  if (row.bounds) one["log_max_abs_bounds"] = io::to_text(*row.bounds);
   return one;
 }
 
@@ -145,6 +154,10 @@ void add_tensor(json& to, const tensor_row& row, const tensor_info& info) {
   add_sum(to, "sum_abs", magnitudes_sum(t));
   add_sum(to, "sum_sq", squares_sum(t));
   to["cells"] = cells_of(t);
+  if (!t.buckets.empty()) {
+    to["maybe_zeros"] = t.maybe_zeros;
+    to["buckets"] = buckets_of(t);
+  }
   if (t.has_sums) {
     to["sums"] = sums_of(t);
     to["cut_significands"] = t.cut_significands;
@@ -159,6 +172,9 @@ std::string known(const value_sum& sum) { return sum.quality == sum_quality::est
 
 std::string line_of(const step& row, const tensor_row& t, const tensor_info& info) {
   const cell_table& table = t.table;
+  if (!table.buckets.empty())
+    throw std::invalid_argument("tensor " + json(info.name).dump() +
+                                " has counts between edges of its own, which octaves cannot say: use --json-lines");
   std::map<int, std::uint64_t> octaves;
   for (const cell& c : table.cells) octaves[c.exponent] += c.count;
   if (octaves.empty() && table.nonzero_finite() > 0)

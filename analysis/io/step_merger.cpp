@@ -56,7 +56,8 @@ void step_merger::begin(bool replicas) {
 void step_merger::add(step& row, const std::vector<tensor_info>& tensors, const std::string& path) {
   at_.resize(std::max(at_.size(), tensors.size()));
   if (first_) {
-    merged_ = {.key = row.key, .scalars = row.scalars, .max_abs = row.max_abs, .ranks = row.ranks};
+    merged_ = {
+        .key = row.key, .scalars = row.scalars, .max_abs = row.max_abs, .bounds = row.bounds, .ranks = row.ranks};
     path_ = path;
   } else {
     std::vector<std::uint32_t> ranks;
@@ -111,6 +112,8 @@ void step_merger::add_scalars(const step& row, const std::string& path) {
   combine(to.found_inf, from.found_inf, true, "found_inf");
   combine(to.applied, from.applied, false, "applied");
 
+  if (merged_.bounds && row.bounds && merged_.bounds != row.bounds) fail("bounds on the largest gradient");
+  if (!merged_.bounds) merged_.bounds = row.bounds;
   // Of a step log: NaN is what counts most.
   if (!merged_.max_abs || !row.max_abs) {
     if (row.max_abs) merged_.max_abs = row.max_abs;

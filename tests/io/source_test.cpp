@@ -44,7 +44,8 @@ TEST_CASE("source: what is not read is named") {
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
   CHECK(place.error("a", std::string("\x01\x00\x02", 3)) ==
-        "a: is none of the inputs that are read: safetensors, npz, npy, pt, recording, CSV, training log");
+        "a: is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, "
+        "training log");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==
@@ -53,10 +54,11 @@ TEST_CASE("source: what is not read is named") {
   const std::string version = "\x09" + std::string(8, '\0') + "\x1A\x0D" + "brain.Event:2";
   CHECK(
       place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
-      "events.out: is a TensorBoard event file, which is not read yet; record the gradients or export a histogram CSV");
-  CHECK(place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
-        "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
-        "torch.save or safetensors.torch.save_file");
+      "events.out: byte 0: the checksum of a record's length is wrong: the file is damaged from here on, copy it anew");
+  CHECK(
+      place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
+      "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+      "torch.save or safetensors.torch.save_file");
   CHECK(place.error("a.pkl", std::string("\x80\x04\x95", 3)) == "a.pkl: is a Python pickle;" + pickle + "safetensors");
   CHECK(place.error("a.h5", std::string("\x89HDF\r\n\x1A\n\0\0", 10)) ==
         "a.h5: is an HDF5 file, which is not read; save safetensors, .npz or .npy");
@@ -167,7 +169,8 @@ TEST_CASE("source: only dumps can be several") {
   place.write("a.npz", one_tensor("t", 1));
   place.write("log.csv", "step,found_inf\n0,0\n");
   place.write("run.ulp", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
-  CHECK(place.error(names{"a.npz", "log.csv"}) == "log.csv: is a CSV or training log; only dumps can be given several at once");
+  CHECK(place.error(names{"a.npz", "log.csv"}) ==
+        "log.csv: is a CSV or training log; only dumps can be given several at once");
   CHECK(place.error(names{"run.ulp", "a.npz"}) == "run.ulp: is a recording; only dumps can be given several at once");
 }
 

@@ -14,7 +14,8 @@ namespace ulp {
 
 // A line for each tensor of the step, with the counts of its octaves; none where the step has no tensors. `tensors` is the
 // source's list. The key's attempt and microbatch, factors, scalars and the cells inside octaves are not in it. Throws
-// std::invalid_argument that names the tensor where values are in no cell: an encoding that was skipped.
+// std::invalid_argument that names the tensor where values are in no cell: in buckets, or of an encoding that was
+// skipped.
 [[nodiscard]] std::string histogram_csv_lines(const step& row, const std::vector<tensor_info>& tensors);
 
 // An object for each tensor of the step, one without a tensor where it has none, with all that is known; exact sums as
