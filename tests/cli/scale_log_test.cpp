@@ -129,7 +129,9 @@ TEST_CASE("a framework's own scaler replays its log") {
 
     const std::string recording = (dir / "run.ulp").string();
     REQUIRE(run_ulp("record " + path + " -o " + recording).exit_code == 0);
-    CHECK(run_ulp("replay " + recording + " --format fp16 --json --scaler " + scaler).out == result.out);
+    CHECK(run_ulp("check " + recording).exit_code == 0);
+    const bool same = run_ulp("replay " + recording + " --format fp16 --json --scaler " + scaler).out == result.out;
+    CHECK(same);
   }
 }
 
