@@ -473,7 +473,7 @@ TEST_CASE("the bundled recording passes, as do copies in other hands") {
   for (const auto& command : commands_on(path)) CHECK(run_bounded(command).exit_code == 0);
   const std::string levels = (dir / "levels.ulp").string();
   REQUIRE(run_ulp("record " + example + " -o " + levels).exit_code == 0);
-  CHECK(run_ulp("check " + levels).out.find("no problem in 800 steps") != std::string::npos);
+  CHECK(run_ulp("check " + levels).out.find("no problem in 250 steps") != std::string::npos);
   // What lies beside it from another life: garbage is no log.
   for (const std::string suffix : {"-wal", "-journal"}) {
     write_file(path + suffix, std::string(10000, '\x5A'));

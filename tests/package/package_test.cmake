@@ -1,5 +1,5 @@
 # cmake -D MODE=installed|folder -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=... -D LIBDIR=...
-#   -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -P package_test.cmake
+#   -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?> -P package_test.cmake
 # installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it.
 # folder: builds and runs the consumer with the project as a folder of its tree.
 cmake_minimum_required(VERSION 3.25)
@@ -34,6 +34,9 @@ if(MODE STREQUAL "installed")
       ${DATADIR}/icons/hicolor/scalable/apps/org.ulpscope.ulpscope.svg
       ${DATADIR}/metainfo/org.ulpscope.ulpscope.metainfo.xml
       ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml)
+  endif()
+  if(MPI)
+    list(APPEND expected ${BINDIR}/ulp-mpi)
   endif()
   foreach(room formats:formats analysis/model:model analysis/io:io analysis/report:report)
     string(REGEX MATCH "^(.*):(.*)$" room ${room})

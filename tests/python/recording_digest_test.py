@@ -77,7 +77,7 @@ class Digest(InFolder):
             path = self.altered("a.ulp", f"UPDATE step SET {what} WHERE step=7")
             self.assertNotEqual(printed(path), first, what)
             self.assertEqual(printed(path), digest(path), what)
-        path = self.altered("a.ulp", "UPDATE tensor SET role='float32' WHERE id=3")
+        path = self.recorded("role.ulp", EXAMPLE, "--role", "conv2=float32")
         self.assertNotEqual(printed(path), first)
         self.assertEqual(printed(path), digest(path))
 
@@ -87,12 +87,11 @@ class Digest(InFolder):
             "UPDATE meta SET value='other' WHERE key='run_id'",
             "UPDATE step SET ranks='0,1'",
             "UPDATE tensor SET shape='', numel=0",
-            "DELETE FROM total",
         ):
             path = self.altered("a.ulp", sql)
             self.assertEqual(printed(path), first, sql)
             self.assertEqual(digest(path), first, sql)
-        path = self.altered("a.ulp", "DELETE FROM total")
+        path = self.altered("a.ulp", "UPDATE meta SET value='another' WHERE key='run_id'")
         db = sqlite3.connect(path)
         for step, cells in db.execute("SELECT step, cells FROM step").fetchall():
             cells = cells[:8] + zlib.compress(zlib.decompress(cells[8:]), 9)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <utility>
 
 namespace ulp::io {
@@ -285,9 +286,12 @@ void record_scanner::finish(bool cut) {
 }
 
 std::vector<scale_record> record_scanner::take() {
-  std::stable_sort(records_.begin(), records_.end(),
-                   [](const scale_record& a, const scale_record& b) { return a.line < b.line; });
-  return std::move(records_);
+  std::multimap<std::uint64_t, scale_record> by_line;  // those of one line as they were found
+  for (scale_record& r : records_) by_line.emplace(r.line, std::move(r));
+  std::vector<scale_record> sorted;
+  for (auto& [line, r] : by_line) sorted.push_back(std::move(r));
+  records_.clear();
+  return sorted;
 }
 
 }  // namespace ulp::io

@@ -47,7 +47,7 @@ class golden_test : public QObject {
 
  private slots:
   void initTestCase() {
-    QVERIFY(QDir::setCurrent(QString::fromStdString((source_dir() / "examples").string())));
+    QVERIFY(QDir::setCurrent(QString::fromStdString((source_dir() / "tests/data/octaves").string())));
     QApplication::setStyle("Fusion");
     if (QStringLiteral(QT_VERSION_STR) != "6.4.2" || QFontInfo(QApplication::font()).family() != "DejaVu Sans")
       QSKIP("the pictures are of Qt 6.4.2 with DejaVu Sans (Debian 12)");
