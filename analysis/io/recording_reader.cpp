@@ -19,7 +19,6 @@ using io::statement;
 struct steps_asked {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
-  friend bool operator==(const steps_asked&, const steps_asked&) = default;
 };
 
 // The steps of a recording but for their tables, in the order of their keys.
