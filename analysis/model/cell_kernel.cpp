@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 
 #include <ulp/model/cell_counter.hpp>
 
@@ -21,7 +22,7 @@ constexpr std::uint32_t seven_eighths = 0x700000;
 [[gnu::always_inline]] inline magnitude_bounds count_values(std::span<const float> values, row_sums* tables) {
   magnitude_bounds all;
   std::uint32_t row[kernel_block];
-  row_sums addend[kernel_block];
+  std::uint64_t addend[2 * kernel_block];
   std::uint32_t code[kernel_block];
   for (std::size_t at = 0; at < values.size(); at += kernel_block) {
     const float* const block = values.data() + at;
@@ -47,10 +48,15 @@ constexpr std::uint32_t seven_eighths = 0x700000;
     }
     for (std::size_t i = 0; i < kernel_block; ++i) {
       const std::uint64_t significand = (code[i] & fraction_mask) | (fraction_mask + 1);
-      addend[i] = row_sums{(significand << 20) + 1, significand * significand};
+      addend[2 * i] = (significand << 20) + 1;
+      addend[2 * i + 1] = significand * significand;
     }
     for (std::size_t i = 0; i < kernel_block; i += kernel_tables)
-      for (std::size_t t = 0; t < kernel_tables; ++t) tables[t * rows_per_table + row[i + t]] += addend[i + t];
+      for (std::size_t t = 0; t < kernel_tables; ++t) {
+        row_sums both;
+        std::memcpy(&both, addend + 2 * (i + t), sizeof both);
+        tables[t * rows_per_table + row[i + t]] += both;
+      }
   }
   return all;
 }
