@@ -126,7 +126,9 @@ account read(source& from, const selection& selected) {
       t.type = row.type;
       t.infinite += row.table.infinities();
       t.nan += row.table.nans;
-      t.max_abs = std::fmax(t.max_abs, row.table.max_abs);
+      t.max_abs = std::isnan(row.table.max_abs) ? row.table.max_abs
+                  : std::isnan(t.max_abs)       ? t.max_abs
+                                                : std::fmax(t.max_abs, row.table.max_abs);
       if (row.table.min_abs > 0) t.min_abs = std::fmin(t.min_abs, row.table.min_abs);
     }
   }

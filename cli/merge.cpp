@@ -37,7 +37,11 @@ class whole_recording {
  public:
   whole_recording(const std::string& path, const run_header& header)
       : path_(path), beside_(path + ".part" + std::to_string(getpid())) {
+    if (path == "-") throw usage_error("-o: a recording is a file: give its name");
     std::error_code ignored;
+    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
+      throw input_error(path, "", "its folder is not there");
     if (std::filesystem::exists(path, ignored) && std::filesystem::file_size(path, ignored) > 0)
       throw input_error(path, "", "already exists: give another name or remove it");
     writer_ = std::make_unique<recording_writer>(beside_, recording_writer::mode::create, header);

@@ -193,6 +193,7 @@ class checker {
   }
 
   static void check_rounded_sums(std::string_view record, const cell_table& t) {
+    if (t.cells.empty() && t.buckets.empty() && t.nonzero_finite() > 0) return;  // an encoding that was skipped
     const value_sum magnitudes = magnitudes_sum(t);
     const value_sum squares = squares_sum(t);
     if (!close_to(io::f64_at(record, 80), magnitudes.value) || !close_to(io::f64_at(record, 88), squares.value))

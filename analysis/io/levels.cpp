@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t finest = level_widths.front();
 // As many elements as a table may have, in each step of the widest block.
-constexpr std::uint64_t most_merged = max_numel * static_cast<std::uint64_t>(level_widths.back());
+constexpr std::uint64_t most_merged = most_in_total * static_cast<std::uint64_t>(level_widths.back());
 
 std::unique_ptr<statement> where_present(const database& db, const char* sql) {
   statement levels(db, "SELECT 1 FROM sqlite_schema WHERE type='table' AND name='level'");

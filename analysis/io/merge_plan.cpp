@@ -168,6 +168,12 @@ run_header common_header(const std::vector<merge_part>& parts, bool all_complete
   constexpr std::size_t most_ids = 8;  // what people still read
   for (std::size_t i = 0; i < std::min(ids.size(), most_ids); ++i) header.run_id += (i == 0 ? "" : "+") + ids[i];
   if (ids.size() > most_ids) header.run_id += "+" + std::to_string(ids.size() - most_ids) + " more";
+  constexpr std::size_t longest = 1024;
+  if (header.run_id.size() > longest) {
+    std::size_t end = longest;
+    while (end > 0 && (static_cast<unsigned char>(header.run_id[end]) & 0xC0U) == 0x80U) --end;  // whole characters
+    header.run_id.resize(end);
+  }
   if (all_agree) return header;
   for (const merge_part& part : parts) {
     const bool reduced = part.header.world <= 1 || part.header.reduction == "reduced";

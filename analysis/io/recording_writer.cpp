@@ -8,6 +8,7 @@
 #include "journal.hpp"
 #include "level_writer.hpp"
 #include "payload.hpp"
+#include "readers/text.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
 #include "tables.hpp"
@@ -44,6 +45,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     : state_(std::make_unique<state>()) {
   state& s = *state_;
   s.path = path;
+  io::check_text(path, "header", "the run id", header.run_id);
   std::error_code ignored;
   const bool empty = !std::filesystem::exists(path, ignored) || std::filesystem::file_size(path, ignored) == 0;
   if (how == mode::create && !empty)

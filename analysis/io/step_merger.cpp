@@ -11,6 +11,7 @@
 
 #include "readers/text.hpp"
 #include "schema.hpp"
+#include "totals.hpp"
 
 namespace ulp::io {
 namespace {
@@ -139,7 +140,7 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
   if (row.table.numel > max_numel - to.row.table.numel)
     throw input_error(path, place, "has more than the 2^40 elements that a table may have, with those of " + to.path);
   to.row.codes = codes_of_both(to.row, row);
-  to.row.table.merge(row.table);
+  merge_table(to.row.table, row.table);
 }
 
 void step_merger::compare(const tensor_row& row, const std::string& name, const std::string& path) const {

@@ -41,10 +41,13 @@ struct total_blobs {
   std::string cells;
 };
 
+// Elements of all tensors of a step together: sums over a million steps fit 64 bits.
+inline constexpr std::uint64_t most_in_total = max_numel << 4;
+
 // The total in the columns kind, role, tensors, summary and, unless summaries suffice, cells, from `column` on. Throws
 // payload_error, also for more than `most` elements.
 [[nodiscard]] group_total total_at(const statement& row, int column, totals_with with = totals_with::cells,
-                                   std::uint64_t most = max_numel);
+                                   std::uint64_t most = most_in_total);
 
 // The totals of one step after the other.
 class total_rows {

@@ -309,10 +309,16 @@ bool reaches(const threshold& t, multiplier by, double x) noexcept {
   return on_x.at < m || (on_x.closed && on_x.at == m);
 }
 
+// What no magnitude of the table exceeds; zero where it has none.
+magnitude limit_of(const cell_table& table) noexcept {
+  if (std::isnan(table.max_abs)) return {.exponent = 1024};
+  return table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+}
+
 count_range count_above(const cell_table& table, double edge, multiplier by) noexcept {
   const threshold above = divided(threshold{.at = magnitude_of(edge), .closed = false}, by);
   const auto is_above = [&](const magnitude& m) { return above.at < m || (above.closed && above.at == m); };
-  const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+  const magnitude largest = limit_of(table);
   const magnitude smallest = table.min_abs > 0 ? magnitude_of(table.min_abs) : magnitude{.exponent = -1075};
   count_range n{table.infinities(), table.infinities()};
   for (const cell& c : table.cells) {
@@ -358,7 +364,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   const std::array<sign_rule, 2> rules{rule_of(to, mode, false, by), rule_of(to, mode, true, by)};
   const int daz_below = read_as_zero_below(mode, recorded);
   const bool known_min = table.min_abs > 0;
-  const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
+  const magnitude largest = limit_of(table);
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
 
   // The largest value is known to lie in a cell when no other shares its octave.

@@ -16,14 +16,13 @@ namespace {
 
 // More threads than these wait for the one that reads.
 constexpr int most_chunks = 20;
-constexpr std::size_t all_codes = std::size_t{1} << 16;
 
 using code_counts = std::vector<std::uint64_t>;  // by code
 
 struct work {
   value_chunk chunk;
   cell_table table;
-  code_counts codes;  // of all_codes, or none
+  code_counts codes;
 };
 
 // The allocation is aligned for any of them, and bytes may be read as what was put there.
@@ -41,7 +40,7 @@ void count(work& w, cell_counter& counter, std::span<const double> edges) {
   const std::uint64_t size = size_of(chunk.type);
   if (chunk.order != std::endian::native) reverse_each(chunk.bytes, size);
   if (format_of_codes(chunk.type) != nullptr) {
-    w.codes.assign(all_codes, 0);
+    w.codes.assign(std::size_t{1} << (8 * size), 0);
     if (size == 1)
       for (const std::uint8_t code : chunk.bytes) ++w.codes[code];
     else
@@ -77,13 +76,25 @@ tensor_counter::~tensor_counter() = default;
 
 std::vector<counted_values> tensor_counter::count(std::size_t tensors, std::span<const double> edges,
                                                   const std::function<bool(value_chunk&)>& next) {
-  struct tally {
-    bool any = false;
-    cell_table table;
-    code_counts codes;
+  std::vector<counted_values> all(tensors);
+  std::vector<bool> counted(tensors);
+  cell_counter of_codes(state_->what);
+  // Codes are added up densely, of one tensor at a time.
+  struct {
+    std::size_t tensor = 0;
     dtype type = dtype::unknown;
+    code_counts counts;
+  } open;
+  const auto close = [&] {
+    if (open.counts.empty()) return;
+    counted_values& to = all[open.tensor];
+    to.codes = listed(open.counts);
+    of_codes.set_edges(edges);
+    of_codes.add(*format_of_codes(open.type), to.codes);
+    to.table = of_codes.take();
+    counted[open.tensor] = true;
+    open.counts.clear();
   };
-  std::vector<tally> tallies(tensors);
   std::vector<work> works(static_cast<std::size_t>(std::min(tbb::this_task_arena::max_concurrency() + 1, most_chunks)));
   tbb::concurrent_queue<work*> unused;
   for (work& w : works) unused.push(&w);
@@ -100,35 +111,31 @@ std::vector<counted_values> tensor_counter::count(std::size_t tensors, std::span
     return w;
   };
   const auto add = [&](work* w) {
-    tally& t = tallies.at(w->chunk.tensor);
-    t.type = w->chunk.type;
-    if (format_of_codes(t.type) != nullptr) {
-      t.codes.resize(all_codes);
-      for (std::size_t code = 0; code < all_codes; ++code) t.codes[code] += w->codes[code];
-    } else if (!std::exchange(t.any, true)) {
-      t.table = std::move(w->table);
+    const std::size_t tensor = w->chunk.tensor;
+    if (tensor != open.tensor) close();
+    if (format_of_codes(w->chunk.type) != nullptr) {
+      open.tensor = tensor;
+      open.type = w->chunk.type;
+      open.counts.resize(w->codes.size());
+      for (std::size_t code = 0; code < w->codes.size(); ++code) open.counts[code] += w->codes[code];
+    } else if (counted.at(tensor)) {
+      all[tensor].table.merge(w->table);
     } else {
-      t.table.merge(w->table);
+      all[tensor].table = std::move(w->table);
+      counted[tensor] = true;
     }
     unused.push(w);
   };
   using tbb::filter_mode;
   tbb::parallel_pipeline(works.size(), tbb::make_filter<void, work*>(filter_mode::serial_in_order, read) &
                                            tbb::make_filter<work*, work*>(filter_mode::parallel, count_one) &
-                                           tbb::make_filter<work*, void>(filter_mode::serial_out_of_order, add));
+                                           tbb::make_filter<work*, void>(filter_mode::serial_in_order, add));
 
-  std::vector<counted_values> all(tensors);
-  cell_counter counter(state_->what);
+  close();
   for (std::size_t i = 0; i < tensors; ++i) {
-    tally& t = tallies[i];
-    if (t.any) {
-      all[i].table = std::move(t.table);
-      continue;
-    }
-    counter.set_edges(edges);
-    all[i].codes = listed(t.codes);
-    if (!all[i].codes.empty()) counter.add(*format_of_codes(t.type), all[i].codes);
-    all[i].table = counter.take();
+    if (counted[i]) continue;
+    of_codes.set_edges(edges);
+    all[i].table = of_codes.take();
   }
   return all;
 }

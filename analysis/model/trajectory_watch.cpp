@@ -74,7 +74,8 @@ void trajectory_watch::add(const trajectory_row& row) {
     least_tiny_ = tiny_.rows == 0 ? row.scale_next : std::min(least_tiny_, row.scale_next);
     tiny_.add(row);
   }
-  if (row.found_inf && !row.recorded_nan && row.scale_used < 1) below_one_.add(row);
+  // What was infinite when it was recorded at a higher scale need not be at this one.
+  if (row.found_inf && row.found_inf_certain && !row.recorded_nan && row.scale_used < 1) below_one_.add(row);
   if (floor_ > 0 && row.scale_used <= floor_) {
     at_floor_.add(row);
     if (row.found_inf && !row.recorded_nan) overflows_at_floor_.add(row);

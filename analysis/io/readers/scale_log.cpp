@@ -102,9 +102,17 @@ class scale_log final : public source {
  private:
   [[nodiscard]] const std::vector<scale_run>& runs() const noexcept { return history_.runs; }
 
+  // The least double whose product with the scale, rounded to a double, overflows float16.
+  static double least_that_overflows(double scale) {
+    constexpr double overflows_at = 65520;  // the midpoint of its largest number and 2^16 rounds to infinity
+    double least = overflows_at / scale;
+    while (least * scale < overflows_at) least = std::nextafter(least, std::numeric_limits<double>::infinity());
+    while (std::nextafter(least, 0.0) * scale >= overflows_at) least = std::nextafter(least, 0.0);
+    return least;
+  }
+
   // The scale of a row, and what follows from it.
   void describe(step& into, const scale_run& run) const {
-    constexpr double overflows_at = 65520;  // float16: the midpoint of its largest number and 2^16 rounds to infinity
     constexpr double infinity = std::numeric_limits<double>::infinity();
     nearest_scale next = next_[run_];
     next.pass(run, run.count - row_);
@@ -123,8 +131,8 @@ class scale_log final : public source {
     if (!bounded_) return;
     max_abs_bounds bounds{.certain = run.placed};
     if (run.skipped && scale.high < infinity)
-      bounds.low = std::min(overflows_at / scale.high, std::numeric_limits<double>::max());
-    if (!run.skipped && scale.low > 0) bounds.high = overflows_at / scale.low;
+      bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
+    if (!run.skipped && scale.low > 0) bounds.high = least_that_overflows(scale.low);
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
     if (bounds.low > 0 || !run.skipped || !run.placed) into.bounds = bounds;
   }

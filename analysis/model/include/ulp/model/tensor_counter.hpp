@@ -40,7 +40,7 @@ class tensor_counter {
   static constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 
   // Counts all chunks that `next` fills, until it returns false, into a table for each of so many tensors; one without
-  // chunks is empty. `next` is called by one thread at a time, in whichever; what it throws comes out here. Counts and sums
+  // chunks is empty. The chunks of a tensor follow one another. `next` is called by one thread at a time, in whichever; what it throws comes out here. Counts and sums
   // are integers, so the result does not depend on threads and chunks. `edges`: see cell_counter::set_edges.
   [[nodiscard]] std::vector<counted_values> count(std::size_t tensors, std::span<const double> edges,
                                                   const std::function<bool(value_chunk&)>& next);
