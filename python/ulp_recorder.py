@@ -1063,6 +1063,8 @@ class Recorder:
         self._file, self._hooks = None, []
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
+        if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
+            raise RecorderError("run_id: at most 1024 bytes, without control characters")
         while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
             model = model.module
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
@@ -1072,6 +1074,8 @@ class Recorder:
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
+        if not 0 <= rank < world:
+            raise RecorderError(f"rank={rank}: ranks are counted from 0 to world - 1, and world is {world}")
         if shards is None:
             shards = world > 1 and model is not None and _is_sharded(model)
         if rank > 0 and not shards:
@@ -1167,6 +1171,10 @@ class Recorder:
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
+            if microbatch < -1 or (attempt or 0) < 0:
+                raise RecorderError(f"attempt={attempt}, microbatch={microbatch}: counted from 0; -1 is all microbatches")
+            if not 0 < factor < math.inf:
+                raise RecorderError(f"factor={factor}: must be above 0 and finite")
             rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor)
             if found_inf is None and loss_scale not in (None, 1) and not self._shards:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
@@ -1188,7 +1196,7 @@ class Recorder:
 
     def _rows(self, step, watched, grads, loss_scale, scaled, factor):
         """What is recorded of a step: a _Row for each tensor."""
-        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale < math.inf else None
+        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
         factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
         values = []
         for name, parameter in self._model.named_parameters() if self._model is not None else ():

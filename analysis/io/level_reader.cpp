@@ -31,9 +31,13 @@ struct level_reader::state {
   void find(std::int64_t step) {
     over = !step_from->bind(step).row();
     if (over) return;
-    number = io::block_of(step_from->integer(0), width);
+    const std::int64_t found = step_from->integer(0);
+    number = io::block_of(found, width);
     step_from->reset();
     left = levels->rows_of(width, number);
+    // An index may be damaged, and say something else than its table.
+    if (found < step || left.empty())
+      throw io::payload_error("steps are found in one way and not in another: the file is damaged");
     std::ranges::reverse(left);
   }
 };
