@@ -107,7 +107,10 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
     const io::content what = io::content_of(path);
     const auto file = as_dump(path, what);
     if (!file)
-      throw input_error(path, "", "is a " + std::string(name_of(what)) + "; only dumps can be given several at once");
+      throw input_error(
+          path, "",
+          "is a " + std::string(name_of(what)) +
+              "; only dumps and event files can be given several at once; ulp merge puts recordings together");
     mixed = mixed || common.value_or(what) != what;
     common = what;
     files.push_back(*file);

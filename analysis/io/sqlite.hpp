@@ -33,6 +33,9 @@ class database {
     // No two threads use a connection at once: without its mutex a long recording is read a fifth faster.
     const int result = sqlite3_open_v2(literal.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
     handle_.reset(handle);
+    std::error_code ignored;
+    if (result == SQLITE_CANTOPEN && (flags & SQLITE_OPEN_CREATE) == 0 && !std::filesystem::exists(path, ignored))
+      throw input_error(path, "", "No such file or directory");
     if (result != SQLITE_OK) fail("");
     sqlite3_extended_result_codes(handle, 1);
     sqlite3_busy_timeout(handle, 5000);

@@ -170,8 +170,11 @@ TEST_CASE("source: only dumps can be several") {
   place.write("log.csv", "step,found_inf\n0,0\n");
   place.write("run.ulp", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
   CHECK(place.error(names{"a.npz", "log.csv"}) ==
-        "log.csv: is a CSV or training log; only dumps can be given several at once");
-  CHECK(place.error(names{"run.ulp", "a.npz"}) == "run.ulp: is a recording; only dumps can be given several at once");
+        "log.csv: is a CSV or training log; only dumps and event files can be given several at once; ulp merge puts "
+        "recordings together");
+  CHECK(place.error(names{"run.ulp", "a.npz"}) ==
+        "run.ulp: is a recording; only dumps and event files can be given several at once; ulp merge puts recordings "
+        "together");
 }
 
 TEST_CASE("source: kinds and roles by name, the first rule that matches") {

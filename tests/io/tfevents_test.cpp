@@ -230,7 +230,8 @@ TEST_CASE("the files of a run, by the time they were begun") {
   CHECK(place.open(files{"z", "b"}).steps.size() == 3);
   place.write("other.npy", npy(npy_dict("<f4", "(1,)"), raw(std::vector<float>{1})));
   CHECK(place.error(files{"a", "other.npy"}) ==
-        "a: is a TensorBoard event file; only dumps can be given several at once");
+        "a: is a TensorBoard event file; only dumps and event files can be given several at once; ulp merge puts "
+        "recordings together");
 }
 
 TEST_CASE("files cut short are read as far as they go, damaged ones are refused where the damage is") {
