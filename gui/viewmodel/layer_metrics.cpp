@@ -38,7 +38,7 @@ layer_answer answer_to(const layer_question& q, const background::report& told) 
     const auto counts = columns[c].outcomes_by_tensor(all.tensors, q.to, q.mode, scale);
     std::vector<double> largest(all.tensors, 0);
     for (const tensor_tables::entry& e : columns[c].entries)
-      if (e.tensor < all.tensors) largest[e.tensor] = std::fmax(largest[e.tensor], e.table.max_abs / e.factor);
+      if (e.tensor < all.tensors) largest[e.tensor] = std::fmax(largest[e.tensor], e.table.largest_possible() / e.factor);
     for (std::size_t t = 0; t < all.tensors; ++t) {
       const double value = value_of(q.metric, counts[t], largest[t], scale, q);
       all.values[c * all.tensors + t] = value;
