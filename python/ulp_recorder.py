@@ -452,19 +452,22 @@ def _joint(extremes):
     return max(e[0] for e in extremes), min((e[1] for e in extremes if e[0]), default=0)
 
 
-def _with_zero_half(array):
-    """Where a half of 32 bits is zero, in any order; array is overwritten."""
+def _with_zero_half(array, magnitudes):
+    """Those elements of array, in any order, where a half of 32 bits of magnitudes, which are overwritten, is zero.
+    These are few: first, which groups of elements have any."""
     if _is_numpy(array):
-        return ((array.view(np.int16) == 0).view(np.int16) != 0).nonzero()[0]
+        zero = magnitudes.view(np.int16) == 0
+        if len(array) % 4 > 0:
+            return array[zero.view(np.int16) != 0]
+        groups = (zero.view(np.int64) != 0).nonzero()[0]
+        zero = zero.view(np.int16).reshape(-1, 4).take(groups, 0)
+        return array.reshape(-1, 4).take(groups, 0)[zero != 0]
     torch = _torch()
-    zero = array.view(torch.int16).eq_(0).view(torch.int32)
-    if len(zero) % 8 > 0:
-        return zero.nonzero().flatten()
-    # nonzero() is slow: first, which of the eighths laid upon each other have any.
-    eighths = zero.view(8, -1)
-    columns = eighths.amax(0).nonzero().flatten()
-    row, column = eighths[:, columns].nonzero().unbind(1)
-    return row * eighths.shape[1] + columns[column]
+    zero = magnitudes.view(torch.int16).eq_(0).view(torch.int32)
+    if len(zero) % 8 == 0:
+        groups = zero.view(8, -1).amax(0).nonzero().flatten()
+        array, zero = (x.view(8, -1).index_select(1, groups).flatten() for x in (array, zero))
+    return array.index_select(0, zero.nonzero().flatten())
 
 
 def _upper_halves(array):
@@ -480,44 +483,113 @@ _BIN_ENDS = [0, 64, 96, 104, 112, 120, 124, 126, 127, 128]
 _SLOT_OF_BIN = _array([2 * i + 1 for i in range(9) for _ in range(_BIN_ENDS[i], _BIN_ENDS[i + 1])])
 
 
-def _rows_by_halves(bits):
-    """The rows of float32 values, and their extremes. The upper 16 bits place all but those on an edge and those of
-    the last 128th of an octave, one in a hundred; these are placed one by one."""
+_SMALL = 1 << 14  # elements below which counting by halves costs more than it saves
+
+# float32 values that are counted together: those of a tensor, or its subnormal ones as floats. owner: the tensor; bias: of
+# the exponent; rows: which occur, and those of zeros and infinities; bins: by these rows and the upper halves' fractions,
+# or None; rest: the values that bins do not place.
+_Part = namedtuple("_Part", "owner bias bits largest least rows bins rest")
+
+
+def _part(owner, bias, bits):
+    """The upper 16 bits place all but those on an edge and those of the last 128th of an octave, one in a hundred."""
     dtype = _TYPES["float32"]
     high, rest, extremes = None, [], []
-    for block in _pieces(bits, _BLOCK):
-        for chunk in _pieces(block, _chunk(bits)):
-            shifted = chunk & 0x7FFFFFFF
-            extremes.append(_extremes(shifted, dtype))
-            # The lower half is zero for what may be an edge, the upper one overflows to zero for f >= 127/128.
-            shifted |= -0x800000
-            shifted += 0x10000
-            rest.append(chunk[_with_zero_half(shifted)])
-        counts = _histogram(_upper_halves(block), 65536)
-        high = counts if high is None else high + counts
+    if len(bits) < _SMALL:
+        rest, extremes = bits, [_extremes(bits & dtype.most, dtype)] if len(bits) > 0 else [(0, 0)]
+    else:
+        for block in _pieces(bits, _BLOCK):
+            for chunk in _pieces(block, _chunk(bits)):
+                shifted = chunk & dtype.most
+                extremes.append(_extremes(shifted, dtype))
+                # The lower half is zero for what may be an edge, the upper one overflows to zero for f >= 127/128.
+                shifted |= -0x800000
+                shifted += 0x10000
+                rest.append(_with_zero_half(chunk, shifted))
+            counts = _histogram(_upper_halves(block), 65536)
+            high = counts if high is None else high + counts
+        rest = _join(rest)
     largest, least = _joint(extremes)
-    used = sorted({0, 255, *range(least >> 23, (largest >> 23) + 1)})
-    used = _array(used + [row + 256 for row in used])
-    bins = high.reshape(512, 128)[used].cumsum(1)[:, [end - 1 for end in _BIN_ENDS[1:]]]
-    table = _zeros(len(used) * _SLOTS).reshape(len(used), _SLOTS)
-    table[:, 1:19:2] = bins
-    table[:, 3:19:2] -= bins[:, :-1]
+    rows = sorted({0, 255, *range(least >> 23, (largest >> 23) + 1)})
+    rows = _array(rows + [row + 256 for row in rows])
+    bins = None if high is None else high.reshape(512, 128)[rows]
+    return _Part(owner, bias, bits, largest, least, rows, bins, rest)
+
+
+def _tables_of_floats(arrays, with_sums):
+    """The tables of float32 arrays on the host, of all at once: calls cost more than the values of small tensors."""
+    dtype = _TYPES["float32"]
+    low, most = dtype.low, dtype.most
+    parts = [_part(i, dtype.bias, bits) for i, bits in enumerate(arrays)]
+    for part in [part for part in parts if 0 < part.least <= low]:
+        few = [chunk[_where((chunk & most) - 1 & most < low)] for chunk in _pieces(part.bits, _chunk(part.bits))]
+        parts.append(_part(part.owner, 2 * dtype.bias + dtype.fraction - 1, _subnormal(_join(few), dtype)))
+    parts.sort(key=lambda part: part.bins is None)
+    # Rows of all parts, 512 numbers for each.
+    rows = _join([part.rows + 512 * i for i, part in enumerate(parts)])
+    table = _zeros(len(rows) * _SLOTS).reshape(len(rows), _SLOTS)
+    binned = [part for part in parts if part.bins is not None]
+    if binned:
+        bins = _join([part.bins for part in binned]).cumsum(1)[:, [end - 1 for end in _BIN_ENDS[1:]]]
+        table[: len(bins), 1:19:2] = bins
+        table[: len(bins), 3:19:2] -= bins[:, :-1]
     table = table.flatten()
-    row_of = _zeros(512)
-    row_of[used] = _array(list(range(0, len(table), _SLOTS)))
-    for piece in _pieces(_join(rest), _chunk(bits)):
-        row = row_of[_wide(piece >> 23) & 511]
-        table += _histogram(row + _slots(piece, dtype), len(table))
-        table -= _histogram(row + _SLOT_OF_BIN[_wide(piece >> 16) & 127], len(table))
+    row_of = _zeros(512 * len(parts))
+    row_of[rows] = _where(rows >= 0) * _SLOTS
+    for group, first in ((binned, 0), (parts[len(binned) :], len(binned))):
+        if not group:
+            continue
+        rest = _join([part.rest for part in group])
+        start = _join([_zeros(len(part.rest)) + 512 * (first + i) for i, part in enumerate(group)])
+        for piece, start in zip(_pieces(rest, _BLOCK), _pieces(start, _BLOCK)):
+            row = row_of[start + (_wide(piece >> 23) & 511)]
+            table += _histogram(row + _slots(piece, dtype), len(table))
+            if group is binned:
+                table -= _histogram(row + _SLOT_OF_BIN[_wide(piece >> 16) & 127], len(table))
     at = _where(table)
-    return _Rows(used[at // _SLOTS] * _SLOTS + at % _SLOTS, table[at], None), largest, least
+    row, counts = rows[at // _SLOTS], table[at]
+    of, sign, field, slot = row >> 9, row >> 8 & 1, row & 255, at % _SLOTS
+    results = [
+        _Table(len(bits), 0, [0, 0], 0, 0.0, 0.0, _zeros(0), _zeros(0), {} if with_sums else None) for bits in arrays
+    ]
+    special = _where((field == 0) | (field == 255))
+    for i, *which, n in zip(*(x[special].tolist() for x in (of, sign, field, slot, counts))):
+        result = results[parts[i].owner]
+        if which[1:] == [0, 0]:
+            result.zeros += n
+        elif which[1:] == [255, 0]:
+            result.infinities[which[0]] += n
+        elif which[1] == 255:
+            result.nans += n
+    finite = _where((field > 0) & (field < 255))
+    bias = _array([part.bias for part in parts])[of]
+    keys, counts = (((sign * _OCTAVE + field - bias + 2048) * _SLOTS) + slot)[finite], counts[finite]
+    cuts = _cuts(of[finite], list(range(len(parts) + 1)))
+    for part, begin, end in zip(parts, cuts, cuts[1:]):
+        result = results[part.owner]
+        if with_sums:
+            sums = _sums(_pieces(part.bits, _chunk(part.bits)), dtype)
+            for octave in set((keys[begin:end] // _SLOTS).tolist()):
+                row = octave // _OCTAVE * 256 + octave % _OCTAVE - 2048 + part.bias
+                significands, high, low, _ = (int(of_row[row]) for of_row in sums)
+                result.sums[octave] = [significands, (high << 24) + low]
+        if part.bias == dtype.bias:
+            result.infinities = tuple(result.infinities)
+            if part.largest > 0:
+                result.largest, result.least = dtype.magnitude(part.largest), dtype.magnitude(part.least)
+        if len(result.keys) > 0:  # normal and subnormal values
+            result.keys, result.counts = _added(
+                _join([result.keys, keys[begin:end]]), _join([result.counts, counts[begin:end]])
+            )
+        else:
+            result.keys, result.counts = keys[begin:end], counts[begin:end]
+    return results
 
 
-_SMALL = 1 << 14  # elements below which that costs more than it saves
-
-
-def _table_of_bits(bits, dtype, with_sums, cells=None):
-    """The table of a flat array on the host. cells: its values' cells, where they are known already."""
+def _table_of_bits(bits, dtype, with_sums):
+    """The table of a flat array on the host."""
+    if dtype.bits == 32:
+        return _tables_of_floats([bits], with_sums)[0]
     if dtype.bits <= 16:
         counts = sum(_code_counts(piece, dtype) for piece in _pieces(bits, _BLOCK))
         return _table_of_codes(counts, dtype, with_sums)
@@ -525,11 +597,8 @@ def _table_of_bits(bits, dtype, with_sums, cells=None):
         return _Table(0, 0, (0, 0), 0, 0.0, 0.0, _zeros(0), _zeros(0), {} if with_sums else None)
     rows = dtype.rows
     low, most = dtype.low, dtype.most
-    if dtype.bits == 32 and len(bits) >= _SMALL:
-        counted, largest, least = _rows_by_halves(bits)
-    else:
-        counted = _rows_of(_histogram(_cells(bits, dtype) if cells is None else cells, rows * _SLOTS))
-        largest, least = _joint([_extremes(chunk & most, dtype) for chunk in _pieces(bits, _chunk(bits))])
+    counted = _rows_of(_histogram(_cells(bits, dtype), rows * _SLOTS))
+    largest, least = _joint([_extremes(chunk & most, dtype) for chunk in _pieces(bits, _chunk(bits))])
     subnormal = None
     if 0 < least <= low:
         few = _join([chunk[_where((chunk & most) - 1 & most < low)] for chunk in _pieces(bits, _chunk(bits))])
@@ -542,22 +611,21 @@ def _table_of_bits(bits, dtype, with_sums, cells=None):
 
 def _tables_of_bits(arrays, with_sums):
     """The tables of pairs of bits and type, on the host."""
-    tables = [None] * len(arrays)
-    float32 = _TYPES["float32"]
-    small = [i for i, (bits, dtype) in enumerate(arrays) if dtype is float32 and len(bits) < _SMALL]
-    if len(small) > 1:
-        # Calls cost more than the values of small tensors: cells of all at once.
-        cells = _join(
-            [
-                _cells(piece, float32)
-                for piece in _pieces(_join([arrays[i][0] for i in small]), _chunk(arrays[small[0]][0]))
-            ]
-        )
-        end = 0
-        for i in small:
-            begin, end = end, end + len(arrays[i][0])
-            tables[i] = _table_of_bits(arrays[i][0], float32, with_sums, cells[begin:end])
-    return [_table_of_bits(*array, with_sums) if table is None else table for array, table in zip(arrays, tables)]
+    tables, batch, elements = [None] * len(arrays), [], 0
+    for i, (bits, dtype) in enumerate(arrays):
+        if dtype.bits != 32:
+            tables[i] = _table_of_bits(bits, dtype, with_sums)
+            continue
+        batch.append(i)
+        elements += len(bits)
+        if elements >= 1 << 24 or len(batch) == 256:
+            for j, table in zip(batch, _tables_of_floats([arrays[j][0] for j in batch], with_sums)):
+                tables[j] = table
+            batch, elements = [], 0
+    if batch:
+        for j, table in zip(batch, _tables_of_floats([arrays[j][0] for j in batch], with_sums)):
+            tables[j] = table
+    return tables
 
 
 # On another device: what comes out of a tensor is one vector of int64, and all vectors of a step come to the host
