@@ -58,6 +58,9 @@ if np is not None:
     def _array(numbers):
         return np.array(numbers)
 
+    def _repeated(numbers, times):
+        return np.repeat(numbers, times)
+
     def _where(array):
         return array.nonzero()[0]
 
@@ -81,6 +84,9 @@ else:
     def _array(numbers):
         floats = bool(numbers) and isinstance(numbers[0], float)
         return _torch().tensor(numbers, dtype=_torch().float64 if floats else _torch().int64)
+
+    def _repeated(numbers, times):
+        return _array(numbers).repeat_interleave(_array(times))
 
     def _where(array):
         return array.nonzero().flatten()
@@ -509,6 +515,7 @@ def _part(owner, bias, bits):
             counts = _histogram(_upper_halves(block), 65536)
             high = counts if high is None else high + counts
         rest = _join(rest)
+        rest = rest[_where(rest & dtype.most)]  # not zeros, which may be many
     largest, least = _joint(extremes)
     rows = sorted({0, 255, *range(least >> 23, (largest >> 23) + 1)})
     rows = _array(rows + [row + 256 for row in rows])
@@ -540,8 +547,8 @@ def _tables_of_floats(arrays, with_sums):
         if not group:
             continue
         rest = _join([part.rest for part in group])
-        start = _join([_zeros(len(part.rest)) + 512 * (first + i) for i, part in enumerate(group)])
-        for piece, start in zip(_pieces(rest, _BLOCK), _pieces(start, _BLOCK)):
+        start = _repeated([512 * (first + i) for i in range(len(group))], [len(part.rest) for part in group])
+        for piece, start in zip(_pieces(rest, _chunk(rest)), _pieces(start, _chunk(rest))):
             row = row_of[start + (_wide(piece >> 23) & 511)]
             table += _histogram(row + _slots(piece, dtype), len(table))
             if group is binned:
@@ -552,14 +559,12 @@ def _tables_of_floats(arrays, with_sums):
     results = [
         _Table(len(bits), 0, [0, 0], 0, 0.0, 0.0, _zeros(0), _zeros(0), {} if with_sums else None) for bits in arrays
     ]
-    special = _where((field == 0) | (field == 255))
-    for i, *which, n in zip(*(x[special].tolist() for x in (of, sign, field, slot, counts))):
+    special = _where(field == 255)
+    for i, negative, kind, n in zip(*(x[special].tolist() for x in (of, sign, slot, counts))):
         result = results[parts[i].owner]
-        if which[1:] == [0, 0]:
-            result.zeros += n
-        elif which[1:] == [255, 0]:
-            result.infinities[which[0]] += n
-        elif which[1] == 255:
+        if kind == 0:
+            result.infinities[negative] += n
+        else:
             result.nans += n
     finite = _where((field > 0) & (field < 255))
     bias = _array([part.bias for part in parts])[of]
@@ -583,6 +588,8 @@ def _tables_of_floats(arrays, with_sums):
             )
         else:
             result.keys, result.counts = keys[begin:end], counts[begin:end]
+    for result in results:
+        result.zeros = result.numel - sum(result.infinities) - result.nans - int(result.counts.sum())
     return results
 
 
