@@ -480,7 +480,7 @@ def _upper_halves(array):
     return (
         (array.view(np.uint32) >> np.uint32(16)).view(np.int32)
         if _is_numpy(array)
-        else array.view(_torch().int16)[1::2].int() & 0xFFFF
+        else array.view(_torch().int16)[1::2].int().bitwise_and_(0xFFFF)
     )
 
 
@@ -618,20 +618,18 @@ def _table_of_bits(bits, dtype, with_sums):
 
 def _tables_of_bits(arrays, with_sums):
     """The tables of pairs of bits and type, on the host."""
-    tables, batch, elements = [None] * len(arrays), [], 0
+    tables, batches, batch, elements = [None] * len(arrays), [], [], 0
     for i, (bits, dtype) in enumerate(arrays):
         if dtype.bits != 32:
             tables[i] = _table_of_bits(bits, dtype, with_sums)
             continue
         batch.append(i)
         elements += len(bits)
-        if elements >= 1 << 24 or len(batch) == 256:
-            for j, table in zip(batch, _tables_of_floats([arrays[j][0] for j in batch], with_sums)):
-                tables[j] = table
-            batch, elements = [], 0
-    if batch:
-        for j, table in zip(batch, _tables_of_floats([arrays[j][0] for j in batch], with_sums)):
-            tables[j] = table
+        if elements >= 1 << 24 or len(batch) == 256:  # what takes little memory besides
+            batches, batch, elements = batches + [batch], [], 0
+    for batch in batches + [batch] if batch else batches:
+        for i, table in zip(batch, _tables_of_floats([arrays[i][0] for i in batch], with_sums)):
+            tables[i] = table
     return tables
 
 
@@ -1385,7 +1383,9 @@ class _Values:
             if array.is_complex():
                 array, numel = torch.view_as_real(array), 2 * numel
             # In the order of memory: no copy of what only is transposed.
-            array = array.permute(sorted(range(array.dim()), key=array.stride, reverse=True)).reshape(-1)
+            if not array.is_contiguous():
+                array = array.permute(sorted(range(array.dim()), key=array.stride, reverse=True))
+            array = array.reshape(-1)
             type_name = str(array.dtype)[len("torch.") :]
             if type_name in _TYPES:
                 array = array.view(getattr(torch, f"int{_TYPES[type_name].bits}"))
