@@ -1015,7 +1015,7 @@ class _File:
             raise RecorderError("is no recording of version 1: give another name")
 
     def _set_journal(self):
-        """A write-ahead log, or else a rollback journal: slower, as safe. Both let others read while this one writes."""
+        """A write-ahead log, or else a rollback journal: slower, as safe. Others may read while this one writes."""
         try:
             self.db.execute("PRAGMA journal_mode=" + ("TRUNCATE" if _on_network(self.path) else "WAL"))
         except sqlite3.OperationalError:  # no shared memory here
@@ -1245,7 +1245,9 @@ class Recorder:
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
             if microbatch < -1 or (attempt or 0) < 0:
-                raise RecorderError(f"attempt={attempt}, microbatch={microbatch}: counted from 0; -1 is all microbatches")
+                raise RecorderError(
+                    f"attempt={attempt}, microbatch={microbatch}: counted from 0; -1 is all microbatches"
+                )
             if not 0 < factor < math.inf:
                 raise RecorderError(f"factor={factor}: must be above 0 and finite")
             rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor)
