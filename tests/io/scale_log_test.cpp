@@ -369,6 +369,17 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
   CHECK(read.steps[7].bounds == max_abs_bounds{.high = overflow / 32768});
   CHECK(read.steps[8].scalars.loss_scale == 65536);
 
+  // With the steps of overflows only: up to the last of them.
+  const auto on_iteration = [](int n, const std::string& before, const std::string& after) {
+    return "[INFO] [fused_optimizer.py:344:_update_scale] Grad overflow on iteration " + std::to_string(n) +
+           "\n[INFO] [fused_optimizer.py:345:_update_scale] Reducing dynamic loss scale from " + before + " to " +
+           after + "\n";
+  };
+  check_rows(place.open("train.log", on_iteration(0, "65536", "32768.0") + on_iteration(3, "32768.0", "16384.0")),
+             {skipped(1, 65536), applied(2, 32768), applied(3, 32768), skipped(4, 32768)});
+  check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")),
+             {unknown_scale(applied(1, 2)), unknown_scale(applied(2, 4)), skipped(3, 8)});  // it may have grown
+
   // Under a progress bar, whose line the overflow goes on.
   const std::string bar =
       " 14%|\xE2\x96\x88    | 377/2724 [13:55:57<86:19:20, 132.41s/it]\r"
@@ -393,6 +404,25 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
                                   deepspeed_step(2, 1) + megatron(2, "32768.0", 0));
   CHECK(both.description == "loss-scale log of Megatron-LM and DeepSpeed");
   check_rows(both, {skipped(1, 65536), applied(2, 32768)});
+}
+
+TEST_CASE("scale log: scripts that count their steps from 0") {
+  const playground place;
+  check_rows(place.open("train.log", apex("32768.0") + "step: 0 loss: nan\nstep: 1 loss: 3.5\n" + apex("16384.0") +
+                                         "step: 2 loss: 3.4\nstep: 3 loss: 3.2\n"),
+             {skipped(0, 65536), applied(1, 32768), skipped(2, 32768), applied(3, 16384)});
+  // Printed every tenth step.
+  const contents tenth =
+      place.open("train.log", apex("32768.0") + "step: 0\nstep: 10\n" + apex("16384.0") + "step: 20\n");
+  REQUIRE(tenth.steps.size() == 21);
+  CHECK(tenth.steps[0].key.step == 0);
+  CHECK(tenth.steps[0].scalars.found_inf == true);
+  CHECK(tenth.steps[1].scalars.found_inf == false);
+  // A bar begins with 0 before the first step.
+  const std::string bar =
+      "  0%|          | 0/9 [00:00<?, ?it/s]\r" + apex("32768.0") +
+      " 11%|#         | 1/9 [00:01<00:08,  1.00it/s]\r 22%|##        | 2/9 [00:02<00:07,  1.00it/s]\n";
+  check_rows(place.open("train.log", bar), {skipped(1, 65536), applied(2, 32768)});
 }
 
 TEST_CASE("scale log: other layouts of Megatron-LM and fairseq") {

@@ -62,6 +62,25 @@ void choose_steps(std::vector<scale_record>& records) {
   });
 }
 
+// Where no line says how far a run came, but each overflow in which step it was: up to the last of them.
+void reach_positions(std::vector<scale_record>& records) {
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::reached; })) return;
+  std::vector<scale_record> told;
+  scale_record reached{.what = kind::reached, .from = origin::deepspeed, .skipped = 0};
+  for (const scale_record& r : records) {
+    if (r.what == kind::position && r.step != reached.step) {
+      if (reached.step >= 0) told.push_back(reached);
+      reached.step = r.step;
+      ++reached.skipped;
+    }
+    reached.label = r.label;
+    reached.line = r.line;
+    told.push_back(r);
+  }
+  if (reached.step >= 0) told.push_back(reached);
+  records = std::move(told);
+}
+
 class builder {
  public:
   explicit builder(const std::string& path) : path_(path) {}
@@ -262,7 +281,9 @@ class builder {
     if (steps <= 0) steps = fresh ? r.step : 1;
     if (steps > most_steps_at_once) steps = 1;
     if (r.from != origin::fairseq) steps = std::max(steps, skipped);
-    return std::max<std::int64_t>(0, r.step - steps);
+    // A script that counts from 0 prints it when that step is done; a progress bar, before the first.
+    const std::int64_t least = r.from == origin::print && r.step == 0 ? -1 : 0;
+    return std::max(least, r.step - steps);
   }
 
   void merge(const scale_record& r) {
@@ -469,6 +490,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   scale_history all;
   const std::uint64_t others = drop_other_ranks(records);
   choose_steps(records);
+  reach_positions(records);
   for (scale_record& r : records)
     for (double* const scale : {&r.before, &r.after})
       if (!(*scale >= 0) || std::isinf(*scale)) *scale = not_known;
