@@ -18,10 +18,6 @@ struct options {
   output_options output;
 };
 
-std::string counted(std::uint64_t n, std::string_view what) {
-  return fmt::format("{} {}{}", grouped(n), what, n == 1 ? "" : "s");
-}
-
 recording_report checked(const std::string& file, std::size_t most) {
   progress shown("steps and blocks", 0);
   return check_recording(file, {.most = most, .progress = [&] { shown.advance(); }});
@@ -40,9 +36,9 @@ int run(const options& o) {
         found.rows.push_back({file, p.table.empty() ? "(file)" : p.table, p.place, p.reason});
       if (report.gave_up) note(fmt::format("{}: not looked at further: --most shows more problems", file));
       if (report.problems.empty())
-        fine += fmt::format("{}: no problem in {}, {}, {} and {}\n", file, counted(report.steps, "step"),
-                            counted(report.tensors, "tensor"), counted(report.tables, "table"),
-                            counted(report.blocks, "block"));
+        fine += fmt::format("{}: no problem in {}, {}, {} and {}\n", file, count_text(report.steps, "step"),
+                            count_text(report.tensors, "tensor"), count_text(report.tables, "table"),
+                            count_text(report.blocks, "block"));
       else
         code = std::max(code, differences);
     } catch (const input_error& problem) {

@@ -2,8 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
 #include <ulp/io/export.hpp>
 
 #include "command.hpp"
@@ -62,6 +64,8 @@ class exporter {
       if (!as_json_ && rows_ == 0 && !text.empty()) to.write(histogram_csv_header());
       to.write(text);
       rows_ += now.tensors.size();
+      for (const tensor_row& t : now.tensors)
+        if (!std::isnan(t.factor) && factors_.size() < 2) factors_.insert(t.factor);
       ++steps_;
     }
   }
@@ -73,6 +77,11 @@ class exporter {
     if (left_out_ > 0)
       note(fmt::format("{} rows of microbatches and repeated attempts are left out: --json-lines has them",
                        grouped(left_out_)));
+    if (!as_json_ && factors_.size() == 1 && *factors_.begin() != 1)
+      note(fmt::format("CSV has no factors: its values are {0} times the true gradients; give --factor {0} to what reads it",
+                       shortest(*factors_.begin())));
+    if (!as_json_ && factors_.size() > 1)
+      note("CSV has no factors: its values are true gradients times different ones; --json-lines has them");
   }
 
  private:
@@ -82,6 +91,7 @@ class exporter {
   std::uint64_t steps_ = 0;
   std::uint64_t rows_ = 0;
   std::uint64_t left_out_ = 0;
+  std::set<double> factors_;  // no more than two
 };
 
 int run(const options& o) {

@@ -189,7 +189,7 @@ int run(const options& o) {
   line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
   if (header.world > 1 && a.steps > 0)
     line("ranks", a.ranks.incomplete() == 0 ? "every step is complete" : a.ranks.text());
-  line("tensors", fmt::format("{}, {} rows", t.rows.size(), grouped(a.rows)));
+  line("tensors", fmt::format("{}, {}", t.rows.size(), count_text(a.rows, "row")));
   line("counts", a.contents.text(a.rows));
   line("factor",
        a.rows == 0                ? "-"
@@ -201,9 +201,9 @@ int run(const options& o) {
   line("overflows", !a.has_found_inf ? "not logged"
                     : a.overflowed == 0
                         ? "none logged"
-                        : fmt::format("logged in {} steps, first in step {}", grouped(a.overflowed), a.first_overflow));
+                        : fmt::format("logged in {}, first in step {}", count_text(a.overflowed, "step"), a.first_overflow));
   if (a.bounded > 0)
-    line("largest", fmt::format("bounded by the overflows in {} steps{}", grouped(a.bounded),
+    line("largest", fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
                                 a.uncertain == 0 ? ""
                                                  : fmt::format(", with ~ in {}: which of them were skipped is not told",
                                                                grouped(a.uncertain))));

@@ -91,8 +91,8 @@ int run(const options& o) {
   const std::uint32_t world = from->header().world;
   const std::string whose =
       world > 1 ? fmt::format("{} of {}, ", name_of_ranks({ranks.begin(), ranks.end()}), world) : "";
-  fmt::print("{}: {} step{} ({}), {} tensor rows, {}from {}\n", o.output, grouped(steps), steps == 1 ? "" : "s",
-             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), grouped(rows), whose,
+  fmt::print("{}: {} ({}), {}, {}from {}\n", o.output, count_text(steps, "step"),
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), count_text(rows, "tensor row"), whose,
              from->description());
   return done;
 }

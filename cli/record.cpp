@@ -86,7 +86,7 @@ int record(const options& o, team* together) {
       if (steps == 0) writer.discard();
       fmt::print(stderr, "ulp: {}: {}\n", o.output,
                  steps == 0 ? "interrupted before the first step: nothing was recorded"
-                            : fmt::format("holds the {} steps recorded before the interruption", grouped(steps)));
+                            : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step")));
       throw;
     }
     // Bad input leaves no file; a full disk leaves the steps that were written.
@@ -95,10 +95,10 @@ int record(const options& o, team* together) {
       throw;
     }
     throw usage_error(
-        fmt::format("{}; the {} step{} recorded before stay", problem.what(), grouped(steps), steps == 1 ? "" : "s"));
+        fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
   }
-  fmt::print("{}: {} step{} ({}), {} tensor rows, from {}\n", o.output, grouped(steps), steps == 1 ? "" : "s",
-             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), grouped(rows),
+  fmt::print("{}: {} ({}), {}, from {}\n", o.output, count_text(steps, "step"),
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), count_text(rows, "tensor row"),
              from->description());
   return done;
 }

@@ -1141,7 +1141,7 @@ class Recorder:
         while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
             model = model.module
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
-        self._calls, self._failures = 0, 0
+        self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
         self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
         self._mixed = False  # whether anything is in 16 bits
@@ -1192,6 +1192,7 @@ class Recorder:
         self._hooks, self._watched = [], []
         if self._file is not None:
             self._finish()
+            self._closed = True
         self._file = None
 
     @property
@@ -1230,6 +1231,12 @@ class Recorder:
         attempt, microbatch  Where an update is tried again, or each microbatch's gradient is recorded: its index, and
                      -1 for the accumulated one, which ends the step.
         """
+        if self._closed:
+            self._closed = False  # said once
+            text = f"step {step}: is after close(): it is not recorded, nor is what follows"
+            if self._strict:
+                raise RecorderError(text)
+            warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=2)
         due, watched, trouble = self._due, self._watched, self._trouble
         self._watched, self._trouble = [], None
         if microbatch == -1:
@@ -1268,6 +1275,7 @@ class Recorder:
             warnings.warn(f"ulp_recorder: {place}{text}{end}", RuntimeWarning, stacklevel=2)
             if end:
                 self.close()
+                self._closed = False
 
     def _rows(self, step, watched, grads, loss_scale, scaled, factor):
         """What is recorded of a step: a _Row for each tensor."""

@@ -145,7 +145,7 @@ TEST_CASE("a log of the loss scale is an input of every command that takes one")
   CHECK(info.out.find("input        -: loss-scale log of Megatron-LM\n") != std::string::npos);
   CHECK(info.out.find("steps        3: 1 to 3\n") != std::string::npos);
   CHECK(info.out.find("loss scale   logged in 2 of the steps: 4 to 8\n") != std::string::npos);
-  CHECK(info.out.find("overflows    logged in 1 steps, first in step 2\n") != std::string::npos);
+  CHECK(info.out.find("overflows    logged in 1 step, first in step 2\n") != std::string::npos);
   CHECK(info.out.find("largest      bounded by the overflows in 3 steps\n") != std::string::npos);
   CHECK(run_ulp("sweep - --scaler pytorch,megatron --format fp16", log).exit_code == 0);
   CHECK(run_ulp("advise -", log).err.find("no question can be answered") != std::string::npos);  // bounds are too wide

@@ -50,6 +50,20 @@ class Export(InFolder):
             self.assertEqual(octaves(path), octaves(self.path("again.ulp")))
             os.remove(self.path("again.ulp"))
 
+    def test_factors_are_told(self):
+        save_safetensors(self.path("step1.safetensors"), {"x": ("F32", [1], struct.pack("<f", 8))})
+        for factor, note in (
+            ("1", ""),
+            ("8", "its values are 8 times the true gradients; give --factor 8 to what reads it"),
+        ):
+            done = subprocess.run(
+                [ULP, "export", self.path("step1.safetensors"), "--factor", factor], capture_output=True, text=True
+            )
+            self.assertIn(note, done.stderr)
+            self.assertEqual(done.stderr == "", note == "")
+        done = subprocess.run([ULP, "export", EXAMPLE, "--steps", "70:90"], capture_output=True, text=True)
+        self.assertIn("its values are true gradients times different ones; --json-lines has them", done.stderr)
+
     def test_names_need_quotes(self):
         name = 'a,"b" c'
         save_safetensors(self.path("step1.safetensors"), {name: ("F32", [2], struct.pack("<2f", 1.5, -6))})

@@ -238,6 +238,20 @@ class TrainingGoesOn(support.InFolder):
             rec.step(3, grads=grads)
         self.assertEqual(steps_of(path), [0, 3])
 
+    def test_after_close(self):
+        path = self.path("a.ulp")
+        grads = {"x": np.float32([1])}
+        for strict in (False, True):
+            with recorder.Recorder(path, append=True, strict=strict) as rec:
+                rec.step(int(strict), grads=grads)
+            rec.close()
+            if strict:
+                self.assertRaisesRegex(recorder.RecorderError, "is after close", rec.step, 5, grads=grads)
+            else:
+                [said] = self.said(lambda: [rec.step(5, grads=grads), rec.step(6, grads=grads)])
+                self.assertEqual(said, "ulp_recorder: step 5: is after close(): it is not recorded, nor is what follows")
+        self.assertEqual(steps_of(path), [0, 1])
+
     def test_lost_file(self):
         rec = recorder.Recorder(self.path("a.ulp"))
         rec.step(0, grads={"x": np.float32([1])})
