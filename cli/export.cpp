@@ -78,8 +78,9 @@ class exporter {
       note(fmt::format("{} rows of microbatches and repeated attempts are left out: --json-lines has them",
                        grouped(left_out_)));
     if (!as_json_ && factors_.size() == 1 && *factors_.begin() != 1)
-      note(fmt::format("CSV has no factors: its values are {0} times the true gradients; give --factor {0} to what reads it",
-                       shortest(*factors_.begin())));
+      note(fmt::format(
+          "CSV has no factors: its values are {0} times the true gradients; give --factor {0} to what reads it",
+          shortest(*factors_.begin())));
     if (!as_json_ && factors_.size() > 1)
       note("CSV has no factors: its values are true gradients times different ones; --json-lines has them");
   }

@@ -137,7 +137,7 @@ class merged_recordings final : public source {
     std::vector<std::string> all = plan_.notes;
     if (merger_.own_losses() > 0)
       all.push_back("loss or gradient norm differ between ranks in " + std::to_string(merger_.own_losses()) +
-                    " steps: the largest is kept");
+                    (merger_.own_losses() == 1 ? " step" : " steps") + ": the largest is kept");
     return all;
   }
 

@@ -237,8 +237,9 @@ merge_plan plan_merge(const std::vector<std::string>& paths, const merge_options
     std::uint64_t left_out = 0;
     for (; rows[i].pending(); rows[i].advance()) ++left_out;
     if (left_out > 0)
-      plan.notes.push_back(plan.parts[i].path + ": " + std::to_string(left_out) + " steps from step " +
-                           std::to_string(plan.parts[i].end) + " on are left out, where a later one takes over");
+      plan.notes.push_back(plan.parts[i].path + ": " + std::to_string(left_out) + (left_out == 1 ? " step" : " steps") +
+                           " from step " + std::to_string(plan.parts[i].end) +
+                           " on left out, where a later one takes over");
   }
   plan.header = common_header(plan.parts, all_complete);
   return plan;

@@ -239,7 +239,7 @@ TEST_CASE("reduced replicas must be equal") {
   CHECK(rows[0].tensors[0].table.numel == 2);
   CHECK(rows[0].scalars.loss == 3.0);
   CHECK(from->notes() ==
-        std::vector<std::string>{"loss or gradient norm differ between ranks in 1 steps: the largest is kept"});
+        std::vector<std::string>{"loss or gradient norm differ between ranks in 1 step: the largest is kept"});
   CHECK(rows_of(*open_merged({a, b, a}))[0].tensors[0].table.numel == 2);
   CHECK(w.error({a, replica("c", 1, 3.0F)})
             .starts_with("c: step 8, tensor 'full': has other counts than in a: replicas"));
@@ -275,7 +275,7 @@ TEST_CASE("runs of other steps follow one another, and overlapping ones are refu
         "one --run-id; where a run was started again from an earlier step, give --later-wins");
   const auto from = open_merged({first, again}, {.later_wins = true});
   CHECK(from->notes() ==
-        std::vector<std::string>{first + ": 2 steps from step 2 on are left out, where a later one takes over"});
+        std::vector<std::string>{first + ": 2 steps from step 2 on left out, where a later one takes over"});
   CHECK(digest_of(*from) == truth);
   CHECK_THROWS_AS(open_merged({again, first}, {.later_wins = true}), input_error);
 }
