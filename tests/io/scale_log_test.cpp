@@ -517,6 +517,10 @@ TEST_CASE("scale log: each way it can be wrong") {
       "keep those of one");
   CHECK(place.error("train.log", megatron(1, "4.0", 0) + megatron(900'000, "4.0", 0) + megatron(900'001, "4.0", 0)) ==
         "train.log: line 2: 899999 steps lie between this line and the one before; at most 100000 can be taken");
+  CHECK(
+      place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 9000000\n") ==
+      "train.log: line 4: 8999999 steps lie between this line and the 2 before; at most 100000 for each can be taken");
+  CHECK(place.error("train.log", apex("4.0") + "step 1\nstep 2\nstep 3\nstep 200003\n") == "");
   CHECK(place.error("train.log", "step 1\nstep 2\n" + apex("4.0") + "step 3\nstep 1\nstep 2\n") ==
         "train.log: line 5: the step numbers begin again: give a log whose numbers go on from one epoch to the next");
   CHECK(place.error("train.log", megatron_log + std::string((1 << 20) + 1, 'x'))

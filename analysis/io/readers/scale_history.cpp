@@ -16,7 +16,7 @@ namespace {
 using kind = scale_record::kind;
 using origin = scale_record::origin;
 
-constexpr std::int64_t most_steps_at_once = 100'000;  // from one printed line of a framework to the next
+constexpr std::int64_t most_steps_at_once = 100'000;  // from one printed line to the next
 constexpr std::int64_t most_steps = 20'000'000;       // in all
 constexpr std::uint64_t lines_late = 4;               // that a line may come after that of a later step
 
@@ -265,9 +265,10 @@ class builder {
       now.steps = usual;
       gap_ = true;
     }
-    if (is_framework(r.from) && now.steps > most_steps_at_once)
-      fail(r.line, std::to_string(now.steps) + " steps lie between this line and the one before; at most " +
-                       std::to_string(most_steps_at_once) + " can be taken");
+    if (now.steps > most_steps_at_once * r.lines)
+      fail(r.line, std::to_string(now.steps) + " steps lie between this line and " +
+                       (r.lines == 1 ? "the one before" : "the " + std::to_string(r.lines) + " before") + "; at most " +
+                       std::to_string(most_steps_at_once) + (r.lines == 1 ? "" : " for each") + " can be taken");
     total_steps_ += now.steps;
     if (total_steps_ > most_steps)
       fail(r.line, "more than " + std::to_string(most_steps) + " steps; cut the log into parts");

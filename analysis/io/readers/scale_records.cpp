@@ -274,6 +274,7 @@ void record_scanner::keep(scale_record record) {
   const bool of_script = record.from == scale_record::origin::bar || record.from == scale_record::origin::print;
   if (of_script && n >= 2 && is_step(record) && is_step(records_[n - 1]) && is_step(records_[n - 2]) &&
       records_[n - 2].step < records_[n - 1].step && records_[n - 1].step < record.step) {
+    record.lines = records_.back().lines + 1;
     records_.back() = record;
     return;
   }

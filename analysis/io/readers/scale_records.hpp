@@ -34,6 +34,7 @@ struct scale_record {
   std::uint32_t label = 0;  // of the rank that printed it; see record_scanner
   std::uint32_t part = 0;   // which of several scalers, or the length of a progress bar
   std::uint64_t line = 0;   // where it begins
+  std::uint32_t lines = 1;  // that it stands for: those of steps that follow one another are kept as one
   double before = not_known;
   double after = not_known;
   std::int64_t step = -1;
