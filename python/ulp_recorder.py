@@ -941,8 +941,11 @@ _Info = namedtuple("_Info", "name kind role through shape numel")
 _Row = namedtuple("_Row", "info type_number factor table")
 
 
-# File systems of several machines: these do not share memory, which a write-ahead log needs.
-_NETWORK = re.compile(r"(nfs|cifs|smb|lustre|ceph|gpfs|beegfs|afs|9p|gluster|orangefs|pvfs|panfs|wekafs|fuse\.)")
+# File systems of several machines: these do not share memory, which a write-ahead log needs. Those of which `ulp` knows.
+_NETWORK = re.compile(
+    r"(nfs|cifs|smb|ncpfs|coda|afs|ceph|fuse|virtiofs|9p|ocfs|lustre|gpfs|beegfs|fhgfs|gfs|panfs|ibrix|vxfs|vmhgfs|vboxsf|"
+    r"orangefs|pvfs|wekafs)"
+)
 
 
 def _on_network(path):
