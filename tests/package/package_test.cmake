@@ -59,12 +59,14 @@ if(MODE STREQUAL "installed")
   set(where -D CMAKE_PREFIX_PATH=${prefix} -D ULPSCOPE_VERSION=${VERSION})
 else()
   set(where -D ULPSCOPE_FOLDER=${ROOT})
-  set(BUILD_TYPE "")  # the libraries are compiled again: whether they are found matters here, not their speed
 endif()
 
 # The consumer must be built by the same compiler with the same instrumentation.
 load_cache(${BUILD} READ_WITH_PREFIX cached_
   CMAKE_GENERATOR CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER)
+if(MODE STREQUAL "folder" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
+  set(BUILD_TYPE "")  # all is compiled again, unless ccache has it: that it is found matters here, not its speed
+endif()
 run(${CMAKE_COMMAND} -S ${ROOT}/tests/package/consumer -B ${DIR}/build -G ${cached_CMAKE_GENERATOR}
   -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${cached_CMAKE_CXX_COMPILER}
   -D CMAKE_CXX_FLAGS=${cached_CMAKE_CXX_FLAGS} -D CMAKE_CXX_COMPILER_LAUNCHER=${cached_CMAKE_CXX_COMPILER_LAUNCHER}
