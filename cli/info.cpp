@@ -198,10 +198,10 @@ int run(const options& o) {
        : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
                                   : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", scale_text(a));
-  line("overflows", !a.has_found_inf ? "not logged"
-                    : a.overflowed == 0
-                        ? "none logged"
-                        : fmt::format("logged in {}, first in step {}", count_text(a.overflowed, "step"), a.first_overflow));
+  line("overflows", !a.has_found_inf    ? "not logged"
+                    : a.overflowed == 0 ? "none logged"
+                                        : fmt::format("logged in {}, first in step {}",
+                                                      count_text(a.overflowed, "step"), a.first_overflow));
   if (a.bounded > 0)
     line("largest", fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
                                 a.uncertain == 0 ? ""

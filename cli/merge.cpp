@@ -92,8 +92,8 @@ int run(const options& o) {
   const std::string whose =
       world > 1 ? fmt::format("{} of {}, ", name_of_ranks({ranks.begin(), ranks.end()}), world) : "";
   fmt::print("{}: {} ({}), {}, {}from {}\n", o.output, count_text(steps, "step"),
-             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), count_text(rows, "tensor row"), whose,
-             from->description());
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
+             count_text(rows, "tensor row"), whose, from->description());
   return done;
 }
 

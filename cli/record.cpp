@@ -94,12 +94,11 @@ int record(const options& o, team* together) {
       writer.discard();
       throw;
     }
-    throw usage_error(
-        fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
+    throw usage_error(fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
   }
   fmt::print("{}: {} ({}), {}, from {}\n", o.output, count_text(steps, "step"),
-             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last), count_text(rows, "tensor row"),
-             from->description());
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
+             count_text(rows, "tensor row"), from->description());
   return done;
 }
 
