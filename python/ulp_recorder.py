@@ -1235,10 +1235,10 @@ class Recorder:
                      -1 for the accumulated one, which ends the step.
         """
         if self._closed:
-            self._closed = False  # said once
             text = f"step {step}: is after close(): it is not recorded, nor is what follows"
             if self._strict:
                 raise RecorderError(text)
+            self._closed = False  # said once
             warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=2)
         due, watched, trouble = self._due, self._watched, self._trouble
         self._watched, self._trouble = [], None
