@@ -6,9 +6,6 @@
 #include <array>
 #include <exception>
 #include <filesystem>
-#include <fstream>
-
-#include "schema.hpp"
 
 namespace ulp::io {
 namespace {
@@ -69,23 +66,6 @@ void set_journal(database& db, journal how) {
   // The lock comes first: without shared memory a log that a killed writer left is read under it only.
   db.run("PRAGMA locking_mode=EXCLUSIVE");
   db.run("PRAGMA journal_mode=TRUNCATE");
-}
-
-void take_back_unfinished(const std::string& path) noexcept {
-  try {
-    std::error_code none;
-    if (std::filesystem::file_size(path + "-journal", none) == 0 || none) return;
-    // The header of SQLite's file format: application_id is a big-endian number at offset 68.
-    std::array<char, 72> header{};
-    if (!std::ifstream(path, std::ios::binary).read(header.data(), header.size())) return;
-    std::uint32_t id = 0;
-    for (std::size_t i = 68; i < 72; ++i) id = id << 8 | static_cast<unsigned char>(header[i]);
-    if (id != application_id) return;
-    database db(path, SQLITE_OPEN_READWRITE);
-    sqlite3_busy_timeout(db.get(), 0);
-    db.run("PRAGMA schema_version");
-  } catch (const std::exception&) {  // whoever reads is told
-  }
 }
 
 }  // namespace ulp::io

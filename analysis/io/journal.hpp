@@ -23,10 +23,6 @@ enum class journal : std::uint8_t {
 // Before anything else is done with the database. Where a write-ahead log is refused the journal is a rollback journal.
 void set_journal(database& db, journal how);
 
-// Takes back what a killed writer had begun, where a rollback journal says what, so that the recording can be read. Does
-// nothing where there is none, another writer is at work, or the file is none of ours or may not be written.
-void take_back_unfinished(const std::string& path) noexcept;
-
 }  // namespace ulp::io
 
 #endif

@@ -6,6 +6,7 @@
 #include <ulp/io/recording.hpp>
 
 #include "levels.hpp"
+#include "opening.hpp"
 #include "schema.hpp"
 
 namespace ulp {
@@ -14,7 +15,7 @@ using io::statement;
 
 struct level_reader::state {
   state(const std::string& path, std::int64_t wide, level_parts what)
-      : db(path, SQLITE_OPEN_READONLY), width(wide), parts(what) {}
+      : db(io::open_for_reading(path)), width(wide), parts(what) {}
 
   io::database db;
   std::int64_t width;
@@ -48,7 +49,6 @@ level_reader::level_reader(const std::string& path, std::int64_t width, level_pa
   try {
     state_ = std::make_unique<state>(path, width, parts);
     state& s = *state_;
-    io::check_identity(s.db);
     s.db.run("BEGIN");  // one state of the file for all reads
     s.tensors = io::read_tensors(s.db);
     s.levels.emplace(s.db);

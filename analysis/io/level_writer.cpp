@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "checksum.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
 
@@ -18,13 +19,12 @@ std::int64_t wide_of(std::int64_t number) { return block_of(number, widest / fin
 }  // namespace
 
 level_writer::level_writer(database& db) : db_(&db) {
-  db.run(schema_of_levels);
   levels_.emplace(db);
   step_before_ = std::make_unique<statement>(
       db, "SELECT step FROM step WHERE step<? AND microbatch=-1 ORDER BY step DESC LIMIT 1");
-  insert_block_ = std::make_unique<statement>(db, "INSERT OR REPLACE INTO level VALUES(?,?,?,?,?,?,?,?)");
+  insert_block_ = std::make_unique<statement>(db, "INSERT OR REPLACE INTO level VALUES(?,?,?,?,?,?,?,?,?)");
   delete_totals_ = std::make_unique<statement>(db, "DELETE FROM level_total WHERE width=? AND block=? AND ranks=?");
-  insert_total_ = std::make_unique<statement>(db, "INSERT INTO level_total VALUES(?,?,?,?,?,?,?,?)");
+  insert_total_ = std::make_unique<statement>(db, "INSERT INTO level_total VALUES(?,?,?,?,?,?,?,?,?)");
 }
 
 void level_writer::add(const step& row, const std::vector<std::uint32_t>& ids, std::size_t tensors,
@@ -96,17 +96,14 @@ void level_writer::store(std::int64_t width, std::int64_t number, const block_ro
   const std::string_view ranks = rows.ranks;
   db_->run("BEGIN IMMEDIATE");
   try {
-    insert_block_
-        ->bind(width, number, ranks, rows.steps, rows.first, rows.last, statement::blob{tables.summary},
-               statement::blob{compress(tables.payload)})
-        .row();
+    insert_row(*insert_block_, level_row, width, number, ranks, rows.steps, rows.first, rows.last,
+               statement::blob{tables.summary}, statement::blob{compress(tables.payload)});
     delete_totals_->bind(width, number, ranks).row();
     for (const group_total& total : block.totals) {
       const total_blobs blobs(total);
-      insert_total_
-          ->bind(width, number, ranks, to_string(total.kind), to_string(total.role),
-                 static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary}, statement::blob{blobs.cells})
-          .row();
+      insert_row(*insert_total_, level_total_row, width, number, ranks, to_string(total.kind), to_string(total.role),
+                 static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary},
+                 statement::blob{blobs.cells});
     }
     db_->run("COMMIT");
   } catch (const std::exception&) {

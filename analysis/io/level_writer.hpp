@@ -22,7 +22,6 @@ namespace ulp::io {
 // no longer fits, failing is no error, and a kill does no harm.
 class level_writer {
  public:
-  // Adds the tables where a recording has none.
   explicit level_writer(database& db);
 
   // A row that was committed, with what its tensors are called in the file, how many tensors are there, and its totals.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "checksum.hpp"
 #include "schema.hpp"
 
 namespace ulp::io {
@@ -12,9 +13,9 @@ constexpr std::int64_t finest = level_widths.front();
 // As many elements as a table may have, in each step of the widest block.
 constexpr std::uint64_t most_merged = most_in_total * static_cast<std::uint64_t>(level_widths.back());
 
-std::unique_ptr<statement> where_present(const database& db, const char* sql) {
+std::unique_ptr<statement> where_present(const database& db, const std::string& sql) {
   statement levels(db, "SELECT 1 FROM sqlite_schema WHERE type='table' AND name='level'");
-  return levels.row() ? std::make_unique<statement>(db, sql) : nullptr;
+  return levels.row() ? std::make_unique<statement>(db, sql.c_str()) : nullptr;
 }
 
 }  // namespace
@@ -59,16 +60,17 @@ level_table::level_table(const database& db)
       step_keys_(db,
                  "SELECT step, attempt, microbatch FROM step WHERE step BETWEEN ? AND ? AND microbatch=-1 AND ranks=? "
                  "ORDER BY step, attempt"),
-      step_tables_(db, "SELECT summary, cells FROM step WHERE step=? AND attempt=? AND microbatch=-1"),
-      step_totals_(db,
-                   "SELECT kind, role, tensors, summary, cells FROM total "
-                   "WHERE step=? AND attempt=? AND microbatch=-1"),
-      block_(where_present(db,
-                           "SELECT steps, first_step, last_step, summary, cells FROM level "
-                           "WHERE width=? AND block=? AND ranks=?")),
-      block_totals_(where_present(db,
-                                  "SELECT kind, role, tensors, summary, cells FROM level_total "
-                                  "WHERE width=? AND block=? AND ranks=?")) {}
+      step_tables_(db, ("SELECT " + std::string{step_columns} + ", summary, cells, " + crc_column(db) +
+                        " FROM step WHERE step=? AND attempt=? AND microbatch=-1")
+                           .c_str()),
+      step_totals_(db, ("SELECT " + total_columns(db, totals_with::cells) +
+                        " FROM total WHERE step=? AND attempt=? AND microbatch=-1")
+                           .c_str()),
+      block_(where_present(db, "SELECT width, block, ranks, steps, first_step, last_step, summary, cells, " +
+                                   crc_column(db) + " FROM level WHERE width=? AND block=? AND ranks=?")),
+      block_totals_(where_present(db, "SELECT width, block, ranks, kind, role, tensors, summary, cells, " +
+                                          crc_column(db) + " FROM level_total WHERE width=? AND block=? AND ranks=?")) {
+}
 
 std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t number) {
   std::vector<block_rows> all;
@@ -80,7 +82,7 @@ std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t nu
 
 block_rows level_table::stored(std::int64_t width, std::int64_t number, const std::string& ranks) {
   if (!block_ || !block_->bind(width, number, std::string_view{ranks}).row()) return {.ranks = ranks};
-  const block_rows rows{ranks, block_->integer(0), block_->integer(1), block_->integer(2)};
+  const block_rows rows{ranks, block_->integer(3), block_->integer(4), block_->integer(5)};
   block_->reset();
   return rows;
 }
@@ -90,12 +92,17 @@ level_block level_table::load(std::int64_t width, std::int64_t number, const blo
   try {
     level_block block;
     block_->bind(width, number, std::string_view{rows.ranks});
-    if (parts == level_parts::totals_and_tensors && block_->row())
-      tables_.read(block_->blob_at(3), block_->blob_at(4), {.tensors = tensors, .numel = most_merged, .merged = true},
+    if (parts == level_parts::totals_and_tensors && block_->row()) {
+      check_row(*db_, *block_, level_row, 2);
+      tables_.read(block_->blob_at(6), block_->blob_at(7), {.tensors = tensors, .numel = most_merged, .merged = true},
                    block.tensors);
+    }
     block_->reset();
     block_totals_->bind(width, number, std::string_view{rows.ranks});
-    while (block_totals_->row()) block.totals.push_back(total_at(*block_totals_, 0, totals_with::cells, most_merged));
+    while (block_totals_->row()) {
+      check_row(*db_, *block_totals_, level_total_row, 1);
+      block.totals.push_back(total_at(*block_totals_, totals_with::cells, most_merged));
+    }
     sort_totals(block.totals);
     return block;
   } catch (const payload_error& problem) {
@@ -112,12 +119,13 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
     while (step_keys_.row()) {
       key = key_at(step_keys_);
       if (parts == level_parts::totals_and_tensors && step_tables_.bind(key.step, std::int64_t{key.attempt}).row()) {
-        tables_.read(step_tables_.blob_at(0), step_tables_.blob_at(1), {.tensors = tensors}, step_);
+        check_row(*db_, step_tables_, step_row, 2);
+        tables_.read(step_tables_.blob_at(11), step_tables_.blob_at(12), {.tensors = tensors}, step_);
         step_tables_.reset();
         for (const tensor_row& row : step_) into.add(row, row.tensor);
       }
       step_totals_.bind(key.step, std::int64_t{key.attempt});
-      while (step_totals_.row()) into.add(total_at(step_totals_, 0));
+      while (step_totals_.row()) into.add(checked_total(*db_, step_totals_));
     }
   } catch (const payload_error& problem) {
     throw input_error(db_->path(), describe(key), problem.what());

@@ -11,6 +11,7 @@
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
+#include "opening.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
@@ -21,8 +22,7 @@ namespace {
 // The keys of a recording in their order, with the ranks of each.
 class key_rows {
  public:
-  explicit key_rows(const std::string& path) : db_(path, SQLITE_OPEN_READONLY) {
-    check_identity(db_);
+  explicit key_rows(const std::string& path) : db_(open_for_reading(path)) {
     rows_ = std::make_unique<statement>(
         db_, "SELECT step, attempt, microbatch, ranks FROM step ORDER BY step, attempt, microbatch");
     advance();

@@ -377,7 +377,7 @@ tensor_row parse_summary(std::string_view record) {
   const auto type = static_cast<std::uint8_t>(head >> 32);
   const auto flags = static_cast<std::uint8_t>(head >> 40);
   if (type > static_cast<std::uint8_t>(last_dtype)) throw payload_error("an unknown type of values");
-  if ((flags & ~all_flags) != 0 || (head >> 48) != 0) throw payload_error("an unknown flag");
+  if ((flags & ~all_flags) != 0) throw payload_error("an unknown flag");
   row.type = static_cast<dtype>(type);
   cell_table& t = row.table;
   t.numel = u64_at(record, 8);

@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "bounds.hpp"
+#include "checksum.hpp"
+#include "opening.hpp"
 #include "schema.hpp"
 #include "sqlite.hpp"
 #include "tables.hpp"
@@ -24,20 +26,19 @@ struct steps_asked {
 // The steps of a recording but for their tables, in the order of their keys.
 class step_rows {
  public:
-  // Opens the recording, and refuses what is none.
-  step_rows(const std::string& path, const char* tables, const steps_asked& asked = {})
-      : db_(path, SQLITE_OPEN_READONLY) {
+  // Opens the recording, and refuses what is none. `tables`: none, or ", summary, cells".
+  step_rows(const std::string& path, const std::string& tables, const steps_asked& asked = {})
+      : db_(io::open_for_reading(path)), parts_(tables.empty() ? 1 : 2) {
     try {
-      io::check_identity(db_);
       header_ = io::read_header(db_);
+      missing_ = io::what_is_missing(db_);
       // Also where it is all: without it SQLite counts the rows in one instruction, which nothing bounds.
       const std::string which =
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
       statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
-      const std::string select =
-          "SELECT step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs" +
-          std::string{tables} + " FROM step" + which + " ORDER BY step, attempt, microbatch";
+      const std::string select = "SELECT " + std::string{io::step_columns} + tables + ", " + io::crc_column(db_) +
+                                 " FROM step" + which + " ORDER BY step, attempt, microbatch";
       steps_ = std::make_unique<statement>(db_, select.c_str());
     } catch (const io::payload_error& problem) {
       throw input_error(path, "", problem.what());
@@ -47,6 +48,10 @@ class step_rows {
   [[nodiscard]] database& db() noexcept { return db_; }
   [[nodiscard]] const run_header& header() const noexcept { return header_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] std::vector<std::string> notes() const {
+    if (missing_.empty()) return {};
+    return {db_.path() + ": " + missing_};
+  }
 
   // The row, its first column of tables being number 11; nullptr at the end.
   [[nodiscard]] const statement* next(step& into) {
@@ -57,6 +62,7 @@ class step_rows {
     const statement& s = *steps_;
     into = {};
     into.key = io::key_at(s);
+    io::check_row(db_, s, io::step_row, parts_);
     if (last_ && !(*last_ < into.key))
       throw io::payload_error("does not come after the one before: the file is damaged");
     last_ = into.key;
@@ -71,7 +77,9 @@ class step_rows {
 
  private:
   database db_;
+  std::size_t parts_;
   run_header header_;
+  std::string missing_;
   std::uint64_t count_ = 0;
   std::optional<step_key> last_;
   std::unique_ptr<statement> steps_;
@@ -91,6 +99,7 @@ class recording final : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }
   [[nodiscard]] run_header header() const override { return rows_.header(); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return rows_.notes(); }
 
   [[nodiscard]] bool next(step& into) override {
     try {
@@ -131,6 +140,7 @@ class recorded_totals final : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return groups_; }
   [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }
   [[nodiscard]] run_header header() const override { return rows_.header(); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return rows_.notes(); }
 
   [[nodiscard]] bool next(step& into) override {
     try {
@@ -182,8 +192,7 @@ std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
 
 bool totals_are_as_good(const std::string& path) {
   try {
-    database db(path, SQLITE_OPEN_READONLY);
-    io::check_identity(db);
+    const database db = io::open_for_reading(path);
     statement s(db, "SELECT 1 FROM total LIMIT 1");
     if (!s.row()) return false;
     // Of whole octaves and buckets the smallest magnitude is not known: in its summary it is NaN.

@@ -5,8 +5,11 @@
 #include <ulp/io/recording.hpp>
 
 #include "bounds.hpp"
+#include "checksum.hpp"
 #include "journal.hpp"
 #include "level_writer.hpp"
+#include "locks.hpp"
+#include "opening.hpp"
 #include "payload.hpp"
 #include "readers/text.hpp"
 #include "schema.hpp"
@@ -23,66 +26,73 @@ using io::statement;
 }  // namespace
 
 struct recording_writer::state {
+  state(const std::string& name, mode how)
+      : path(name), lock(name, how == mode::create ? io::writer_lock::file::made : io::writer_lock::file::there) {}
+
   std::string path;
-  bool created = false;
-  bool was_there = false;  // as an empty file
+  // Outlives the database.
+  io::writer_lock lock;
+  bool created = false;  // the database
   std::unique_ptr<database> db;
   std::unique_ptr<statement> insert_tensor;
-  std::unique_ptr<statement> update_numel;
   std::unique_ptr<statement> insert_step;
   std::unique_ptr<statement> insert_total;
   std::unique_ptr<io::level_writer> levels;
   std::vector<tensor_info> tensors;              // in the file
   std::map<std::string, std::uint32_t> by_name;  // their ids
 
+  void create(const run_header& header);
+  bool finish();
+  void put(const tensor_info& t, std::uint32_t id);
   std::uint32_t id_of(const tensor_info& t);
   std::vector<std::uint32_t> ids;  // of the row inserted last, and its totals
   std::vector<group_total> totals;
   void insert(const step& row, const std::vector<tensor_info>& from);
 };
 
-recording_writer::recording_writer(const std::string& path, mode how, const run_header& header)
-    : state_(std::make_unique<state>()) {
-  state& s = *state_;
-  s.path = path;
+// In one transaction, with a rollback journal, so that the file itself says what it is: who is killed here leaves a recording
+// or nothing.
+void recording_writer::state::create(const run_header& header) {
+  db->run("PRAGMA page_size=8192");
+  db->run("BEGIN IMMEDIATE");
+  db->run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
+  db->run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
+  db->run(io::schema);
+  for (const auto& [key, value] :
+       std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},
+                                                                  {"rank", std::to_string(header.rank)},
+                                                                  {"world", std::to_string(header.world)},
+                                                                  {"reduction", header.reduction},
+                                                                  {"layout", header.layout}})
+    io::write_meta(*db, key, value);
+  db->run("COMMIT");
+  db->set_version(io::format_version);
+}
+
+recording_writer::recording_writer(const std::string& path, mode how, const run_header& header) {
   io::check_text(path, "header", "the run id", header.run_id);
-  std::error_code ignored;
-  const bool empty = !std::filesystem::exists(path, ignored) || std::filesystem::file_size(path, ignored) == 0;
-  if (how == mode::create && !empty)
-    throw input_error(path, "", "already exists: give another name, remove it, or add to it with --append");
-  if (how == mode::append && empty) throw input_error(path, "", "does not exist or is empty: nothing to append to");
-  s.created = how == mode::create;
-  s.was_there = s.created && std::filesystem::exists(path, ignored);
+  if (path.empty() || path == "-") throw input_error("'" + path + "'", "", "is no name of a recording");
+  state_ = std::make_unique<state>(path, how);
+  state& s = *state_;
   try {
-    s.db = std::make_unique<database>(path, SQLITE_OPEN_READWRITE | (s.created ? SQLITE_OPEN_CREATE : 0));
-    database& db = *s.db;
-    if (!s.created) io::check_identity(db);
-    if (s.created) db.run("PRAGMA page_size=8192");
-    io::set_journal(db, io::journal_at(path));
-    db.run("PRAGMA synchronous=NORMAL");
-    if (s.created) {
-      // In one transaction: who is killed here leaves a recording or nothing.
-      db.run("BEGIN IMMEDIATE");
-      db.run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
-      db.run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
-      db.run(io::schema_of_steps);
-      statement insert(db, "INSERT INTO meta VALUES(?, ?)");
-      for (const auto& [key, value] :
-           std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},
-                                                                      {"rank", std::to_string(header.rank)},
-                                                                      {"world", std::to_string(header.world)},
-                                                                      {"reduction", header.reduction},
-                                                                      {"layout", header.layout}})
-        insert.bind(std::string_view{key}, std::string_view{value}).row();
-      db.run("COMMIT");
+    if (how == mode::create) {
+      s.db = std::make_unique<database>(io::open_for_creating(path));
+      s.created = true;
+      s.create(header);
     } else {
-      s.tensors = io::read_tensors(db);
+      s.db = std::make_unique<database>(io::open_for_appending(path));
+      s.tensors = io::read_tensors(*s.db);
       for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
+      // Before the log is there: a copy without the log is then known to lack it.
+      s.db->run(("DELETE FROM meta WHERE key='" + std::string{io::closed_key} + "'").c_str());
     }
-    s.insert_tensor = std::make_unique<statement>(db, "INSERT INTO tensor VALUES(?,?,?,?,?,?,?)");
-    s.update_numel = std::make_unique<statement>(db, "UPDATE tensor SET numel=0 WHERE id=?");
-    s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)");
-    s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?)");
+    database& db = *s.db;
+    io::set_journal(db, io::journal_at(path));
+    if (how == mode::append) db.run("PRAGMA wal_checkpoint(PASSIVE)");
+    db.run("PRAGMA synchronous=NORMAL");
+    s.insert_tensor = std::make_unique<statement>(db, "INSERT OR REPLACE INTO tensor VALUES(?,?,?,?,?,?,?,?)");
+    s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?,?)");
     s.levels = std::make_unique<io::level_writer>(db);
   } catch (...) {
     discard();
@@ -97,15 +107,18 @@ recording_writer::~recording_writer() {
   }
 }
 
+void recording_writer::state::put(const tensor_info& t, std::uint32_t id) {
+  io::insert_row(*insert_tensor, io::tensor_row_parts, std::int64_t{id}, std::string_view{t.name}, to_string(t.kind),
+                 to_string(t.role), std::string_view{t.through}, std::string_view{io::join(t.shape)},
+                 static_cast<std::int64_t>(t.numel));
+}
+
 // The id in the file; a tensor that is new there is added.
 std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
   const auto known = by_name.find(t.name);
   if (known == by_name.end()) {
     const auto id = static_cast<std::uint32_t>(tensors.size());
-    insert_tensor
-        ->bind(std::int64_t{id}, std::string_view{t.name}, to_string(t.kind), to_string(t.role),
-               std::string_view{t.through}, std::string_view{io::join(t.shape)}, static_cast<std::int64_t>(t.numel))
-        .row();
+    put(t, id);
     tensors.push_back(t);
     by_name[t.name] = id;
     return id;
@@ -115,7 +128,7 @@ std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
     throw input_error(path, "tensor '" + t.name + "'", "has another kind, role or shape in the recording");
   if (old.numel != t.numel && old.numel != 0) {  // its size varies
     old.numel = 0;
-    update_numel->bind(std::int64_t{known->second}).row();
+    put(old, known->second);
   }
   return known->second;
 }
@@ -133,12 +146,12 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   if (tables.payload.size() > io::payload_limit)
     throw input_error(path, io::describe(row.key), "its tables are larger than a recording holds in one step");
   const step_scalars& x = row.scalars;
+  const std::int64_t attempt = row.key.attempt;
+  const std::int64_t microbatch = row.key.microbatch;
   const auto insert_with = [&](const auto& max_abs) {
-    insert_step
-        ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch},
-               std::string_view{io::join(row.ranks)}, x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf,
-               x.applied, max_abs, statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)})
-        .row();
+    io::insert_row(*insert_step, io::step_row, row.key.step, attempt, microbatch, std::string_view{io::join(row.ranks)},
+                   x.loss, x.grad_norm, x.learning_rate, x.loss_scale, x.found_inf, x.applied, max_abs,
+                   statement::blob{tables.summary}, statement::blob{io::compress(tables.payload)});
   };
   if (row.bounds && !row.max_abs)
     insert_with(std::string_view{io::to_text(*row.bounds)});
@@ -147,11 +160,9 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   totals = merged.take();
   for (const group_total& total : totals) {
     const io::total_blobs blobs(total);
-    insert_total
-        ->bind(row.key.step, std::int64_t{row.key.attempt}, std::int64_t{row.key.microbatch}, to_string(total.kind),
-               to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary},
-               statement::blob{blobs.cells})
-        .row();
+    io::insert_row(*insert_total, io::total_row, row.key.step, attempt, microbatch, to_string(total.kind),
+                   to_string(total.role), static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary},
+                   statement::blob{blobs.cells});
   }
 }
 
@@ -172,32 +183,50 @@ void recording_writer::write(const step& row, const std::vector<tensor_info>& te
   s.levels->add(row, s.ids, s.tensors.size(), s.totals);
 }
 
-void recording_writer::close() {
-  if (!state_ || !state_->db) return;
-  state& s = *state_;
-  if (s.levels) s.levels->finish();
-  s.levels.reset();
-  s.insert_tensor.reset();
-  s.update_numel.reset();
-  s.insert_step.reset();
-  s.insert_total.reset();
-  const std::unique_ptr<database> db = std::move(s.db);
-  db->run("PRAGMA wal_checkpoint(TRUNCATE)");
-  db->run("PRAGMA journal_mode=DELETE");
+// Whether the file is all there is.
+bool recording_writer::state::finish() {
+  if (!db) return true;
+  if (levels) levels->finish();
+  levels.reset();
+  insert_tensor.reset();
+  insert_step.reset();
+  insert_total.reset();
+  const std::unique_ptr<database> last = std::move(db);
+  io::write_meta(*last, io::closed_key, "1");
+  constexpr int patience = 2000;  // milliseconds
+  sqlite3_busy_timeout(last->get(), patience);
+  if (sqlite3_exec(last->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_OK) return true;
+  if ((sqlite3_errcode(last->get()) & 0xFF) != SQLITE_BUSY) last->fail("");
+  last->run("PRAGMA wal_checkpoint(PASSIVE)");
+  return false;  // somebody reads: the log stays
+}
+
+bool recording_writer::close() {
+  if (!state_) return true;
+  const bool alone = state_->finish();
+  state_->lock.release();
+  return alone;
 }
 
 void recording_writer::discard() noexcept {
   if (!state_) return;
-  if (state_->created) state_->levels.reset();  // for nothing, where the file goes
+  state& s = *state_;
+  if (s.created) s.levels.reset();  // for nothing, where the file goes
   try {
-    close();
+    s.finish();
   } catch (...) {  // removed below, or left as it is
   }
-  if (!state_->created) return;
-  std::error_code ignored;
-  if (state_->was_there) std::filesystem::resize_file(state_->path, 0, ignored);
-  for (const char* const suffix : {"", "-wal", "-shm", "-journal"})
-    if (*suffix != '\0' || !state_->was_there) std::remove((state_->path + suffix).c_str());
+  // What lies there now may be another file.
+  if ((s.created || s.lock.made()) && s.lock.is(s.path)) {
+    if (s.created)
+      for (const char* const suffix : {"-wal", "-shm", "-journal"}) std::remove((s.path + suffix).c_str());
+    std::error_code ignored;
+    if (s.lock.made())
+      std::remove(s.path.c_str());
+    else  // as an empty file
+      std::filesystem::resize_file(s.path, 0, ignored);
+  }
+  s.lock.release();
 }
 
 }  // namespace ulp

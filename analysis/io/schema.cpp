@@ -1,15 +1,15 @@
 #include "schema.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <limits>
 #include <unordered_set>
 
-#include "journal.hpp"
+#include <ulp/io/error.hpp>
+
+#include "checksum.hpp"
 #include "readers/text.hpp"
 
 namespace ulp::io {
@@ -34,32 +34,41 @@ namespace {
 // Of recordings made before there was an index on more of total's columns.
 constexpr std::string_view old_index = "CREATE INDEX total_key ON total(step, attempt, microbatch)";
 
+void erase_all(std::string& from, std::string_view what) {
+  for (std::size_t at = from.find(what); at != std::string::npos; at = from.find(what)) from.erase(at, what.size());
+}
+
 // A statement as it is compared: without blanks, and without what SQLite does not keep of it.
 std::string bare(std::string_view sql) {
   std::string text;
   std::ranges::copy_if(sql, std::back_inserter(text),
                        [](char c) { return std::string_view{" \t\r\n"}.find(c) == std::string_view::npos; });
-  constexpr std::string_view condition = "IFNOTEXISTS";
-  if (const std::size_t at = text.find(condition); at != std::string::npos) text.erase(at, condition.size());
+  erase_all(text, "IFNOTEXISTS");
   return text;
 }
 
-std::vector<std::string> known_statements() {
-  std::vector<std::string> all{bare(old_index)};
-  for (std::string_view rest : {schema_of_steps, schema_of_levels})
-    for (std::size_t end = rest.find(';'); end != std::string_view::npos; end = rest.find(';')) {
-      all.push_back(bare(rest.substr(0, end)));
-      rest.remove_prefix(end + 1);
-    }
+// Version 1 had the same statements without checksums, and without the last table.
+std::vector<std::string> known_statements(std::int64_t version) {
+  std::vector<std::string> all;
+  std::string_view rest = schema;
+  for (std::size_t end = rest.find(';'); end != std::string_view::npos; end = rest.find(';')) {
+    all.push_back(bare(rest.substr(0, end)));
+    rest.remove_prefix(end + 1);
+  }
+  if (version > 1) return all;
+  std::erase_if(all, [](const std::string& sql) { return sql.starts_with("CREATETABLEextra("); });
+  for (std::string& sql : all)
+    for (const char* const since : {",crcBLOBNOTNULL", ",crc"}) erase_all(sql, since);
+  all.push_back(bare(old_index));
   return all;
 }
 
 // Views, triggers, virtual tables, generated columns and expressions in indexes run what a stranger wrote; so nothing is
 // taken but our own statements.
-void check_schema(database& db) {
-  const std::vector<std::string> known = known_statements();
-  std::array<bool, 4> tables{};
-  constexpr std::array<std::string_view, 4> needed{"meta", "tensor", "step", "total"};
+void check_schema(const database& db) {
+  const std::vector<std::string> known = known_statements(db.version());
+  std::vector<std::string> missing{"meta", "tensor", "step", "total"};
+  if (db.version() > 1) missing.insert(missing.end(), {"level", "level_total", "extra"});
   statement objects(db, "SELECT type, name, sql FROM sqlite_schema");
   while (objects.row()) {
     const std::string_view type = objects.text_at(0);
@@ -73,12 +82,10 @@ void check_schema(database& db) {
     if (!automatic && (objects.is_null(2) || std::ranges::find(known, bare(objects.text_at(2))) == known.end()))
       throw input_error(db.path(), "schema",
                         "its " + std::string{type} + " " + in_quotes(name) + " is not as recordings have it");
-    const auto one = std::ranges::find(needed, name);
-    if (one != needed.end()) tables[static_cast<std::size_t>(one - needed.begin())] = true;
+    std::erase(missing, name);
   }
-  for (std::size_t i = 0; i < needed.size(); ++i)
-    if (!tables[i])
-      throw input_error(db.path(), "schema", "lacks the table '" + std::string{needed[i]} + "' of a recording");
+  if (!missing.empty())
+    throw input_error(db.path(), "schema", "lacks the table '" + missing.front() + "' of a recording");
 }
 
 void check_list(std::string_view text) {
@@ -89,38 +96,59 @@ void check_list(std::string_view text) {
 }  // namespace
 
 void check_identity(database& db) {
-  take_back_unfinished(db.path());
   try {
-    const auto number = [&](const char* pragma) {
-      statement s(db, pragma);
-      return s.row() ? s.integer(0) : 0;
-    };
-    if (number("PRAGMA application_id") != application_id) {
-      const bool nothing = number("PRAGMA schema_version") == 0;
+    if (db.number("PRAGMA application_id") != application_id) {
+      const bool nothing = db.number("PRAGMA schema_version") == 0;
       throw input_error(db.path(), "header",
                         nothing ? "is empty: who began to write it was stopped before the first step"
                                 : "is an SQLite database but no ulpscope recording");
     }
-    std::error_code ignored;
-    if (std::filesystem::file_size(db.path(), ignored) % static_cast<std::uint64_t>(number("PRAGMA page_size")) != 0)
-      throw input_error(db.path(), "end of file",
-                        "does not end with a whole page: the file was cut short; copy it again");
-    const std::int64_t version = number("PRAGMA user_version");
+    const std::int64_t version = db.number("PRAGMA user_version");
     if (version < 1 || version > format_version)
       throw input_error(db.path(), "header",
                         "has recording format " + std::to_string(version) + "; this program reads up to " +
                             std::to_string(format_version) + ": use a newer ulpscope");
+    db.set_version(static_cast<int>(version));
     check_schema(db);
   } catch (const payload_error& problem) {
     throw input_error(db.path(), "schema", problem.what());
   }
 }
 
+bool was_closed(const database& db) {
+  statement s(db, "SELECT 1 FROM meta WHERE key=?");
+  return s.bind(closed_key).row();
+}
+
+void write_meta(const database& db, std::string_view key, std::string_view value) {
+  statement insert(db, "INSERT OR REPLACE INTO meta VALUES(?,?,?)");
+  insert_row(insert, meta_row, key, value);
+}
+
+std::string what_is_missing(const database& db) {
+  using completeness = database::completeness;
+  const completeness how = db.is_complete();
+  if (how == completeness::whole || was_closed(db)) return "";
+  if (how == completeness::lacks_log)
+    return "the write-ahead log that belongs to it, named as it with -wal, is missing: the last steps may be in there "
+           "alone; "
+           "copy both, or copy it again after its writer has closed it";
+  // Writers of version 1 left no sign.
+  if (!db.has_checksums()) return "";
+  return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "
+         "missing";
+}
+
 run_header read_header(const database& db) {
   run_header header;
   std::size_t keys = 0;
-  statement s(db, "SELECT key, value FROM meta");
+  statement s(db, ("SELECT key, value, " + crc_column(db) + " FROM meta").c_str());
   while (s.row()) {
+    try {
+      check_row(db, s, meta_row, 1);
+    } catch (const payload_error& problem) {
+      throw input_error(db.path(), "header", problem.what());
+    }
     const std::string_view key = s.text_at(0);
     const std::string_view value = s.text_at(1);
     const auto fail = [&](const std::string& reason) {
@@ -161,10 +189,13 @@ std::vector<std::uint32_t> parse_ranks(std::string_view text) {
 std::vector<tensor_info> read_tensors(const database& db) {
   std::vector<tensor_info> tensors;
   std::unordered_set<std::string> names;
-  statement s(db, "SELECT id, name, kind, role, through, shape, numel FROM tensor ORDER BY id");
+  const std::string select =
+      "SELECT id, name, kind, role, through, shape, numel, " + crc_column(db) + " FROM tensor ORDER BY id";
+  statement s(db, select.c_str());
   const auto place = [&] { return "tensor " + std::to_string(tensors.size()) + " in the table of tensors"; };
   try {
     while (s.row()) {
+      check_row(db, s, tensor_row_parts, 1);
       tensor_info t;
       t.name = s.text_at(1);
       check_name(db.path(), place(), t.name);

@@ -17,35 +17,43 @@
 namespace ulp::io {
 
 inline constexpr std::int64_t application_id = 0x756C7072;  // "ulpr"
-inline constexpr std::int64_t format_version = 1;
+inline constexpr std::int64_t format_version = 2;
 
 // The statements that make a recording's tables, as the document has them; no other is taken.
-inline constexpr const char* schema_of_steps = R"sql(
-  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+inline constexpr const char* schema = R"sql(
+  CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, crc BLOB NOT NULL) WITHOUT ROWID;
   CREATE TABLE tensor(
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
-    shape TEXT NOT NULL, numel INTEGER NOT NULL);
+    shape TEXT NOT NULL, numel INTEGER NOT NULL, crc BLOB NOT NULL);
   CREATE TABLE step(
     step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
     loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
-    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
+    summary BLOB NOT NULL, cells BLOB NOT NULL, crc BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
   CREATE TABLE total(
     step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
-    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-  CREATE INDEX step_scalars ON step(
-    step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
-  CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
-)sql";
-inline constexpr const char* schema_of_levels = R"sql(
-  CREATE TABLE IF NOT EXISTS level(
+    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
+    crc BLOB NOT NULL);
+  CREATE TABLE level(
     width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
     steps INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
-    summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
-  CREATE TABLE IF NOT EXISTS level_total(
+    summary BLOB NOT NULL, cells BLOB NOT NULL, crc BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
+  CREATE TABLE level_total(
     width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
-    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-  CREATE INDEX IF NOT EXISTS level_total_key ON level_total(width, block, ranks);
+    kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
+    crc BLOB NOT NULL);
+  CREATE TABLE extra(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+    name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+    PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
+  CREATE INDEX step_scalars ON step(
+    step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs, crc);
+  CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary, crc);
+  CREATE INDEX level_total_key ON level_total(width, block, ranks);
 )sql";
+
+// The columns of a step but for its tables, with which every reading of one begins: what its first checksum is of.
+inline constexpr const char* step_columns =
+    "step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs";
 
 // "3,4,5" and back; empty for none.
 template <typename Number>
@@ -76,8 +84,19 @@ std::vector<Number> split(std::string_view text) {
 // The key in the first three columns of a row.
 [[nodiscard]] step_key key_at(const statement& row);
 
-// Refuses what is no recording of ours before any of its content is used. Throws input_error.
+// Refuses what is no recording of ours before any of its content is used, and sets the version. Throws input_error.
 void check_identity(database& db);
+
+// Whether its writer closed it. Throws input_error.
+[[nodiscard]] bool was_closed(const database& db);
+// What the writer leaves for that, a key of meta.
+inline constexpr std::string_view closed_key = "closed";
+// Puts a key into meta, in place of the one that is there.
+void write_meta(const database& db, std::string_view key, std::string_view value);
+
+// What is missing in a recording, for people: "" where nothing is known to be. Its writer was killed, or it was copied while
+// it was written.
+[[nodiscard]] std::string what_is_missing(const database& db);
 
 // Throws input_error, also payload_error for something of another type.
 [[nodiscard]] run_header read_header(const database& db);

@@ -5,70 +5,57 @@
 
 #include <sqlite3.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include <ulp/io/error.hpp>
 
 #include "bytes.hpp"
+#include "guarded_files.hpp"
 
 namespace ulp::io {
 
+// How a database is opened. `file` is what errors call `shown`; a file that nobody writes to is opened alone: neither locked
+// nor looked for a journal.
+struct database_options {
+  std::string shown;
+  std::string file;
+  file_access access = file_access::reading;
+  bool create = false;
+  bool alone = false;
+};
+
+// A connection. Not thread-safe.
 class database {
  public:
-  database(const std::string& path, int flags) : path_(path) {
-    if (path.empty() || path == "-") throw input_error("'" + path + "'", "", "is no name of a recording");
-    // SQLite takes names like ":memory:" for something else; none of those begins with a slash or "./".
-    const std::string literal = path.front() == '/' ? path : "./" + path;
-    sqlite3* handle = nullptr;
-    // No two threads use a connection at once: without its mutex a long recording is read a fifth faster.
-    const int result = sqlite3_open_v2(literal.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX, nullptr);
-    handle_.reset(handle);
-    std::error_code ignored;
-    if (result == SQLITE_CANTOPEN && (flags & SQLITE_OPEN_CREATE) == 0 && !std::filesystem::exists(path, ignored))
-      throw input_error(path, "", "No such file or directory");
-    if (result != SQLITE_OK) fail("");
-    sqlite3_extended_result_codes(handle, 1);
-    sqlite3_busy_timeout(handle, 5000);
-    harden();
-    if ((flags & SQLITE_OPEN_READONLY) != 0) bound_work();
-  }
+  // Throws input_error.
+  explicit database(database_options options);
 
   [[nodiscard]] sqlite3* get() const { return handle_.get(); }
-  [[nodiscard]] const std::string& path() const { return path_; }
+  // What errors call it.
+  [[nodiscard]] const std::string& path() const { return shown_; }
 
-  void run(const char* sql) {
-    if (sqlite3_exec(get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail("");
-  }
+  void run(const char* sql);
+  // The first column of the first row; 0 where there is none.
+  [[nodiscard]] std::int64_t number(const char* sql) const;
+  // Throws input_error with what SQLite says went wrong last.
+  [[noreturn]] void fail(const std::string& place) const;
 
-  [[noreturn]] void fail(const std::string& place) const {
-    const int last = errno;
-    std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
-    // SQLite quotes names and statements of the file, also their line breaks.
-    std::ranges::replace_if(
-        reason, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
-    const int code = (handle_ ? sqlite3_errcode(get()) : SQLITE_NOMEM) & 0xFF;
-    if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-      reason += ": the file is damaged or was cut short; copy it again, and what is named as it with -wal too";
-    if (code == SQLITE_INTERRUPT) reason = "takes more work than a file of its size can: the file is damaged";
-    // SQLite keeps the number of most failed calls, but not of those inside a commit.
-    const int kept = handle_ && code == SQLITE_IOERR ? sqlite3_system_errno(get()) : 0;
-    const int system = kept == 0 && code == SQLITE_IOERR ? last : kept;
-    if (code == SQLITE_FULL || system == ENOSPC) reason = "the disk is full";
-    if (system == EDQUOT) reason = "the disk quota is used up";
-    if (system == EFBIG) reason = "the file would become larger than a file may be here (see ulimit -f)";
-    if (code == SQLITE_CANTOPEN) reason += ": is its folder there, and may it be written?";
-    throw input_error(path_, place, reason);
-  }
+  // The version of the recording format, once it was looked at; from version 2 on rows have checksums.
+  [[nodiscard]] int version() const { return version_; }
+  void set_version(int version) { version_ = version; }
+  [[nodiscard]] bool has_checksums() const { return version_ >= 2; }
+
+  // What its header and what lies beside it say of changes that are not in the file.
+  enum class completeness : std::uint8_t {
+    whole,        // nothing
+    lacks_log,    // its header tells of a write-ahead log, and there is none
+    has_no_trace  // of a writer beside it: it is whole if it was closed
+  };
+  [[nodiscard]] completeness is_complete() const { return complete_; }
+  void set_complete(completeness how) { complete_ = how; }
 
   // A step of a statement begins.
   void begin_work() const {
@@ -76,54 +63,21 @@ class database {
   }
 
  private:
-  // What nobody who reads or writes recordings needs.
-  void harden() {
-    sqlite3* const db = get();
-    // Values: payloads are the longest. Statements: those of the schema are.
-    constexpr std::array limits{std::pair{SQLITE_LIMIT_LENGTH, 1 << 28},  std::pair{SQLITE_LIMIT_SQL_LENGTH, 10000},
-                                std::pair{SQLITE_LIMIT_COLUMN, 64},       std::pair{SQLITE_LIMIT_EXPR_DEPTH, 20},
-                                std::pair{SQLITE_LIMIT_ATTACHED, 0},      std::pair{SQLITE_LIMIT_TRIGGER_DEPTH, 1},
-                                std::pair{SQLITE_LIMIT_WORKER_THREADS, 0}};
-    for (const auto& [limit, value] : limits) sqlite3_limit(db, limit, value);
-    constexpr std::array settings{
-        std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1},   std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
-        std::pair{SQLITE_DBCONFIG_ENABLE_VIEW, 0}, std::pair{SQLITE_DBCONFIG_ENABLE_TRIGGER, 0},
-        std::pair{SQLITE_DBCONFIG_DQS_DDL, 0},     std::pair{SQLITE_DBCONFIG_DQS_DML, 0}};
-    for (const auto& [setting, value] : settings) sqlite3_db_config(db, setting, value, nullptr);
-    run("PRAGMA cell_size_check=ON");
-    run("PRAGMA mmap_size=0");
-  }
+  void harden();
+  void bound_work(const std::string& file);
 
-  // Pages that refer to each other could be read for ever. Each step of our statements looks at each row at most once, and
-  // no row is so small, or takes so many instructions.
   struct work {
     std::uint64_t done = 0;
     std::uint64_t most = 0;
   };
-  static constexpr int instructions = 10000;  // between two looks
-
-  void bound_work() {
-    work_ = std::make_unique<work>();
-    std::uint64_t bytes = 0;
-    for (const char* const suffix : {"", "-wal"}) {
-      std::error_code absent;
-      const std::uint64_t size = std::filesystem::file_size(path_ + suffix, absent);
-      if (!absent) bytes += size;
-    }
-    work_->most = 16 * bytes / instructions + 200;
-    const auto count = [](void* of) {
-      work& w = *static_cast<work*>(of);
-      return ++w.done > w.most ? 1 : 0;
-    };
-    sqlite3_progress_handler(get(), instructions, count, work_.get());
-  }
-
   struct closer {
     void operator()(sqlite3* handle) const { sqlite3_close_v2(handle); }
   };
-  std::string path_;
+  std::string shown_;
   std::unique_ptr<work> work_;
   std::unique_ptr<sqlite3, closer> handle_;
+  int version_ = 0;
+  completeness complete_ = completeness::whole;
 };
 
 // A prepared statement. Parameters are bound in order by `bind`; columns read by index while `row` returned true.
@@ -137,10 +91,18 @@ class statement {
 
   template <typename... Values>
   statement& bind(const Values&... values) {
-    sqlite3_reset(handle_.get());
-    int index = 0;
-    (check(bind_one(++index, values)), ...);
+    begin();
+    (put(values), ...);
     return *this;
+  }
+  // The same one by one.
+  void begin() {
+    sqlite3_reset(handle_.get());
+    bound_ = 0;
+  }
+  template <typename Value>
+  void put(const Value& value) {
+    check(bind_one(++bound_, value));
   }
 
   // Steps to the next row; false when there is none.
@@ -198,9 +160,10 @@ class statement {
     return bytes(column);
   }
   [[nodiscard]] bool is_null(int column) const { return type(column) == SQLITE_NULL; }
+  // As SQLite numbers them: SQLITE_INTEGER, ...
+  [[nodiscard]] int type(int column) const { return sqlite3_column_type(handle_.get(), column); }
 
  private:
-  [[nodiscard]] int type(int column) const { return sqlite3_column_type(handle_.get(), column); }
   void check(int result) const {
     if (result != SQLITE_OK) db_->fail("");
   }
@@ -234,6 +197,7 @@ class statement {
   };
   const database* db_;
   std::unique_ptr<sqlite3_stmt, finalizer> handle_;
+  int bound_ = 0;
 };
 
 }  // namespace ulp::io

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "checksum.hpp"
 #include "payload.hpp"
 #include "schema.hpp"
 #include "tables.hpp"
@@ -66,7 +67,8 @@ total_blobs::total_blobs(const group_total& total) {
   cells = compress(payload);
 }
 
-group_total total_at(const statement& row, int column, totals_with with, std::uint64_t most) {
+group_total total_at(const statement& row, totals_with with, std::uint64_t most) {
+  constexpr int column = 3;
   const auto kind = parse_kind(row.text_at(column));
   const auto role = parse_role(row.text_at(column + 1));
   const std::int64_t tensors = row.integer(column + 2);
@@ -92,12 +94,20 @@ group_total total_at(const statement& row, int column, totals_with with, std::ui
   return total;
 }
 
+std::string total_columns(const database& of, totals_with with) {
+  const std::string cells = with == totals_with::cells ? "cells, " : "";
+  return "step, attempt, microbatch, kind, role, tensors, summary, " + cells + crc_column(of);
+}
+
+group_total checked_total(const database& of, const statement& row, totals_with with) {
+  check_row(of, row, total_row, with == totals_with::cells ? 2 : 1);
+  return total_at(row, with);
+}
+
 total_rows::total_rows(const database& db, totals_with with)
-    : with_(with),
-      rows_(db, with == totals_with::cells ? "SELECT step, attempt, microbatch, kind, role, tensors, summary, cells "
-                                             "FROM total ORDER BY step, attempt, microbatch"
-                                           : "SELECT step, attempt, microbatch, kind, role, tensors, summary "
-                                             "FROM total ORDER BY step, attempt, microbatch"),
+    : db_(&db),
+      with_(with),
+      rows_(db, ("SELECT " + total_columns(db, with) + " FROM total ORDER BY step, attempt, microbatch").c_str()),
       pending_(rows_.row()) {}
 
 void total_rows::take(const step_key& key, std::vector<group_total>& into) {
@@ -106,7 +116,7 @@ void total_rows::take(const step_key& key, std::vector<group_total>& into) {
   while (pending_ && key_at(rows_) < key) pending_ = rows_.row();
   while (pending_ && key_at(rows_) == key) {
     if (into.size() == most) throw payload_error("more totals than a step has");
-    into.push_back(total_at(rows_, 3, with_));
+    into.push_back(checked_total(*db_, rows_, with_));
     pending_ = rows_.row();
   }
   sort_totals(into);

@@ -44,9 +44,14 @@ struct total_blobs {
 // Elements of all tensors of a step together: sums over a million steps fit 64 bits.
 inline constexpr std::uint64_t most_in_total = max_numel << 4;
 
-// The total in the columns kind, role, tensors, summary and, unless summaries suffice, cells, from `column` on. Throws
+// What a query for totals of steps asks for.
+[[nodiscard]] std::string total_columns(const database& of, totals_with with);
+// The total in a row of these, its checksum checked. Throws payload_error.
+[[nodiscard]] group_total checked_total(const database& of, const statement& row,
+                                        totals_with with = totals_with::cells);
+// The total in a row whose columns from 3 on are kind, role, tensors, summary and, unless summaries suffice, cells. Throws
 // payload_error, also for more than `most` elements.
-[[nodiscard]] group_total total_at(const statement& row, int column, totals_with with = totals_with::cells,
+[[nodiscard]] group_total total_at(const statement& row, totals_with with = totals_with::cells,
                                    std::uint64_t most = most_in_total);
 
 // The totals of one step after the other.
@@ -57,6 +62,7 @@ class total_rows {
   void take(const step_key& key, std::vector<group_total>& into);
 
  private:
+  const database* db_;
   totals_with with_;
   statement rows_;
   bool pending_;  // whether rows_ stands at a row

@@ -3,9 +3,6 @@
 
 #include <ulp/io/recording.hpp>
 
-#include <sys/wait.h>
-#include <unistd.h>
-#include <csignal>
 #include <filesystem>
 
 #include "journal.hpp"
@@ -30,53 +27,28 @@ TEST_CASE("a rollback journal leaves nothing beside the file and keeps others ou
   const temporary_dir dir;
   const std::string path = (dir / "r.db").string();
   {
-    io::database db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    io::database db({.shown = path, .file = path, .access = io::file_access::writing, .create = true});
     io::set_journal(db, journal::rollback);
     db.run("CREATE TABLE t(x)");
     CHECK_FALSE(std::filesystem::exists(path + "-wal"));
     CHECK_FALSE(std::filesystem::exists(path + "-shm"));
-    io::database other(path, SQLITE_OPEN_READONLY);
+    io::database other({.shown = path, .file = path});
     sqlite3_busy_timeout(other.get(), 1);
     CHECK_THROWS_AS(other.run("SELECT * FROM t"), input_error);
   }
-  io::database after(path, SQLITE_OPEN_READONLY);
+  io::database after({.shown = path, .file = path});
   after.run("SELECT * FROM t");
 }
 
 TEST_CASE("a write-ahead log lets others read") {
   const temporary_dir dir;
   const std::string path = (dir / "r.db").string();
-  io::database db(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  io::database db({.shown = path, .file = path, .access = io::file_access::writing, .create = true});
   io::set_journal(db, journal::write_ahead);
   db.run("CREATE TABLE t(x)");
   CHECK(std::filesystem::exists(path + "-wal"));
-  io::database other(path, SQLITE_OPEN_READONLY);
+  io::database other({.shown = path, .file = path});
   other.run("SELECT * FROM t");
-}
-
-TEST_CASE("what a writer with a rollback journal had begun when it was killed is taken back by who reads next") {
-  const temporary_dir dir;
-  const std::string path = (dir / "r.ulp").string();
-  { const recording_writer writer(path, recording_writer::mode::create, {.run_id = "before"}); }
-  const std::string before = read_file(path);
-  const pid_t child = fork();
-  if (child == 0) {
-    io::database db(path, SQLITE_OPEN_READWRITE);
-    io::set_journal(db, journal::rollback);
-    db.run("PRAGMA cache_size=1");  // pages go to the file before the end
-    db.run("BEGIN IMMEDIATE");
-    db.run("UPDATE meta SET value='during' WHERE key='run_id'");
-    for (int i = 0; i < 50; ++i)
-      db.run(("INSERT INTO meta VALUES('" + std::to_string(i) + "', hex(zeroblob(20000)))").c_str());
-    std::raise(SIGKILL);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  REQUIRE(WIFSIGNALED(status));
-  REQUIRE(std::filesystem::file_size(path + "-journal") > 0);
-  CHECK(read_file(path) != before);
-  CHECK(open_recording(path)->header().run_id == "before");
-  CHECK(read_file(path) == before);
 }
 
 TEST_CASE("a file system that nobody can ask gets a write-ahead log") {

@@ -1,7 +1,6 @@
 // Pins the levels of a recording: blocks equal the steps merged one by one, however they were written, or not written.
 #include "support/catch.hpp"
 
-#include <sqlite3.h>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
 
@@ -17,6 +16,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "mended.hpp"
 #include "support/files.hpp"
 
 using namespace ulp;
@@ -78,24 +78,8 @@ void write(const std::string& path, const std::vector<std::int64_t>& numbers,
   for (const std::int64_t n : numbers) writer.write(step_of(n), tensors);
 }
 
-std::int64_t query(const std::string& path, const std::string& sql) {
-  sqlite3* db = nullptr;
-  sqlite3_open(path.c_str(), &db);
-  std::int64_t result = 0;
-  const auto take = [](void* to, int, char** values, char**) {
-    *static_cast<std::int64_t*>(to) = values[0] == nullptr ? 0 : std::stoll(values[0]);
-    return 0;
-  };
-  char* message = nullptr;
-  sqlite3_exec(db, sql.c_str(), take, &result, &message);
-  CHECK(std::string{message == nullptr ? "" : message} == "");
-  sqlite3_free(message);
-  sqlite3_close(db);
-  return result;
-}
-
 std::int64_t blocks_stored(const std::string& path, int width) {
-  return query(path, "SELECT count(*) FROM level WHERE width=" + std::to_string(width));
+  return alter(path, "SELECT count(*) FROM level WHERE width=" + std::to_string(width));
 }
 
 using group_key = std::tuple<tensor_kind, tensor_role, bool, double>;
@@ -233,12 +217,12 @@ TEST_CASE("levels do not depend on the order of writing, nor on appending") {
     write(path, range(0, 100));
     write(path, range(100, 700), recording_writer::mode::append);
     CHECK(blocks_stored(path, 64) == 11);
-    CHECK(query(path, "SELECT steps FROM level WHERE width=64 AND block=1") == 64);
+    CHECK(alter(path, "SELECT steps FROM level WHERE width=64 AND block=1") == 64);
   }
   SECTION("appended step by step") {
     write(path, range(0, 40));
     for (std::int64_t n = 40; n < 200; ++n) write(path, {n}, recording_writer::mode::append);
-    CHECK(query(path, "SELECT count(*) FROM level WHERE width=64 AND steps=64") == 3);
+    CHECK(alter(path, "SELECT count(*) FROM level WHERE width=64 AND steps=64") == 3);
   }
   check_levels(path);
 }
@@ -258,7 +242,7 @@ TEST_CASE("microbatches are not in levels, repeated attempts and rows of other r
       writer.write(s, tensors);
     }
   }
-  CHECK(query(path, "SELECT steps FROM level WHERE block=1 AND ranks='0'") == 116);
+  CHECK(alter(path, "SELECT steps FROM level WHERE block=1 AND ranks='0'") == 116);
   check_levels(path);
 }
 
@@ -284,7 +268,7 @@ TEST_CASE("after a kill within a block levels are whole, and are stored by the n
   CHECK(blocks_stored(path, 64) == 1);
   check_levels(path);
   write(path, range(128, 260), recording_writer::mode::append);
-  CHECK(query(path, "SELECT steps FROM level WHERE width=64 AND block=1") == 46);
+  CHECK(alter(path, "SELECT steps FROM level WHERE width=64 AND block=1") == 46);
   check_levels(path);
 }
 
@@ -293,15 +277,15 @@ TEST_CASE("blocks that no longer fit their steps are merged again when read") {
   const std::string path = (dir / "run.ulp").string();
   write(path, range(0, 1300));
   REQUIRE(blocks_stored(path, 4096) == 1);
-  SECTION("a step fewer") { query(path, "DELETE FROM step WHERE step=70"); }
+  SECTION("a step fewer") { alter(path, "DELETE FROM step WHERE step=70"); }
   SECTION("another step instead") {
-    query(path, "UPDATE step SET step=1400 WHERE step=1290; UPDATE total SET step=1400 WHERE step=1290");
+    alter(path, "UPDATE step SET step=1400 WHERE step=1290; UPDATE total SET step=1400 WHERE step=1290");
   }
-  SECTION("counts of blocks") { query(path, "UPDATE level SET steps=steps-1 WHERE block % 3 = 0"); }
-  SECTION("blocks missing") { query(path, "DELETE FROM level WHERE block % 5 = 0"); }
-  SECTION("blocks of no steps") { query(path, "UPDATE level SET block=block+1000000000000000"); }
+  SECTION("counts of blocks") { alter(path, "UPDATE level SET steps=steps-1 WHERE block % 3 = 0"); }
+  SECTION("blocks missing") { alter(path, "DELETE FROM level WHERE block % 5 = 0"); }
+  SECTION("blocks of no steps") { alter(path, "UPDATE level SET block=block+1000000000000000"); }
   SECTION("no levels") {
-    query(path, "DROP TABLE level; DROP TABLE level_total");
+    alter(path, "DELETE FROM level; DELETE FROM level_total");
     check_levels(path);
     write(path, range(1300, 1302), recording_writer::mode::append);
   }
@@ -338,7 +322,7 @@ TEST_CASE("where every step has a factor of its own, or few steps fall into a bl
       writer.write(s, tensors);
     }
   }
-  CHECK(query(path, "SELECT count(*) FROM level") == 0);
+  CHECK(alter(path, "SELECT count(*) FROM level") == 0);
   check_levels(path);
   const std::string sparse = (dir / "sparse.ulp").string();
   {
@@ -361,7 +345,7 @@ TEST_CASE("step logs have blocks without tables") {
     s.max_abs = 1.0;
     for (s.key.step = 0; s.key.step < 70; ++s.key.step) writer.write(s, {});
   }
-  CHECK(query(path, "SELECT count(*) FROM level") == 0);
+  CHECK(alter(path, "SELECT count(*) FROM level") == 0);
   check_levels(path);
 }
 
@@ -375,8 +359,8 @@ TEST_CASE("values in no known payload stay in no cell") {
     for (s.key.step = 0; s.key.step < 30; ++s.key.step) writer.write(s, tensors);
   }
   // A payload of encoding 9 without bytes, in one step.
-  query(path, "UPDATE step SET cells=x'0200000000000000789ce36400000014000a' WHERE step=7");
-  query(path, "DELETE FROM level");
+  alter(path, "UPDATE step SET cells=x'0200000000000000789ce36400000014000a' WHERE step=7");
+  alter(path, "DELETE FROM level");
   const auto check_tables = [&] {
     level_reader levels(path, 64);
     level_block block;
@@ -405,7 +389,7 @@ TEST_CASE("damaged blocks are named") {
   const auto damaged = [&](const std::string& sql) {
     const std::string copy = (dir / "copy.ulp").string();
     write_file(copy, read_file(path));
-    query(copy, sql + " WHERE width=64 AND block=1");
+    alter(copy, sql + " WHERE width=64 AND block=1");
     const std::string error = error_of(copy, 64);
     CHECK(error_of(copy, 4096) == error);
     return error.empty() ? "" : path + error.substr(copy.size());
@@ -422,11 +406,11 @@ TEST_CASE("damaged blocks are named") {
   CHECK(damaged("UPDATE level_total SET kind='x'") == at + "a damaged total");
   CHECK(damaged("UPDATE level_total SET cells=zeroblob(3)") == at + "is cut short");
   CHECK(error_of(path, 64).empty());
-  query(path, "DELETE FROM level; UPDATE step SET cells=zeroblob(3) WHERE step=70");
+  alter(path, "DELETE FROM level; UPDATE step SET cells=zeroblob(3) WHERE step=70");
   CHECK(error_of(path, 64) == path + ": step 70: is cut short");
   CHECK(error_of(path, 4096) == path + ": step 70: is cut short");
   CHECK(error_of(path, 64, level_parts::totals).empty());
-  query(path, "UPDATE step SET ranks='x' WHERE step=70");
+  alter(path, "UPDATE step SET ranks='x' WHERE step=70");
   CHECK(error_of(path, 4096, level_parts::totals) == path + ": step 70: a list that is none");
 }
 
@@ -451,7 +435,7 @@ TEST_CASE("the digest is of the steps, whatever levels there are") {
   const std::string path = (dir / "run.ulp").string();
   write(path, range(0, 100));
   const std::string before = digest_of(*open_recording(path));
-  query(path, "DROP TABLE level; DROP TABLE level_total");
+  alter(path, "DELETE FROM level; DELETE FROM level_total");
   CHECK(digest_of(*open_recording(path)) == before);
 }
 
@@ -484,7 +468,7 @@ TEST_CASE("totals by their summaries are the totals without cells") {
     }
   }
   CHECK_FALSE(summaries->next(b));
-  query(path, "UPDATE total SET cells=zeroblob(3) WHERE step=7; UPDATE total SET summary=zeroblob(3) WHERE step=9");
+  alter(path, "UPDATE total SET cells=zeroblob(3) WHERE step=7; UPDATE total SET summary=zeroblob(3) WHERE step=9");
   const auto damaged = open_totals(path, totals_with::summaries);
   for (int n = 0; n < 9; ++n) REQUIRE(damaged->next(b));
   CHECK_THROWS_WITH(damaged->next(b), path + ": step 9 total: a damaged total");

@@ -1,7 +1,6 @@
 // Pins the recording: what goes in comes out; a kill, damage or a stranger's database does no harm.
 #include "support/catch.hpp"
 
-#include <sqlite3.h>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
@@ -13,6 +12,7 @@
 #include <filesystem>
 #include <limits>
 
+#include "mended.hpp"
 #include "support/files.hpp"
 
 using namespace ulp;
@@ -81,13 +81,6 @@ std::string error_of(const std::string& path) {
     return problem.what();
   }
   return "";
-}
-
-void alter(const std::string& path, const std::string& sql) {
-  sqlite3* db = nullptr;
-  sqlite3_open(path.c_str(), &db);
-  CHECK(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK);
-  sqlite3_close(db);
 }
 
 }  // namespace
@@ -316,9 +309,9 @@ TEST_CASE("strangers' databases and newer formats are refused") {
     CHECK(error_of(path) == path + ": header: is an SQLite database but no ulpscope recording");
   }
   SECTION("newer") {
-    alter(path, "PRAGMA user_version=2");
+    alter(path, "PRAGMA user_version=3");
     CHECK(error_of(path) ==
-          path + ": header: has recording format 2; this program reads up to 1: use a newer ulpscope");
+          path + ": header: has recording format 3; this program reads up to 2: use a newer ulpscope");
   }
   SECTION("a view") {
     alter(path, "CREATE VIEW v AS SELECT 1");

@@ -25,6 +25,7 @@ struct recording_report {
   std::uint64_t steps = 0;
   std::uint64_t tables = 0;  // of tensors in steps
   std::uint64_t blocks = 0;  // of levels
+  bool has_checksums = false;  // else damage that gives possible values is not noticed
   std::vector<recording_problem> problems;
   bool gave_up = false;  // there may be more
 };
@@ -35,7 +36,7 @@ struct check_options {
   std::function<void()> progress;
 };
 
-// Looks at everything in the file: SQLite's own structures and indices, header, tensors; that each row decodes and holds
+// Looks at everything in the file: SQLite's own structures and indices, header, tensors; checksums; that each row decodes and holds
 // what values can have given; that sums in summaries are those of the payloads, totals those of their step's tensors, and
 // blocks that claim to hold those of their steps. Sums that sources reported may differ by 1e-9 of them. A few times
 // slower than reading; needs the memory of one step and of one block.

@@ -20,7 +20,8 @@ class recording_writer {
  public:
   enum class mode : std::uint8_t { create, append };
 
-  // create: the file must not exist, or be empty. append: it must be a recording; `header` is not used.
+  // create: the file must not exist, or be empty. append: it must be a recording with checksums, as this class writes them;
+  // `header` is not used. From here until the end of the object no other writer, of any process, gets the file.
   recording_writer(const std::string& path, mode how, const run_header& header = {});
   // Closes; what was written stays.
   ~recording_writer();
@@ -31,8 +32,9 @@ class recording_writer {
   // tensor whose kind, role or shape differs from the file's, is an error, and nothing of the step is written.
   void write(const step& row, const std::vector<tensor_info>& tensors);
 
-  // Leaves a single file without journal beside it. Called by the destructor, which swallows its errors.
-  void close();
+  // Leaves a single file without journal beside it: true; or, where somebody reads it for longer than some seconds, its
+  // write-ahead log beside it, which belongs to it: false. Called by the destructor, which swallows its errors.
+  bool close();
 
   // Closes and removes the file, if this writer made it, or empties it, if it was empty; a file that was appended to
   // keeps its whole steps.

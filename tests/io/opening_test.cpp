@@ -1,0 +1,410 @@
+// Pins that reading a recording leaves no trace and does no harm, whatever lies beside it, and that one process at a time
+// writes to it.
+#include "support/catch.hpp"
+
+#include <sqlite3.h>
+#include <ulp/io/check.hpp>
+#include <ulp/io/merge.hpp>
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <thread>
+
+#include "journal.hpp"
+#include "mended.hpp"
+#include "support/files.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad}};
+
+step step_of(std::int64_t number) {
+  const std::vector<float> values{1.0F, -0.5F, static_cast<float>(number)};
+  step s;
+  s.key.step = number;
+  s.tensors.resize(1);
+  s.tensors[0].type = dtype::float32;
+  s.tensors[0].table = count_cells(std::span{values});
+  return s;
+}
+
+void write(const std::string& path, std::int64_t begin, std::int64_t end,
+           recording_writer::mode how = recording_writer::mode::create) {
+  recording_writer writer(path, how);
+  for (std::int64_t n = begin; n < end; ++n) writer.write(step_of(n), tensors);
+}
+
+// Runs `work` in a process of its own, which is then killed.
+void in_killed_process(const std::function<void()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    work();
+    std::raise(SIGKILL);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+}
+
+// A recording whose writer was killed with pages in the file that its rollback journal takes back.
+void write_hot(const std::string& path) {
+  write(path, 0, 3);
+  in_killed_process([&] {
+    auto& db = *new io::database({.shown = path, .file = path, .access = io::file_access::writing});  // never closed
+    io::set_journal(db, io::journal::rollback);
+    db.run("PRAGMA cache_size=1");  // pages go to the file before the end
+    db.run("BEGIN IMMEDIATE");
+    db.run("UPDATE meta SET value='during' WHERE key='run_id'");
+    for (int i = 0; i < 50; ++i)
+      db.run(("INSERT INTO meta VALUES('" + std::to_string(i) + "', hex(zeroblob(20000)), x'')").c_str());
+  });
+  REQUIRE(fs::file_size(path + "-journal") > 0);
+}
+
+// A recording whose writer was killed with all of its steps in the log.
+void write_with_log(const std::string& path) {
+  in_killed_process([&] {
+    auto& writer = *new recording_writer(path, recording_writer::mode::create);  // never closed
+    for (int n = 0; n < 5; ++n) writer.write(step_of(n), tensors);
+  });
+  REQUIRE(fs::file_size(path + "-wal") > 0);
+}
+
+std::string big_endian(std::uint32_t n) {
+  std::string bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes += static_cast<char>(n >> shift & 0xFF);
+  return bytes;
+}
+
+// What SQLite ends the journal of a database with that was changed together with others (src/pager.c, writeSuperJournal).
+void name_super_journal(const std::string& journal, const std::string& name) {
+  std::uint32_t sum = 0;
+  for (const char c : name) sum += static_cast<std::uint32_t>(static_cast<signed char>(c));
+  constexpr std::uint32_t page = 0x40000000 / 8192 + 1;
+  std::string bytes = read_file(journal) + big_endian(page) + name +
+                      big_endian(static_cast<std::uint32_t>(name.size())) + big_endian(sum) +
+                      "\xD9\xD5\x05\xF9\x20\xA1\x63\xD7";
+  write_file(journal, bytes);
+}
+
+// All files of a folder with their contents.
+std::map<std::string, std::string> contents(const fs::path& folder) {
+  std::map<std::string, std::string> all;
+  for (const auto& file : fs::directory_iterator(folder)) all[file.path().filename().string()] = read_file(file.path());
+  return all;
+}
+
+std::uint64_t steps_in(const std::string& path) {
+  const auto from = open_recording(path);
+  step now;
+  std::uint64_t steps = 0;
+  while (from->next(now)) ++steps;
+  return steps;
+}
+
+template <typename Work>
+std::string error_of(Work work) {
+  try {
+    work();
+  } catch (const input_error& problem) {
+    return problem.what();
+  }
+  return "";
+}
+
+// Every way in which a recording is read or appended to.
+const std::vector<std::pair<std::string, std::function<void(const std::string&)>>> readings{
+    {"steps", [](const std::string& path) { static_cast<void>(steps_in(path)); }},
+    {"totals", [](const std::string& path) { static_cast<void>(read_totals(path)); }},
+    {"levels", [](const std::string& path) { level_reader levels(path, 64); }},
+    {"check", [](const std::string& path) { static_cast<void>(check_recording(path)); }},
+    {"are totals as good", [](const std::string& path) { static_cast<void>(totals_are_as_good(path)); }}};
+
+}  // namespace
+
+TEST_CASE("a journal that names a super-journal deletes nothing, whoever reads") {
+  const temporary_dir dir;
+  const temporary_dir home;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string victim = (home / "thesis.tex").string();
+  write_file(victim, "years of work");
+  write_hot(path);
+  name_super_journal(path + "-journal", victim);
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings) {
+    INFO(name);
+    CHECK(error_of([&] { read(path); }).find("run.ulp-journal: tells SQLite to delete another file") !=
+          std::string::npos);
+  }
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(read_file(victim) == "years of work");
+  CHECK(contents(dir.path()) == before);
+  // The attack is one: SQLite without a guard falls for it.
+  damage(path, "SELECT 1 FROM meta");
+  CHECK_FALSE(fs::exists(victim));
+}
+
+TEST_CASE("a link leads to the journal beside the file it names, which is looked at too") {
+  const temporary_dir dir;
+  const temporary_dir other;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string victim = (dir / "victim").string();
+  write_file(victim, "v");
+  write_hot((other / "evil.ulp").string());
+  name_super_journal((other / "evil.ulp-journal").string(), victim);
+  fs::create_symlink(other / "evil.ulp", path);
+  for (const auto& [name, read] : readings) CHECK_FALSE(error_of([&] { read(path); }).empty());
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(fs::exists(victim));
+}
+
+TEST_CASE("what a killed writer had begun is taken back for who reads, and stays for who appends") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_hot(path);
+  const auto before = contents(dir.path());
+  CHECK(open_recording(path)->header().run_id.empty());
+  for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }) == "");
+  CHECK(steps_in(path) == 3);
+  CHECK(contents(dir.path()) == before);
+  write(path, 3, 5, recording_writer::mode::append);
+  CHECK(steps_in(path) == 5);
+  CHECK(open_recording(path)->header().run_id.empty());
+  CHECK(contents(dir.path()).size() == 1);
+}
+
+TEST_CASE("a killed writer's log is read without being touched, with and without its shared memory") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log(path);
+  SECTION("as it was left") {}
+  SECTION("in a copy without shared memory") { fs::remove(path + "-shm"); }
+  SECTION("with nonsense for shared memory") { write_file(path + "-shm", std::string(32768, 'x')); }
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }) == "");
+  CHECK(steps_in(path) == 5);
+  CHECK(check_recording(path).problems.empty());
+  CHECK(open_recording(path)->notes().empty());
+  CHECK(contents(dir.path()) == before);
+  write(path, 5, 6, recording_writer::mode::append);
+  CHECK(steps_in(path) == 6);
+  CHECK(contents(dir.path()).size() == 1);
+}
+
+TEST_CASE("a recording in a folder that may not be written is read") {
+  if (geteuid() == 0) return;  // may write everywhere; tests/cli/two_users_test.cpp does it as somebody else
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log(path);
+  fs::remove(path + "-shm");
+  fs::permissions(dir.path(), fs::perms::owner_read | fs::perms::owner_exec);
+  CHECK(steps_in(path) == 5);
+  fs::permissions(dir.path(), fs::perms::owner_all);
+}
+
+TEST_CASE("a log without its recording's name is missed, and said to be") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string copy = (dir / "copy.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  for (int n = 0; n < 5; ++n) writer.write(step_of(n), tensors);
+  fs::copy_file(path, copy);
+  const auto from = open_recording(copy);
+  REQUIRE(from->notes().size() == 1);
+  CHECK(from->notes()[0].find("the write-ahead log that belongs to it, named as it with -wal, is missing") !=
+        std::string::npos);
+  REQUIRE(check_recording(copy).problems.size() == 1);
+  CHECK(check_recording(copy).problems[0].reason.starts_with("the write-ahead log that belongs to it"));
+  CHECK(open_recording(path)->notes().empty());
+  writer.close();
+  fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+  CHECK(open_recording(copy)->notes().empty());
+  // Opened again, and copied before the first step.
+  recording_writer again(path, recording_writer::mode::append);
+  again.write(step_of(5), tensors);
+  fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+  CHECK(open_recording(copy)->notes().size() == 1);
+}
+
+TEST_CASE("a living writer is read while it writes, and does not notice") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  std::thread reader([&] {
+    for (int i = 0; i < 40; ++i) static_cast<void>(error_of([&] { static_cast<void>(steps_in(path)); }));
+  });
+  for (int n = 0; n < 200; ++n) writer.write(step_of(n), tensors);
+  reader.join();
+  CHECK(steps_in(path) == 200);
+  CHECK(writer.close());
+  CHECK(contents(dir.path()).size() == 1);
+}
+
+TEST_CASE("who reads for long leaves the writer its log beside the recording") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  writer.write(step_of(0), tensors);
+  const auto from = open_recording(path);
+  step now;
+  REQUIRE(from->next(now));
+  writer.write(step_of(1), tensors);
+  CHECK_FALSE(writer.close());
+  CHECK(steps_in(path) == 2);
+  write(path, 2, 3, recording_writer::mode::append);
+  CHECK(steps_in(path) == 3);
+}
+
+TEST_CASE("a rollback journal's writer is not hindered by readers, nor waits for them") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write(path, 0, 3);
+  // As the recorder of Python has it on network file systems.
+  const pid_t child = fork();
+  if (child == 0) {
+    io::database db({.shown = path, .file = path, .access = io::file_access::writing});
+    sqlite3_busy_timeout(db.get(), 1000);
+    db.run("PRAGMA journal_mode=TRUNCATE");
+    for (int i = 0; i < 300; ++i) db.run("UPDATE meta SET crc=crc WHERE key='rank'");
+    _exit(0);
+  }
+  std::vector<std::unique_ptr<source>> open;
+  int status = 0;
+  while (waitpid(child, &status, WNOHANG) == 0) {
+    static_cast<void>(error_of([&] {
+      step now;
+      open.push_back(open_recording(path));
+      static_cast<void>(open.back()->next(now));  // stays in the middle of it
+    }));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    if (open.size() > 20) open.clear();
+  }
+  CHECK(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("two writers: the second is refused at once, in this process and in another") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  writer.write(step_of(0), tensors);
+  CHECK(error_of([&] {
+          recording_writer(path, recording_writer::mode::append);
+        }).find("is being written by this program") != std::string::npos);
+  const pid_t child = fork();
+  if (child == 0) {
+    // The parent's lock goes with the fork: another process does not have it.
+    const std::string program =
+        "exec \"$ULP_PROGRAM\" record \"$ULP_SOURCE_DIR\"/tests/data/digits.step00100.safetensors "
+        "--append -o " +
+        path + " 2>" + (dir / "err").string();
+    execl("/bin/sh", "sh", "-c", program.c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 2);
+  CHECK(read_file(dir / "err").find("is being written by another process") != std::string::npos);
+  writer.write(step_of(1), tensors);
+  writer.close();
+  CHECK(steps_in(path) == 2);
+}
+
+TEST_CASE("many at once make one recording, and the others leave it alone") {
+  const temporary_dir dir;
+  for (int round = 0; round < 10; ++round) {
+    const std::string path = (dir / ("run" + std::to_string(round) + ".ulp")).string();
+    std::vector<pid_t> children;
+    for (int i = 0; i < 4; ++i) {
+      children.push_back(fork());
+      if (children.back() != 0) continue;
+      const std::string error = error_of([&] { write(path, 0, 20); });
+      _exit(error.empty() ? 0 : 1);
+    }
+    int winners = 0;
+    for (const pid_t child : children) {
+      int status = 0;
+      REQUIRE(waitpid(child, &status, 0) == child);
+      winners += WEXITSTATUS(status) == 0 ? 1 : 0;
+    }
+    CHECK(winners == 1);
+    CHECK(steps_in(path) == 20);
+    CHECK(check_recording(path).problems.empty());
+  }
+}
+
+TEST_CASE("a writer discards the file that it made, and no other") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  writer.write(step_of(0), tensors);
+  fs::rename(path, dir / "moved.ulp");
+  write_file(path, "somebody else's");
+  writer.discard();
+  CHECK(read_file(path) == "somebody else's");
+}
+
+TEST_CASE("what is left of another recording is not taken into a new one") {
+  for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
+    const temporary_dir dir;
+    const std::string path = (dir / "run.ulp").string();
+    write_file(path + suffix, "x");
+    CHECK(error_of([&] {
+            recording_writer(path, recording_writer::mode::create);
+          }).find(std::string{suffix} + ": is there without the recording") != std::string::npos);
+    CHECK(contents(dir.path()) == std::map<std::string, std::string>{{std::string{"run.ulp"} + suffix, "x"}});
+  }
+}
+
+TEST_CASE("a link is not written through when a recording is made") {
+  const temporary_dir dir;
+  fs::create_symlink(dir / "victim", dir / "run.ulp");
+  CHECK_FALSE(error_of([&] { recording_writer((dir / "run.ulp").string(), recording_writer::mode::create); }).empty());
+  CHECK_FALSE(fs::exists(dir / "victim"));
+}
+
+TEST_CASE("other people's files beside a recording are not read as its parts") {
+  if (geteuid() != 0) return;  // nobody else can give files away
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string other = (dir / "other.ulp").string();
+  write(path, 0, 3);
+  write_with_log(other);
+  for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
+    fs::copy_file(other + "-wal", path + suffix);
+    REQUIRE(chown((path + suffix).c_str(), 12345, 12345) == 0);
+    for (const auto& [name, read] : readings)
+      CHECK(error_of([&] { read(path); }).find("belongs to another user than the recording") != std::string::npos);
+    CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+    fs::remove(path + suffix);
+  }
+  fs::create_symlink(other + "-wal", path + "-wal");
+  CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("is no regular file") != std::string::npos);
+}
+
+TEST_CASE("a pipe is not waited for") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  CHECK_FALSE(error_of([&] { static_cast<void>(open_recording(path)); }).empty());
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  fs::remove(path);
+  write(path, 0, 1);
+  REQUIRE(mkfifo((path + "-wal").c_str(), 0600) == 0);
+  CHECK_FALSE(error_of([&] { static_cast<void>(open_recording(path)); }).empty());
+}
