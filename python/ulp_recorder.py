@@ -16,18 +16,25 @@ docs/recording-format.md of the project: counts of values by cells that decide e
 """
 
 import contextlib
+import errno
 import functools
 import importlib
 import math
 import os
 import re
 import sqlite3
+import stat
 import struct
 import sys
 import warnings
 import weakref
 import zlib
 from collections import namedtuple
+
+try:
+    import fcntl
+except ImportError:  # not Unix
+    fcntl = None
 
 try:
     import numpy as np
@@ -801,29 +808,36 @@ def _compressed(payload):
 # --- The file --------------------------------------------------------------------------------------------------------
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS tensor(
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL, crc BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE tensor(
   id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, role TEXT NOT NULL, through TEXT NOT NULL,
-  shape TEXT NOT NULL, numel INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS step(
+  shape TEXT NOT NULL, numel INTEGER NOT NULL, crc BLOB NOT NULL);
+CREATE TABLE step(
   step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, ranks TEXT NOT NULL,
   loss REAL, grad_norm REAL, lr REAL, loss_scale REAL, found_inf INTEGER, applied INTEGER, max_abs REAL,
-  summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
-CREATE TABLE IF NOT EXISTS total(
+  summary BLOB NOT NULL, cells BLOB NOT NULL, crc BLOB NOT NULL, PRIMARY KEY(step, attempt, microbatch));
+CREATE TABLE total(
   step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL,
-  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS step_scalars ON step(
-  step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs);
-CREATE INDEX IF NOT EXISTS total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary);
-CREATE TABLE IF NOT EXISTS level(
+  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
+  crc BLOB NOT NULL);
+CREATE TABLE level(
   width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
   steps INTEGER NOT NULL, first_step INTEGER NOT NULL, last_step INTEGER NOT NULL,
-  summary BLOB NOT NULL, cells BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
-CREATE TABLE IF NOT EXISTS level_total(
+  summary BLOB NOT NULL, cells BLOB NOT NULL, crc BLOB NOT NULL, PRIMARY KEY(width, block, ranks));
+CREATE TABLE level_total(
   width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
-  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS level_total_key ON level_total(width, block, ranks);
+  kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
+  crc BLOB NOT NULL);
+CREATE TABLE extra(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
+CREATE INDEX step_scalars ON step(
+  step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs, crc);
+CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary, crc);
+CREATE INDEX level_total_key ON level_total(width, block, ranks);
 """
+_VERSION = 2
 _APPLICATION = 0x756C7072  # "ulpr"
 _KINDS = ("unknown", "weight_grad", "activation_grad", "weight", "update", "activation")
 _ROLES = ("unknown", "low", "float32")
@@ -903,11 +917,10 @@ class _Levels:
             key = (level.width, level.block, self.ranks)
             with _transaction(self.db):
                 steps = (len(level.steps), min(level.steps), max(level.steps))
-                self.db.execute("INSERT OR REPLACE INTO level VALUES(?,?,?,?,?,?,?,?)", (*key, *steps, summary, cells))
+                _insert(self.db, "level", (*key, *steps), (summary, cells))
                 self.db.execute("DELETE FROM level_total WHERE width=? AND block=? AND ranks=?", key)
-                self.db.executemany(
-                    "INSERT INTO level_total VALUES(?,?,?,?,?,?,?,?)", (key + t for t in _total_rows(totals))
-                )
+                for total in _total_rows(totals):
+                    _insert(self.db, "level_total", key + total)
         return tensors, totals
 
 
@@ -921,6 +934,29 @@ def _total_rows(totals):
         totals.items(), key=lambda item: (_KINDS.index(item[0][0]), _ROLES.index(item[0][1]), _order(item[0][2]))
     ):
         yield kind, role, tensors, _summary(table, 0, 0, factor), _compressed(_payloads([table]))
+
+
+def _stored(value):
+    """A value of a row as its checksum sees it: as SQLite stores it."""
+    if value is None or value != value:
+        return b"\0"
+    if isinstance(value, int):
+        return struct.pack("<bq", 1, value)
+    if isinstance(value, float):
+        return struct.pack("<bd", 2, value + 0.0)  # no zero has a sign
+    octets = value.encode() if isinstance(value, str) else value
+    return struct.pack("<bQ", 3 if isinstance(value, str) else 4, len(octets)) + octets
+
+
+def _insert(db, table, *parts):
+    """Puts a row into a table, in place of one with its key: its values, and the CRC-32 at the end of each part."""
+    crc, checksums = zlib.crc32(table.encode()), b""
+    for part in parts:
+        crc = zlib.crc32(b"".join(map(_stored, part)), crc)
+        checksums += struct.pack("<I", crc)
+    row = [value for part in parts for value in part] + [checksums]
+    how = "INSERT" if table in ("step", "total", "level_total") else "INSERT OR REPLACE"
+    db.execute(f"{how} INTO {table} VALUES({','.join('?' * len(row))})", row)
 
 
 @contextlib.contextmanager
@@ -960,62 +996,188 @@ def _on_network(path):
     return _NETWORK.match(kind) is not None
 
 
+class _Lock:
+    """Tells other recorders that this one writes the file: a lock of the open file description, on a byte beyond all data.
+    It goes with the process. SQLite's own would go when any descriptor of the file is closed."""
+
+    _BYTE = 1 << 62
+    _written = set()  # what this process writes: device and inode
+
+    def __init__(self, path, append):
+        self.descriptor, self.created, self.identity = None, False, None
+        with contextlib.suppress(OSError):
+            self._refuse_twice(os.stat(path))
+        flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+        try:  # one process gets a name, however many begin at once
+            self.descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
+            self.created = True
+        except FileExistsError:
+            if not append:
+                raise RecorderError(
+                    "already exists: give another name, remove it, or add to it with append=True"
+                ) from None
+            self.descriptor = os.open(path, flags)
+        try:
+            state = os.fstat(self.descriptor)
+            if not stat.S_ISREG(state.st_mode):
+                raise RecorderError("is no regular file: give another name")
+            self._set(True)
+            self._refuse_twice(state)
+        except BaseException:
+            os.close(self.descriptor)
+            raise
+        self.identity = state.st_dev, state.st_ino
+        self._written.add(self.identity)
+
+    def _refuse_twice(self, state):
+        if (state.st_dev, state.st_ino) in self._written:
+            raise RecorderError("is being written by this process: close that recorder first, or give another name")
+
+    def _set(self, locked):
+        try:
+            if hasattr(fcntl, "F_OFD_SETLK"):
+                kind = fcntl.F_WRLCK if locked else fcntl.F_UNLCK
+                fcntl.fcntl(self.descriptor, fcntl.F_OFD_SETLK, struct.pack("hhqqi4x", kind, 0, self._BYTE, 1, 0))
+            elif fcntl is not None:
+                fcntl.flock(self.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB if locked else fcntl.LOCK_UN)
+        except OSError as error:  # others: there are no such locks here
+            if error.errno in (errno.EAGAIN, errno.EACCES):
+                raise RecorderError(
+                    "is being written by another process: wait until it has ended, or give another name"
+                ) from None
+
+    def head(self):
+        """The first bytes of the file."""
+        return os.read(self.descriptor, 100) if os.lseek(self.descriptor, 0, os.SEEK_SET) == 0 else b""
+
+    def holds(self, path):
+        """Whether the path still is this file."""
+        with contextlib.suppress(OSError):
+            state = os.lstat(path)
+            return (state.st_dev, state.st_ino) == self.identity
+        return False
+
+    def release(self):
+        """After SQLite closed the file."""
+        if self.descriptor is not None:
+            self._written.discard(self.identity)
+            self._set(False)  # forks have the descriptor too
+            os.close(self.descriptor)
+            self.descriptor = None
+
+
+def _look_beside(path, is_new):
+    """Refuses what lies beside a recording and SQLite would take for parts of it, where it cannot be."""
+    for suffix in ("-wal", "-journal", "-shm"):
+        try:
+            state = os.lstat(path + suffix)
+        except FileNotFoundError:
+            continue
+        owners = {os.stat(path).st_uid, 0, *([os.geteuid()] if hasattr(os, "geteuid") else [])}
+        reason = (
+            "is there without the recording that it was part of" if is_new
+            else "is no regular file" if not stat.S_ISREG(state.st_mode)
+            else "belongs to another user than the recording" if state.st_uid not in owners
+            else "has another name too" if state.st_nlink > 1
+            else "tells SQLite to delete another file" if suffix == "-journal" and _names_super_journal(path + suffix)
+            else None
+        )  # fmt: skip
+        if reason:
+            raise RecorderError(f"{os.path.basename(path + suffix)} {reason}: remove it, or give another name")
+
+
+def _names_super_journal(path):
+    """Whether a journal ends as SQLite ends those of several databases, which name a file that it then deletes."""
+    with open(path, "rb") as file:
+        file.seek(max(os.fstat(file.fileno()).st_size - 8, 0))
+        return file.read() == bytes.fromhex("d9d505f920a163d7")
+
+
+def _bare(sql):
+    return re.sub(r"[ \t\r\n]", "", sql)
+
+
 class _File:
     """A recording open for writing."""
 
     def __init__(self, path, append, meta, ranks):
         self.shown = os.fspath(path)
-        self.path = os.path.abspath(path)  # never one of the names that SQLite takes for something else
+        # Never one of the names that SQLite takes for something else; and what lies beside a link is of what it names.
+        self.path = os.path.realpath(path) if append else os.path.abspath(path)
         self.ranks = ranks
         self.process = os.getpid()
         self.tensors = {}  # by name: id, _Info
-        self.db, created = None, False
+        self.db = self.lock = None
+        begun = False
         try:
-            try:  # one process gets a name, however many begin at once
-                os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
-                created = True
-            except FileExistsError:
-                if not append:
-                    raise RecorderError(
-                        "already exists: give another name, remove it, or add to it with append=True"
-                    ) from None
-            # Backward hooks run in threads of their own; no two call at once.
-            self.db = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
-            if not self._is_new():
+            self.lock = _Lock(self.path, append)
+            head = self.lock.head()
+            self._check_head(head)
+            _look_beside(self.path, not head)
+            begun = self.lock.created
+            # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
+            self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self.db.execute("PRAGMA trusted_schema=OFF")
+            if self._is_new():
+                self._create(meta)
+            else:
                 self._check_identity()
-            self.db.execute("PRAGMA page_size=8192")
+                # Before the log is there: a copy without the log is then known to lack it.
+                self.db.execute("DELETE FROM meta WHERE key='closed'")
             self._set_journal()
-            with _transaction(self.db):
-                if self._is_new():
-                    self.db.execute(f"PRAGMA application_id={_APPLICATION}")
-                    self.db.execute("PRAGMA user_version=1")
-                else:
-                    meta = ()
-                for statement in _SCHEMA.split(";"):
-                    self.db.execute(statement)
-                self.db.executemany("INSERT INTO meta VALUES(?, ?)", meta)
+            self.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
             for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
                 self.tensors[info[0]] = id, _Info(*info)
             self.rows_before = self.db.execute("SELECT coalesce(max(rowid), 0) FROM step").fetchone()[0]
         except (sqlite3.Error, OSError, RecorderError) as error:
             if self.db is not None:
                 self.db.close()
-            for suffix in ("", "-wal", "-shm", "-journal") if created else ():
-                with contextlib.suppress(OSError):
-                    os.remove(self.path + suffix)
+            if self.lock is not None:
+                mine = self.lock.created and self.lock.holds(self.path)
+                for suffix in ("", *(("-wal", "-shm", "-journal") if begun else ())) if mine else ():
+                    with contextlib.suppress(OSError):
+                        os.remove(self.path + suffix)
+                self.lock.release()
             reason = error.strerror if isinstance(error, OSError) else error
             hint = ": is its folder there, and may it be written?" if isinstance(error, OSError) else ""
             raise RecorderError(f"{self.shown}: {reason}{hint}") from None
         self.levels = _Levels(self.db, ranks)
 
+    @staticmethod
+    def _check_head(head):
+        """Before SQLite has a look: it would take in what lies beside a file that is not ours."""
+        version, application = (int.from_bytes(head[at : at + 4], "big") for at in (60, 68))
+        if head and (not head.startswith(b"SQLite format 3\0") or (version, application) != (0, 0)):
+            if application != _APPLICATION or not 1 <= version <= _VERSION:
+                raise RecorderError(f"is no recording of version {_VERSION}: give another name")
+            if version < _VERSION:
+                raise RecorderError(
+                    f"is a recording of version {version}, without checksums, which is no longer written: copy it by "
+                    "`ulp merge OLD -o NEW`, and append to the copy"
+                )
+
     def _is_new(self):
         return self.db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
 
+    def _create(self, meta):
+        """In one transaction, with a rollback journal: the file itself then says what it is."""
+        self.db.execute("PRAGMA journal_mode=DELETE")
+        self.db.execute("PRAGMA page_size=8192")
+        with _transaction(self.db):
+            self.db.execute(f"PRAGMA application_id={_APPLICATION}")
+            self.db.execute(f"PRAGMA user_version={_VERSION}")
+            for statement in _SCHEMA.split(";"):
+                self.db.execute(statement)
+            for pair in meta:
+                _insert(self.db, "meta", pair)
+
     def _check_identity(self):
+        """Nothing is taken but our own statements: others run what a stranger wrote."""
         identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
-        foreign = "SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index')"
-        if identity != [_APPLICATION, 1] or self.db.execute(foreign).fetchone() != (0,):
-            raise RecorderError("is no recording of version 1: give another name")
+        known = {_bare(sql) for sql in _SCHEMA.split(";")} - {""}
+        own = {_bare(sql or "") for (sql,) in self.db.execute("SELECT sql FROM sqlite_master")}
+        if identity != [_APPLICATION, _VERSION] or own - {""} != known:
+            raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 
     def _set_journal(self):
         """A write-ahead log, or else a rollback journal: slower, as safe. Others may read while this one writes."""
@@ -1042,9 +1204,10 @@ class _File:
             with _transaction(self.db):
                 ids = [self._id(row.info) for row in rows]
                 summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
-                step = (*key, self.ranks, *scalars, None, summary, _compressed(_payloads([row.table for row in rows])))
-                self.db.execute("INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)", step)
-                self.db.executemany("INSERT INTO total VALUES(?,?,?,?,?,?,?,?)", (key + t for t in _total_rows(totals)))
+                cells = _compressed(_payloads([row.table for row in rows]))
+                _insert(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
+                for *total, cells in _total_rows(totals):
+                    _insert(self.db, "total", (*key, *total), (cells,))
         except BaseException as error:
             self.tensors = before
             if not isinstance(error, (sqlite3.Error, RecorderError)):
@@ -1068,11 +1231,12 @@ class _File:
         """The tensor's number in the file, where it is added if it is new."""
         if info.name not in self.tensors:
             self.tensors[info.name] = len(self.tensors), info
-            self.db.execute("INSERT INTO tensor VALUES(?,?,?,?,?,?,?)", (self.tensors[info.name][0], *info))
+            _insert(self.db, "tensor", (self.tensors[info.name][0], *info))
         id, known = self.tensors[info.name]
         if known.numel not in (0, info.numel):  # its size varies
-            self.tensors[info.name] = id, known._replace(numel=0)
-            self.db.execute("UPDATE tensor SET numel=0 WHERE id=?", (id,))
+            known = known._replace(numel=0)
+            self.tensors[info.name] = id, known
+            _insert(self.db, "tensor", (id, *known))
         return id
 
     def close(self):
@@ -1082,10 +1246,12 @@ class _File:
         with contextlib.suppress(sqlite3.Error, RecorderError):
             self.levels.close()
         with contextlib.suppress(sqlite3.Error):
-            self.db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            _insert(self.db, "meta", ("closed", "1"))
+            self.db.execute("PRAGMA busy_timeout=2000")
             self.db.execute("PRAGMA journal_mode=DELETE")
         self.db.close()
         self.db = None
+        self.lock.release()
 
 
 # --- The recorder ----------------------------------------------------------------------------------------------------

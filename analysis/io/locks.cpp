@@ -74,6 +74,9 @@ writer_lock::~writer_lock() { release(); }
 void writer_lock::release() {
   const std::lock_guard hold(guard);
   if (listed_) written.erase({device_, inode_});
+  struct flock lock = lock_of(writers_byte);
+  lock.l_type = F_UNLCK;
+  if (descriptor_ >= 0) fcntl(descriptor_, F_OFD_SETLK, &lock);  // forks may have the descriptor too
   if (descriptor_ >= 0) close(descriptor_);
   listed_ = false;
   descriptor_ = -1;

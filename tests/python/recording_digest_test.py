@@ -8,7 +8,7 @@ import unittest
 import zlib
 
 from recording_digest import digest
-from support import SOURCE, InFolder, save_safetensors, ulp
+from support import SOURCE, InFolder, mend_checksums, save_safetensors, ulp
 
 EXAMPLE = os.path.join(SOURCE, "examples", "digits.ulp")
 
@@ -37,6 +37,7 @@ class Digest(InFolder):
         db.execute(sql)
         db.commit()
         db.close()
+        mend_checksums(self.path(name))
         return self.path(name)
 
     def test_the_example(self):
@@ -98,6 +99,7 @@ class Digest(InFolder):
             db.execute("UPDATE step SET cells=? WHERE step=?", (cells, step))
         db.commit()
         db.close()
+        mend_checksums(path)
         self.assertEqual(printed(path), first)
 
 

@@ -71,10 +71,42 @@ def content(path):
         for name in ("meta", "tensor", "step", "total", "level", "level_total"):
             rows = db.execute(f"SELECT * FROM {name}").fetchall()
             if name in ("step", "total", "level", "level_total"):
-                rows = [(*row[:-1], inflated(row[-1])) for row in rows]
-            tables[name] = rows
+                rows = [(*row[:-2], inflated(row[-2]), row[-1]) for row in rows]
+            tables[name] = [row[:-1] for row in rows]  # without checksums, which are of compressed blobs
     db.close()
     return tables
+
+
+# Where the checksums of a table's rows stand: after so many columns.
+CHECKSUMS = {"meta": (2,), "tensor": (7,), "step": (11, 13), "total": (7, 8), "level": (6, 8), "level_total": (8,)}
+
+
+def checksums(table, row):
+    """Those of a row as docs/recording-format.md has them."""
+
+    def stored(value):
+        if value is None:
+            return struct.pack("<B", 0)
+        if isinstance(value, int):
+            return struct.pack("<Bq", 1, value)
+        if isinstance(value, float):
+            return struct.pack("<Bd", 2, value)
+        text = isinstance(value, str)
+        octets = value.encode() if text else value
+        return struct.pack("<BQ", 3 if text else 4, len(octets)) + octets
+
+    prefixes = (table.encode() + b"".join(map(stored, row[:end])) for end in CHECKSUMS[table])
+    return b"".join(struct.pack("<I", zlib.crc32(octets)) for octets in prefixes)
+
+
+def mend_checksums(path):
+    """After rows were altered."""
+    with sqlite3.connect(path) as db:
+        for table in CHECKSUMS:
+            key = "key" if table == "meta" else "rowid"
+            for at, *row in db.execute(f"SELECT {key}, * FROM {table}").fetchall():
+                db.execute(f"UPDATE {table} SET crc=? WHERE {key}=?", (checksums(table, row), at))
+    db.close()
 
 
 def inflated(blob):

@@ -216,7 +216,7 @@ class TheFile(support.InFolder):
         rec.close()
         self.assertEqual(support.os.listdir(self.folder), ["a.ulp"])
         with sqlite3.connect(self.path("a.ulp")) as db:
-            for pragma, value in (("application_id", 1970040946), ("user_version", 1), ("journal_mode", "delete")):
+            for pragma, value in (("application_id", 1970040946), ("user_version", 2), ("journal_mode", "delete")):
                 self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
         db.close()
         content = support.content(self.path("a.ulp"))

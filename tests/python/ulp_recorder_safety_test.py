@@ -358,7 +358,7 @@ class Names(support.InFolder):
                     db.execute("CREATE TABLE t(x)")
                 db.close()
             self.check(
-                f"{name}: (file is not a database|is no recording of version 1: give another name)",
+                f"{name}: (file is not a database|is no recording of version 2: give another name)",
                 self.path(name),
                 append=True,
             )
@@ -370,7 +370,7 @@ class Names(support.InFolder):
             with sqlite3.connect(path) as db:
                 db.execute(statement)
             db.close()
-            self.check("a.ulp: is no recording of version 1: give another name", path, append=True)
+            self.check("a.ulp: is no recording of version 2: give another name", path, append=True)
             os.remove(path)
 
     def test_two_at_once(self):
