@@ -802,6 +802,8 @@ def _summary(table, tensor, type_number, factor):
 def _compressed(payload):
     if len(payload) > 1 << 28:
         raise RecorderError("the tables are larger than a recording holds in one step")
+    if not payload:
+        return b""
     return struct.pack("<Q", len(payload)) + zlib.compress(payload, 1)
 
 

@@ -49,6 +49,7 @@ int128 take_signed(std::string_view& from) {
 }
 
 std::string compress(std::string_view bytes) {
+  if (bytes.empty()) return {};
   std::string result;
   append_u64(result, bytes.size());
   uLongf size = compressBound(static_cast<uLong>(bytes.size()));
@@ -71,6 +72,9 @@ inflater::inflater() : stream_(std::make_unique<stream>()) {
 inflater::~inflater() { inflateEnd(&stream_->z); }
 
 void inflater::open(std::string_view bytes, std::size_t limit) {
+  begin_ = end_ = left_ = 0;
+  is_empty_ = bytes.empty();
+  if (is_empty_) return;
   if (bytes.size() < 8) throw payload_error("is cut short");
   const std::uint64_t declared = u64_at(bytes, 0);
   // zlib expands by a factor of 1032 at most.
@@ -79,8 +83,6 @@ void inflater::open(std::string_view bytes, std::size_t limit) {
   inflateReset(&z);
   z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data() + 8));  // zlib does not write there
   z.avail_in = static_cast<uInt>(bytes.size() - 8);
-  begin_ = 0;
-  end_ = 0;
   left_ = declared;
 }
 
@@ -107,6 +109,7 @@ void inflater::inflate_more(std::size_t size) {
 
 void inflater::close() {
   if (begin_ != end_ || left_ != 0) throw payload_error("has bytes left over");
+  if (is_empty_) return;
   z_stream& z = stream_->z;
   Bytef beyond = 0;
   z.next_out = &beyond;

@@ -33,7 +33,7 @@ void append_signed(std::string& to, int128 value);
 [[nodiscard]] int128 take_signed(std::string_view& from);
 [[nodiscard]] double take_f64(std::string_view& from);
 
-// The size as 8 bytes and a zlib stream.
+// The size as 8 bytes and a zlib stream; nothing of nothing.
 [[nodiscard]] std::string compress(std::string_view bytes);
 
 // The content of a compressed blob from front to back, a part at a time: what is not asked for takes no memory.
@@ -61,6 +61,7 @@ class inflater {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t left_ = 0;  // not inflated yet
+  bool is_empty_ = true;
 };
 
 // The next seven bits of a number of `bits` bits, at `shift`; whether more follow.

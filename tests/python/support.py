@@ -110,6 +110,8 @@ def mend_checksums(path):
 
 
 def inflated(blob):
+    if not blob:
+        return b""
     data = zlib.decompress(blob[8:])
     assert len(data) == struct.unpack("<Q", blob[:8])[0]
     return data

@@ -222,7 +222,7 @@ class TheFile(support.InFolder):
         content = support.content(self.path("a.ulp"))
         self.assertEqual(
             dict(content["meta"]),
-            {"run_id": "mine", "rank": "0", "world": "1", "reduction": "local", "layout": "replica"},
+            {"run_id": "mine", "rank": "0", "world": "1", "reduction": "local", "layout": "replica", "closed": "1"},
         )
         self.assertEqual(content["tensor"], [(0, "agrad/x", "activation_grad", "unknown", "", "2", 2)])
         self.assertEqual(content["step"][0][:11], (3, 0, -1, "0", None, None, None, None, 1, 0, None))
