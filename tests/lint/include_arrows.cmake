@@ -23,6 +23,7 @@ set(owners
   "^openssl/:openssl"
   "^yaml-cpp/:yaml"
   "^re2/:re2"
+  "^(regex|QRegularExpression)$:backtracking"  # users' expressions are <ulp/io/regex.hpp>'s
   "^google/protobuf/:protobuf"
   "^CLI/:cli11"
   "^mpi\\.h$:mpi"
