@@ -52,7 +52,7 @@ int run(const options& o) {
   if (!(how.epsilon < 1)) throw usage_error("--epsilon: a share below 1, such as 0.001 for 0.1 %");
   how.groups = o.run.named_groups();
   const selection counted = o.run.selected();
-  std::optional<std::regex> checked;
+  name_predicate checked;
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
   const std::vector<scenario> scenarios = scaler_trials(how, counted, checked);
 

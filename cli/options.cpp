@@ -40,7 +40,7 @@ tensor_role role_named(const std::string& text, const std::string& option) {
 bool is_rule(const std::string& text) { return text.find('=') != std::string::npos; }
 
 // REGEX=VALUE; the expression may contain '=' itself.
-std::pair<std::regex, std::string> rule_of(const std::string& text, const std::string& option) {
+std::pair<regex, std::string> rule_of(const std::string& text, const std::string& option) {
   const std::size_t equals = text.rfind('=');
   if (equals == std::string::npos || equals == 0)
     throw usage_error(fmt::format("{}: '{}' is not of the form REGEX=NAME", option, text));
@@ -93,11 +93,11 @@ double positive_number(const std::string& text, const std::string& option) {
   return value;
 }
 
-std::regex regex_of(const std::string& text, const std::string& option) {
+regex regex_of(const std::string& text, const std::string& option) {
   try {
-    return std::regex(text, std::regex::ECMAScript | std::regex::optimize);
-  } catch (const std::regex_error& problem) {
-    throw usage_error(fmt::format("{}: '{}' is not a regular expression: {}", option, text, problem.what()));
+    return regex(text);
+  } catch (const std::invalid_argument& problem) {
+    throw usage_error(fmt::format("{}: {}", option, problem.what()));
   }
 }
 
@@ -337,7 +337,9 @@ void add_run(CLI::App& command, run_options& options) {
       ->required();
 
   const std::string selection_group = "Selection";
-  command.add_option("--tensor", options.tensor, "tensors whose name contains a match of this expression")
+  command
+      .add_option("--tensor", options.tensor,
+                  "tensors whose name contains a match of this regular expression (RE2 syntax)")
       ->type_name("REGEX")
       ->group(selection_group);
   command

@@ -5,13 +5,13 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
-#include <regex>
 #include <span>
 #include <string>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
+#include <ulp/io/regex.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/scenario.hpp>
 
@@ -32,8 +32,8 @@ namespace ulp::cli {
 // A positive finite number, "2^15" too; `option` names it in the error.
 [[nodiscard]] double positive_number(const std::string& text, const std::string& option);
 
-// Throws usage_error that names the option and the place of the mistake.
-[[nodiscard]] std::regex regex_of(const std::string& text, const std::string& option);
+// Throws usage_error that names the option and says what is wrong.
+[[nodiscard]] regex regex_of(const std::string& text, const std::string& option);
 
 // Refuses what is no integer from 0 to 2^63 - 1 without sign: CLI11 would take -1 for 2^64 - 1.
 [[nodiscard]] CLI::Validator whole_number();

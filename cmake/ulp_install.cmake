@@ -5,5 +5,6 @@ write_basic_package_version_file(ulpscope-config-version.cmake COMPATIBILITY Sam
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config-version.cmake
+  cmake/Findre2.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)

@@ -19,21 +19,10 @@
 namespace ulp {
 namespace {
 
-// The text of the step's number: the first group of the last match, or all of it where there are no groups.
-std::optional<std::string> last_match(const std::string& text, const std::regex& pattern) {
-  std::optional<std::string> found;
-  for (auto match = std::sregex_iterator(text.begin(), text.end(), pattern); match != std::sregex_iterator(); ++match) {
-    const auto group = std::find_if(match->begin() + (match->size() > 1 ? 1 : 0), match->end(),
-                                    [](const std::ssub_match& part) { return part.matched; });
-    if (group != match->end()) found = group->str();
-  }
-  return found;
-}
-
 // The file's own name says more than its folders.
-std::optional<std::int64_t> step_in(const std::string& path, const std::regex& pattern) {
-  auto text = last_match(std::filesystem::path(path).filename().string(), pattern);
-  if (!text) text = last_match(path, pattern);
+std::optional<std::int64_t> step_in(const std::string& path, const regex& pattern) {
+  auto text = pattern.last_group(std::filesystem::path(path).filename().string());
+  if (!text) text = pattern.last_group(path);
   if (!text) return std::nullopt;
   std::int64_t step = 0;
   const char* const end = text->data() + text->size();
@@ -43,7 +32,7 @@ std::optional<std::int64_t> step_in(const std::string& path, const std::regex& p
   return step;
 }
 
-std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& files, const std::regex& pattern) {
+std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& files, const regex& pattern) {
   std::map<std::int64_t, std::vector<io::dump_file>> by_step;
   std::vector<const io::dump_file*> without;
   for (const io::dump_file& file : files) {

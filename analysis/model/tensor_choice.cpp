@@ -25,7 +25,7 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
     m.counted = counted_.takes(t);
     switch (rule_) {
       case check_rule::undecided: break;
-      case check_rule::expression: m.checked = std::regex_search(t.name, *checked_); break;
+      case check_rule::expression: m.checked = checked_(t.name); break;
       case check_rule::counted: m.checked = m.counted; break;
       case check_rule::low_weight_grads: m.checked = weight_grad && t.role == tensor_role::low; break;
       case check_rule::all_weight_grads: m.checked = weight_grad; break;

@@ -95,7 +95,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
 }
 
 std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                    const std::optional<std::regex>& checked) {
+                                    const name_predicate& checked) {
   std::vector<scenario> all;
   for (const double start : trial_starts)
     for (const double interval : trial_intervals) {

@@ -1,7 +1,6 @@
 #include "arguments.hpp"
 
 #include <QCommandLineParser>
-#include <QRegularExpression>
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
@@ -140,7 +139,8 @@ arguments parse_arguments() {
   if (parser.isSet("view") || s.view.isEmpty()) s.view = parser.value("view");
   if (!view_keys().contains(s.view)) refuse("--view: '" + s.view + "' is none of " + view_keys().join(", "));
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
-  if (!QRegularExpression(s.filter).isValid()) refuse("--tensor: '" + s.filter + "' is no regular expression");
+  if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
+    refuse("--tensor: " + problem);
   if (parser.isSet("steps")) take_steps(parser.value("steps"), s);
   if (parser.isSet("step")) {
     bool number = false;

@@ -5,7 +5,6 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QRegularExpression>
 #include <array>
 #include <stdexcept>
 
@@ -102,8 +101,8 @@ session session_from(const QByteArray& json, const QString& name) {
     if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not name"));
   s.view = o["view"].toString();
   s.filter = o["filter"].toString();
-  if (const QRegularExpression filter(s.filter); !filter.isValid())
-    refuse(QObject::tr("the filter '%1' is no regular expression").arg(s.filter));
+  if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
+    refuse(QObject::tr("the filter: %1").arg(problem));
   s.first_step = number_in(o, "first_step");
   s.last_step = number_in(o, "last_step");
   s.cursor = number_in(o, "cursor");

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <regex>
 #include <stdexcept>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/presets.hpp>
+#include <ulp/io/regex.hpp>
 #include <ulp/report/command_text.hpp>
 
 namespace ulp::gui {
@@ -56,9 +56,9 @@ scenario scenario_of(const scenario_spec& spec) {
   }
   if (!spec.check.empty()) {
     try {
-      s.checked = std::regex(spec.check);
-    } catch (const std::regex_error&) {
-      throw std::invalid_argument("checked tensors: '" + spec.check + "' is no regular expression");
+      s.checked = regex(spec.check);
+    } catch (const std::invalid_argument& mistake) {
+      throw std::invalid_argument(std::string{"checked tensors: "} + mistake.what());
     }
   }
   return s;

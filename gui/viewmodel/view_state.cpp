@@ -1,10 +1,12 @@
 #include "view_state.hpp"
 
 #include <QMetaObject>
-#include <QRegularExpression>
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 #include <utility>
+
+#include <ulp/io/regex.hpp>
 
 namespace ulp::gui {
 
@@ -134,8 +136,17 @@ void view_state::undo() {
   tell(parts{range} | tensors);
 }
 
+QString view_state::problem_with_filter(const QString& expression) {
+  try {
+    static_cast<void>(regex(expression.toStdString()));
+    return {};
+  } catch (const std::invalid_argument& mistake) {
+    return QString::fromUtf8(mistake.what());
+  }
+}
+
 bool view_state::set_filter(const QString& expression) {
-  if (!QRegularExpression(expression).isValid()) return false;
+  if (!problem_with_filter(expression).isEmpty()) return false;
   if (expression == filter_) return true;
   // What is typed letter by letter is taken back at once.
   if (!typing_) remember();
@@ -156,9 +167,9 @@ void view_state::set_tensor(std::optional<std::uint32_t> tensor) {
 }
 
 tensor_mask view_state::filtered(const loaded_run& of) const {
-  const QRegularExpression expression(filter_);
+  const regex expression(filter_.toStdString());
   tensor_mask mask;
-  for (const tensor_info& t : of.tensors) mask.push_back(expression.match(QString::fromStdString(t.name)).hasMatch());
+  for (const tensor_info& t : of.tensors) mask.push_back(expression.matches(t.name));
   return mask;
 }
 

@@ -57,8 +57,10 @@ class view_state : public QObject {
   // The range and the filter as they were before the last change of either.
   void undo();
 
-  // Searched anywhere in the names. Returns false, and changes nothing, for what is no regular expression.
+  // Searched anywhere in the names. Returns false, and changes nothing, where it has a problem.
   bool set_filter(const QString& expression);
+  // Why it is no regular expression, for the user; empty where it is one.
+  [[nodiscard]] static QString problem_with_filter(const QString& expression);
   [[nodiscard]] const QString& filter() const noexcept { return filter_; }
   // One tensor alone; nullopt for all that the filter leaves.
   void set_tensor(std::optional<std::uint32_t> tensor);

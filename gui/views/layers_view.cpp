@@ -55,8 +55,13 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   connect(metric_, &QComboBox::currentIndexChanged, this, [this] { refresh(view_state::replays); });
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     QPalette p = palette();
-    if (!this->state().set_filter(text)) p.setColor(QPalette::Text, theme::of(p).overflow);
+    const QString problem = view_state::problem_with_filter(text);
+    if (problem.isEmpty())
+      this->state().set_filter(text);
+    else
+      p.setColor(QPalette::Text, theme::of(p).overflow);
     filter_->setPalette(p);
+    filter_->setToolTip(problem.isEmpty() ? problem : QStringLiteral("<p>%1</p>").arg(problem.toHtmlEscaped()));
   });
 }
 

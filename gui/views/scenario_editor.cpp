@@ -114,6 +114,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   parameters_->verticalHeader()->setDefaultSectionSize(24);
   parameters_->setAccessibleName(tr("Parameters of the scaler; those that differ from its defaults are bold"));
   problem_->setWordWrap(true);
+  problem_->setTextFormat(Qt::PlainText);  // it quotes what was typed
   problem_->hide();
 
   pause_.setSingleShot(true);

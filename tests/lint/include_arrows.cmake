@@ -22,6 +22,8 @@ set(owners
   "^zlib\\.h$:zlib"
   "^openssl/:openssl"
   "^yaml-cpp/:yaml"
+  "^re2/:re2"
+  "^(regex|QRegularExpression)$:backtracking"  # users' expressions are <ulp/io/regex.hpp>'s
   "^google/protobuf/:protobuf"
   "^CLI/:cli11"
   "^mpi\\.h$:mpi"
@@ -46,6 +48,7 @@ allow("^model:" std model formats)
 allow("^model:private:" tbb)
 allow("^io:" std io model formats)
 allow("^io:private:" nlohmann sqlite zlib openssl yaml protobuf posix)
+allow("^io:private:regex\\.cpp$" re2)
 allow("^report:" std report io model formats)
 allow("^report:private:" fmt nlohmann)
 allow("^cli:" std cli report io model formats cli11 fmt posix)

@@ -189,12 +189,12 @@ TEST_CASE("which tensors the scaler sees") {
   }
   SECTION("by --check") {
     scenario s = float16_under("static");
-    s.checked = std::regex("^act");
+    s.checked = [](std::string_view name) { return name.starts_with("act"); };
     CHECK(replayer(s).advance(overflow_in_activation, tensors).found_inf);
   }
   SECTION("what --tensor selects") {
     scenario s = float16_under("static");
-    s.counted.tensor = std::regex("act");
+    s.counted.tensor = [](std::string_view name) { return name.starts_with("act"); };
     replayer r(s);
     const trajectory_row row = r.advance(overflow_in_activation, tensors);
     CHECK(row.found_inf);

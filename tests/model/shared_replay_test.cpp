@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/regex.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
 
@@ -38,7 +39,7 @@ TEST_CASE("the float32 run predicts the float16 run when the tensors that pass t
   if (shared.empty()) return;
   const std::string input = (shared / "data/chartf_good/chartf_good.hist.csv.gz").string();
   scenario s = pytorch_float16(200);
-  s.checked = std::regex(R"((qkv|proj|fc1|fc2)\.(weight|bias)$|^head\.weight$)");
+  s.checked = regex(R"((qkv|proj|fc1|fc2)\.(weight|bias)$|^head\.weight$)");
   std::vector<std::pair<std::int64_t, double>> skips;
   const auto rows = replayed(input, s);
   for (const trajectory_row& row : rows)
@@ -47,7 +48,7 @@ TEST_CASE("the float32 run predicts the float16 run when the tensors that pass t
   CHECK(rows.size() == 1500);
   CHECK(rows.back().scale_next == 0x1p18);
 
-  s.checked = std::regex(".");
+  s.checked = regex(".");
   std::size_t skipped = 0;
   for (const trajectory_row& row : replayed(input, s)) skipped += row.skipped ? 1 : 0;
   CHECK(skipped == 6);

@@ -23,6 +23,7 @@ if(MODE STREQUAL "installed")
   endif()
   set(expected
     ${BINDIR}/ulp
+    ${LIBDIR}/cmake/ulpscope/Findre2.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-config.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-config-version.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake

@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/regex.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include <cmath>
@@ -53,7 +54,7 @@ class run {
     return "absent";
   }
   void group(const std::string& name, const std::string& expression) {
-    options_.groups.push_back({name, std::regex(expression)});
+    options_.groups.push_back({name, regex(expression)});
   }
   [[nodiscard]] std::vector<finding> findings() {
     return advice_of(survey_, tensors_, scenarios_, trials_.results(), options_);

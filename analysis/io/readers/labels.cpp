@@ -10,8 +10,8 @@ namespace ulp::io {
 namespace {
 
 template <typename Label>
-void apply(const std::vector<std::pair<std::regex, Label>>& rules, const std::string& name, Label& label) {
-  const auto rule = std::ranges::find_if(rules, [&](const auto& r) { return std::regex_search(name, r.first); });
+void apply(const std::vector<std::pair<regex, Label>>& rules, const std::string& name, Label& label) {
+  const auto rule = std::ranges::find_if(rules, [&](const auto& r) { return r.first.matches(name); });
   if (rule != rules.end()) label = rule->second;
 }
 

@@ -58,6 +58,17 @@ std::string in_quotes(std::string_view text) {
   return result + (text.empty() ? "'" : "...'");
 }
 
+std::string as_utf8(std::string_view text) {
+  constexpr std::string_view replacement = "\xEF\xBF\xBD";
+  std::string result;
+  while (!text.empty()) {
+    const std::size_t length = sequence_length(text);
+    result += length == 0 ? replacement : text.substr(0, length);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
+  }
+  return result;
+}
+
 std::string joined(const std::vector<std::string>& items) {
   constexpr std::size_t shown = 4;
   std::string result;

@@ -13,11 +13,14 @@ namespace ulp::io {
 // 'text' in quotes on one line: control characters as \x0A, long texts cut.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
+// With U+FFFD for each byte that is in no UTF-8 sequence.
+[[nodiscard]] std::string as_utf8(std::string_view text);
+
 // "a, b, c and 12 more".
 [[nodiscard]] std::string joined(const std::vector<std::string>& items);
 
 // Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 without control
-// characters and at most 1024 bytes long (std::regex recurses over its subject).
+// characters and at most 1024 bytes long.
 void check_name(const std::string& file, const std::string& place, std::string_view name);
 
 // The same for any text that is printed; `what` names it.

@@ -114,6 +114,8 @@ class command_test : public QObject {
     mistake("--clip-norm 1 --order clip", "'clip'");
     mistake("--rounding up", "up");
     mistake("--check 'conv('", "conv(");
+    mistake("--tensor '(?!conv)'", "look-around");
+    mistake("--check '(?!conv)'", "look-around");
     mistake("--scaler none,none,none,none --compare tests/data/octaves/digits.ulp", "8 replays");
     mistake("--session nosuch.json", "INPUT");
     mistake("--tensor zzz", "zzz");

@@ -98,6 +98,7 @@ class session_test : public QObject {
                                                            {"scaler", "none"}, {"format", "float16"}, {"run", 2}}})
                                  << "does not name";
     QTest::newRow("filter") << changed("filter", "conv(") << "conv(";
+    QTest::newRow("nested filter") << changed("filter", QString(20000, '(') + QString(20000, ')')) << "40000 bytes";
   }
   void what_is_no_session_is_refused() {
     QFETCH(const QByteArray, json);

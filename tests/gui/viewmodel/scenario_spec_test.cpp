@@ -73,6 +73,9 @@ class scenario_spec_test : public QObject {
     QTest::newRow("value below 0") << scenario_spec{.clip_value = "-1"} << std::string{"clip value"};
     QTest::newRow("both") << scenario_spec{.clip_norm = "1", .clip_value = "1"} << std::string{"not by both"};
     QTest::newRow("check") << scenario_spec{.check = "conv("} << std::string{"'conv('"};
+    QTest::newRow("check: nested") << scenario_spec{.check = std::string(20000, '(') + std::string(20000, ')')}
+                                   << std::string{"checked tensors: '(((("};
+    QTest::newRow("check: look-around") << scenario_spec{.check = "(?!conv)"} << std::string{"RE2 has no look-around"};
   }
   void mistakes_are_refused_in_words() {
     QFETCH(const scenario_spec, spec);
@@ -94,9 +97,15 @@ class scenario_spec_test : public QObject {
     QCOMPARE(s.scaler.scale(), 8.0);
     QVERIFY(s.rounding.direction == ulp::direction::toward_zero);
     QCOMPARE(s.clip_norm->max_norm, 0.5);
-    QVERIFY(s.checked.has_value());
+    QVERIFY(s.checked("conv1") && !s.checked("fc1"));
     QVERIFY(s.format == ulp::gui::scenario_of({.format = "bfloat16"}).format);
     QVERIFY(!(s.format == ulp::gui::scenario_of(scenario_spec{}).format));
+  }
+
+  void no_expression_takes_long() {
+    const ulp::scenario s = ulp::gui::scenario_of({.check = "(a|aa)+$"});
+    QVERIFY(s.checked(std::string(1000, 'a')));
+    QVERIFY(!s.checked(std::string(1000, 'a') + "!"));
   }
 
   void names_tell_what_was_set() {

@@ -197,7 +197,11 @@ class view_state_test : public QObject {
   void filters_select_tensors() {
     QVERIFY(state_->set_filter("weight$"));
     QCOMPARE(state_->filtered(), (tensor_mask{true, true, false}));
-    QVERIFY(!state_->set_filter("conv("));
+    for (const QString& none : {QString("conv("), QString("(?!fc)"), QString(20000, '(') + QString(20000, ')')}) {
+      QVERIFY(!state_->set_filter(none));
+      const QString problem = view_state::problem_with_filter(none);
+      QVERIFY2(problem.contains(" is no regular expression: ") && !problem.contains('\n'), qPrintable(problem));
+    }
     QCOMPARE(state_->filter(), QString("weight$"));
     QCOMPARE(state_->filtered(), (tensor_mask{true, true, false}));
     state_->set_tensor(1);

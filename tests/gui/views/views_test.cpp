@@ -273,6 +273,7 @@ class views_test : public QObject {
     s.settle();
     QCOMPARE(s.state.filter(), QString("^fc1"));  // of what is no expression nothing is taken
     QVERIFY(filter.palette().color(QPalette::Text) != s.shown->palette().color(QPalette::Text));
+    QVERIFY(filter.toolTip().contains("a ( is not closed"));
     s.click(0.6);
     s.settle();
     QCOMPARE(filter.text(), QString("^fc1("));

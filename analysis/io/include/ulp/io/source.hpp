@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <ulp/io/regex.hpp>
 #include <ulp/model/step.hpp>
 
 namespace ulp {
@@ -49,13 +49,12 @@ class source {
   [[nodiscard]] virtual run_header header() const { return {}; }
 };
 
-// What the user says about inputs that do not say it themselves. The first matching regular expression counts; they are
-// searched anywhere in the name.
+// What the user says about inputs that do not say it themselves. The first expression that is found in a name counts.
 struct source_options {
-  // Searched in the file's name, then in the whole path; the last match counts, and in it the first group.
-  std::regex steps_from{R"((?:step|iter)[_=-]?(\d+))"};
-  std::vector<std::pair<std::regex, tensor_kind>> kinds;
-  std::vector<std::pair<std::regex, tensor_role>> roles;
+  // Searched in the file's name, then in the whole path, see regex::last_group.
+  regex steps_from{R"((?:step|iter)[_=-]?(\d+))"};
+  std::vector<std::pair<regex, tensor_kind>> kinds;
+  std::vector<std::pair<regex, tensor_role>> roles;
   double factor = not_known;          // of every tensor; an input that knows another one is an error
   bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
   std::string scalars;                // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
-#include <regex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,9 +21,12 @@
 
 namespace ulp {
 
-// Tensors and steps out of a run. Empty lists and an absent expression select everything.
+// Which names of tensors are meant; empty where nothing was said. Called from several threads at once.
+using name_predicate = std::function<bool(std::string_view name)>;
+
+// Tensors and steps out of a run. Empty lists and an empty predicate select everything.
 struct selection {
-  std::optional<std::regex> tensor;  // searched anywhere in the name
+  name_predicate tensor;
   std::vector<tensor_kind> kinds;
   std::vector<tensor_role> roles;
   std::int64_t first_step = std::numeric_limits<std::int64_t>::min();
@@ -33,24 +37,24 @@ struct selection {
     const auto among = [](const auto& list, auto value) {
       return list.empty() || std::find(list.begin(), list.end(), value) != list.end();
     };
-    return among(kinds, t.kind) && among(roles, t.role) && (!tensor || std::regex_search(t.name, *tensor));
+    return among(kinds, t.kind) && among(roles, t.role) && (!tensor || tensor(t.name));
   }
   [[nodiscard]] bool takes(std::int64_t step) const noexcept {
     return step >= first_step && step < end_step && step % every == 0;
   }
 };
 
-// Tensors that belong together, under a name: those whose name contains a match.
+// Tensors that belong together, under a name; an empty predicate holds for all.
 struct tensor_group {
   std::string name;
-  std::regex expression;
+  name_predicate holds;
 };
 
-// The group of a tensor, the first that matches; nullopt where none does.
+// The group of a tensor, the first that holds it; nullopt where none does.
 [[nodiscard]] inline std::optional<std::size_t> group_of(const std::vector<tensor_group>& groups,
-                                                         const std::string& tensor) {
+                                                         std::string_view tensor) {
   for (std::size_t i = 0; i < groups.size(); ++i)
-    if (std::regex_search(tensor, groups[i].expression)) return i;
+    if (!groups[i].holds || groups[i].holds(tensor)) return i;
   return std::nullopt;
 }
 
@@ -66,7 +70,7 @@ struct scenario {
   step_order order;                          // of unscaling, the overflow check and clipping
   selection counted;                         // the tensors whose outcomes are counted, and the steps
   std::vector<tensor_group> groups;          // whose norms are told apart
-  std::optional<std::regex> checked;         // the tensors whose overflow the scaler sees; see check_rule
+  name_predicate checked;                    // the tensors whose overflow the scaler sees; empty: see check_rule
 };
 
 }  // namespace ulp

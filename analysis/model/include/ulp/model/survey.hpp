@@ -5,8 +5,6 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,7 +57,7 @@ struct tensor_set {
 
 class survey {
  public:
-  survey(selection counted, std::optional<std::regex> checked)
+  survey(selection counted, name_predicate checked)
       : counted_(counted), choice_(std::move(counted), std::move(checked)) {}
 
   // Steps of ascending keys; those that are not selected, and single microbatches, are left out.

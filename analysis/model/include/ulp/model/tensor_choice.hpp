@@ -4,8 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <regex>
 #include <utility>
 #include <vector>
 
@@ -18,7 +16,7 @@ namespace ulp {
 enum class check_rule : std::uint8_t {
   undecided,
   expression,        // scenario::checked
-  counted,           // what the scenario's tensor expression selects
+  counted,           // what the scenario's predicate of names selects
   low_weight_grads,  // weight gradients of role low
   all_weight_grads,  // roles are not known: all weight gradients
   everything,        // no weight gradients: all tensors
@@ -32,7 +30,7 @@ class tensor_choice {
     bool in_norm = false;  // weight gradients where any is counted, else all counted tensors
   };
 
-  tensor_choice(selection counted, std::optional<std::regex> checked)
+  tensor_choice(selection counted, name_predicate checked)
       : counted_(std::move(counted)), checked_(std::move(checked)) {}
 
   // The tensors seen so far, more than before or as many.
@@ -48,7 +46,7 @@ class tensor_choice {
 
  private:
   selection counted_;
-  std::optional<std::regex> checked_;
+  name_predicate checked_;
   check_rule rule_ = check_rule::undecided;
   bool norm_of_weight_grads_ = false;
   bool rule_is_late_ = false;

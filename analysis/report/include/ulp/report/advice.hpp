@@ -35,7 +35,7 @@ struct advice_options {
 
 // GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
 [[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                                  const std::optional<std::regex>& checked);
+                                                  const name_predicate& checked);
 
 // The questions that the input can answer: which format needs no loss scale, which static scales do, which start and
 // growth interval of GradScaler, which tensors lose most, how often clipping would trigger, whether tensors need scales of

@@ -4,8 +4,6 @@
 #define ULP_REPORT_RUN_PICTURE_HPP
 
 #include <cstdint>
-#include <optional>
-#include <regex>
 #include <vector>
 
 #include <ulp/model/outcome.hpp>
@@ -42,7 +40,7 @@ struct tensor_tables {
 
 class run_picture {
  public:
-  explicit run_picture(selection counted = {}, std::optional<std::regex> checked = {})
+  explicit run_picture(selection counted = {}, name_predicate checked = {})
       : survey_(std::move(counted), std::move(checked)) {}
 
   // Steps of ascending keys; single microbatches are left out.

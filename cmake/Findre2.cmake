@@ -1,0 +1,15 @@
+# The target re2::re2: from RE2's own CMake package or, as Debian has none, from pkg-config, which knows the parts of Abseil
+# that RE2 needs since 2023.
+find_package(re2 CONFIG QUIET)
+if(NOT re2_FOUND)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(re2_pkgconfig QUIET IMPORTED_TARGET re2)
+  endif()
+  include(FindPackageHandleStandardArgs)
+  find_package_handle_standard_args(re2 REQUIRED_VARS re2_pkgconfig_LINK_LIBRARIES
+    REASON_FAILURE_MESSAGE "on Debian it is in the package libre2-dev, and pkg-config finds it")
+  if(re2_FOUND AND NOT TARGET re2::re2)
+    add_library(re2::re2 ALIAS PkgConfig::re2_pkgconfig)
+  endif()
+endif()
