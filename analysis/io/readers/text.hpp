@@ -10,14 +10,16 @@
 
 namespace ulp::io {
 
-// 'text' in quotes on one line: control characters as \x0A, long texts cut.
+// 'text' in quotes, printable, long texts cut.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
-// "a, b, c and 12 more".
+// "a, b, c and 12 more", printable.
 [[nodiscard]] std::string joined(const std::vector<std::string>& items);
 
-// Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 without control
-// characters and at most 1024 bytes long (std::regex recurses over its subject).
+// Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 of at most 1024 bytes
+// (std::regex recurses over its subject) without characters that act on other text: controls, bidirectional controls,
+// separators of lines. Invisible ones, like joiners, are letters' companions in some scripts: they are kept, and printed
+// escaped.
 void check_name(const std::string& file, const std::string& place, std::string_view name);
 
 // The same for any text that is printed; `what` names it.
