@@ -10,7 +10,7 @@ constexpr std::array names{
     limit_name{"tensors", &read_limits::tensors, "tensors"},
     limit_name{"header", &read_limits::header, "bytes"},
     limit_name{"header-share", &read_limits::header_share, "percent"},
-    limit_name{"inflate-ratio", &read_limits::inflate_ratio, "bytes from one"},
+    limit_name{"inflate-ratio", &read_limits::inflate_ratio, "for each"},
     limit_name{"text", &read_limits::text, "bytes"},
 };
 

@@ -328,11 +328,10 @@ TEST_CASE("npz: fault 10, archives beyond the limits are refused in words that t
       zip({{.name = "w.npy", .contents = header + std::string(std::size_t{270} << 20, '\0'), .deflated = true}});
   source_options ratio;
   ratio.limits.inflate_ratio = 1100;
-  refused(
-      bomb, ratio,
-      "a.npz: " + std::to_string(bomb.size()) +
-          " compressed bytes become 283115648 or more; the limit is 200 bytes "
-          "from one; --limit inflate-ratio=N raises it, --limit inflate-ratio=none lifts it, for files that you trust");
+  refused(bomb, ratio,
+          "a.npz: " + std::to_string(bomb.size()) +
+              " compressed bytes become 283115648 or more; the limit is 200 for each; "
+              "--limit inflate-ratio=N raises it, --limit inflate-ratio=none lifts it, for files that you trust");
 }
 
 TEST_CASE("npz: fault 10, gradients of zeros are read") {
