@@ -399,3 +399,29 @@ TEST_CASE("pt: two tensors of one name, and files without any") {
   CHECK(place.error("a.pt", zip({{.name = "x/y/data.pkl", .contents = "x"}}), empty_allowed())
             .empty());  // no .pt: an archive of other things
 }
+
+TEST_CASE("pt: fault 4, a flipped bit loses no tensor") {
+  const playground place;
+  const std::string good = file_of(one_tensor(tensor(four_floats, 0, {4}, {1})), raw(four));
+  const contents before = place.open("a.pt", good);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string file = good;
+    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << bit % 8));
+    if (!place.error("a.pt", file, empty_allowed()).empty()) continue;
+    const contents after = place.open({"a.pt"}, empty_allowed());
+    INFO("bit " << bit);
+    CHECK(after.tensors == before.tensors);
+    CHECK(after.table("a") == before.table("a"));
+  }
+}
+
+TEST_CASE("pt: fault 4, storages that are not read have their CRC checked") {
+  const playground place;
+  const std::string pickle = one_tensor(tensor(four_floats, 0, {4}, {1}));
+  const auto with = [&](const zip_entry& other) {
+    return zip({{.name = "a/data.pkl", .contents = pickle}, {.name = "a/data/0", .contents = raw(four)}, other});
+  };
+  CHECK(place.error("a.pt", with({.name = "a/data/1", .contents = "ints"})) == "");
+  CHECK(place.error("a.pt", with({.name = "a/data/1", .contents = "ints", .crc_error = 1})) ==
+        "a.pt: member 'a/data/1': its CRC-32 does not match its contents; the file is damaged");
+}
