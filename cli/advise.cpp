@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <string>
+#include <ulp/io/printable.hpp>
 #include <ulp/report/advice.hpp>
 
 #include "command.hpp"
@@ -26,9 +27,9 @@ struct options {
 
 void print(const std::vector<finding>& findings) {
   for (const finding& f : findings) {
-    fmt::print("{}\n  {}\n", f.question, f.conclusion);
-    for (const std::string& line : f.evidence) fmt::print("    {}\n", line);
-    if (!f.limits.empty()) fmt::print("  Not shown: {}\n", f.limits);
+    fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));
+    for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
+    if (!f.limits.empty()) fmt::print("  Not shown: {}\n", printable(f.limits));
     fmt::print("\n");
   }
 }

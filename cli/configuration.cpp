@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ulp/io/printable.hpp>
 
 #include "command.hpp"
 #include "options.hpp"
@@ -40,8 +41,8 @@ void print_configuration(const std::string& file, const imported_config& config,
   if (machine_stdout) {
     for (const std::string& line : config.meanings) note(fmt::format("{}: {}", heading, line));
   } else {
-    fmt::print("{:<12} {}\n", "config", heading);
-    for (const std::string& line : config.meanings) fmt::print("  {}\n", line);
+    fmt::print("{:<12} {}\n", "config", printable(heading));
+    for (const std::string& line : config.meanings) fmt::print("  {}\n", printable(line));
   }
   for (const std::string& line : config.notes) note(fmt::format("{}: {}", file, line));
 }

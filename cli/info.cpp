@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
@@ -179,7 +180,9 @@ int run(const options& o) {
     write_table(t, o.output);
     return done;
   }
-  const auto line = [](std::string_view what, const std::string& value) { fmt::print("{:<12} {}\n", what, value); };
+  const auto line = [](std::string_view what, const std::string& value) {
+    fmt::print("{:<12} {}\n", what, printable(value));
+  };
   line("input",
        fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "", from->description()));
   const run_header header = from->header();

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <ulp/io/printable.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -65,7 +66,7 @@ int main(int argc, char** argv) {
       fmt::print(stderr, "ulp: interrupted\n");
       return 128 + SIGINT;
     }
-    fmt::print(stderr, "ulp: {}\n", problem.what());
+    fmt::print(stderr, "ulp: {}\n", ulp::printable(problem.what()));
   }
   return ulp::cli::bad_input;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <ulp/io/merge.hpp>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
@@ -91,7 +92,7 @@ int run(const options& o) {
   const std::uint32_t world = from->header().world;
   const std::string whose =
       world > 1 ? fmt::format("{} of {}, ", name_of_ranks({ranks.begin(), ranks.end()}), world) : "";
-  fmt::print("{}: {} ({}), {}, {}from {}\n", o.output, count_text(steps, "step"),
+  fmt::print("{}: {} ({}), {}, {}from {}\n", printable(o.output), count_text(steps, "step"),
              first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
              count_text(rows, "tensor row"), whose, from->description());
   return done;

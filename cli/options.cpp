@@ -56,6 +56,26 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
   return value;
 }
 
+// "tensors, header, ..."
+std::string text_of_limits() {
+  std::string text;
+  for (const limit_name& l : limit_names()) text += (text.empty() ? "" : ", ") + std::string{l.name};
+  return text;
+}
+
+void set_limit(read_limits& limits, const std::string& text) {
+  const auto [name, value] = key_and_value(text, "--limit");
+  const auto names = limit_names();
+  const auto row = std::ranges::find(names, name, &limit_name::name);
+  if (row == names.end()) throw usage_error(fmt::format("--limit: unknown '{}': one of {}", name, text_of_limits()));
+  std::uint64_t number = read_limits::none;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  if (value != "none" && (error != std::errc{} || stop != end))
+    throw usage_error(fmt::format("--limit: '{}' is neither a whole number nor none", value));
+  limits.*(row->value) = number;
+}
+
 }  // namespace
 
 format format_named(const std::string& name) {
@@ -240,6 +260,8 @@ source_options run_options::how_to_read() const {
     auto [expression, name] = rule_of(text, "--role");
     options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
   }
+  options.allow_empty = allow_empty;
+  for (const std::string& text : limits) set_limit(options.limits, text);
   return options;
 }
 
@@ -379,6 +401,20 @@ void add_run(CLI::App& command, run_options& options) {
                   "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars")
       ->type_name("X")
       ->group(input_group);
+
+  const std::string trust_group = "What is refused";
+  command.add_flag("--allow-empty", options.allow_empty, "take dumps without any tensor that is read as empty steps")
+      ->group(trust_group);
+  std::string defaults;
+  for (const limit_name& l : limit_names())
+    defaults += fmt::format("{}{}={}", defaults.empty() ? "" : " ", l.name, read_limits{}.*l.value);
+  command
+      .add_option(
+          "--limit", options.limits,
+          fmt::format("read inputs that cost more, where you trust them: a number, or none (default: {})", defaults))
+      ->type_name("NAME=VALUE")
+      ->allow_extra_args(false)
+      ->group(trust_group);
 }
 
 }  // namespace ulp::cli

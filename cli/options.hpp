@@ -71,6 +71,8 @@ struct run_options {
   std::string scalars;
   std::string factor;
   std::vector<std::string> groups;  // NAME=REGEX
+  bool allow_empty = false;
+  std::vector<std::string> limits;  // NAME=VALUE
 
   [[nodiscard]] std::vector<tensor_group> named_groups() const;
   [[nodiscard]] selection selected() const;

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
 
 #include "command.hpp"
 
@@ -93,8 +94,8 @@ std::size_t terminal_columns() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
-void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", message); }
+void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", printable(message)); }
 
-void warn(const std::string& message) { fmt::print(stderr, "ulp: warning: {}\n", message); }
+void warn(const std::string& message) { fmt::print(stderr, "ulp: warning: {}\n", printable(message)); }
 
 }  // namespace ulp::cli

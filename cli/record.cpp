@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "command.hpp"
@@ -84,7 +85,7 @@ int record(const options& o, team* together) {
   } catch (const std::exception& problem) {
     if (progress::interrupted()) {
       if (steps == 0) writer.discard();
-      fmt::print(stderr, "ulp: {}: {}\n", o.output,
+      fmt::print(stderr, "ulp: {}: {}\n", printable(o.output),
                  steps == 0 ? "interrupted before the first step: nothing was recorded"
                             : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step")));
       throw;
@@ -96,7 +97,7 @@ int record(const options& o, team* together) {
     }
     throw usage_error(fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
   }
-  fmt::print("{}: {} ({}), {}, from {}\n", o.output, count_text(steps, "step"),
+  fmt::print("{}: {} ({}), {}, from {}\n", printable(o.output), count_text(steps, "step"),
              first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
              count_text(rows, "tensor row"), from->description());
   return done;

@@ -14,6 +14,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/share.hpp>
 #include <utility>
 
@@ -193,7 +194,7 @@ class mpi_team final : public team {
       const bool stopped = progress::interrupted();
       if (stopped) code = 128 + SIGINT;
       // Now: mpirun ends all as soon as one has left with an error.
-      fmt::print(stderr, "ulp: {}\n", stopped ? "interrupted" : problem.what());
+      fmt::print(stderr, "ulp: {}\n", stopped ? "interrupted" : printable(problem.what()));
     }
     if (all_.rank() == 0) dismiss();
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -7,6 +7,7 @@
 #include <set>
 #include <span>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
@@ -270,7 +271,7 @@ std::string left_by_clipping(const scenario& s, std::span<const trajectory_row> 
 void print_summary(const options& o, const scenario& s, const replayer& r, std::span<const trajectory_row> rows,
                    const trajectory_summary& sum, std::span<const double> learning_rates) {
   const auto line = [](std::string_view what, const std::string& value) {
-    if (!value.empty()) fmt::print("{:<12} {}\n", what, value);
+    if (!value.empty()) fmt::print("{:<12} {}\n", what, printable(value));
   };
   std::string parameters;
   for (const auto& p : s.scaler.parameters())
@@ -370,7 +371,7 @@ int run(const options& o) {
                                   others == 0 ? "is" : "are", from->tensors().front().name,
                                   others == 0 ? "" : " and " + count_text(others, "other")));
   }
-  if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, sum.error);
+  if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, printable(sum.error));
 
   if (per_tensor) per_tensor->finish();
   write_rows(o, s, rows, sum);

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/io/printable.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/survey.hpp>
 #include <ulp/model/trajectory_watch.hpp>
@@ -68,6 +69,8 @@ std::string arguments_of(const run_options& o, bool shortened) {
   option("--steps", o.steps);
   if (o.every != 1) option("--every", std::to_string(o.every));
   option("--steps-from", o.steps_from);
+  if (o.allow_empty) text += " --allow-empty";
+  for (const std::string& l : o.limits) option("--limit", l);
   option("--scalars", o.scalars);
   option("--factor", o.factor);
   return text;
@@ -256,8 +259,8 @@ int run(const options& o) {
   whole_file file(o.output);
   file.write(html_of(page));
   file.finish();
-  fmt::print("{}: {} of {} under {} polic{}\n", o.output, count_text(page.steps, "step"), page.input, replays.size(),
-             replays.size() == 1 ? "y" : "ies");
+  fmt::print("{}: {} of {} under {} polic{}\n", printable(o.output), count_text(page.steps, "step"),
+             printable(page.input), replays.size(), replays.size() == 1 ? "y" : "ies");
   return done;
 }
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <ulp/formats/check.hpp>
 #include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -76,7 +77,7 @@ void print_json(const vector_kind& kind, const line_reader& lines, const outcome
 }
 
 void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
-  fmt::print("{}: {} {}, ", lines.name(), grouped(all.lines), all.lines == 1 ? "line" : "lines");
+  fmt::print("{}: {} {}, ", printable(lines.name()), grouped(all.lines), all.lines == 1 ? "line" : "lines");
   if (all.differing == 0) {
     fmt::print("all agree\n");
     return;
@@ -89,7 +90,7 @@ void print(const vector_kind& kind, const line_reader& lines, const outcome& all
   const std::string shown = all.first.empty() ? "" : all.first.size() < all.differing ? "; the first:" : ":";
   fmt::print("{} {}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown);
   for (const kept_line& l : all.first)
-    fmt::print("line {}: {}\n{}", l.number, l.text,
+    fmt::print("line {}: {}\n{}", l.number, printable(l.text),
                to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));
 }
 

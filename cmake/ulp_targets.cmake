@@ -55,8 +55,9 @@ function(ulp_bench name)
   target_link_libraries(${name} PRIVATE ${arg_LINK} benchmark::benchmark ulp_compile)
 endfunction()
 
-# ulp_fuzzer(NAME SOURCE): the libFuzzer target fuzz_NAME, whose corpus is corpus/NAME of this folder. Without the option
-# ULP_BUILD_FUZZERS (which needs clang) the same program reads the corpus once. Both do so as a test.
+# ulp_fuzzer(NAME SOURCE [MUTATOR]): the libFuzzer target fuzz_NAME, whose corpus is corpus/NAME of this folder. Without the
+# option ULP_BUILD_FUZZERS (which needs clang) the same program reads the corpus once. Both do so as a test. MUTATOR is the
+# source of a mutator of its own.
 function(ulp_fuzzer name source)
   set(target fuzz_${name})
   set(corpus ${CMAKE_CURRENT_SOURCE_DIR}/corpus/${name})
@@ -64,6 +65,10 @@ function(ulp_fuzzer name source)
   target_link_libraries(${target} PRIVATE ulp_fuzz_support ulp_compile)
   if(ULP_BUILD_FUZZERS)
     target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    if(ARGN)
+      target_sources(${target} PRIVATE ${ARGN} mutator.cpp)
+      target_link_libraries(${target} PRIVATE ulp_io_test_support)
+    endif()
     set(corpus -runs=0 -rss_limit_mb=2048 -timeout=10 ${corpus})
   else()
     target_sources(${target} PRIVATE read_corpus.cpp)

@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include <ulp/io/printable.hpp>
+
 #include "bounds.hpp"
 #include "checksum.hpp"
 #include "levels.hpp"
@@ -79,10 +81,8 @@ class checker {
  private:
   struct enough {};
 
-  void add(const std::string& table, const std::string& place, std::string reason) {
-    std::ranges::replace_if(
-        reason, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, ' ');
-    report_.problems.push_back({table, place, std::move(reason)});
+  void add(const std::string& table, const std::string& place, const std::string& reason) {
+    report_.problems.push_back({table, place, printable(reason)});
     if (report_.problems.size() >= options_.most) throw enough{};
   }
 

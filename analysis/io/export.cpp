@@ -10,7 +10,10 @@
 #include <stdexcept>
 #include <string_view>
 
+#include <ulp/io/printable.hpp>
+
 #include "bounds.hpp"
+#include "readers/text.hpp"
 
 namespace ulp {
 namespace {
@@ -167,18 +170,22 @@ void add_tensor(json& to, const tensor_row& row, const tensor_info& info) {
   if (!row.codes.empty()) to["codes"] = codes_of(row);
 }
 
+std::string line_of(const json& value) {
+  return printable_json(value.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n";
+}
+
 // NaN where it is estimated: a reader's own estimate is as good.
 std::string known(const value_sum& sum) { return sum.quality == sum_quality::estimated ? "nan" : shortest(sum.value); }
 
 std::string line_of(const step& row, const tensor_row& t, const tensor_info& info) {
   const cell_table& table = t.table;
   if (!table.buckets.empty())
-    throw std::invalid_argument("tensor " + json(info.name).dump() +
+    throw std::invalid_argument("tensor " + io::in_quotes(info.name) +
                                 " has counts between edges of its own, which octaves cannot say: use --json-lines");
   std::map<int, std::uint64_t> octaves;
   for (const cell& c : table.cells) octaves[c.exponent] += c.count;
   if (octaves.empty() && table.nonzero_finite() > 0)
-    throw std::invalid_argument("tensor " + json(info.name).dump() +
+    throw std::invalid_argument("tensor " + io::in_quotes(info.name) +
                                 " has values of an encoding that this program does not know");
   std::string line = std::to_string(row.key.step) + "," + field(info.name) + "," + std::string{to_string(info.kind)};
   for (const std::uint64_t n : {table.numel, table.zeros, table.nans, table.infinities()})
@@ -204,12 +211,12 @@ std::string histogram_csv_lines(const step& row, const std::vector<tensor_info>&
 
 std::string json_lines(const step& row, const std::vector<tensor_info>& tensors) {
   const json common = step_part(row);
-  if (row.tensors.empty()) return common.dump() + "\n";
+  if (row.tensors.empty()) return line_of(common);
   std::string lines;
   for (const tensor_row& t : row.tensors) {
     json one = common;
     add_tensor(one, t, tensors[t.tensor]);
-    lines += one.dump() + "\n";
+    lines += line_of(one);
   }
   return lines;
 }

@@ -93,7 +93,7 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
   std::optional<io::content> common;
   bool mixed = false;
   for (const std::string& path : inputs) {
-    const io::content what = io::content_of(path);
+    const io::content what = io::content_of(path, options.limits);
     const auto file = as_dump(path, what);
     if (!file)
       throw input_error(
@@ -115,8 +115,8 @@ bool names_columns(std::string_view line) {
   return line.find(',') != std::string_view::npos && line.find_first_of("=|:<>[]{}") == std::string_view::npos;
 }
 
-std::unique_ptr<source> open_text(const std::string& path) {
-  io::line_reader lines(path);
+std::unique_ptr<source> open_text(const std::string& path, const read_limits& limits) {
+  io::line_reader lines(path, limits);
   if (lines.at_end()) throw input_error(path, "", "is empty");
   if (!names_columns(lines.peek())) {
     if (auto log = io::open_scale_log(std::move(lines), "")) return log;
@@ -126,16 +126,16 @@ std::unique_ptr<source> open_text(const std::string& path) {
   }
   io::csv_reader rows(std::move(lines));
   if (io::is_histogram_csv(rows)) {
-    auto once = io::open_histogram_csv(std::move(rows));
+    auto once = io::open_histogram_csv(std::move(rows), {}, limits);
     std::error_code ignored;
     if (!std::filesystem::is_regular_file(path, ignored)) return once;
     // A file is read twice: mistakes show before anything is written, and all tensors are known from the first step on.
     step skipped;
     while (once->next(skipped)) {
     }
-    return io::open_histogram_csv(io::csv_reader(path), once->tensors());
+    return io::open_histogram_csv(io::csv_reader(path, limits), once->tensors(), limits);
   }
-  if (io::is_step_log(rows)) return io::open_step_log(std::move(rows));
+  if (io::is_step_log(rows)) return io::open_step_log(std::move(rows), limits);
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = io::open_scale_log(std::move(rest), first_line)) return log;
   throw input_error(path, "line 1",
@@ -146,14 +146,16 @@ std::unique_ptr<source> open_text(const std::string& path) {
 std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
                                         const io::scalar_table& scalars) {
   if (inputs.size() == 1) {
-    const io::content what = io::content_of(inputs.front());
+    const io::content what = io::content_of(inputs.front(), options.limits);
     if (what == io::content::recording)
       return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
                                                                   : io::read_ahead(open_recording(inputs.front()));
-    if (what == io::content::text) return open_text(inputs.front());
+    if (what == io::content::text) return open_text(inputs.front(), options.limits);
   }
-  const auto is_tfevents = [](const std::string& path) { return io::content_of(path) == io::content::tfevents; };
-  if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs);
+  const auto is_tfevents = [&](const std::string& path) {
+    return io::content_of(path, options.limits) == io::content::tfevents;
+  };
+  if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
   return open_dumps(inputs, options, scalars);
 }
 
@@ -164,7 +166,7 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, cons
   if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
     throw input_error("-", "", "standard input cannot be both the input and the scalars");
   io::scalar_table scalars;
-  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars);
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
   auto opened = open_unlabelled(inputs, options, scalars);
   const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
                             std::isnan(options.factor) && !options.factor_is_loss_scale;

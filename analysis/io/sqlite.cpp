@@ -1,6 +1,5 @@
 #include "sqlite.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <filesystem>
@@ -63,9 +62,6 @@ std::int64_t database::number(const char* sql) const {
 void database::fail(const std::string& place) const {
   const int last = errno;
   std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
-  // SQLite quotes names and statements of the file, also their line breaks.
-  std::ranges::replace_if(
-      reason, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }, '?');
   const int extended = handle_ ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
   const int code = extended & 0xFF;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)

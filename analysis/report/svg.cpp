@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ulp/io/printable.hpp>
 
 namespace ulp {
 namespace {
@@ -54,7 +55,7 @@ std::string hatched_swatch() { return swatch_of(hatched(0, 0, swatch_width, swat
 
 std::string escaped(std::string_view text) {
   std::string result;
-  for (const char c : text) {
+  for (const char c : printable(text)) {
     switch (c) {
       case '<': result += "&lt;"; break;
       case '>': result += "&gt;"; break;

@@ -10,7 +10,7 @@
 
 namespace ulp {
 
-// "&lt;" for "<" and so on.
+// Printable, and "&lt;" for "<" and so on.
 [[nodiscard]] std::string escaped(std::string_view text);
 
 // Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <ulp/io/printable.hpp>
 
 namespace ulp {
 namespace {
@@ -65,7 +66,7 @@ nlohmann::ordered_json json_of(const table_value& value) {
 }
 
 std::string dumped(const nlohmann::ordered_json& value) {
-  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return printable_json(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
 }
 
 bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
@@ -75,7 +76,7 @@ std::string text_of(const table_value& value) {
       overloaded{[](std::monostate) { return std::string{"-"}; }, [](bool b) { return std::string{b ? "yes" : "no"}; },
                  [](std::int64_t n) { return std::to_string(n); },
                  [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
-                 [](const std::string& s) { return s; },
+                 [](const std::string& s) { return printable(s); },
                  [](const count_range& c) {
                    return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
                  },
@@ -135,7 +136,7 @@ std::string to_text(const table& t) {
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   for (const std::size_t i : shown) {
-    widths.push_back(t.columns[i].title.size());
+    widths.push_back(columns_of(printable(t.columns[i].title)));
     right.push_back(t.columns[i].number ||
                     (std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[i]); }) &&
                      std::none_of(t.rows.begin(), t.rows.end(),
@@ -159,7 +160,7 @@ std::string to_text(const table& t) {
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   };
-  write([&](std::size_t j) { return t.columns[shown[j]].title; });
+  write([&](std::size_t j) { return printable(t.columns[shown[j]].title); });
   for (const auto& line : cells) write([&](std::size_t j) { return line[j]; });
   return out;
 }

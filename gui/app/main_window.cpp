@@ -21,6 +21,7 @@
 #include <stdexcept>
 
 #include "export.hpp"
+#include "viewmodel/shown_text.hpp"
 #include "views/all_views.hpp"
 #include "views/inspector.hpp"
 #include "views/overview_view.hpp"
@@ -51,6 +52,12 @@ QString stamps(const document& doc) {
   return all;
 }
 
+void warn(QWidget* parent, const QString& text) {
+  QMessageBox box(QMessageBox::Warning, "ulpscope", text, QMessageBox::Ok, parent);
+  box.setTextFormat(Qt::PlainText);
+  box.exec();
+}
+
 }  // namespace
 
 main_window::main_window()
@@ -59,6 +66,7 @@ main_window::main_window()
       progress_(new QProgressBar(this)),
       cancel_(new QToolButton(this)),
       place_(new QLabel(this)) {
+  place_->setTextFormat(Qt::PlainText);
   setWindowTitle("ulpscope");
   setAcceptDrops(true);
   tabs_->setDocumentMode(true);
@@ -109,11 +117,11 @@ main_window::main_window()
   connect(&doc_, &document::failed, this, [this](const QString& why) {
     progress_->hide();
     cancel_->hide();
-    QMessageBox::warning(this, "ulpscope", why);
+    warn(this, why);
   });
   connect(&doc_, &document::run_changed, this, [this] {
     QStringList names;
-    for (const auto& run : doc_.runs()) names << QFileInfo(QString::fromStdString(run->inputs.front())).fileName();
+    for (const auto& run : doc_.runs()) names << QFileInfo(shown_text(run->inputs.front())).fileName();
     setWindowTitle(names.isEmpty() ? QStringLiteral("ulpscope") : names.join(tr(" and ")) + " - ulpscope");
     remember_recent();
   });
@@ -124,9 +132,8 @@ main_window::main_window()
                         .arg(state_.cursor_step())
                         .arg(shown.first)
                         .arg(shown.last)
-                        .arg(state_.tensor()
-                                 ? "; " + QString::fromStdString(state_.current_run()->tensors[*state_.tensor()].name)
-                                 : QString()));
+                        .arg(state_.tensor() ? "; " + shown_text(state_.current_run()->tensors[*state_.tensor()].name)
+                                             : QString()));
   });
 
   resize(1280, 800);
@@ -262,7 +269,7 @@ void main_window::choose_and_export() {
     export_view(current(), path, {1100, 700}, theme::of(palette()));
     statusBar()->showMessage(tr("Wrote %1").arg(path), 5000);
   } catch (const std::exception& problem) {
-    QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
+    warn(this, shown_text(problem.what()));
   }
 }
 
@@ -274,7 +281,7 @@ void main_window::choose_and_save_session() {
   QSaveFile file(path);
   const QByteArray bytes = to_json(session_of(state_, current().key()));
   if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-    QMessageBox::warning(this, "ulpscope", path + ": " + file.errorString());
+    warn(this, shown_text(path.toStdString()) + ": " + file.errorString());
 }
 
 void main_window::choose_and_open_session() {
@@ -283,7 +290,7 @@ void main_window::choose_and_open_session() {
   try {
     open(read_session(path));
   } catch (const std::runtime_error& problem) {
-    QMessageBox::warning(this, "ulpscope", QString::fromUtf8(problem.what()));
+    warn(this, shown_text(problem.what()));
   }
 }
 

@@ -6,6 +6,8 @@
 #include <memory>
 #include <utility>
 
+#include "shown_text.hpp"
+
 namespace ulp::gui {
 
 background::~background() {
@@ -71,7 +73,7 @@ void background::run(const job& now) {
   } catch (const stopped&) {
     // Whoever stopped it knows.
   } catch (const std::exception& problem) {
-    const QString reason = QString::fromUtf8(problem.what());
+    const QString reason = shown_text(problem.what());
     post([this, generation, reason] { done(generation, [this, reason] { emit failed(reason); }); });
   }
 }

@@ -12,6 +12,8 @@
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
 
+#include "shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -276,7 +278,7 @@ QString document::title_of(const replay_entry& r) const {
   if (runs_.size() < 2 || r.run >= runs_.size()) return name;
   // As much of the path's end as tells it from the others.
   const auto end_of = [](const loaded_run& run, qsizetype parts) {
-    return QString::fromStdString(run.inputs.front()).section('/', -parts);
+    return shown_text(run.inputs.front()).section('/', -parts);
   };
   const loaded_run& own = *runs_[r.run];
   qsizetype parts = 1;
@@ -370,7 +372,7 @@ void document::replay_next() {
       auto result = replay_run(*run, spec, told);
       return [finish, spec, result = std::move(result)] { finish(spec, result, {}); };
     } catch (const std::exception& problem) {
-      return [finish, spec, why = QString::fromUtf8(problem.what())] { finish(spec, nullptr, why); };
+      return [finish, spec, why = shown_text(problem.what())] { finish(spec, nullptr, why); };
     }
   });
 }

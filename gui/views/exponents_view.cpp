@@ -11,6 +11,7 @@
 
 #include "charts/chart.hpp"
 #include "plot/frame.hpp"
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -223,7 +224,7 @@ QString exponents_view::fill(const theme& colours) {
       tr("%1, %2 in %3 at 2^%4: lost %5, subnormal %6, normal %7, overflow %8 of %9 nonzero values; %10 zeros, "
          "%11 not finite")
           .arg(span_,
-               state().tensor() ? QString::fromStdString(state().current_run()->tensors[*state().tensor()].name)
+               state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
                                 : tr("selected tensors"),
                QString::fromStdString(state().front().spec.format))
           .arg(log2, 0, 'g', 4)

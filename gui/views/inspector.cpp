@@ -9,12 +9,12 @@
 
 #include <ulp/report/table.hpp>
 
+#include "viewmodel/shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
-QString text(std::string_view s) {
-  return QString::fromUtf8(s.data(), static_cast<qsizetype>(s.size())).toHtmlEscaped();
-}
+QString text(std::string_view s) { return shown_text(s).toHtmlEscaped(); }
 
 }  // namespace
 

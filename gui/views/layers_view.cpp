@@ -9,6 +9,8 @@
 #include <array>
 #include <cmath>
 
+#include "viewmodel/shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -158,8 +160,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const QFontMetricsF letters(to.font());
   double labels = 60;
   for (const std::uint32_t t : order_)
-    labels = std::max(labels,
-                      letters.horizontalAdvance(QString::fromStdString(state().current_run()->tensors[t].name)) + 12);
+    labels = std::max(labels, letters.horizontalAdvance(shown_text(state().current_run()->tensors[t].name)) + 12);
   labels = std::min(labels, rest.width() / 3);
   // As many rows as can be read; the worst are first.
   const auto rows = std::min(order_.size(), static_cast<std::size_t>(std::max(1.0, (rest.height() - 46) / 14)));
@@ -188,7 +189,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
     to.setFont(font);
     to.setPen(chosen ? colours.text : colours.faint);
     to.drawText(QRectF(rest.left(), y0, labels - 6, y1 - y0), Qt::AlignRight | Qt::AlignVCenter,
-                letters.elidedText(QString::fromStdString(tensor.name), Qt::ElideLeft, labels - 10));
+                letters.elidedText(shown_text(tensor.name), Qt::ElideLeft, labels - 10));
   }
   to.restore();
   draw_cursor(to, f, colours);
@@ -209,7 +210,7 @@ QString layers_view::told_at(QPointF place) const {
   const std::size_t c = state().current_run()->picture.column_of(step);
   const column_span& span = state().current_run()->picture.columns().spans()[c];
   return tr("%1, steps %2 to %3: %4")
-      .arg(QString::fromStdString(state().current_run()->tensors[order_[*row]].name))
+      .arg(shown_text(state().current_run()->tensors[order_[*row]].name))
       .arg(span.first_step)
       .arg(span.last_step)
       .arg(text_of(answer_.metric, answer_.at(c, order_[*row])));

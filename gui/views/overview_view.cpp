@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "viewmodel/shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -78,18 +80,17 @@ void overview_view::refresh(view_state::parts what) {
   if (run == nullptr) words += QStringLiteral("<p>%1</p>").arg(why_empty());
   for (const auto& open : state().doc().runs()) {
     words += QStringLiteral("<p>%1: %2 in %3.</p>")
-                 .arg(QString::fromStdString(open->inputs.front()).toHtmlEscaped(),
+                 .arg(shown_text(open->inputs.front()).toHtmlEscaped(),
                       QString::fromStdString(count_text(open->picture.steps().size(), "step")),
                       QString::fromStdString(count_text(open->tensors.size(), "tensor")));
     for (const std::string& note : open->notes)
-      words += QStringLiteral("<p>%1</p>").arg(QString::fromStdString(note).toHtmlEscaped());
+      words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
   }
   for (const replay_entry& r : state().doc().replays()) {
     const std::string name = state().doc().title_of(r).toStdString();
     std::vector<table_value> row{name, {}, {}, {}, {}, {}, {}, {}};
     if (!r.failure.isEmpty()) {
-      words += QStringLiteral("<h4>%1</h4><p>%2</p>")
-                   .arg(QString::fromStdString(name).toHtmlEscaped(), r.failure.toHtmlEscaped());
+      words += QStringLiteral("<h4>%1</h4><p>%2</p>").arg(shown_text(name).toHtmlEscaped(), r.failure.toHtmlEscaped());
     } else if (r.result) {
       const trajectory_summary& s = r.result->summary;
       const auto step_or_nothing = [](const std::optional<std::int64_t>& step) {
@@ -106,10 +107,10 @@ void overview_view::refresh(view_state::parts what) {
       }
       row[clipped] = static_cast<std::int64_t>(s.clipped);
       row[diverged] = step_or_nothing(s.first_divergence);
-      words += QStringLiteral("<h4>%1</h4>").arg(QString::fromStdString(name).toHtmlEscaped());
+      words += QStringLiteral("<h4>%1</h4>").arg(shown_text(name).toHtmlEscaped());
       if (!s.error.empty())
         words += QStringLiteral("<p>%1</p>")
-                     .arg(tr("The policy ended the run: %1").arg(QString::fromStdString(s.error).toHtmlEscaped()));
+                     .arg(tr("The policy ended the run: %1").arg(shown_text(s.error).toHtmlEscaped()));
       if (s.first_skip)
         words += QStringLiteral("<p><a href=\"%1/%2\">%3</a></p>")
                      .arg(&r - state().doc().replays().data())
@@ -118,7 +119,7 @@ void overview_view::refresh(view_state::parts what) {
       if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence)
         words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
       for (const std::string& warning : r.result->warnings)
-        words += QStringLiteral("<p>&#9888; %1</p>").arg(QString::fromStdString(warning).toHtmlEscaped());
+        words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
     }
     if (run != nullptr) table_.rows.push_back(std::move(row));
   }

@@ -17,6 +17,7 @@ rows_view::rows_view(view_state& state, const char* key, const QString& title, c
   box_->addWidget(note_);
   box_->addWidget(grid_, 1);
   note_->setWordWrap(true);
+  note_->setTextFormat(Qt::PlainText);
   note_->hide();
   grid_->setModel(rows_);
   grid_->setAlternatingRowColors(true);

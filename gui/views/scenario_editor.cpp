@@ -13,6 +13,7 @@
 #include <ulp/formats/catalog.hpp>
 
 #include "plot/theme.hpp"
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -159,7 +160,7 @@ void scenario_editor::show_replays() {
   std::size_t i = 0;
   for (const replay_entry& r : state_.doc().replays()) {
     auto* const item = new QListWidgetItem(line_icon(colours, i++), state_.doc().title_of(r), replays_);
-    item->setToolTip(r.failure.isEmpty() ? item->text() : r.failure);
+    item->setToolTip(tip_of(r.failure.isEmpty() ? item->text() : r.failure));
   }
   replays_->setCurrentRow(static_cast<int>(state_.front_index()));
   showing_ = false;
@@ -233,7 +234,7 @@ void scenario_editor::apply() {
   try {
     static_cast<void>(scenario_of(spec));
   } catch (const std::invalid_argument& mistake) {
-    problem_->setText(QString::fromUtf8(mistake.what()));
+    problem_->setText(shown_text(mistake.what()));
     problem_->show();
     return;
   }

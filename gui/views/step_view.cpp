@@ -8,6 +8,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "viewmodel/shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -60,7 +62,7 @@ void step_view::mouseMoveEvent(QMouseEvent* event) {
   if (pressed_) {
     update();
   } else if (drawn_ && drawn_->area().contains(pointer_)) {
-    QToolTip::showText(event->globalPosition().toPoint(), told_at(pointer_), this);
+    QToolTip::showText(event->globalPosition().toPoint(), tip_of(told_at(pointer_)), this);
   } else {
     QToolTip::hideText();
   }

@@ -91,9 +91,10 @@ void read_all(source& from) {
   static_cast<void>(from.notes());
 }
 
-void read_dump(bytes input, std::unique_ptr<io::dump_reader> (*open)(const std::string&)) {
+void read_dump(bytes input, decltype(io::dump_file::open) open) {
   source_options options;
   options.with_errors = true;
+  options.allow_empty = true;
   options.edges = {0x1p-24, 1.0, 65504.0};
   with_file(input, [&](const std::string& path) {
     const auto from = io::open_dumps({{.number = 1, .files = {{path, open}}}}, "", options, {});

@@ -26,7 +26,7 @@ void with_named_file(bytes input, const std::function<void(const std::string& pa
 // Reads a source to its end.
 void read_all(source& from);
 // Opens a dump and counts all its tensors, with everything that can be counted.
-void read_dump(bytes input, std::unique_ptr<io::dump_reader> (*open)(const std::string& path));
+void read_dump(bytes input, decltype(io::dump_file::open) open);
 
 // Ends the program, with the reason on stderr.
 [[noreturn]] void wrong(const std::string& reason);

@@ -60,8 +60,18 @@ std::string local_record(const zip_entry& entry, const packed_entry& packed) {
   const std::string name = entry.local_name.empty() ? entry.name : entry.local_name;
   const std::string extra =
       entry.local_zip64 ? little(1, 2) + little(16, 2) + little(packed.size, 8) + little(packed.packed_size, 8) : "";
-  return "PK\x03\x04" + common_fields(entry, packed, given_or(entry.local_method, packed.method), false) +
-         little(name.size(), 2) + little(extra.size(), 2) + name + extra + packed.data;
+  zip_entry header = entry;
+  packed_entry fields = packed;
+  fields.crc ^= entry.local_crc_error;
+  if (entry.local_size >= 0) fields.size = fields.packed_size = static_cast<std::uint64_t>(entry.local_size);
+  std::string behind;
+  if (entry.sizes_follow) {
+    header.flags |= 8;
+    fields.crc = fields.size = fields.packed_size = 0;
+    behind = "PK\x07\x08" + little(packed.crc, 4) + little(packed.packed_size, 4) + little(packed.size, 4);
+  }
+  return "PK\x03\x04" + common_fields(header, fields, given_or(entry.local_method, packed.method), false) +
+         little(name.size(), 2) + little(extra.size(), 2) + name + extra + packed.data + behind;
 }
 
 std::string central_record(const zip_entry& entry, const packed_entry& packed) {
@@ -165,9 +175,15 @@ contents playground::open(const std::vector<std::string>& names, source_options 
   return read_all(*open_source(paths, options));
 }
 
-contents playground::open(const std::string& name, const std::string& bytes) const {
+source_options empty_allowed() {
+  source_options options;
+  options.allow_empty = true;
+  return options;
+}
+
+contents playground::open(const std::string& name, const std::string& bytes, source_options options) const {
   write(name, bytes);
-  return open({name});
+  return open({name}, std::move(options));
 }
 
 std::string playground::error(const std::vector<std::string>& names, source_options options) const {
@@ -182,9 +198,9 @@ std::string playground::error(const std::vector<std::string>& names, source_opti
   }
 }
 
-std::string playground::error(const std::string& name, const std::string& bytes) const {
+std::string playground::error(const std::string& name, const std::string& bytes, source_options options) const {
   write(name, bytes);
-  return error(std::vector<std::string>{name});
+  return error(std::vector<std::string>{name}, std::move(options));
 }
 
 }  // namespace ulp::test

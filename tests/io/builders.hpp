@@ -42,6 +42,9 @@ struct zip_entry {
   int method = -1;
   int local_method = -1;
   std::string local_name = "";
+  std::uint32_t local_crc_error = 0;  // xor-ed to the CRC of the local header alone
+  std::int64_t local_size = -1;       // both sizes there
+  bool sizes_follow = false;          // written front to back: zeros in the local header, a record behind the data
   std::int64_t size = -1;
   std::int64_t packed_size = -1;
   std::int64_t offset = -1;
@@ -67,6 +70,9 @@ struct contents {
 };
 [[nodiscard]] contents read_all(source& from);
 
+// Options under which an input without tensors is an empty step.
+[[nodiscard]] source_options empty_allowed();
+
 // Writes files in a folder of its own and reads them.
 class playground {
  public:
@@ -74,10 +80,10 @@ class playground {
   [[nodiscard]] std::string path(const std::string& name) const { return (dir_ / name).string(); }
   // Names are those given to write.
   [[nodiscard]] contents open(const std::vector<std::string>& names, source_options options = {}) const;
-  [[nodiscard]] contents open(const std::string& name, const std::string& bytes) const;
+  [[nodiscard]] contents open(const std::string& name, const std::string& bytes, source_options options = {}) const;
   // The error of opening or reading, "" where there is none; the folder is cut from it.
   [[nodiscard]] std::string error(const std::vector<std::string>& names, source_options options = {}) const;
-  [[nodiscard]] std::string error(const std::string& name, const std::string& bytes) const;
+  [[nodiscard]] std::string error(const std::string& name, const std::string& bytes, source_options options = {}) const;
 
  private:
   temporary_dir dir_;

@@ -150,11 +150,11 @@ TEST_CASE("npy: each way a file can be wrong") {
         header + "the shape holds more values than 64 bits can count");
   CHECK(dict_error(npy_dict("<f8", "(2305843009213693952,)")) ==
         header + "the shape holds more values than 64 bits can count");
-  CHECK(dict_error(npy_dict("<g4", "(2,)")) == header + "'<g4' is not a numpy type");
+  CHECK(dict_error(npy_dict("<g4", "(2,)")) == header + "'<g4' is not a numpy type; the file is damaged");
   CHECK(dict_error(npy_dict("|O", "(1,)")) ==
         "a.npy: an object array is a Python pickle, which can run any code; it is never unpacked; save it as a float "
         "array");
-  CHECK(dict_error("{'descr': [('a', '<f4'") == header + "character 54: the list of a structured type has no end");
+  CHECK(dict_error("{'descr': [('a', '<f4'") == header + "character 54: ')' is expected");
 }
 
 TEST_CASE("npy: the length is that of header and values, exactly") {
@@ -170,7 +170,7 @@ TEST_CASE("npy: the length is that of header and values, exactly") {
 TEST_CASE("npy: arrays that hold no floating-point numbers are named") {
   const playground place;
   const auto not_read = [&](const std::string& bytes, const std::string& why) {
-    const contents read = place.open("a.npy", bytes);
+    const contents read = place.open("a.npy", bytes, empty_allowed());
     REQUIRE(read.steps.size() == 1);
     CHECK(read.steps[0].tensors.empty());
     CHECK(read.tensors.empty());
@@ -178,12 +178,22 @@ TEST_CASE("npy: arrays that hold no floating-point numbers are named") {
           std::vector<std::string>{place.path("a.npy") + ": holds no tensor that is read; its step is empty",
                                    place.path("a.npy") + ": not read: 'a' (" + why + ")"});
   };
-  for (const std::string descr : {"|u1", "<i8", "|b1", "<c8", "<U5", "<M8[ns]", "<f16", "|f4"}) {
+  const std::vector<std::pair<std::string, std::size_t>> types{
+      {"|u1", 1}, {"<i8", 8},     {"|b1", 1},      {"?", 1},   {"<c8", 8}, {"<U5", 20},  {"|S3", 3},
+      {"|S0", 0}, {"<M8[ns]", 8}, {"<m8[25s]", 8}, {"<m8", 8}, {"|V7", 7}, {"<f16", 16}, {"<c32", 32}};
+  for (const auto& [descr, size] : types) {
     INFO(descr);
-    not_read(npy(npy_dict(descr, "(1,)"), "........"), descr);
+    not_read(npy(npy_dict(descr, "(1,)"), std::string(size, '.')), descr);
   }
-  not_read(npy("{'descr': [('x', '<f4'), ('y', '<i8')], 'fortran_order': False, 'shape': (1,)}", ""),
-           "a structured type");
+  const auto structured = [&](const std::string& descr, std::size_t size) {
+    INFO(descr);
+    not_read(npy("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}", std::string(size, '.')),
+             "a structured type");
+  };
+  structured("[('x', '<f4'), ('y', '<i8')]", 12);
+  structured("[(('title', 'x'), '<f4', (2, 3)), ('', '|V4'),]", 28);
+  structured("[('in', [('x', '<f8'), ('y', '|b1')], (2,))]", 18);
+  structured("('<f4', (2,))", 8);
   not_read(npy(npy_dict("<V2", "(1,)"), ".."),
            "'V2': a bfloat16 whose type numpy has lost; save float32 or safetensors");
   CHECK(place.error("a.npy", npy("{'descr': [('x', '<f4'), ('y', '|O')], 'fortran_order': False, 'shape': (1,)}", ""))
@@ -197,4 +207,45 @@ TEST_CASE("npy: every prefix of a good file is rejected") {
     INFO(size << " bytes");
     CHECK(place.error("a.npy", good.substr(0, size)).starts_with("a.npy: "));
   }
+}
+
+TEST_CASE("npy: fault 4, what is no numpy type is an error and loses no array") {
+  const playground place;
+  const std::string value(8, '\0');
+  for (const std::string descr :
+       {"<f=",    "<f",      "<f3", "<f6", "<d4", "<i3", "<i", "<b4", "|b",   "<c4",  "<M4[ns]", "<M8[xs]",
+        "<M8[ns", "<f4[ns]", "|U",  "|Q4", "4",   "",    "|",  "f4<", "<<f4", "<f4 ", "|O2",     "int8"}) {
+    INFO(descr);
+    const std::string error = place.error("a.npy", npy(npy_dict(descr, "(1,)"), value), empty_allowed());
+    CHECK(error == "a.npy: npy header: '" + descr + "' is not a numpy type; the file is damaged");
+  }
+  CHECK(place.error("a.npy", npy(npy_dict("<f1", "(8,)"), value)) ==
+        "a.npy: npy header: '<f1' is not a numpy type, which has no float8; save float32 or safetensors");
+  const auto structured = [&](const std::string& descr) {
+    return place.error("a.npy", npy("{'descr': " + descr + ", 'fortran_order': False, 'shape': (1,)}", value),
+                       empty_allowed());
+  };
+  CHECK(structured("[('x', '<f=')]") == "a.npy: npy header: '<f=' is not a numpy type; the file is damaged");
+  for (const std::string descr : {"['<f4']", "[('x')]", "[('x', '<f4', 2)]", "[(('t',), '<f4')]", "('<f4')",
+                                  "[('x' '<f4')]", "[(3, '<f4')]", "[('x', '|V18446744073709551616')]"}) {
+    INFO(descr);
+    CHECK(structured(descr).starts_with("a.npy: npy header: "));
+  }
+  CHECK(structured("[('x', " + std::string(40, '[') + "]") != "");
+  // Types that numpy reads as the processor's own.
+  const std::string two = raw(std::vector<float>{2.0F});
+  for (const std::string descr : {"f4", "=f4", "|f4"})
+    CHECK(place.open("a.npy", npy(npy_dict(descr, "(1,)"), two)).table("a").max_abs == 2);
+}
+
+TEST_CASE("npy: fault 4, an array that is not read has the bytes of its shape") {
+  const playground place;
+  const auto error_of = [&](const std::string& descr, const std::string& values) {
+    return place.error("a.npy", npy(npy_dict(descr, "(2,)"), values), empty_allowed());
+  };
+  CHECK(error_of("<i4", std::string(8, '.')) == "");
+  CHECK(error_of("<i8", std::string(8, '.')) ==
+        "a.npy: the array needs 16 bytes of values, but 8 follow: 8 missing; the file was cut short");
+  CHECK(error_of("<U2", std::string(8, '.')) ==
+        "a.npy: the array needs 16 bytes of values, but 8 follow: 8 missing; the file was cut short");
 }

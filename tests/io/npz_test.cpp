@@ -71,15 +71,22 @@ TEST_CASE("npz: names are labels, other members are left out") {
   CHECK(read.description == "npz dump");
 }
 
-TEST_CASE("npz: an archive without floating-point arrays is an empty step and names what it holds") {
+TEST_CASE("npz: an archive without floating-point arrays is refused, or an empty step that names what it holds") {
   const playground place;
   const std::string empty = place.path("a.npz") + ": holds no tensor that is read; its step is empty";
-  const contents none = place.open("a.npz", zip({}));
+  const contents none = place.open("a.npz", zip({}), empty_allowed());
   CHECK(none.notes == std::vector<std::string>{empty});
   REQUIRE(none.steps.size() == 1);
   CHECK(none.steps[0].tensors.empty());
   const std::string ids = npy(npy_dict("<i8", "(1,)"), "12345678");
-  CHECK(place.open("a.npz", zip({{.name = "ids.npy", .contents = ids}, {.name = "x.txt", .contents = "x"}})).notes ==
+  const std::string others = zip({{.name = "ids.npy", .contents = ids}, {.name = "x.txt", .contents = "x"}});
+  CHECK(place.error("a.npz", zip({})) ==
+        "a.npz: holds no tensor that is read; --allow-empty takes it as an empty step");
+  CHECK(
+      place.error("a.npz", others) ==
+      "a.npz: holds no tensor that is read; not read: 'ids' (<i8), 'x.txt' (not a .npy); --allow-empty takes it as an "
+      "empty step");
+  CHECK(place.open("a.npz", others, empty_allowed()).notes ==
         std::vector<std::string>{empty, place.path("a.npz") + ": not read: 'ids' (<i8), 'x.txt' (not a .npy)"});
   CHECK(place.error("a.npz", zip({{.name = "o.npy", .contents = npy(npy_dict("|O", "()"), "pickle")}})) ==
         "a.npz: member 'o.npy': an object array is a Python pickle, which can run any code; it is never unpacked; save "
@@ -125,9 +132,9 @@ TEST_CASE("npz: each way an archive can be wrong") {
           e.offset = INT64_MAX;
         })) == member + "its header at byte 9223372036854775807 lies outside the archive's data");
   CHECK(error_of(with(good, [](zip_entry& e) {
-          e.zip64 = true;
+          e.zip64 = e.local_zip64 = true;
           e.size = e.packed_size = INT64_MAX;
-        })) == member + "its 9223372036854775807 bytes from byte 35 run into the central directory");
+        })) == member + "its 9223372036854775807 bytes from byte 55 run into the central directory");
   // Two directory entries share one member: the quoted overlap of zip bombs.
   CHECK(error_of({{.name = "a.npy", .contents = weight_file, .size = 40, .packed_size = 40},
                   {.name = "b.npy", .contents = weight_file, .offset = 0}})
@@ -253,4 +260,83 @@ TEST_CASE("npz: no change of a byte is read past the archive's bounds") {
       file[at] = byte;
       static_cast<void>(place.error("a.npz", file));
     }
+}
+
+TEST_CASE("npz: fault 4, a flipped bit in a deflated archive loses no tensor") {
+  const playground place;
+  const std::string ids = npy(npy_dict("<i8", "(2,)"), std::string(16, '\1'));
+  const std::string good = zip({{.name = "w.npy", .contents = weight_file, .deflated = true},
+                                {.name = "b.npy", .contents = bias_file, .local_zip64 = true},
+                                {.name = "ids.npy", .contents = ids, .deflated = true},
+                                {.name = "note.txt", .contents = "for people", .sizes_follow = true}});
+  const contents before = place.open("a.npz", good);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string file = good;
+    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << bit % 8));
+    if (!place.error("a.npz", file).empty()) continue;
+    const contents after = place.open({"a.npz"});
+    INFO("bit " << bit);
+    CHECK(after.notes == before.notes);
+    CHECK(after.tensors == before.tensors);
+    CHECK(after.table("w") == before.table("w"));
+    CHECK(after.table("b") == before.table("b"));
+  }
+}
+
+TEST_CASE("npz: fault 4, a damaged type is an error that names member and type") {
+  const playground place;
+  const zip_entry good{.name = "w.npy", .contents = weight_file, .deflated = true};
+  std::string damaged = weight_file;
+  damaged[damaged.find("<f4") + 2] = '=';
+  CHECK(place.error("a.npz", zip({good, {.name = "v.npy", .contents = damaged, .deflated = true}})) ==
+        "a.npz: member 'v.npy': npy header: '<f=' is not a numpy type; the file is damaged");
+}
+
+TEST_CASE("npz: fault 4, members that are not read have their CRC checked") {
+  const playground place;
+  const zip_entry good{.name = "w.npy", .contents = weight_file};
+  const std::string ids = npy(npy_dict("<i8", "(100000,)"), std::string(800'000, '\1'));
+  for (const zip_entry& other :
+       {zip_entry{.name = "ids.npy", .contents = ids, .deflated = true, .crc_error = 4},
+        zip_entry{.name = "ids.npy", .contents = ids, .crc_error = 4},
+        zip_entry{.name = "x.txt", .contents = "x", .crc_error = 4}, zip_entry{.name = "empty", .crc_error = 4},
+        zip_entry{.name = "empty", .deflated = true, .crc_error = 4}})
+    CHECK(place.error("a.npz", zip({good, other})) ==
+          "a.npz: member '" + other.name + "': its CRC-32 does not match its contents; the file is damaged");
+}
+
+TEST_CASE("npz: fault 4, local headers agree with the directory") {
+  const playground place;
+  const std::string member = "a.npz: member 'w.npy': ";
+  CHECK(place.error("a.npz", zip({{.name = "w.npy", .contents = weight_file, .local_crc_error = 1}})) ==
+        member + "its own header gives it another CRC-32");
+  CHECK(place.error("a.npz", zip({{.name = "w.npy", .contents = weight_file, .local_size = 3}})) ==
+        member + "its own header gives it another size");
+  CHECK(place.error("a.npz", zip({{.name = "w.npy", .contents = weight_file, .sizes_follow = true}})) == "");
+  CHECK(place.error("a.npz", zip({{.name = "w.npy", .contents = weight_file, .flags = 8}})) == "");
+}
+
+TEST_CASE("npz: fault 10, archives beyond the limits are refused in words that tell how to raise them") {
+  const playground place;
+  const auto refused = [&](const std::string& bytes, const source_options& raised, const std::string& error) {
+    CHECK(place.error("a.npz", bytes) == error);
+    CHECK(place.error("a.npz", bytes, raised) == "");
+  };
+  // 270 MiB of zeros in 270 kB.
+  const std::string header = npy(npy_dict("<f4", "(70778880,)"), "");
+  const std::string bomb =
+      zip({{.name = "w.npy", .contents = header + std::string(std::size_t{270} << 20, '\0'), .deflated = true}});
+  source_options ratio;
+  ratio.limits.inflate_ratio = 1100;
+  refused(bomb, ratio,
+          "a.npz: " + std::to_string(bomb.size()) +
+              " compressed bytes become 283115648 or more; the limit is 200 for each; "
+              "--limit inflate-ratio=N raises it, --limit inflate-ratio=none lifts it, for files that you trust");
+}
+
+TEST_CASE("npz: fault 10, gradients of zeros are read") {
+  const playground place;
+  const std::string zeros = npy(npy_dict("<f4", "(25000000,)"), std::string(100'000'000, '\0'));
+  CHECK(place.open("a.npz", zip({{.name = "w.npy", .contents = zeros, .deflated = true}})).table("w").zeros ==
+        25'000'000);
 }

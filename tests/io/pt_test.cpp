@@ -143,7 +143,9 @@ TEST_CASE("pt: tensors with attributes, sets and counters") {
   CHECK(
       place.open("a.pt", file_of(one_tensor(name("__builtin__", "set") + in_list + "\x85R"), raw(four))).table("a.0") ==
       cells(four));
-  CHECK(place.open("a.pt", file_of(one_tensor(name("collections", "Counter") + attributes + "\x85R"), raw(four)))
+  CHECK(place
+            .open("a.pt", file_of(one_tensor(name("collections", "Counter") + attributes + "\x85R"), raw(four)),
+                  empty_allowed())
             .tensors.empty());
 }
 
@@ -296,7 +298,7 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
   CHECK(error_of("\x80\x04.") == "asks for pickle protocol 4; torch.save writes 2 unless told otherwise");
   CHECK(error_of("h\x05.") == "recalls object 5, which was not remembered");
   CHECK(error_of("Nq\x05h\x04.") == "recalls object 4, which was not remembered");
-  CHECK(error_of("Nr" + little(0xFFFFFFFF, 4) + ".") == "remembers more than the 2 million objects that are read");
+  CHECK(error_of("Nr" + little(0xFFFFFFFF, 4) + ".") == "remembers more than the 4 million objects that are read");
   for (const std::string lacking :
        {".", "t", "e", "u", "s", "a", "Na", "R", "NR", "Q", "b", "\x86", "N\x86", "(.", "N(."}) {
     INFO(lacking);
@@ -352,21 +354,25 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
 
 TEST_CASE("pt: bombs end soon") {
   const playground place;
-  const auto error_of = [&](const std::string& opcodes) { return place.error("a.pt", file_of(start + opcodes, "")); };
+  source_options options;
+  options.limits.header_share = read_limits::none;
+  const auto error_of = [&](const std::string& opcodes) {
+    return place.error("a.pt", file_of(start + opcodes, ""), options);
+  };
   CHECK(error_of(std::string(100'000, '(') + ".").ends_with("needs an object that is not there"));
   CHECK(
-      error_of(std::string((1 << 21) + 1, 'N') + ".").ends_with("makes more than the 2 million objects that are read"));
+      error_of(std::string((1 << 22) + 1, 'N') + ".").ends_with("makes more than the 4 million objects that are read"));
   // 30 lists, each twice in the next: a billion of the first.
   std::string twice = "]q" + little(0, 1);
   for (int i = 0; i < 30; ++i)
     twice += "](h" + little(static_cast<unsigned>(i), 1) + "h" + little(static_cast<unsigned>(i), 1) + "eq" +
              little(static_cast<unsigned>(i) + 1, 1);
-  CHECK(error_of(twice + ".").ends_with("has more than 2 million objects in it"));
+  CHECK(error_of(twice + ".").ends_with("has more than 4 million objects in it"));
   // A list of many numbers, many times.
   const auto recall = [](unsigned slot) { return "h" + little(slot, 1); };
   std::string often = "](" + std::string(100'000, 'N') + "eq" + little(0, 1) + "](";
   for (int i = 0; i < 100'000; ++i) often += recall(0);
-  CHECK(error_of(often + "e.").ends_with("has more than 2 million objects in it"));
+  CHECK(error_of(often + "e.").ends_with("has more than 4 million objects in it"));
   // A tensor of 64 dimensions, made many times, and one found many times below a long name.
   const std::vector<std::uint64_t> sizes(64, 1);
   std::string wide = name("torch._utils", "_rebuild_tensor_v2") + "q" + little(0, 1) +
@@ -387,9 +393,35 @@ TEST_CASE("pt: two tensors of one name, and files without any") {
   const std::string t = tensor(four_floats, 0, {4}, {1});
   CHECK(place.error("a.pt", file_of(start + "}(" + text("a.b") + t + text("a") + "}" + text("b") + t + "su.",
                                     raw(four))) == "a.pt: tensor 'a.b': there are two tensors of this name");
-  const contents empty = place.open("a.pt", file_of(start + "}.", raw(four)));
+  const contents empty = place.open("a.pt", file_of(start + "}.", raw(four)), empty_allowed());
   CHECK(empty.notes ==
         std::vector<std::string>{place.path("a.pt") + ": holds no tensor that is read; its step is empty"});
-  CHECK(place.error("a.pt", zip({{.name = "x/y/data.pkl", .contents = "x"}}))
+  CHECK(place.error("a.pt", zip({{.name = "x/y/data.pkl", .contents = "x"}}), empty_allowed())
             .empty());  // no .pt: an archive of other things
+}
+
+TEST_CASE("pt: fault 4, a flipped bit loses no tensor") {
+  const playground place;
+  const std::string good = file_of(one_tensor(tensor(four_floats, 0, {4}, {1})), raw(four));
+  const contents before = place.open("a.pt", good);
+  for (std::size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string file = good;
+    file[bit / 8] = static_cast<char>(file[bit / 8] ^ (1 << bit % 8));
+    if (!place.error("a.pt", file, empty_allowed()).empty()) continue;
+    const contents after = place.open({"a.pt"}, empty_allowed());
+    INFO("bit " << bit);
+    CHECK(after.tensors == before.tensors);
+    CHECK(after.table("a") == before.table("a"));
+  }
+}
+
+TEST_CASE("pt: fault 4, storages that are not read have their CRC checked") {
+  const playground place;
+  const std::string pickle = one_tensor(tensor(four_floats, 0, {4}, {1}));
+  const auto with = [&](const zip_entry& other) {
+    return zip({{.name = "a/data.pkl", .contents = pickle}, {.name = "a/data/0", .contents = raw(four)}, other});
+  };
+  CHECK(place.error("a.pt", with({.name = "a/data/1", .contents = "ints"})) == "");
+  CHECK(place.error("a.pt", with({.name = "a/data/1", .contents = "ints", .crc_error = 1})) ==
+        "a.pt: member 'a/data/1': its CRC-32 does not match its contents; the file is damaged");
 }

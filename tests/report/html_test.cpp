@@ -180,3 +180,16 @@ TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
   CHECK(is_balanced(html));
   CHECK(html.find("inf") == std::string::npos);
 }
+
+TEST_CASE("fault 5: nothing on the page acts on the text around it") {
+  const std::string hostile = "x\x1B\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xFF\n<b>";
+  report_page page = page_of(2);
+  page.input = page.replays.front().warnings.front() = page.tensors.front().name = hostile;
+  page.notes.push_back(hostile);
+  page.findings.front().evidence = {hostile};
+  page.commands.front().text = hostile;
+  const std::string html = html_of(page);
+  for (const std::string_view bad : {"\x1B", "\xC2\x9B", "\xE2\x80\xAE", "\xE2\x80\xA8", "\xFF", "<b>"})
+    CHECK(html.find(bad) == std::string::npos);
+  CHECK(html.find(R"(x\x1B\x9B\u{202E}\u{2028}\xFF\x0A&lt;b&gt;)") != std::string::npos);
+}

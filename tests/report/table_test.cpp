@@ -69,3 +69,14 @@ TEST_CASE("numbers as text") {
   CHECK(count_text(1, "step") == "1 step");
   CHECK(count_text(1000, "step") == "1,000 steps");
 }
+
+TEST_CASE("fault 5: text of strangers is printable in tables, exact in JSON and CSV") {
+  const std::string name = "a\x1B[2J\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\n\xFF";
+  table t;
+  t.columns = {{"name", "na\x1Bme"}};
+  t.rows.push_back({name});
+  CHECK(to_text(t) == "na\\x1Bme\na\\x1B[2J\\x9B\\u{202E}\\u{2028}\\x0A\\xFF\n");
+  CHECK(to_cell(name) == "a\\x1B[2J\\x9B\\u{202E}\\u{2028}\\x0A\\xFF");
+  CHECK(to_csv(t) == "name\n\"" + name + "\"\n");
+  CHECK(to_json(t) == "[\n {\"name\":\"a\\u001b[2J\\u009B\\u202E\\u2028\\n\xEF\xBF\xBD\"}\n]\n");
+}

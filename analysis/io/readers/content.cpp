@@ -71,7 +71,7 @@ bool is_text(std::string_view start) {
 
 }  // namespace
 
-content content_of(const std::string& path) {
+content content_of(const std::string& path, const read_limits& limits) {
   const auto fail = [&](std::string_view reason) { throw input_error(path, "", std::string(reason)); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -85,7 +85,7 @@ content content_of(const std::string& path) {
   const std::string_view start = text;
   for (const known_start& known : known_starts)
     if (start.starts_with(known.bytes))
-      return known.what == content::npz && is_pt(zip_archive(path)) ? content::pt : known.what;
+      return known.what == content::npz && is_pt(zip_archive(path, limits)) ? content::pt : known.what;
   if (is_safetensors(start)) return content::safetensors;
   if (is_tfevents(start)) return content::tfevents;
   for (const refused_start& refused : refused_starts)

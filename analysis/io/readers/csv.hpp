@@ -22,7 +22,8 @@ class csv_reader {
   };
 
   // Reads the header line; "-" is standard input.
-  explicit csv_reader(const std::string& path) : csv_reader(line_reader(path)) {}
+  explicit csv_reader(const std::string& path, const read_limits& limits = {})
+      : csv_reader(line_reader(path, limits)) {}
   explicit csv_reader(line_reader lines);
 
   [[nodiscard]] const std::string& path() const noexcept { return lines_.path(); }

@@ -4,12 +4,14 @@
 #include <unordered_map>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/share.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/model/tensor_counter.hpp>
 
 #include "reader.hpp"
 #include "text.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -47,15 +49,19 @@ class dump_source final : public source, public divisible {
     for (const dump_step& step : steps_) {
       if (step.files.size() > 1)
         notes_.push_back("step " + std::to_string(step.number) + " comes from " + std::to_string(step.files.size()) +
-                         " files, " + step.files.front().path + " and others: their tensors are taken together");
+                         " files, " + printable(step.files.front().path) +
+                         " and others: their tensors are taken together");
       for (const dump_file& file : step.files) {
-        const auto reader = file.open(file.path);
+        const auto reader = file.open(file.path, options_.limits);
+        reader->check_ignored();
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
         if (reader->tensors().empty())
-          notes_.push_back(file.path + ": holds no tensor that is read; its step is empty");
-        if (!reader->ignored().empty()) notes_.push_back(file.path + ": not read: " + joined(reader->ignored()));
+          notes_.push_back(printable(file.path) + ": holds no tensor that is read; its step is empty");
+        if (!reader->ignored().empty())
+          notes_.push_back(printable(file.path) + ": not read: " + joined(reader->ignored()));
       }
     }
+    if (tensors_.empty() && !options_.allow_empty) refuse_empty();
   }
 
   [[nodiscard]] std::string description() const override { return description_; }
@@ -106,11 +112,22 @@ class dump_source final : public source, public divisible {
     throw input_error(file.path, "tensor " + in_quotes(name), reason);
   }
 
+  // A recording of nothing looks like one of a run that lost nothing.
+  [[noreturn]] void refuse_empty() const {
+    const std::string& first = steps_.front().files.front().path;
+    const auto ignored = steps_.front().files.front().open(first, options_.limits)->ignored();
+    throw input_error(
+        first, "",
+        std::string("holds no tensor that is read") + (steps_.size() > 1 ? ", nor does another input" : "") +
+            (ignored.empty() ? "" : "; not read: " + joined(ignored)) + "; --allow-empty takes it as an empty step");
+  }
+
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
     const auto index = static_cast<std::uint32_t>(tensors_.size());
     const auto [found, added] = indices_.try_emplace(tensor.name, seen{index, step.number, &file.path});
     if (tensor.numel > max_numel) fail(file, tensor.name, "has more than the 2^40 elements that a table may have");
     if (added) {
+      check_count(indices_.size(), options_.limits, file.path, "", "different tensors, with those of other inputs,");
       check_name(file.path, "", tensor.name);
       tensor_info& info = tensors_.emplace_back();
       info.name = tensor.name;
@@ -153,7 +170,7 @@ class dump_source final : public source, public divisible {
   }
 
   void read(const dump_file& file, std::span<const double> edges, part_choice& part, step& into) {
-    const auto reader = file.open(file.path);
+    const auto reader = file.open(file.path, options_.limits);
     std::vector<bool> taken;
     for (const dump_reader::tensor& tensor : reader->tensors()) taken.push_back(part.takes(tensor.numel));
     std::vector<counted_values> counted = count(*reader, taken, edges);

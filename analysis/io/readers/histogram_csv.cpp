@@ -9,6 +9,7 @@
 #include "cursor.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -110,8 +111,9 @@ cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
 
 class histogram_csv final : public source {
  public:
-  histogram_csv(csv_reader rows, std::vector<tensor_info> known)
-      : rows_(std::move(rows)),
+  histogram_csv(csv_reader rows, std::vector<tensor_info> known, const read_limits& limits)
+      : limits_(limits),
+        rows_(std::move(rows)),
         at_(rows_),
         pending_(rows_.next()),
         tensors_(std::move(known)),
@@ -153,6 +155,7 @@ class histogram_csv final : public source {
     const std::uint32_t index = found->second;
     const tensor_kind kind = read_kind(name);
     if (added) {
+      check_count(indices_.size(), limits_, rows_.path(), "", "tensors");
       check_name(rows_.path(), "tensor " + in_quotes(name), name);
       tensor_info& info = tensors_.emplace_back();
       info.name = name;
@@ -180,6 +183,7 @@ class histogram_csv final : public source {
     return *kind;
   }
 
+  read_limits limits_;
   csv_reader rows_;
   histogram_columns at_;
   static constexpr std::int64_t no_step = -1;
@@ -197,8 +201,8 @@ bool is_histogram_csv(const csv_reader& rows) {
   return rows.find("step") && rows.find("tensor") && rows.find("counts");
 }
 
-std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known) {
-  return std::make_unique<histogram_csv>(std::move(rows), std::move(known));
+std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known, const read_limits& limits) {
+  return std::make_unique<histogram_csv>(std::move(rows), std::move(known), limits);
 }
 
 }  // namespace ulp::io

@@ -8,14 +8,19 @@
 #include <string_view>
 #include <vector>
 
-struct gzFile_s;
+#include <ulp/io/limits.hpp>
 
 namespace ulp::io {
+
+class text_input;
 
 class line_reader {
  public:
   // "-" is standard input.
-  explicit line_reader(const std::string& path);
+  explicit line_reader(const std::string& path, const read_limits& limits = {});
+  line_reader(line_reader&&) noexcept;
+  line_reader& operator=(line_reader&&) noexcept;
+  ~line_reader();
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
@@ -38,14 +43,10 @@ class line_reader {
   [[noreturn]] void fail(const std::string& reason) const;  // of that line
 
  private:
-  struct closer {
-    void operator()(gzFile_s* file) const noexcept;
-  };
-
   bool fill();
 
   std::string path_;
-  std::unique_ptr<gzFile_s, closer> file_;
+  std::unique_ptr<text_input> input_;
   std::vector<char> buffer_;
   std::size_t begin_ = 0;  // of the unread part of the buffer
   std::size_t end_ = 0;

@@ -1,7 +1,10 @@
 #include "npy.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
+#include <initializer_list>
 #include <string_view>
 
 #include <ulp/io/error.hpp>
@@ -15,6 +18,7 @@ namespace {
 constexpr std::string_view magic = "\x93NUMPY";
 constexpr std::uint64_t longest_header = 10'000;  // numpy's own limit, max_header_size
 constexpr std::size_t most_dimensions = 64;
+constexpr int deepest = 16;
 
 struct context {
   const std::string& file;
@@ -22,10 +26,80 @@ struct context {
   [[noreturn]] void fail(const std::string& reason) const { throw input_error(file, place, "npy header: " + reason); }
 };
 
+// numpy's types: https://numpy.org/doc/stable/reference/arrays.interface.html, dtype.str and dtype.descr.
+struct numpy_type {
+  std::uint64_t size = 0;  // bytes of one value
+  bool object = false;     // holds pickled Python objects
+  std::optional<element> values;
+};
+
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  std::uint64_t value = 0;
+  const char* const end = digits.data() + digits.size();
+  const auto [stop, error] = std::from_chars(digits.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+// "[ns]", "[25s]": what follows the size of a date.
+bool is_unit(std::string_view text) {
+  constexpr std::array units{"Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as", "generic"};
+  if (text.empty()) return true;
+  if (text.size() < 3 || text.front() != '[' || text.back() != ']') return false;
+  text = text.substr(1, text.size() - 2);
+  text.remove_prefix(std::min(text.find_first_not_of("0123456789"), text.size()));
+  return std::ranges::find(units, text) != units.end();
+}
+
+// An order of bytes, a letter, a size in bytes (of U in characters), a unit; nullopt for anything else.
+std::optional<numpy_type> type_called(std::string_view descr) {
+  char order = '=';
+  if (!descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos) {
+    order = descr[0];
+    descr.remove_prefix(1);
+  }
+  if (descr == "O" || descr == "O8" || descr == "O4") return numpy_type{.size = 8, .object = true};
+  if (descr == "?") return numpy_type{.size = 1};
+  if (descr.size() < 2) return std::nullopt;
+  const std::string_view rest = descr.substr(1);
+  const std::string_view digits = rest.substr(0, rest.find_first_not_of("0123456789"));
+  const auto size = number_of(digits);
+  if (!size) return std::nullopt;
+  const std::string_view unit = rest.substr(digits.size());
+  if (descr[0] == 'm' || descr[0] == 'M')
+    return *size == 8 && is_unit(unit) ? std::optional(numpy_type{.size = 8}) : std::nullopt;
+  if (!unit.empty()) return std::nullopt;
+  const auto one_of = [&](std::initializer_list<std::uint64_t> sizes) {
+    return std::ranges::find(sizes, *size) != sizes.end() ? std::optional(numpy_type{.size = *size}) : std::nullopt;
+  };
+  switch (descr[0]) {
+    case 'b': return one_of({1});
+    case 'i':
+    case 'u': return one_of({1, 2, 4, 8});
+    case 'c': return one_of({8, 16, 24, 32});
+    case 'S':
+    case 'a':
+    case 'V': return numpy_type{.size = *size};
+    case 'U':
+      if (const auto bytes = checked_mul(*size, 4)) return numpy_type{.size = *bytes};
+      return std::nullopt;
+    case 'f': break;
+    default: return std::nullopt;
+  }
+  auto type = one_of({2, 4, 8, 12, 16});
+  const std::endian bytes = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
+  if (*size == 2) type->values = {dtype::float16, bytes};
+  if (*size == 4) type->values = {dtype::float32, bytes};
+  if (*size == 8) type->values = {dtype::float64, bytes};
+  return type;
+}
+
 // The Python dict literal {'descr': ..., 'fortran_order': ..., 'shape': ...}, and no other expression.
 class literal_parser {
  public:
   literal_parser(std::string_view text, const context& where) : text_(text), where_(where) {}
+
+  // Of one value; known once the header is parsed.
+  [[nodiscard]] std::uint64_t value_size() const { return type_.size; }
 
   npy_header parse() {
     expect('{');
@@ -58,6 +132,10 @@ class literal_parser {
     at_ += token.size();
     return true;
   }
+  bool is_next(char token) {
+    skip_blanks();
+    return text_.substr(at_).starts_with(token);
+  }
   bool accept(char token) { return accept(std::string_view(&token, 1)); }
   void expect(char token) {
     if (!accept(token)) fail(std::string("'") + token + "' is expected");
@@ -74,7 +152,7 @@ class literal_parser {
       parse_order();
     } else if (key == "shape") {
       once(shape_seen_, key);
-      parse_shape();
+      header_.shape = parse_shape();
     } else {
       fail("unknown key " + in_quotes(key));
     }
@@ -97,25 +175,76 @@ class literal_parser {
   }
 
   void parse_descr() {
-    if (accept('[')) return skip_structure();
-    header_.descr = parse_string("the type");
+    type_ = parse_type(0);
+    header_.values = type_.values;
+    header_.object = type_.object;
   }
-  // A structured type is a list of tuples of strings, numbers and further lists; only its end matters.
-  void skip_structure() {
-    int open = 1;
-    while (open > 0) {
-      skip_blanks();
-      if (at_ == text_.size()) fail("the list of a structured type has no end");
-      const char c = text_[at_];
-      if (c == '\'' || c == '"') {
-        const std::string text = parse_string("a field");
-        header_.object = header_.object || text == "O" || text == "|O";
-        continue;
+  // One in quotes; a list of fields; a pair of a type and the shape of an array of it.
+  numpy_type parse_type(int depth) {
+    if (depth > deepest) fail("the type is nested deeper than 16 levels");
+    numpy_type whole;
+    if (accept('[')) {
+      while (!accept(']')) {
+        add(whole, parse_field(depth), 1);
+        if (accept(',')) continue;
+        expect(']');
+        break;
       }
-      if (c == '[') ++open;
-      if (c == ']') --open;
-      ++at_;
+      return whole;
     }
+    if (accept('(')) {
+      const numpy_type one = parse_type(depth + 1);
+      expect(',');
+      add(whole, one, count_in(parse_shape()));
+      accept(',');
+      expect(')');
+      return whole;
+    }
+    const std::string descr = parse_string("the type");
+    const auto named = type_called(descr);
+    if (!named) refuse(descr);
+    if (depth == 0) header_.descr = descr;
+    return *named;
+  }
+  // (name, type) or (name, type, shape); a name may be a pair of a title and a name.
+  numpy_type parse_field(int depth) {
+    expect('(');
+    if (accept('(')) {
+      static_cast<void>(parse_string("a title"));
+      expect(',');
+      static_cast<void>(parse_string("a field"));
+      expect(')');
+    } else {
+      static_cast<void>(parse_string("a field"));
+    }
+    expect(',');
+    const numpy_type one = parse_type(depth + 1);
+    std::uint64_t times = 1;
+    if (accept(',') && !is_next(')')) {
+      times = count_in(parse_shape());
+      accept(',');
+    }
+    expect(')');
+    numpy_type whole;
+    add(whole, one, times);
+    return whole;
+  }
+  void add(numpy_type& whole, const numpy_type& part, std::uint64_t times) const {
+    const auto bytes = checked_mul(part.size, times);
+    const auto sum = bytes ? checked_add(whole.size, *bytes) : std::nullopt;
+    if (!sum) fail("the type has more bytes than 64 bits can count");
+    whole.size = *sum;
+    whole.object = whole.object || part.object;
+  }
+  std::uint64_t count_in(const std::vector<std::uint64_t>& shape) const {
+    const auto count = checked_product(shape);
+    if (!count) fail("a shape holds more values than 64 bits can count");
+    return *count;
+  }
+  [[noreturn]] void refuse(const std::string& descr) const {
+    const bool narrow = descr.ends_with("f1");
+    where_.fail(in_quotes(descr) + " is not a numpy type" +
+                (narrow ? ", which has no float8; save float32 or safetensors" : "; the file is damaged"));
   }
 
   // The order of the values does not change their histogram.
@@ -123,16 +252,18 @@ class literal_parser {
     if (!accept("True") && !accept("False")) fail("True or False is expected");
   }
 
-  void parse_shape() {
+  std::vector<std::uint64_t> parse_shape() {
+    std::vector<std::uint64_t> shape;
     expect('(');
     bool comma = false;
     while (!accept(')')) {
-      if (!header_.shape.empty() && !comma) fail("',' or ')' is expected");
-      header_.shape.push_back(parse_dimension());
-      if (header_.shape.size() > most_dimensions) fail("more than 64 dimensions");
+      if (!shape.empty() && !comma) fail("',' or ')' is expected");
+      shape.push_back(parse_dimension());
+      if (shape.size() > most_dimensions) fail("more than 64 dimensions");
       comma = accept(',');
     }
-    if (header_.shape.size() == 1 && !comma) fail("a shape of one dimension is written (n,)");
+    if (shape.size() == 1 && !comma) fail("a shape of one dimension is written (n,)");
+    return shape;
   }
   std::uint64_t parse_dimension() {
     skip_blanks();
@@ -153,28 +284,8 @@ class literal_parser {
   bool order_seen_ = false;
   bool shape_seen_ = false;
   npy_header header_;
+  numpy_type type_;
 };
-
-std::optional<element> element_of(std::string_view descr) {
-  if (descr.size() != 3) return std::nullopt;
-  const char order = descr[0];
-  const std::string_view kind = descr.substr(1);
-  const dtype type = kind == "f8"   ? dtype::float64
-                     : kind == "f4" ? dtype::float32
-                     : kind == "f2" ? dtype::float16
-                                    : dtype::unknown;
-  if (type == dtype::unknown) return std::nullopt;
-  if (order == '<') return element{type, std::endian::little};
-  if (order == '>') return element{type, std::endian::big};
-  if (order == '=') return element{type, std::endian::native};
-  return std::nullopt;
-}
-
-// What may stand in `descr`: an optional byte order, a type letter of numpy's, a size or a unit.
-bool is_type(std::string_view descr) {
-  if (!descr.empty() && std::string_view("<>=|").find(descr[0]) != std::string_view::npos) descr.remove_prefix(1);
-  return !descr.empty() && std::string_view("?biufcmMOSaUV").find(descr[0]) != std::string_view::npos;
-}
 
 std::string bytes_text(std::uint64_t count) { return std::to_string(count) + (count == 1 ? " byte" : " bytes"); }
 
@@ -243,14 +354,12 @@ npy_header read_npy_header(byte_stream& in, const std::string& file, const std::
   const std::uint64_t length = length_of(take(version == 1 ? 2 : 4));
   if (length > longest_header)
     where.fail("its length is given as " + bytes_text(length) + ", more than the 10000 that numpy allows");
-  npy_header header = literal_parser(take(length), where).parse();
-
-  if (!header.descr.empty() && !is_type(header.descr)) where.fail(in_quotes(header.descr) + " is not a numpy type");
-  header.values = element_of(header.descr);
-  header.object = header.object || header.descr.find('O') != std::string::npos;
-  if (!header.values) return header;
+  const std::string text = take(length);
+  literal_parser parser(text, where);
+  npy_header header = parser.parse();
+  if (header.object) return header;
   const auto numel = checked_product(header.shape);
-  const auto needed = numel ? checked_mul(*numel, size_of(header.values->type)) : std::nullopt;
+  const auto needed = numel ? checked_mul(*numel, parser.value_size()) : std::nullopt;
   if (!needed) where.fail("the shape holds more values than 64 bits can count");
   header.numel = *numel;
   check_length(*needed, in.left(), where);
@@ -264,6 +373,8 @@ std::string why_ignored(const npy_header& header) {
   return header.descr;
 }
 
-std::unique_ptr<dump_reader> open_npy(const std::string& path) { return std::make_unique<npy_reader>(path); }
+std::unique_ptr<dump_reader> open_npy(const std::string& path, const read_limits& /*limits*/) {
+  return std::make_unique<npy_reader>(path);
+}
 
 }  // namespace ulp::io

@@ -20,15 +20,15 @@ struct element {
 };
 
 struct npy_header {
-  std::string descr;              // the array's type as numpy writes it; empty for a structured one
+  std::string descr;              // the array's type as numpy writes it; empty for one that is made of others
   std::optional<element> values;  // nullopt where the array holds no floating-point numbers that are read
   bool object = false;            // pickled Python objects
   std::vector<std::uint64_t> shape;
-  std::uint64_t numel = 0;  // of arrays that are read
+  std::uint64_t numel = 0;
 };
 
-// Reads versions 1 to 3 from the start of an array; afterwards `in` stands at the values, and of an array that is read
-// holds exactly those. Errors name `file` and `place`.
+// Reads versions 1 to 3 from the start of an array; afterwards `in` stands at the values, and holds exactly those unless
+// they are objects. A type that numpy does not know is an error. Errors name `file` and `place`.
 [[nodiscard]] npy_header read_npy_header(byte_stream& in, const std::string& file, const std::string& place);
 
 // Why an array is not read, for people.

@@ -12,7 +12,7 @@ constexpr std::string_view suffix = ".npy";
 
 class npz_reader final : public dump_reader {
  public:
-  explicit npz_reader(const std::string& path) : archive_(path) {
+  npz_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
     for (const zip_member& member : archive_.members()) add(member);
     if (tensors_.empty() && pickled_ != nullptr) fail(*pickled_, why_ignored({.object = true}) + "; save float arrays");
   }
@@ -27,6 +27,10 @@ class npz_reader final : public dump_reader {
     return in;
   }
 
+  void check_ignored() override {
+    for (const zip_member* const member : left_out_) archive_.check(*member);
+  }
+
  private:
   [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
     throw input_error(archive_.path(), "member " + in_quotes(member.name), reason);
@@ -38,6 +42,7 @@ class npz_reader final : public dump_reader {
   void add(const zip_member& member) {
     if (!member.name.ends_with(suffix)) {
       ignored_.push_back(in_quotes(member.name) + " (not a .npy)");
+      left_out_.push_back(&member);
       return;
     }
     const std::string name = member.name.substr(0, member.name.size() - suffix.size());
@@ -46,6 +51,7 @@ class npz_reader final : public dump_reader {
     if (!header.values) {
       if (header.object) pickled_ = &member;
       ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
+      left_out_.push_back(&member);
       return;
     }
     tensors_.push_back({.name = name,
@@ -60,11 +66,14 @@ class npz_reader final : public dump_reader {
   std::vector<tensor> tensors_;
   std::vector<const zip_member*> arrays_;  // of tensors_
   std::vector<std::string> ignored_;
+  std::vector<const zip_member*> left_out_;
   const zip_member* pickled_ = nullptr;  // a member of Python objects
 };
 
 }  // namespace
 
-std::unique_ptr<dump_reader> open_npz(const std::string& path) { return std::make_unique<npz_reader>(path); }
+std::unique_ptr<dump_reader> open_npz(const std::string& path, const read_limits& limits) {
+  return std::make_unique<npz_reader>(path, limits);
+}
 
 }  // namespace ulp::io

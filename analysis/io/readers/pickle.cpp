@@ -9,12 +9,13 @@
 #include <ulp/io/error.hpp>
 
 #include "text.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
 
-constexpr std::size_t most_values = std::size_t{1} << 21;
-constexpr std::size_t most_tensors = std::size_t{1} << 18;
+// A tensor in a dict takes about 25.
+constexpr std::size_t most_values = std::size_t{1} << 22;
 constexpr std::size_t deepest = 100;
 constexpr std::size_t longest_name = 1024;
 constexpr std::size_t longest_key = 64;  // of a storage: they are numbered
@@ -137,8 +138,8 @@ std::optional<value> global_called(std::string_view module, std::string_view nam
 
 class machine {
  public:
-  machine(byte_span bytes, const std::string& file, const std::string& what)
-      : bytes_(bytes), file_(file), what_(what), in_(file, what, 0, bytes) {}
+  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits)
+      : bytes_(bytes), file_(file), what_(what), limits_(limits), in_(file, what, 0, bytes) {}
 
   std::vector<pickled_tensor> run() {
     do at_ = in_.offset();
@@ -154,7 +155,7 @@ class machine {
   [[noreturn]] void fail(const std::string& reason) const { cursor(file_, what_, at_, {}).fail(reason); }
 
   void push(value v) {
-    if (++pushed_ > most_values) fail("makes more than the 2 million objects that are read");
+    if (++pushed_ > most_values) fail("makes more than the 4 million objects that are read");
     stack_.push_back(v);
   }
   value pop() {
@@ -211,7 +212,7 @@ class machine {
   void remember(std::uint32_t slot) {
     const value top = pop();
     stack_.push_back(top);
-    if (slot >= most_values) fail("remembers more than the 2 million objects that are read");
+    if (slot >= most_values) fail("remembers more than the 4 million objects that are read");
     if (slot >= memo_.size()) memo_.resize(slot + std::size_t{1});
     memo_[slot] = top;
   }
@@ -380,7 +381,7 @@ class machine {
     made.shape = counts_of(given[2]);
     made.strides = counts_of(given[3]);
     if (made.shape.size() != made.strides.size()) fail("makes a tensor with more sizes than strides, or fewer");
-    if (tensors_.size() == most_tensors) fail("makes more than the 262,144 tensors that are read");
+    check_count(tensors_.size() + 1, limits_, file_, what_, "tensors");
     sizes_ += made.shape.size();
     if (sizes_ > most_sizes) fail("makes tensors of more than the 2 million dimensions that are read");
     tensors_.push_back(std::move(made));
@@ -416,7 +417,7 @@ class machine {
     if (!by_key && v.what != kind::sequence) return;
     const items& parts = contents(v);
     visited_ += parts.size() + 1;
-    if (visited_ > most_values) in_.fail("has more than 2 million objects in it");
+    if (visited_ > most_values) in_.fail("has more than 4 million objects in it");
     const std::size_t length = name_.size();
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const value key = by_key ? parts[i++] : value{kind::integer, static_cast<std::int64_t>(i)};
@@ -429,7 +430,7 @@ class machine {
     }
   }
   void found(const pickled_tensor& tensor) {
-    if (found_.size() == most_tensors) in_.fail("has more than the 262,144 tensors that are read");
+    check_count(found_.size() + 1, limits_, file_, what_, "tensors");
     found_sizes_ += tensor.shape.size();
     name_bytes_ += name_.size();
     if (found_sizes_ > most_sizes || name_bytes_ > most_name_bytes)
@@ -449,6 +450,7 @@ class machine {
   byte_span bytes_;
   const std::string& file_;
   const std::string& what_;
+  const read_limits& limits_;
   cursor in_;
   std::uint64_t at_ = 0;  // where the opcode stands
   std::size_t pushed_ = 0;
@@ -468,8 +470,9 @@ class machine {
 
 }  // namespace
 
-std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what) {
-  return machine(bytes, file, what).run();
+std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
+                                        const read_limits& limits) {
+  return machine(bytes, file, what, limits).run();
 }
 
 }  // namespace ulp::io

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ulp/io/limits.hpp>
 #include <ulp/model/step.hpp>
 
 #include "cursor.hpp"
@@ -35,8 +36,8 @@ struct pickled_tensor {
 
 // The tensors of a pickle, in its order. Throws input_error, which names the opcode or the name that is refused. Memory is
 // a small multiple of the pickle's size, whatever it says.
-[[nodiscard]] std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file,
-                                                      const std::string& what);
+[[nodiscard]] std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
+                                                      const read_limits& limits = {});
 
 }  // namespace ulp::io
 

@@ -11,13 +11,13 @@
 #include "pickle.hpp"
 #include "reader.hpp"
 #include "text.hpp"
+#include "within.hpp"
 #include "zip.hpp"
 
 namespace ulp::io {
 namespace {
 
 constexpr std::string_view pickle_name = "data.pkl";
-constexpr std::uint64_t longest_pickle = std::uint64_t{32} << 20;
 // Views may share storages, and their values may overlap: all tensors together may read this many times the bytes of the
 // file, and as many more. What expand() repeats is read once, but may not be beyond measure either.
 constexpr std::uint64_t most_times = 8;
@@ -42,13 +42,6 @@ std::vector<std::uint8_t> contents_of(const zip_archive& archive, const zip_memb
   std::vector<std::uint8_t> bytes(member.size);
   archive.open(member)->read(bytes);
   return bytes;
-}
-
-// Reads to the end, where the CRC is checked.
-void check_crc(const zip_archive& archive, const zip_member& member) {
-  const auto in = archive.open(member);
-  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(member.size, 1 << 18));
-  while (in->left() > 0) in->read(std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), in->left())));
 }
 
 // One dimension of a view, in values.
@@ -149,18 +142,18 @@ class view_stream final : public byte_stream {
 
 class pt_reader final : public dump_reader {
  public:
-  explicit pt_reader(const std::string& path) : archive_(path) {
+  pt_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
     const zip_member* const pickle = find_pickle(archive_);
     if (pickle == nullptr) throw input_error(path, "", "has no data.pkl");
-    if (pickle->size > longest_pickle) fail(*pickle, "is larger than the 32 MiB that are read");
+    const std::string place = "member " + in_quotes(pickle->name);
+    check_header(pickle->size, limits, archive_.file(), place);
     folder_ = pickle->name.substr(0, pickle->name.size() - pickle_name.size());
     if (const zip_member* const order = member_called(archive_, folder_ + "byteorder")) read_order(*order);
     const std::string stem = std::filesystem::path(path).stem().string();
     std::map<std::string_view, const zip_member*> members;
     for (const zip_member& member : archive_.members()) members.emplace(member.name, &member);
     std::set<std::string> names;
-    for (pickled_tensor& tensor :
-         read_pickle(contents_of(archive_, *pickle), path, "member " + in_quotes(pickle->name))) {
+    for (pickled_tensor& tensor : read_pickle(contents_of(archive_, *pickle), path, place, limits)) {
       if (tensor.name.empty()) tensor.name = stem;
       if (!names.insert(tensor.name).second)
         throw input_error(path, "tensor " + in_quotes(tensor.name), "there are two tensors of this name");
@@ -177,8 +170,17 @@ class pt_reader final : public dump_reader {
     const tensor& info = tensors_[index];
     if (is_whole(v)) return archive_.open(*v.storage);
     // Many views may share a storage.
-    if (info.numel > 0 && checked_.insert(v.storage).second) check_crc(archive_, *v.storage);
+    if (info.numel > 0 && checked_.insert(v.storage).second) archive_.check(*v.storage);
     return std::make_unique<view_stream>(archive_.file(), *v.storage, v.offset, v.extents, size_of(info.type));
+  }
+
+  // Members beside the pickle that no tensor reads.
+  void check_ignored() override {
+    std::set<const zip_member*> read;
+    for (std::size_t i = 0; i < views_.size(); ++i)
+      if (tensors_[i].numel > 0) read.insert(views_[i].storage);
+    for (const zip_member& member : archive_.members())
+      if (!read.contains(&member)) archive_.check(member);
   }
 
  private:
@@ -280,6 +282,8 @@ class pt_reader final : public dump_reader {
 
 bool is_pt(const zip_archive& archive) { return find_pickle(archive) != nullptr; }
 
-std::unique_ptr<dump_reader> open_pt(const std::string& path) { return std::make_unique<pt_reader>(path); }
+std::unique_ptr<dump_reader> open_pt(const std::string& path, const read_limits& limits) {
+  return std::make_unique<pt_reader>(path, limits);
+}
 
 }  // namespace ulp::io

@@ -42,20 +42,23 @@ class dump_reader {
   // The values of tensors()[index], in any order, to be read whole ones at a time. The reader must outlive the stream.
   // Both throw input_error.
   [[nodiscard]] virtual std::unique_ptr<byte_stream> open(std::size_t index) = 0;
+
+  // Reads what no stream gives, where the format has checksums: what is left out for its type must be of that type.
+  virtual void check_ignored() {}
 };
 
-// Each checks the whole header and throws input_error when the file is not what it should be.
-[[nodiscard]] std::unique_ptr<dump_reader> open_npy(const std::string& path);
-[[nodiscard]] std::unique_ptr<dump_reader> open_npz(const std::string& path);
-[[nodiscard]] std::unique_ptr<dump_reader> open_safetensors(const std::string& path);
-[[nodiscard]] std::unique_ptr<dump_reader> open_pt(const std::string& path);
+// Each checks the whole header and throws input_error when the file is not what it should be, or beyond the limits.
+[[nodiscard]] std::unique_ptr<dump_reader> open_npy(const std::string& path, const read_limits& limits = {});
+[[nodiscard]] std::unique_ptr<dump_reader> open_npz(const std::string& path, const read_limits& limits = {});
+[[nodiscard]] std::unique_ptr<dump_reader> open_safetensors(const std::string& path, const read_limits& limits = {});
+[[nodiscard]] std::unique_ptr<dump_reader> open_pt(const std::string& path, const read_limits& limits = {});
 // Whether the archive is a PyTorch file.
 [[nodiscard]] bool is_pt(const zip_archive& archive);
 
 // One file of a run, opened anew whenever its turn comes.
 struct dump_file {
   std::string path;
-  std::unique_ptr<dump_reader> (*open)(const std::string& path) = nullptr;
+  std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits) = nullptr;
 };
 // The files of one step: together its tensors.
 struct dump_step {
@@ -75,15 +78,16 @@ using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
 [[nodiscard]] bool is_histogram_csv(const csv_reader& rows);
 [[nodiscard]] bool is_step_log(const csv_reader& rows);
 // `known`: the tensors of a first reading, so that all of them are there from the first step on; or none.
-[[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known = {});
-[[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows);
+[[nodiscard]] std::unique_ptr<source> open_histogram_csv(csv_reader rows, std::vector<tensor_info> known = {},
+                                                         const read_limits& limits = {});
+[[nodiscard]] std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits = {});
 
 // A training log that one of the known frameworks printed, from the line that was read already on; nullptr for any other
 // text. Throws input_error for a log that does not tell its steps.
 [[nodiscard]] std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& first_line);
 
 // From a CSV with a `step` column and any of loss, grad_norm, lr, scale, found_inf, applied.
-[[nodiscard]] scalar_table read_scalars(const std::string& path);
+[[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits = {});
 
 // The source as the user's options describe it: kinds and roles by name, factor, scalars of the steps.
 [[nodiscard]] std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,

@@ -12,6 +12,7 @@
 
 #include "reader.hpp"
 #include "text.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -19,7 +20,6 @@ namespace {
 using json = nlohmann::json;
 
 constexpr std::uint64_t length_size = 8;
-constexpr std::uint64_t longest_header = 100'000'000;
 constexpr std::size_t deepest = 16;
 constexpr std::size_t most_dimensions = 64;
 
@@ -65,7 +65,7 @@ struct entry {
 // metadata; fields that are not known are skipped with all below them.
 class header_handler final : public nlohmann::json_sax<json> {
  public:
-  explicit header_handler(const std::string& file) : file_(file) {}
+  header_handler(const std::string& file, const read_limits& limits) : file_(file), limits_(limits) {}
 
   [[nodiscard]] std::vector<entry> take() { return std::move(entries_); }
 
@@ -157,12 +157,15 @@ class header_handler final : public nlohmann::json_sax<json> {
       throw input_error(file_, "header", "the key " + in_quotes(name) + " appears twice");
     fields_.clear();
     if (in_metadata_) return;
+    check_count(entries_.size() + 1, limits_, file_, "header", "tensors");
     check_name(file_, "header", name);
     entries_.emplace_back().name = name;
   }
 
   void start_field(const std::string& name) {
     if (!fields_.insert(name).second) fail("the key " + in_quotes(name) + " appears twice");
+    constexpr std::size_t of_a_tensor = 3;
+    if (fields_.size() > of_a_tensor) check_count(fields_.size(), limits_, file_, "header", "keys in one object");
     field_ = name == "dtype"          ? field::type
              : name == "shape"        ? field::shape
              : name == "data_offsets" ? field::offsets
@@ -176,6 +179,7 @@ class header_handler final : public nlohmann::json_sax<json> {
   }
 
   const std::string& file_;
+  const read_limits& limits_;
   std::size_t level_ = 0;  // containers open
   bool in_metadata_ = false;
   field field_ = field::unknown;
@@ -185,12 +189,12 @@ class header_handler final : public nlohmann::json_sax<json> {
   std::vector<entry> entries_;
 };
 
-std::vector<entry> parse_header(const std::string& file, byte_span text) {
+std::vector<entry> parse_header(const std::string& file, byte_span text, const read_limits& limits) {
   const auto blank = [](std::uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
   // Files padded in front of the header are accepted by the reference; a byte order mark is not.
   const auto first = std::ranges::find_if_not(text, blank);
   if (first == text.end() || *first != '{') throw input_error(file, "header", "is not a JSON object");
-  header_handler handler(file);
+  header_handler handler(file, limits);
   json::sax_parse(text.begin(), text.end(), &handler);
   return handler.take();
 }
@@ -227,19 +231,18 @@ void check_tiling(const std::string& file, std::vector<entry>& entries, std::uin
 
 class safetensors_reader final : public dump_reader {
  public:
-  explicit safetensors_reader(const std::string& path) : file_(path) {
+  safetensors_reader(const std::string& path, const read_limits& limits) : file_(path) {
     const auto fail = [&](const std::string& reason) { throw input_error(path, "header", reason); };
     if (file_.size() < length_size)
       fail("8 bytes are needed for its length; the file has " + std::to_string(file_.size()));
     const auto bytes = file_.read(0, length_size);
     const auto length = cursor(path, "header length", 0, bytes).little_endian<std::uint64_t>();
-    if (length > longest_header)
-      fail("its length is given as " + std::to_string(length) + " bytes; at most 100000000 are allowed");
     if (length > file_.size() - length_size)
       fail("its length is given as " + std::to_string(length) + " bytes, but only " +
            std::to_string(file_.size() - length_size) + " follow; the file was cut short");
+    check_header(length, limits, file_, "header");
     data_ = length_size + length;
-    std::vector<entry> entries = parse_header(path, file_.read(length_size, length));
+    std::vector<entry> entries = parse_header(path, file_.read(length_size, length), limits);
     check_tiling(path, entries, file_.size() - data_);
     for (const entry& found : entries) add(found);
   }
@@ -274,8 +277,8 @@ class safetensors_reader final : public dump_reader {
 
 }  // namespace
 
-std::unique_ptr<dump_reader> open_safetensors(const std::string& path) {
-  return std::make_unique<safetensors_reader>(path);
+std::unique_ptr<dump_reader> open_safetensors(const std::string& path, const read_limits& limits) {
+  return std::make_unique<safetensors_reader>(path, limits);
 }
 
 }  // namespace ulp::io

@@ -41,8 +41,8 @@ step_scalars scalar_columns::read(const csv_reader& rows) const {
           .applied = flag_in(rows, applied_)};
 }
 
-scalar_table read_scalars(const std::string& path) {
-  csv_reader rows(path);
+scalar_table read_scalars(const std::string& path, const read_limits& limits) {
+  csv_reader rows(path, limits);
   const csv_reader::column step = rows.require("step");
   const scalar_columns columns(rows);
   if (!columns.any())

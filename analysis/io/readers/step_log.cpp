@@ -1,17 +1,21 @@
 // One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer. Further columns
 // are ignored; --scalars reads them.
+#include <unordered_set>
 
 #include <ulp/io/error.hpp>
 
 #include "reader.hpp"
+#include "text.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
 
 class step_log final : public source {
  public:
-  explicit step_log(csv_reader rows)
-      : rows_(std::move(rows)),
+  step_log(csv_reader rows, const read_limits& limits)
+      : limits_(limits),
+        rows_(std::move(rows)),
         step_(rows_.require("step")),
         found_inf_(rows_.find("found_inf")),
         max_abs_(rows_.find_any({"maxabs", "max_abs"})),
@@ -34,10 +38,12 @@ class step_log final : public source {
       into.max_abs = row.max_abs;
       return true;
     }
+    std::unordered_set<std::string> names;
     do {
       const std::string& name = rows_.text(*layer_);
-      for (const layer_row& earlier : into.layers)
-        if (earlier.name == name) rows_.fail(*layer_, "layer '" + name + "' has a second row in this step");
+      if (!names.insert(name).second)
+        rows_.fail(*layer_, "layer " + in_quotes(name) + " has a second row in this step");
+      check_count(names.size(), limits_, rows_.path(), "step " + std::to_string(into.key.step), "layers");
       into.layers.push_back(read_row());
     } while (pending_ && rows_.step(step_, std::nullopt) == into.key.step);
     return true;
@@ -61,6 +67,7 @@ class step_log final : public source {
     return value;
   }
 
+  read_limits limits_;
   csv_reader rows_;
   csv_reader::column step_;
   std::optional<csv_reader::column> found_inf_;
@@ -77,6 +84,8 @@ bool is_step_log(const csv_reader& rows) {
   return rows.find("step") && (rows.find("found_inf") || rows.find_any({"maxabs", "max_abs"}));
 }
 
-std::unique_ptr<source> open_step_log(csv_reader rows) { return std::make_unique<step_log>(std::move(rows)); }
+std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits) {
+  return std::make_unique<step_log>(std::move(rows), limits);
+}
 
 }  // namespace ulp::io

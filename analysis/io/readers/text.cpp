@@ -1,68 +1,39 @@
 #include "text.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
+
+#include "characters.hpp"
 
 namespace ulp::io {
 namespace {
 
 constexpr std::size_t longest_name = 1024;
 constexpr std::size_t longest_quote = 80;
+constexpr std::size_t longest_item = 200;
 
-bool is_control(char c) noexcept { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; }
-
-// The length of the UTF-8 sequence that begins `text`, 0 where it is none (RFC 3629: no surrogates, no overlong forms,
-// nothing above U+10FFFF).
-std::size_t sequence_length(std::string_view text) noexcept {
-  const auto lead = static_cast<std::uint8_t>(text.front());
-  if (lead < 0x80) return 1;
-  const auto length = static_cast<std::size_t>(std::countl_one(lead));
-  if (length < 2 || length > 4 || text.size() < length) return 0;
-  std::uint32_t point = lead & (0x7FU >> length);
-  for (const char c : text.substr(1, length - 1)) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if ((byte & 0xC0) != 0x80) return 0;
-    point = point << 6 | (byte & 0x3FU);
-  }
-  const std::uint32_t smallest = length == 2 ? 0x80 : length == 3 ? 0x800 : 0x10000;
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < smallest || point > 0x10FFFF || surrogate ? 0 : length;
-}
-
-bool is_utf8(std::string_view text) noexcept {
-  while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
-    if (length == 0) return false;
+// Printable, the rest of a long one as "..."; `quote` stands around what is shown.
+std::string shortened(std::string_view text, std::size_t most, const char* quote) {
+  std::string result = quote;
+  while (!text.empty() && result.size() < most) {
+    const std::size_t length = std::max<std::size_t>(first_character(text).length, 1);
+    result += printable(text.substr(0, length));
     text.remove_prefix(length);
   }
-  return true;
+  return result + (text.empty() ? "" : "...") + quote;
 }
 
 }  // namespace
 
-std::string in_quotes(std::string_view text) {
-  constexpr std::string_view hex = "0123456789ABCDEF";
-  std::string result = "'";
-  while (!text.empty() && result.size() < longest_quote) {
-    const std::size_t length = std::max<std::size_t>(sequence_length(text), 1);
-    const auto byte = static_cast<std::uint8_t>(text.front());
-    if (is_control(text.front()) || (length == 1 && byte >= 0x80))
-      result += {'\\', 'x', hex[byte >> 4], hex[byte & 15]};
-    else
-      result += text.substr(0, length);
-    text.remove_prefix(length);
-  }
-  return result + (text.empty() ? "'" : "...'");
-}
+std::string in_quotes(std::string_view text) { return shortened(text, longest_quote, "'"); }
 
 std::string as_utf8(std::string_view text) {
   constexpr std::string_view replacement = "\xEF\xBF\xBD";
   std::string result;
   while (!text.empty()) {
-    const std::size_t length = sequence_length(text);
+    const std::size_t length = first_character(text).length;
     result += length == 0 ? replacement : text.substr(0, length);
     text.remove_prefix(std::max<std::size_t>(length, 1));
   }
@@ -72,18 +43,23 @@ std::string as_utf8(std::string_view text) {
 std::string joined(const std::vector<std::string>& items) {
   constexpr std::size_t shown = 4;
   std::string result;
-  for (std::size_t i = 0; i < std::min(items.size(), shown); ++i) result += (i == 0 ? "" : ", ") + items[i];
+  for (std::size_t i = 0; i < std::min(items.size(), shown); ++i)
+    result += (i == 0 ? "" : ", ") + shortened(items[i], longest_item, "");
   if (items.size() > shown) result += " and " + std::to_string(items.size() - shown) + " more";
   return result;
 }
 
 void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text) {
-  const auto fail = [&](const std::string& reason) {
-    throw input_error(file, place, what + " " + in_quotes(text) + " " + reason);
+  const auto refuse = [&, whole = text](const std::string& reason) {
+    throw input_error(file, place, what + " " + in_quotes(whole) + " " + reason);
   };
-  if (text.size() > longest_name) fail("is longer than 1024 bytes");
-  if (std::any_of(text.begin(), text.end(), is_control)) fail("has control characters in it");
-  if (!is_utf8(text)) fail("is not UTF-8");
+  if (text.size() > longest_name) refuse("is longer than 1024 bytes");
+  while (!text.empty()) {
+    const character first = first_character(text);
+    if (first.length == 0) refuse("is not UTF-8");
+    if (kind_of(first.point) == character_kind::acts) refuse("has control characters in it");
+    text.remove_prefix(first.length);
+  }
 }
 
 void check_name(const std::string& file, const std::string& place, std::string_view name) {

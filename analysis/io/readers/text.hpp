@@ -10,17 +10,18 @@
 
 namespace ulp::io {
 
-// 'text' in quotes on one line: control characters as \x0A, long texts cut.
+// 'text' in quotes, printable, long texts cut.
 [[nodiscard]] std::string in_quotes(std::string_view text);
 
 // With U+FFFD for each byte that is in no UTF-8 sequence.
 [[nodiscard]] std::string as_utf8(std::string_view text);
 
-// "a, b, c and 12 more".
+// "a, b, c and 12 more", printable.
 [[nodiscard]] std::string joined(const std::vector<std::string>& items);
 
-// Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 without control
-// characters and at most 1024 bytes long.
+// Names go to terminals, CSV, JSON and regular expressions: throws input_error unless `name` is UTF-8 of at most 1024 bytes
+// without characters that act on other text: controls, bidirectional controls, separators of lines. Invisible ones, like
+// joiners, are letters' companions in some scripts: they are kept, and printed escaped.
 void check_name(const std::string& file, const std::string& place, std::string_view name);
 
 // The same for any text that is printed; `what` names it.

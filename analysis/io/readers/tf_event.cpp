@@ -85,7 +85,7 @@ tf_value parse_value(wire_reader in) {
 
 }  // namespace
 
-tf_event parse_event(cursor bytes) {
+tf_event parse_event(cursor bytes, const read_limits& limits) {
   tf_event e;
   wire_reader in(std::move(bytes));
   while (in.next()) switch (in.number()) {
@@ -94,8 +94,13 @@ tf_event parse_event(cursor bytes) {
       case 3: e.version = in.text(); break;
       case 5: {
         wire_reader summary = in.message();
-        while (summary.next())
-          if (summary.number() == 1) e.values.push_back(parse_value(summary.message()));
+        while (summary.next()) {
+          if (summary.number() != 1) continue;
+          if (e.values.size() == limits.tensors)
+            in.fail("an event of more than " + std::to_string(e.values.size()) + " values; " +
+                    limit_text(limits, &read_limits::tensors));
+          e.values.push_back(parse_value(summary.message()));
+        }
         break;
       }
       case 7: {

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/io/limits.hpp>
+
 #include "cursor.hpp"
 
 namespace ulp::io {
@@ -46,8 +48,9 @@ struct tf_event {
   std::vector<tf_value> values;
 };
 
-// Throws input_error where the bytes are no such message.
-[[nodiscard]] tf_event parse_event(cursor bytes);
+// Throws input_error where the bytes are no such message, or hold more values than the limit of tensors: an empty value takes a hundred
+// times its bytes.
+[[nodiscard]] tf_event parse_event(cursor bytes, const read_limits& limits);
 
 }  // namespace ulp::io
 

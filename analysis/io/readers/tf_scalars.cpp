@@ -43,12 +43,10 @@ void tf_scalars::add(const std::string& tag, std::int64_t step, double value) {
   const auto [at, fresh] = fields_.try_emplace(tag, nullptr);
   if (fresh) {
     const auto field = scalar_field(tag);
-    const bool taken =
-        field != nullptr && std::ranges::any_of(fields_, [&](const auto& other) { return other.second == field; });
-    if (field == nullptr || taken)
+    if (field == nullptr || std::ranges::find(taken_, field) != taken_.end())
       ignored_.push_back(tag);
     else
-      at->second = field;
+      taken_.push_back(at->second = field);
   }
   if (at->second != nullptr) by_step_[step].*at->second = value;
 }

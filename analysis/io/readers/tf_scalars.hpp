@@ -30,6 +30,7 @@ class tf_scalars {
  private:
   std::map<std::int64_t, step_scalars> by_step_;
   std::map<std::string, double step_scalars::*> fields_;  // by tag; nullptr for those that are left out
+  std::vector<double step_scalars::*> taken_;
   std::vector<std::string> ignored_;
 };
 

@@ -7,9 +7,11 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
 
 #include "bucket_widths.hpp"
 #include "text.hpp"
@@ -17,6 +19,7 @@
 #include "tf_histogram.hpp"
 #include "tf_scalars.hpp"
 #include "tfrecord.hpp"
+#include "within.hpp"
 
 namespace ulp::io {
 namespace {
@@ -25,7 +28,7 @@ constexpr std::string_view version_start = "brain.Event:";
 
 class tfevents final : public source {
  public:
-  explicit tfevents(const std::vector<std::string>& paths) {
+  tfevents(const std::vector<std::string>& paths, const read_limits& limits) : limits_(limits) {
     struct opened {
       double wall_time;
       std::unique_ptr<tfrecord_file> file;
@@ -79,12 +82,12 @@ class tfevents final : public source {
     std::uint64_t offset = 0;
   };
 
-  [[nodiscard]] static tf_event parse(const tfrecord_file& file, const tfrecord_file::record& r) {
-    return parse_event(cursor(file.path(), "event", r.data_offset, r.data));
+  [[nodiscard]] tf_event parse(const tfrecord_file& file, const tfrecord_file::record& r) const {
+    return parse_event(cursor(file.path(), "event", r.data_offset, r.data), limits_);
   }
 
   // When the file was begun.
-  static double check_first(const tfrecord_file& file) {
+  double check_first(const tfrecord_file& file) const {
     const auto first = file.at(0);
     if (!first) throw input_error(file.path(), "", "holds no complete event");
     const tf_event event = parse(file, *first);
@@ -129,7 +132,7 @@ class tfevents final : public source {
         ++too_long_;
     }
     if (offset != file.size())
-      notes_.push_back(file.path() + ": its last record is cut short at byte " + std::to_string(offset) +
+      notes_.push_back(printable(file.path()) + ": its last record is cut short at byte " + std::to_string(offset) +
                        ", as that of a running job may be; what is complete is read");
   }
 
@@ -140,6 +143,9 @@ class tfevents final : public source {
     }
     bool any = false;
     for (const tf_value& value : event.values) {
+      tags_.insert(value.tag);
+      check_count(tags_.size(), limits_, files_[here.file]->path(), "byte " + std::to_string(here.offset),
+                  "different tags");
       if (!value.plugin.empty()) plugins_.try_emplace(value.tag, value.plugin);
       any = see(here, event, value) || any;
     }
@@ -203,6 +209,7 @@ class tfevents final : public source {
     if (too_long_ > 0) notes_.push_back("records of more than 16 MiB that are not read: " + std::to_string(too_long_));
   }
 
+  read_limits limits_;
   std::vector<std::unique_ptr<tfrecord_file>> files_;  // as they were begun
   std::map<std::int64_t, std::vector<place>> steps_;
   std::map<std::int64_t, std::vector<place>>::const_iterator next_;
@@ -212,6 +219,7 @@ class tfevents final : public source {
   std::vector<tensor_info> tensors_;
   std::vector<std::int64_t> last_steps_;  // in which each tensor was seen
   bucket_widths widths_;
+  std::unordered_set<std::string> tags_;
   std::set<std::string> others_;
   std::uint64_t untold_ = 0;
   std::uint64_t again_ = 0;
@@ -221,8 +229,8 @@ class tfevents final : public source {
 
 }  // namespace
 
-std::unique_ptr<source> open_tfevents(const std::vector<std::string>& paths) {
-  return std::make_unique<tfevents>(paths);
+std::unique_ptr<source> open_tfevents(const std::vector<std::string>& paths, const read_limits& limits) {
+  return std::make_unique<tfevents>(paths, limits);
 }
 
 }  // namespace ulp::io

@@ -9,6 +9,7 @@
 #include <ulp/io/error.hpp>
 
 #include "text.hpp"
+#include "within.hpp"
 
 // PKWARE APPNOTE.TXT 6.3: 4.3.16 end of central directory, 4.3.15 and 4.3.14 its zip64 twins, 4.3.12 central directory
 // header, 4.3.7 local header, 4.5.3 zip64 extra field.
@@ -27,7 +28,6 @@ constexpr std::uint64_t end_size = 22;
 constexpr std::uint64_t end64_size = 56;
 constexpr std::uint64_t locator_size = 20;
 constexpr std::uint64_t longest_comment = 0xFFFF;
-constexpr std::uint64_t largest_directory = std::uint64_t{64} << 20;
 constexpr std::uint16_t zip64_extra = 0x0001;
 constexpr std::uint16_t in_zip64_16 = 0xFFFF;
 constexpr std::uint32_t in_zip64_32 = 0xFFFFFFFF;
@@ -114,7 +114,6 @@ directory find_directory(const file_reader& file) {
     record.fail("the central directory is given as " + std::to_string(found.size) + " bytes from byte " +
                 std::to_string(found.offset) + ", which does not lead to its end record at byte " +
                 std::to_string(found.end));
-  if (found.size > largest_directory) record.fail("the central directory is larger than 64 MiB");
   if (found.entries > found.size / central_size)
     record.fail(std::to_string(found.entries) + " members do not fit into a directory of " +
                 std::to_string(found.size) + " bytes");
@@ -165,7 +164,15 @@ zip_member read_member(const file_reader& file, cursor& in) {
   return member;
 }
 
-// The local header repeats the name and says where the data begins.
+// A writer that does not know them yet leaves CRC and sizes to a record behind the data, and zeros here.
+void check_agreement(const file_reader& file, const zip_member& member, const zip_member& local, bool later) {
+  const auto agrees = [&](std::uint64_t here, std::uint64_t there) { return here == there || (later && here == 0); };
+  if (!agrees(local.crc, member.crc)) fail(file.path(), member, "its own header gives it another CRC-32");
+  if (!agrees(local.size, member.size) || !agrees(local.stored_size, member.stored_size))
+    fail(file.path(), member, "its own header gives it another size");
+}
+
+// The local header repeats what the directory says, and where it ends the data begins.
 void locate_data(const file_reader& file, std::uint64_t directory_offset, zip_member& member) {
   if (directory_offset < local_size || member.header_offset > directory_offset - local_size)
     fail(file.path(), member,
@@ -174,9 +181,14 @@ void locate_data(const file_reader& file, std::uint64_t directory_offset, zip_me
   cursor header = cursor_at(file, "local header", member.header_offset, bytes);
   if (header.little_endian<std::uint32_t>() != local_signature)
     fail(file.path(), member, "no header stands at byte " + std::to_string(member.header_offset));
-  header.skip(4);
+  header.skip(2);
+  const auto flags = header.little_endian<std::uint16_t>();
   const auto method = header.little_endian<std::uint16_t>();
-  header.skip(16);
+  header.skip(4);
+  zip_member local;
+  local.crc = header.little_endian<std::uint32_t>();
+  local.stored_size = header.little_endian<std::uint32_t>();
+  local.size = header.little_endian<std::uint32_t>();
   const auto name_length = header.little_endian<std::uint16_t>();
   const auto extra_length = header.little_endian<std::uint16_t>();
   const std::uint64_t name_offset = member.header_offset + local_size;
@@ -186,6 +198,12 @@ void locate_data(const file_reader& file, std::uint64_t directory_offset, zip_me
     fail(file.path(), member, "its own header gives it another name");
   if ((method == 8) != member.deflated || (method != 0 && method != 8))
     fail(file.path(), member, "its own header gives it another compression method");
+  if (local.size == in_zip64_32 || local.stored_size == in_zip64_32) {
+    const auto extras = file.read(name_offset + name_length, extra_length);
+    read_extras(cursor_at(file, "local header", name_offset + name_length, extras), local);
+  }
+  constexpr unsigned sizes_follow = 1U << 3;
+  check_agreement(file, member, local, (flags & sizes_follow) != 0);
   member.data_offset = name_offset + name_length + extra_length;
   const auto end = checked_add(member.data_offset, member.stored_size);
   if (!end || *end > directory_offset)
@@ -224,6 +242,11 @@ class member_stream : public byte_stream {
     unpack(into);
     left_ -= into.size();
     crc_ = static_cast<std::uint32_t>(crc32_z(crc_, into.data(), into.size()));
+    check_end();
+  }
+
+  // Where nothing is left.
+  void check_end() {
     if (left_ > 0) return;
     finish();
     if (crc_ != member_.crc) fail("its CRC-32 does not match its contents; the file is damaged");
@@ -303,23 +326,39 @@ class deflated_stream final : public member_stream {
 
 }  // namespace
 
-zip_archive::zip_archive(const std::string& path) : file_(path) {
+zip_archive::zip_archive(const std::string& path, const read_limits& limits) : file_(path) {
   const directory found = find_directory(file_);
+  check_header(found.size, limits, file_, "central directory");
+  check_count(found.entries, limits, path, "central directory", "members");
   const auto bytes = file_.read(found.offset, found.size);
   cursor in = cursor_at(file_, "central directory", found.offset, bytes);
+  std::optional<std::uint64_t> inflated = 0;
   for (std::uint64_t entry = 0; entry < found.entries; ++entry) {
     zip_member member = read_member(file_, in);
-    if (member.name.ends_with('/')) continue;
     locate_data(file_, found.offset, member);
-    members_.push_back(std::move(member));
+    inflated = checked_add(inflated.value_or(read_limits::none), member.size);
+    if (member.size > 0 || !member.name.ends_with('/')) members_.push_back(std::move(member));
   }
   if (in.left() > 0) in.fail("more follows than the " + std::to_string(found.entries) + " members it should hold");
   check_distinct(path, members_);
+  check_inflated(inflated.value_or(read_limits::none), file_.size(), inflated_arrays, limits, path, "");
 }
 
 std::unique_ptr<byte_stream> zip_archive::open(const zip_member& member) const {
-  if (member.deflated) return std::make_unique<deflated_stream>(file_, member);
-  return std::make_unique<stored_stream>(file_, member);
+  std::unique_ptr<member_stream> in;
+  if (member.deflated)
+    in = std::make_unique<deflated_stream>(file_, member);
+  else
+    in = std::make_unique<stored_stream>(file_, member);
+  in->check_end();  // there may be nothing to read
+  return in;
+}
+
+void zip_archive::check(const zip_member& member) const {
+  constexpr std::uint64_t chunk = 1 << 18;
+  const auto in = open(member);
+  std::vector<std::uint8_t> buffer(std::min(member.size, chunk));
+  while (in->left() > 0) in->read(std::span(buffer).first(std::min<std::uint64_t>(buffer.size(), in->left())));
 }
 
 }  // namespace ulp::io

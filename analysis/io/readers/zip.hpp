@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/io/limits.hpp>
+
 #include "cursor.hpp"
 
 namespace ulp::io {
@@ -23,9 +25,9 @@ struct zip_member {
 
 class zip_archive {
  public:
-  // Checks the whole directory and every local header: names are distinct, members do not overlap, none is encrypted
-  // or compressed by anything but deflate.
-  explicit zip_archive(const std::string& path);
+  // Checks the whole directory and every local header: they agree, names are distinct, members do not overlap, none is
+  // encrypted or compressed by anything but deflate, and they are within the limits.
+  explicit zip_archive(const std::string& path, const read_limits& limits = {});
 
   [[nodiscard]] const file_reader& file() const noexcept { return file_; }
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
@@ -34,6 +36,8 @@ class zip_archive {
 
   // The member's contents; its CRC is checked with the last byte. The archive must outlive the stream.
   [[nodiscard]] std::unique_ptr<byte_stream> open(const zip_member& member) const;
+  // Reads the member for its CRC alone.
+  void check(const zip_member& member) const;
 
  private:
   file_reader file_;

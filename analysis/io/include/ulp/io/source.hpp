@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/io/limits.hpp>
 #include <ulp/io/regex.hpp>
 #include <ulp/model/step.hpp>
 
@@ -62,6 +63,8 @@ struct source_options {
   bool with_errors = false;   // dumps: the error ladder, see octave_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
   bool merged = false;        // tensors need not be told apart: a recording gives its totals, see open_totals
+  bool allow_empty = false;   // dumps without any tensor that is read are empty steps, not an error
+  read_limits limits;         // of what it may cost
 };
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where

@@ -43,7 +43,8 @@ struct table {
 };
 
 // Aligned columns with a header line: text to the left, numbers to the right; counts with thousands
-// separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; ends with a newline.
+// separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; text is printable;
+// ends with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
 // One value as in the text.
