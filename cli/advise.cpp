@@ -6,12 +6,12 @@
 #include <string>
 #include <ulp/io/printable.hpp>
 #include <ulp/report/advice.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {

@@ -44,7 +44,7 @@ int run(const options& o) {
         code = std::max(code, differences);
     } catch (const input_error& problem) {
       if (progress::interrupted()) throw;
-      fmt::print(stderr, "ulp: {}\n", problem.what());
+      tell(problem.what());
       code = bad_input;
     }
   }

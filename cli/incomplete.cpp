@@ -1,7 +1,5 @@
 #include "incomplete.hpp"
 
-#include <fmt/format.h>
-
 #include <ulp/io/ranks.hpp>
 #include <utility>
 
@@ -24,7 +22,6 @@ class watched_source final : public source {
   [[nodiscard]] bool next(step& into) override {
     if (from_->next(into)) {
       ranks_.see(into.key, into.ranks);
-      several_ = several_ || into.ranks.size() > 1;
       return true;
     }
     tell();
@@ -34,20 +31,13 @@ class watched_source final : public source {
  private:
   void tell() {
     if (std::exchange(told_, true)) return;
-    if (ranks_.incomplete() > 0)
-      warn(fmt::format("{}: {}: only what is there is counted; ulp merge adds the recordings of other ranks", name_,
-                       ranks_.text()));
-    if (const run_header header = from_->header(); several_ && header.layout == "replica")
-      note(
-          fmt::format("{}: holds the gradients of several ranks before they are reduced, counted together: norms are "
-                      "of all of them, not of their mean",
-                      name_));
+    if (const std::string text = ranks_.warning(name_); !text.empty()) warn(text);
+    if (const std::string text = ranks_.note(name_); !text.empty()) note(text);
   }
 
   std::unique_ptr<source> from_;
   std::string name_;
   rank_account ranks_;
-  bool several_ = false;
   bool told_ = false;
 };
 

@@ -219,7 +219,7 @@ int run(const options& o) {
                       finite ? table_value{std::int64_t{unit}} : table_value{}, error, to_string(result.flags), o.value,
                       is_code ? table_value{} : table_value{o.rounding.text(f)},
                       rounding_of.random.empty() ? table_value{} : table_value{rounding_of.random}});
-    fmt::print("{}", to_json(t));
+    print_json(t);
     return done;
   }
 

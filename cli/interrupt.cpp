@@ -6,40 +6,64 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <ulp/io/program.hpp>
 #include <ulp/report/table.hpp>
 
 namespace ulp::cli {
 namespace {
 
-std::atomic<bool> was_interrupted{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
+std::atomic<int> came{0};     // the first signal
+std::atomic<int> working{0};  // progresses alive
+static_assert(std::atomic<int>::is_always_lock_free);
 
-void remember_interrupt(int) { was_interrupted = true; }
+const char* name_of(int signal) noexcept {
+  switch (signal) {
+    case SIGTERM: return "SIGTERM";
+    case SIGHUP: return "SIGHUP";
+    case SIGXCPU: return "SIGXCPU: the limit of processor time";
+    default: return nullptr;
+  }
+}
 
-// Reads in progress are broken off (no SA_RESTART), and the next Ctrl-C finds the default.
-void catch_interrupt() {
-  struct sigaction action {};
-  action.sa_handler = remember_interrupt;
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  sigaction(SIGINT, &action, nullptr);
+void on_signal(int signal) {
+  const bool gentle = signal == SIGINT || name_of(signal) != nullptr;
+  int none = 0;
+  if (gentle && working > 0 && came.compare_exchange_strong(none, signal)) return;
+  end_by_signal(signal);
 }
 
 }  // namespace
 
+void catch_signals() noexcept { catch_ending_signals(on_signal); }
+
+int end_interrupted() noexcept {
+  constexpr int of_a_signal = 128;
+  const int signal = came;
+  if (const char* const name = name_of(signal)) {
+    print_error("ulp: interrupted by ");
+    print_error(name);
+    print_error("\n");
+    std::fflush(stdout);
+    end_by_signal(signal);
+  }
+  print_error("ulp: interrupted\n");
+  return of_a_signal + SIGINT;
+}
+
 progress::progress(std::string unit, std::uint64_t total)
     : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
-  catch_interrupt();
+  ++working;
 }
 
 progress::~progress() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
-  std::signal(SIGINT, SIG_DFL);
+  if (shown_) print_error("\r\033[K");
+  --working;
 }
 
-bool progress::interrupted() noexcept { return was_interrupted; }
+bool progress::interrupted() noexcept { return came != 0; }
 
 void progress::advance(std::uint64_t units) {
-  if (was_interrupted) throw interrupted_error{};
+  if (interrupted()) throw interrupted_error{};
   finished_ += units;
   const auto now = clock::now();
   if (!terminal_ || now - last_ < std::chrono::milliseconds(100)) return;
@@ -47,11 +71,11 @@ void progress::advance(std::uint64_t units) {
   shown_ = true;
   const double seconds = std::chrono::duration<double>(now - start_).count();
   const double rate = static_cast<double>(finished_) / seconds;
-  fmt::print(stderr, "\r\033[K{} {}", grouped(finished_), unit_);
-  if (total_ > 0) fmt::print(stderr, " of {}", grouped(total_));
-  fmt::print(stderr, ", {:.3g}/s", rate);
-  if (total_ > finished_) fmt::print(stderr, ", {:.0f} s left", static_cast<double>(total_ - finished_) / rate);
-  std::fflush(stderr);
+  std::string line = fmt::format("\r\033[K{} {}", grouped(finished_), unit_);
+  if (total_ > 0) line += fmt::format(" of {}", grouped(total_));
+  line += fmt::format(", {:.3g}/s", rate);
+  if (total_ > finished_) line += fmt::format(", {:.0f} s left", static_cast<double>(total_ - finished_) / rate);
+  print_error(line);
 }
 
 }  // namespace ulp::cli

@@ -1,4 +1,4 @@
-// Ctrl-C and progress of long work.
+// Ctrl-C, the other signals that end the program, and progress of long work.
 #ifndef ULP_CLI_INTERRUPT_HPP
 #define ULP_CLI_INTERRUPT_HPP
 
@@ -11,9 +11,15 @@ namespace ulp::cli {
 
 class interrupted_error : public std::exception {};
 
+// Once, at the start. From then on no signal that can be caught leaves unfinished files.
+void catch_signals() noexcept;
+
+// Tells that the program was interrupted. 130 after Ctrl-C; after another signal does not return but ends as that does.
+[[nodiscard]] int end_interrupted() noexcept;
+
 // Counts units of work. Shows a line with rate and time left on stderr where that is a terminal, at most ten times a
-// second. From its construction on Ctrl-C makes the next `advance` throw interrupted_error instead of killing the
-// program, so that what was begun can be ended cleanly; a second Ctrl-C kills.
+// second. While one lives, Ctrl-C, SIGTERM, SIGHUP and SIGXCPU make the next `advance` throw interrupted_error instead of
+// killing the program, so that what was begun can be ended cleanly; the second of them kills.
 class progress {
  public:
   // total 0: not known.
@@ -23,7 +29,7 @@ class progress {
   progress& operator=(const progress&) = delete;
   void advance(std::uint64_t units = 1);
 
-  // Whether Ctrl-C was pressed: an error that follows may be a read that it broke off.
+  // Whether such a signal came: an error that follows may be a read that it broke off.
   [[nodiscard]] static bool interrupted() noexcept;
 
  private:

@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
-#include <csignal>
-#include <cstdio>
 #include <exception>
+#include <new>
 #include <ulp/io/printable.hpp>
+#include <ulp/io/program.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "output.hpp"
 
 namespace {
 
@@ -16,7 +17,10 @@ int run(int argc, char** argv) {
   program.set_version_flag("--version", "ulp " ULP_VERSION);
   program.footer(
       "ulp COMMAND --help tells more, with an example.\n"
-      "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage.");
+      "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage, or what was asked for cannot be read or "
+      "written,\n"
+      "130 ended by Ctrl-C. Another signal ends it as signals do; so does, without a word, standard output that nobody "
+      "reads.");
   program.get_formatter()->column_width(34);
   ulp::cli::action chosen;
   ulp::cli::add_formats(program, chosen);
@@ -50,23 +54,33 @@ int run(int argc, char** argv) {
   return chosen();
 }
 
+// Of the exception in flight, after the line that tells it.
+int exit_code_of_error() {
+  if (ulp::cli::progress::interrupted()) return ulp::cli::end_interrupted();
+  if (ulp::cli::output_failed()) return ulp::cli::end_without_output();
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    ulp::print_error("ulp: there is not enough memory\n");
+  } catch (const std::exception& problem) {
+    ulp::print_error(fmt::format("ulp: {}\n", ulp::printable(problem.what())));
+  } catch (...) {
+    ulp::print_error("ulp: ended by an error of its own\n");
+  }
+  return ulp::cli::bad_input;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a limit of file sizes is an error of writing like a full disk
+  ulp::open_standard_descriptors();
+  ulp::end_by_terminate_with("ulp", ulp::cli::bad_input);
+  ulp::cli::catch_signals();
   try {
     const int code = run(argc, argv);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    fmt::print(stderr, "ulp: standard output: cannot be written\n");
-  } catch (const ulp::cli::interrupted_error&) {
-    fmt::print(stderr, "ulp: interrupted\n");
-    return 128 + SIGINT;
-  } catch (const std::exception& problem) {
-    if (ulp::cli::progress::interrupted()) {
-      fmt::print(stderr, "ulp: interrupted\n");
-      return 128 + SIGINT;
-    }
-    fmt::print(stderr, "ulp: {}\n", ulp::printable(problem.what()));
+    ulp::cli::finish_output();
+    return code;
+  } catch (...) {
+    return exit_code_of_error();
   }
-  return ulp::cli::bad_input;
 }

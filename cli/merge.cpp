@@ -1,16 +1,14 @@
 // ulp merge: the recordings of all ranks, or of runs that follow one another, into one.
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <set>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -33,43 +31,10 @@ void allow_many_files() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// A recording that is whole or absent: written beside and renamed.
-class whole_recording {
- public:
-  whole_recording(const std::string& path, const run_header& header)
-      : path_(path), beside_(path + ".part" + std::to_string(getpid())) {
-    if (path == "-") throw usage_error("-o: a recording is a file: give its name");
-    std::error_code ignored;
-    const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-    if (!folder.empty() && !std::filesystem::is_directory(folder, ignored))
-      throw input_error(path, "", "its folder is not there");
-    if (std::filesystem::exists(path, ignored) && std::filesystem::file_size(path, ignored) > 0)
-      throw input_error(path, "", "already exists: give another name or remove it");
-    writer_ = std::make_unique<recording_writer>(beside_, recording_writer::mode::create, header);
-  }
-  ~whole_recording() {
-    if (writer_) writer_->discard();
-  }
-  whole_recording(const whole_recording&) = delete;
-  whole_recording& operator=(const whole_recording&) = delete;
-
-  void write(const step& row, const std::vector<tensor_info>& tensors) { writer_->write(row, tensors); }
-  void finish() {
-    writer_->close();
-    if (std::rename(beside_.c_str(), path_.c_str()) != 0) throw input_error(path_, "", "cannot be written");
-    writer_.reset();
-  }
-
- private:
-  std::string path_;
-  std::string beside_;
-  std::unique_ptr<recording_writer> writer_;
-};
-
 int run(const options& o) {
   allow_many_files();
   const std::unique_ptr<source> from = open_merged(o.inputs, {.later_wins = o.later_wins});
-  whole_recording to(o.output, from->header());
+  if (o.output == "-") throw usage_error("-o: a recording is a file: give its name");
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -77,6 +42,8 @@ int run(const options& o) {
   std::set<std::uint32_t> ranks;
   {
     progress shown("steps", from->step_count());
+    whole_database file(o.output);
+    recording_writer to(file.path(), recording_writer::mode::create, from->header());
     step now;
     while (from->next(now)) {
       shown.advance();
@@ -86,7 +53,8 @@ int run(const options& o) {
       rows += now.tensors.size();
       ranks.insert(now.ranks.begin(), now.ranks.end());
     }
-    to.finish();
+    to.close();
+    file.finish();
   }
   for (const std::string& line : from->notes()) note(line);
   const std::uint32_t world = from->header().world;

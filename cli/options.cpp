@@ -13,6 +13,7 @@
 #include <ulp/formats/text.hpp>
 #include <ulp/io/check.hpp>
 #include <ulp/model/survey.hpp>
+#include <ulp/report/table.hpp>
 
 #include "command.hpp"
 #include "incomplete.hpp"
@@ -415,6 +416,18 @@ void add_run(CLI::App& command, run_options& options) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->group(trust_group);
+}
+
+void check_tensors_exist(const std::string& check, const source& from) {
+  if (!check.empty() && from.tensors().empty())
+    throw usage_error(
+        fmt::format("--check: a {} without tensors; its overflow is that of all of them", from.description()));
+}
+
+void check_tensors_counted(const tensor_choice& choice, const source& from) {
+  if (!from.tensors().empty() && choice.counted_count() == 0)
+    throw usage_error(fmt::format("--tensor, --kind and --role select none of {} (see ulp info)",
+                                  count_text(from.tensors().size(), "tensor")));
 }
 
 }  // namespace ulp::cli

@@ -14,6 +14,7 @@
 #include <ulp/io/regex.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/scenario.hpp>
+#include <ulp/model/tensor_choice.hpp>
 
 namespace ulp::cli {
 
@@ -92,6 +93,11 @@ void add_groups(CLI::App& command, run_options& options);  // where groups are t
 // see source_options::merged.
 [[nodiscard]] std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios,
                                                    bool per_tensor = false);
+
+// Throws usage_error where --check is given for an input without tensors.
+void check_tensors_exist(const std::string& check, const source& from);
+// Throws usage_error where --tensor, --kind and --role leave no tensor.
+void check_tensors_counted(const tensor_choice& choice, const source& from);
 
 }  // namespace ulp::cli
 

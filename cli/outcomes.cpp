@@ -9,12 +9,12 @@
 #include <set>
 #include <ulp/io/source.hpp>
 #include <ulp/model/codes.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {

@@ -1,15 +1,18 @@
 #include "output.hpp"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
-#include <ulp/io/error.hpp>
+#include <stdexcept>
+#include <string_view>
 #include <ulp/io/printable.hpp>
+#include <ulp/io/program.hpp>
 
 #include "command.hpp"
 
@@ -21,8 +24,7 @@ void add_output(CLI::App& command, output_options& options) {
 }
 
 void write_table(const table& t, const output_options& options, bool text) {
-  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
-  if (options.json) fmt::print("{}", to_json(t));
+  if (options.json) print_json(t);
   if (!options.csv.empty()) {
     csv_stream csv(options.csv);
     csv.write(t);
@@ -32,41 +34,12 @@ void write_table(const table& t, const output_options& options, bool text) {
 }
 
 void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
+  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
   for (const std::string& input : inputs) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::equivalent(input, options.csv, ignored))
       throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
   }
-}
-
-whole_file::whole_file(std::string path) : path_(std::move(path)) {
-  std::error_code ignored;
-  const bool special = std::filesystem::exists(path_, ignored) && !std::filesystem::is_regular_file(path_, ignored);
-  target_ = special ? path_ : path_ + ".part" + std::to_string(getpid());
-  out_.open(target_, std::ios::binary);
-  if (!out_) fail();
-}
-
-whole_file::~whole_file() {
-  if (finished_ || target_ == path_) return;
-  out_.close();
-  std::remove(target_.c_str());
-}
-
-void whole_file::write(std::string_view text) {
-  out_.write(text.data(), static_cast<std::streamsize>(text.size()));
-  if (!out_) fail();
-}
-
-void whole_file::finish() {
-  out_.close();
-  if (!out_ || (target_ != path_ && std::rename(target_.c_str(), path_.c_str()) != 0)) fail();
-  finished_ = true;
-}
-
-void whole_file::fail() const {
-  const std::string reason = std::strerror(errno);
-  throw input_error(path_, "", "cannot be written: " + reason);
 }
 
 csv_stream::csv_stream(const std::string& path) {
@@ -94,8 +67,44 @@ std::size_t terminal_columns() {
   return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
-void note(const std::string& message) { fmt::print(stderr, "ulp: note: {}\n", printable(message)); }
+namespace {
 
-void warn(const std::string& message) { fmt::print(stderr, "ulp: warning: {}\n", printable(message)); }
+std::vector<std::string>& all_told() {
+  static std::vector<std::string> all;
+  return all;
+}
+
+void tell(const char* prefix, const std::string& any) {
+  const std::string message = printable(any);
+  if (std::ranges::find(all_told(), message) == all_told().end()) all_told().push_back(message);
+  print_error(fmt::format("ulp: {}{}\n", prefix, message));
+}
+
+}  // namespace
+
+void note(const std::string& message) { tell("note: ", message); }
+
+void warn(const std::string& message) { tell("warning: ", message); }
+
+void tell(const std::string& message) { tell("", message); }
+
+const std::vector<std::string>& told() { return all_told(); }
+
+void print_json(const table& t) { fmt::print("{}", to_json(t, told())); }
+
+void finish_output() {
+  if (std::fflush(stdout) != 0 || output_failed()) throw std::runtime_error("standard output: cannot be written");
+}
+
+bool output_failed() noexcept { return std::ferror(stdout) != 0; }
+
+int end_without_output() noexcept {
+  pollfd reader{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  struct sigaction now {};
+  const bool unread = poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
+  if (unread && sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) end_by_signal(SIGPIPE);
+  print_error("ulp: standard output: cannot be written\n");
+  return bad_input;
+}
 
 }  // namespace ulp::cli

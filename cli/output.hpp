@@ -4,12 +4,10 @@
 
 #include <CLI/CLI.hpp>
 #include <cstddef>
-#include <fstream>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <ulp/io/whole_file.hpp>
 #include <ulp/report/table.hpp>
-#include <utility>
 #include <vector>
 
 namespace ulp::cli {
@@ -24,33 +22,14 @@ struct output_options {
 
 void add_output(CLI::App& command, output_options& options);
 
-// Writes `t` as the options ask; as text when no form for machines goes to stdout and `text` is set.
+// Writes `t` as the options ask, JSON after all notes; as text when no form for machines goes to stdout and `text` is set.
 void write_table(const table& t, const output_options& options, bool text = true);
 
-// Throws usage_error where the file for CSV is one of those that are read.
+// Throws usage_error where the file for CSV is one of those that are read, and where two want standard output.
 void keep_inputs(const output_options& options, const std::vector<std::string>& inputs);
 
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
-
-// A file that is whole or absent: written beside and renamed by finish. Throws input_error.
-class whole_file {
- public:
-  explicit whole_file(std::string path);
-  ~whole_file();
-  whole_file(const whole_file&) = delete;
-  whole_file& operator=(const whole_file&) = delete;
-  void write(std::string_view text);
-  void finish();
-
- private:
-  [[noreturn]] void fail() const;
-
-  std::string path_;
-  std::string target_;  // beside it, or itself where it is a pipe or a device
-  std::ofstream out_;
-  bool finished_ = false;
-};
 
 // A table that is too long to be held: its rows come in parts, each with the columns of the first.
 class csv_stream {
@@ -65,9 +44,23 @@ class csv_stream {
   bool has_header_ = false;
 };
 
-// A line on stderr: "ulp: note: ...", "ulp: warning: ...".
+// A line on stderr: "ulp: note: ...", "ulp: warning: ...", "ulp: ...".
 void note(const std::string& message);
 void warn(const std::string& message);
+void tell(const std::string& message);
+
+// All that these told of the input and the result, in order, each once: for pages and JSON.
+[[nodiscard]] const std::vector<std::string>& told();
+
+// On stdout. What was told is in the first row, see to_json: so it comes after all notes.
+void print_json(const table& t);
+
+// Writes what is left for stdout. Throws where that, or anything before, failed.
+void finish_output();
+[[nodiscard]] bool output_failed() noexcept;
+// One line and bad_input; where stdout is a pipe that nobody reads any more, ends as SIGPIPE does, without a word, unless
+// that signal is ignored.
+[[nodiscard]] int end_without_output() noexcept;
 
 }  // namespace ulp::cli
 

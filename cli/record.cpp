@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -52,6 +54,9 @@ int record(const options& o, team* together) {
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
+  refuse_planted(o.output);
+  std::optional<progress> shown;  // first: from here on nothing ends the program between two steps of writing
+  shown.emplace("steps", from->step_count());
   recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create,
                           from->header());
   std::uint64_t steps = 0;
@@ -60,10 +65,9 @@ int record(const options& o, team* together) {
   std::int64_t last = 0;
   bool writing = false;
   try {
-    progress shown("steps", from->step_count());
     step now;
     while (from->next(now)) {
-      shown.advance();
+      shown->advance();
       if (!selected.takes(now.key.step)) continue;
       if (!now.layers.empty())
         throw usage_error(
@@ -85,9 +89,10 @@ int record(const options& o, team* together) {
   } catch (const std::exception& problem) {
     if (progress::interrupted()) {
       if (steps == 0) writer.discard();
-      fmt::print(stderr, "ulp: {}: {}\n", printable(o.output),
-                 steps == 0 ? "interrupted before the first step: nothing was recorded"
-                            : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step")));
+      tell(fmt::format("{}: {}", o.output,
+                       steps == 0
+                           ? "interrupted before the first step: nothing was recorded"
+                           : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step"))));
       throw;
     }
     // Bad input leaves no file; a full disk leaves the steps that were written.
@@ -97,6 +102,7 @@ int record(const options& o, team* together) {
     }
     throw usage_error(fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
   }
+  shown.reset();
   fmt::print("{}: {} ({}), {}, from {}\n", printable(o.output), count_text(steps, "step"),
              first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
              count_text(rows, "tensor row"), from->description());

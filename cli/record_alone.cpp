@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -46,11 +45,10 @@ std::unique_ptr<team> join_team() {
   const launch started = launch_of_environment();
   if (started.size <= 1) return nullptr;
   hand_over();
-  if (started.rank > 0) std::exit(bad_input);
   throw usage_error(fmt::format(
-      "started {} times by a launcher, and built without MPI: start it once, or for each rank's inputs with --rank, "
+      "process {} of {} of a launcher, and built without MPI: start it once, or for each rank's inputs with --rank, "
       "--world and an output of its own, and put these together with ulp merge",
-      started.size));
+      started.rank, started.size));
 }
 
 }  // namespace ulp::cli

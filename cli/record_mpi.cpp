@@ -1,20 +1,21 @@
 // ulp record on several machines. Rank 0 asks for nothing: the others count their part and send it, one step ahead of it at
 // most, until all is sent or they are told to stop; then every rank, whatever happened, ends in the same way.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <mpi.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <ulp/io/printable.hpp>
+#include <ulp/io/program.hpp>
 #include <ulp/io/share.hpp>
 #include <utility>
 
@@ -180,7 +181,11 @@ class mpi_team final : public team {
  public:
   mpi_team() {
     // What there is to say rank 0 says, once.
-    if (all_.rank() != 0 && std::freopen("/dev/null", "w", stderr) == nullptr) std::fclose(stderr);
+    if (all_.rank() == 0) return;
+    if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
+      dup2(nowhere, STDERR_FILENO);
+      ::close(nowhere);
+    }
   }
 
   [[nodiscard]] int size() const noexcept { return all_.size(); }
@@ -194,7 +199,7 @@ class mpi_team final : public team {
       const bool stopped = progress::interrupted();
       if (stopped) code = 128 + SIGINT;
       // Now: mpirun ends all as soon as one has left with an error.
-      fmt::print(stderr, "ulp: {}\n", stopped ? "interrupted" : printable(problem.what()));
+      print_error(fmt::format("ulp: {}\n", stopped ? "interrupted" : printable(problem.what())));
     }
     if (all_.rank() == 0) dismiss();
     MPI_Bcast(&code, 1, MPI_INT, 0, MPI_COMM_WORLD);
@@ -269,11 +274,10 @@ std::unique_ptr<team> join_team() {
   if (started.size <= 1) return nullptr;
   auto together = std::make_unique<mpi_team>();
   if (together->size() > 1) return together;
-  if (started.rank > 0) std::exit(bad_input);
   throw usage_error(fmt::format(
-      "started {} times by a launcher that MPI knows nothing of: start it by the mpirun that belongs to it, "
-      "with srun by --mpi=pmix, or once",
-      started.size));
+      "process {} of {} of a launcher that MPI knows nothing of: start it by the mpirun that belongs to it, with srun "
+      "by --mpi=pmix, or once",
+      started.rank, started.size));
 }
 
 }  // namespace ulp::cli

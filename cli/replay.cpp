@@ -11,6 +11,7 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/run_notes.hpp>
 #include <ulp/report/sparkline.hpp>
 
 #include "command.hpp"
@@ -19,7 +20,6 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "policy_text.hpp"
-#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -191,7 +191,7 @@ void add_row(table& t, const trajectory_row& r, const scenario& s, const traject
 
 // For machines: CSV in parts, since the text of all rows at once takes many times their own room.
 void write_rows(const options& o, const scenario& s, const std::vector<trajectory_row>& rows,
-                const trajectory_summary& sum) {
+                const trajectory_summary& sum, csv_stream* csv) {
   constexpr std::size_t in_a_part = 4096;
   if (o.output.json) {
     table all = trajectory_table(s.groups, sum.counts.maybe_zero > 0);
@@ -199,14 +199,13 @@ void write_rows(const options& o, const scenario& s, const std::vector<trajector
     write_table(all, o.output, false);
     return;
   }
-  if (o.output.csv.empty()) return;
-  csv_stream csv(o.output.csv);
+  if (csv == nullptr) return;
   for (std::size_t first = 0; first < rows.size(); first += in_a_part) {
     table part = trajectory_table(s.groups, sum.counts.maybe_zero > 0);
     for (std::size_t i = first; i < std::min(rows.size(), first + in_a_part); ++i) add_row(part, rows[i], s, sum);
-    csv.write(part);
+    csv->write(part);
   }
-  csv.finish();
+  csv->finish();
 }
 
 // "all 3 tensors"
@@ -335,6 +334,8 @@ int run(const options& o) {
   trajectory_watch watch(s.scaler);
   run_notes notes;
   std::vector<trajectory_row> rows;
+  std::optional<csv_stream> csv;
+  if (!o.output.csv.empty()) csv.emplace(o.output.csv);
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
     if (o.per_tensor == "-" || o.per_tensor == o.output.csv)
@@ -371,15 +372,15 @@ int run(const options& o) {
                                   others == 0 ? "is" : "are", from->tensors().front().name,
                                   others == 0 ? "" : " and " + count_text(others, "other")));
   }
-  if (!sum.error.empty()) fmt::print(stderr, "ulp: {} ends the run: {}\n", s.scaler.entry().name, printable(sum.error));
+  if (!sum.error.empty()) tell(fmt::format("{} ends the run: {}", s.scaler.entry().name, sum.error));
 
   if (per_tensor) per_tensor->finish();
-  write_rows(o, s, rows, sum);
   if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
   for (const std::string& text : policy_notes(s, o.format_name)) note(text);
   for (const std::string& text : group_notes(s.groups, from->tensors(), s.counted)) note(text);
   for (const std::string& text : notes.lines(r.choice())) note(text);
   for (const std::string& text : watch.warnings()) warn(text);
+  write_rows(o, s, rows, sum, csv ? &*csv : nullptr);
   if (o.output.machine_stdout()) return done;
   print_summary(o, s, r, rows, sum, learning_rates);
   if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <ulp/formats/catalog.hpp>
@@ -14,12 +15,12 @@
 #include <ulp/model/trajectory_watch.hpp>
 #include <ulp/report/command_text.hpp>
 #include <ulp/report/html.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -58,10 +59,10 @@ std::string input_text(const std::vector<std::string>& inputs) {
 std::string arguments_of(const run_options& o, bool shortened) {
   std::string text;
   const std::size_t shown = shortened ? std::min(o.inputs.size(), inputs_shown) : o.inputs.size();
-  for (std::size_t i = 0; i < shown; ++i) text += " " + shell_quoted(o.inputs[i]);
+  for (std::size_t i = 0; i < shown; ++i) text += " " + file_argument(o.inputs[i]);
   if (shown < o.inputs.size()) text += fmt::format(" [{}]", count_text(o.inputs.size() - shown, "more file"));
   const auto option = [&](const char* name, const std::string& value) {
-    if (!value.empty()) text += fmt::format(" {} {}", name, shell_quoted(value));
+    if (!value.empty()) text += option_text(name, value);
   };
   option("--tensor", o.tensor);
   for (const std::string& k : o.kinds) option("--kind", k);
@@ -71,14 +72,14 @@ std::string arguments_of(const run_options& o, bool shortened) {
   option("--steps-from", o.steps_from);
   if (o.allow_empty) text += " --allow-empty";
   for (const std::string& l : o.limits) option("--limit", l);
-  option("--scalars", o.scalars);
+  if (!o.scalars.empty()) text += " --scalars " + file_argument(o.scalars);
   option("--factor", o.factor);
   return text;
 }
 
 std::string arguments_of(const rounding_options& r) {
   std::string text;
-  if (!r.direction.empty()) text += " --rounding " + shell_quoted(r.direction);
+  if (!r.direction.empty()) text += option_text("--rounding", r.direction);
   if (r.saturate) text += " --saturate";
   if (!r.flush.empty()) text += " --ftz " + r.flush;
   if (r.daz) text += " --daz";
@@ -92,7 +93,7 @@ scenario scenario_of(const options& o, const std::string& name, std::string& set
     const auto [key, value] = key_and_value(text, "--set");
     if (std::ranges::find(entry.parameters, key, &scaler_parameter::name) == entry.parameters.end()) continue;
     parameters.emplace_back(key, parse_parameter(value));
-    set += " --set " + shell_quoted(text);
+    set += option_text("--set", text);
   }
   try {
     scenario s{make_scaler(entry, parameters)};
@@ -127,7 +128,7 @@ std::vector<replayed> replays_of(const options& o) {
   for (const std::string& text : o.parameters) {
     const std::string key = key_and_value(text, "--set").first;
     if (std::ranges::none_of(
-            all, [&](const replayed& r) { return r.set.find(" " + shell_quoted(text)) != std::string::npos; }))
+            all, [&](const replayed& r) { return r.set.find(option_text("--set", text)) != std::string::npos; }))
       throw usage_error(fmt::format("--set: none of {} has a parameter '{}'", fmt::join(o.scalers, ", "), key));
   }
   return all;
@@ -174,6 +175,8 @@ int run(const options& o) {
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.check, *from);
+  std::optional<whole_file> file;  // now: where it cannot be written nobody waits for it
+  if (o.output != "-") file.emplace(o.output);
   survey seen(first.counted, first.checked);
   sweep trials(scenarios);
   run_notes notes;
@@ -218,15 +221,18 @@ int run(const options& o) {
   page.tensors = from->tensors();
   page.steps = seen.steps().size();
   page.findings = advice_of(seen, from->tensors(), scenarios, trials.results(), how);
-  page.notes = notes.lines(seen.choice());
+  for (const replayed& r : replays)
+    for (const std::string& line : policy_notes(r.what, o.format_name)) note(line);
+  for (const std::string& line : notes.lines(seen.choice())) note(line);
   if (seen.as_recorded())
-    page.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
+    note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
   if (!o.clip_norm.empty()) page.clip_norm = positive_number(o.clip_norm, "--clip-norm");
   const bool by_group = !how.groups.empty();
   const std::vector<tensor_set> sets =
       by_group ? sets_by_group(seen, from->tensors(), how.groups) : sets_by_kind(seen, from->tensors());
   page.matrix = matrix_of(seen, sets, by_group ? "group" : "kind", o.rounding);
-  for (std::string& line : group_notes(sets)) page.notes.push_back(std::move(line));
+  for (const std::string& line : group_notes(sets)) note(line);
+  page.notes = told();
   const auto add_command = [&](const char* command, const std::string& options) {
     const auto text = [&](bool shortened) {
       return fmt::format("ulp {}{}{}", command, arguments_of(o.run, shortened), options);
@@ -234,9 +240,9 @@ int run(const options& o) {
     page.commands.push_back({text(false), o.run.inputs.size() > inputs_shown ? text(true) : ""});
   };
   const std::string rounded = arguments_of(o.rounding);
-  const std::string checked = o.check.empty() ? "" : " --check " + shell_quoted(o.check);
+  const std::string checked = o.check.empty() ? "" : option_text("--check", o.check);
   std::string grouping;
-  for (const std::string& g : o.run.groups) grouping += " --group " + shell_quoted(g);
+  for (const std::string& g : o.run.groups) grouping += option_text("--group", g);
   const std::string clipped = o.clip_norm.empty() ? "" : " --clip-norm " + o.clip_norm;
   for (replayed& r : replays) {
     r.page.warnings = r.watch.warnings();
@@ -252,15 +258,14 @@ int run(const options& o) {
     add_command("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(matrix_formats, ","),
                                         by_group ? "group" : "kind", grouping, rounded));
 
-  if (o.output == "-") {
+  if (!file) {
     fmt::print("{}", html_of(page));
     return done;
   }
-  whole_file file(o.output);
-  file.write(html_of(page));
-  file.finish();
-  fmt::print("{}: {} of {} under {} polic{}\n", printable(o.output), count_text(page.steps, "step"),
-             printable(page.input), replays.size(), replays.size() == 1 ? "y" : "ies");
+  file->write(html_of(page));
+  file->finish();
+  fmt::print("{}: {} of {} under {} polic{}\n", printable(o.output), count_text(page.steps, "step"), printable(page.input), replays.size(),
+             replays.size() == 1 ? "y" : "ies");
   return done;
 }
 

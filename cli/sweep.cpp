@@ -11,12 +11,12 @@
 #include <ulp/formats/similar.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "run_notes.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -268,8 +268,8 @@ int run(const options& given) {
     if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", g.points[i].scaler, results[i].error));
   check_tensors_counted(all.choice(), *from);
   table t = table_of(g, results, all.steps());
-  write_table(t, o.output, false);
   print_notes(g, notes.lines(all.choice()), factor_unknown);
+  write_table(t, o.output, false);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * no other has as few skipped steps and as little underflow, and less of one of them\n",

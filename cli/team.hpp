@@ -26,8 +26,7 @@ class team {
 };
 
 // The other processes that this one was started with; nullptr where it was started alone. A program that cannot speak
-// with them hands over to the one beside it that can (ulp-mpi); without that, rank 0 throws usage_error and the others
-// leave.
+// with them hands over to the one beside it that can (ulp-mpi); without that, each process throws usage_error.
 [[nodiscard]] std::unique_ptr<team> join_team();
 
 // What launchers say in the environment.

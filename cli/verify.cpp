@@ -64,7 +64,7 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
   return all;
 }
 
-void print_json(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
   const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
   table t;
   t.columns = {{"file", ""},  {"op", ""},     {"format", ""},          {"from", ""},      {"rounding", ""},
@@ -73,7 +73,7 @@ void print_json(const vector_kind& kind, const line_reader& lines, const outcome
                     o.vectors.rounding.text(kind.to), number(all.lines), number(all.differing),
                     number(all.in_flags_only),
                     all.first.empty() ? table_value{} : table_value{number(all.first.front().number)}});
-  fmt::print("{}", to_json(t));
+  print_json(t);
 }
 
 void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
@@ -105,7 +105,7 @@ int run(const options& o) {
     lines.reject(all.malformed);
   }
   if (o.json)
-    print_json(kind, lines, all, o);
+    print_counts(kind, lines, all, o);
   else
     print(kind, lines, all, o);
   return all.differing == 0 ? done : differences;

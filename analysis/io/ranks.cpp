@@ -27,6 +27,7 @@ std::string name_of_ranks(const std::vector<std::uint32_t>& ranks) {
 
 void rank_account::see(const step_key& key, const std::vector<std::uint32_t>& ranks) {
   ++rows_;
+  several_ = several_ || ranks.size() > 1;
   if (is_complete(header_, ranks)) return;
   if (incomplete_++ > 0) return;
   first_ = key;
@@ -41,6 +42,18 @@ std::string rank_account::text() const {
                                 ? "1 of " + std::to_string(rows_) + " steps lacks ranks"
                                 : std::to_string(incomplete_) + " of " + std::to_string(rows_) + " steps lack ranks";
   return which + ", the first is " + io::describe(first_) + ", which has " + has;
+}
+
+std::string rank_account::warning(const std::string& input) const {
+  if (incomplete_ == 0) return "";
+  return input + ": " + text() + ": only what is there is counted; ulp merge adds the recordings of other ranks";
+}
+
+std::string rank_account::note(const std::string& input) const {
+  if (!several_ || header_.layout != "replica" || holds_the_same(header_)) return "";
+  return input +
+         ": holds the gradients of several ranks before they are reduced, counted together: norms are of all of them, "
+         "not of their mean";
 }
 
 }  // namespace ulp

@@ -77,7 +77,7 @@ void step_merger::add(step& row, const std::vector<tensor_info>& tensors, const 
       throw input_error(path, describe(row.key) + ", tensor " + in_quotes(name), "is not in " + path_ + not_replicas);
     if (at == 0) {
       at_[t.tensor] = rows_.size() + 1;
-      rows_.push_back({std::move(t), path});
+      rows_.push_back({.row = std::move(t), .path = path});
     } else if (replicas_) {
       compare(t, name, path);
     } else {
@@ -139,6 +139,13 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
                           ": values of different scales cannot be added; record both with the right --factor");
   if (row.table.numel > max_numel - to.row.table.numel)
     throw input_error(path, place, "has more than the 2^40 elements that a table may have, with those of " + to.path);
+  const auto compare_contents = [&](bool here, bool there, bool& already, lost& all) {
+    if (here == there || already || row.table.numel == 0 || to.row.table.numel == 0) return;
+    already = true;
+    if (all.rows++ == 0) all.path = here ? to.path : path;
+  };
+  compare_contents(row.table.has_sums, to.row.table.has_sums, to.lost_sums, sums_);
+  compare_contents(row.table.has_errors, to.row.table.has_errors, to.lost_errors, errors_);
   to.row.codes = codes_of_both(to.row, row);
   merge_table(to.row.table, row.table);
 }

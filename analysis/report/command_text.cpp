@@ -1,5 +1,8 @@
 #include <ulp/report/command_text.hpp>
 
+#include <fmt/format.h>
+
+#include <cstddef>
 #include <string_view>
 #include <ulp/io/printable.hpp>
 
@@ -31,6 +34,14 @@ std::string shell_quoted(const std::string& word) {
   std::string text = "'";
   for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c);
   return text + "'";
+}
+
+std::string file_argument(const std::string& path) {
+  return shell_quoted(path.size() > 1 && path.front() == '-' ? "./" + path : path);
+}
+
+std::string option_text(const std::string& name, const std::string& value) {
+  return " " + name + (value.starts_with('-') ? "=" : " ") + shell_quoted(value);
 }
 
 }  // namespace ulp

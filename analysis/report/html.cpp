@@ -145,6 +145,13 @@ std::string findings_section(const report_page& page) {
   return text + "</section>\n";
 }
 
+std::string notes_section(const report_page& page) {
+  if (page.notes.empty()) return "";
+  std::string text = "<section><h2>Notes</h2><ul>\n";
+  for (const std::string& n : page.notes) text += fmt::format("<li>{}</li>\n", escaped(n));
+  return text + "</ul></section>\n";
+}
+
 std::string commands_section(const report_page& page) {
   std::string text = "<section><h2>The same numbers again</h2>\n";
   for (const report_command& c : page.commands) {
@@ -164,7 +171,7 @@ std::string html_of(const report_page& page) {
                       escaped(page.format_name), style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
-  for (const std::string& n : page.notes) text += fmt::format("<p class=\"soft\">Note: {}</p>\n", escaped(n));
+  text += notes_section(page);
   if (!page.findings.empty()) text += findings_section(page);
   text += window_section(page);
   text += scale_section(page);

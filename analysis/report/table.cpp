@@ -191,13 +191,15 @@ std::string to_csv(const table& t) {
   return out;
 }
 
-std::string to_json(const table& t) {
+std::string to_json(const table& t, const std::vector<std::string>& notes) {
   std::string out = "[";
   for (const auto& row : t.rows) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < row.size(); ++i)
       if (!t.columns[i].key.empty()) object[t.columns[i].key] = json_of(row[i]);
-    out += (out.size() > 1 ? ",\n " : "\n ") + dumped(object);
+    const bool first = &row == &t.rows.front();
+    if (first && !notes.empty()) object["notes"] = notes;
+    out += (first ? "\n " : ",\n ") + dumped(object);
   }
   return out + "\n]\n";
 }

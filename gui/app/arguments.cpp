@@ -2,8 +2,9 @@
 
 #include <QCommandLineParser>
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <stdexcept>
+#include <ulp/io/program.hpp>
 #include <utility>
 
 #include "views/all_views.hpp"
@@ -77,7 +78,7 @@ void take_steps(const QString& text, session& s) {
 }  // namespace
 
 void refuse(const QString& why) {
-  std::fprintf(stderr, "ulpscope: %s\n", why.toUtf8().constData());
+  print_error("ulpscope: " + why.toStdString() + "\n");
   std::exit(2);
 }
 

@@ -1,13 +1,15 @@
 #include "export.hpp"
 
 #include <QBuffer>
+#include <QFile>
 #include <QImage>
 #include <QPageSize>
 #include <QPainter>
 #include <QPdfWriter>
-#include <QSaveFile>
 #include <QSvgGenerator>
+#include <algorithm>
 #include <stdexcept>
+#include <ulp/io/whole_file.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -42,9 +44,24 @@ void paint(QPainter& to, view& v, const view_state& state, QSize size, const the
          colours);
 }
 
+std::vector<std::string> notes_of(const view_state& state) {
+  std::vector<std::string> all;
+  const auto add = [&](const std::vector<std::string>& lines) {
+    for (const std::string& line : lines)
+      if (std::ranges::find(all, line) == all.end()) all.push_back(line);
+  };
+  for (const auto& run : state.doc().runs()) add(run->notes);
+  for (const replay_entry& r : state.doc().replays())
+    if (r.result) {
+      add(r.result->notes);
+      add(r.result->warnings);
+    }
+  return all;
+}
+
 QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSize size, const theme& colours) {
   if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
-  if (suffix == "json") return QByteArray::fromStdString(to_json(v.data()));
+  if (suffix == "json") return QByteArray::fromStdString(to_json(v.data(), notes_of(state)));
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   if (suffix == "png") {
@@ -85,9 +102,13 @@ void export_view(view& what, const QString& path, QSize size, const theme& colou
   what.catch_up_now();
   const QString suffix = path.mid(path.lastIndexOf('.') + 1).toLower();
   const QByteArray bytes = bytes_of(what, what.state(), suffix, size, colours);
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-    throw std::runtime_error(path.toStdString() + ": " + file.errorString().toStdString());
+  save(bytes, path);
+}
+
+void save(const QByteArray& bytes, const QString& path) {
+  whole_file file(QFile::encodeName(path).toStdString());
+  file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
+  file.finish();
 }
 
 }  // namespace ulp::gui

@@ -2,6 +2,7 @@
 #ifndef ULP_GUI_APP_EXPORT_HPP
 #define ULP_GUI_APP_EXPORT_HPP
 
+#include <QByteArray>
 #include <QSize>
 #include <QString>
 
@@ -12,6 +13,9 @@ namespace ulp::gui {
 // By the suffix: .png (twice the size in pixels), .svg, .pdf, .csv, .json. Under the view's title and what is shown of
 // which run. The file is whole or absent. Throws std::runtime_error.
 void export_view(view& what, const QString& path, QSize size, const theme& colours);
+
+// As a file that is whole or absent. Throws std::runtime_error.
+void save(const QByteArray& bytes, const QString& path);
 
 }  // namespace ulp::gui
 

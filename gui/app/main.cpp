@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
+#include <ulp/io/program.hpp>
 
 #include "arguments.hpp"
 #include "export.hpp"
@@ -44,6 +46,8 @@ int write(const arguments& a) {
     QWidget host;
     for (view* const v : make_views(state, &host))
       if (v->key() == a.asked.view) export_view(*v, a.output, a.size, colours);
+  } catch (const std::bad_alloc&) {
+    refuse("there is not enough memory");
   } catch (const std::exception& problem) {
     refuse(QString::fromUtf8(problem.what()));
   }
@@ -53,6 +57,9 @@ int write(const arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  ulp::open_standard_descriptors();
+  ulp::end_by_terminate_with("ulpscope", 2);
+  ulp::catch_ending_signals(ulp::end_by_signal);
   QCoreApplication::setApplicationName("ulpscope");
   QCoreApplication::setOrganizationName("ulpscope");
   QCoreApplication::setApplicationVersion(ULP_VERSION);

@@ -11,7 +11,6 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QMimeData>
-#include <QSaveFile>
 #include <QSettings>
 #include <QStatusBar>
 #include <algorithm>
@@ -278,10 +277,11 @@ void main_window::choose_and_save_session() {
   const QString path =
       QFileDialog::getSaveFileName(this, tr("Save the session"), "run.ulpscope.json", tr("Sessions (*.json)"));
   if (path.isEmpty()) return;
-  QSaveFile file(path);
-  const QByteArray bytes = to_json(session_of(state_, current().key()));
-  if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.commit())
-    warn(this, shown_text(path.toStdString()) + ": " + file.errorString());
+  try {
+    save(to_json(session_of(state_, current().key())), path);
+  } catch (const std::exception& problem) {
+    warn(this, shown_text(problem.what()));
+  }
 }
 
 void main_window::choose_and_open_session() {

@@ -5,12 +5,15 @@
 #include <chrono>
 #include <cmath>
 #include <future>
+#include <iterator>
 #include <utility>
 
+#include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/policy_probe.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "shown_text.hpp"
 
@@ -48,13 +51,16 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
 }
 
 // Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
-void load_merged(const std::string& path, loaded_run& run, const background::report& told) {
+void load_merged(const std::string& path, loaded_run& run, rank_account& ranks, const background::report& told) {
   const auto totals = open_totals(path, totals_with::summaries);
   const std::uint64_t steps = totals->step_count();
   std::atomic<bool> unwanted = false;
   auto all_steps = std::async(std::launch::async, [&] {
     step now;
-    while (!unwanted && totals->next(now)) run.picture.add_step(now, totals->tensors());
+    while (!unwanted && totals->next(now)) {
+      ranks.see(now.key, now.ranks);
+      run.picture.add_step(now, totals->tensors());
+    }
   });
   try {
     // As many blocks as there is room for columns, a few times over; fewer at first where they would take long.
@@ -76,6 +82,13 @@ void load_merged(const std::string& path, loaded_run& run, const background::rep
   all_steps.get();
 }
 
+void add_notes(loaded_run& run, const rank_account& ranks) {
+  for (std::string text : {ranks.warning(run.inputs.front()), ranks.note(run.inputs.front())})
+    if (!text.empty()) run.notes.push_back(std::move(text));
+  if (run.picture.seen().as_recorded())
+    run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
+}
+
 }  // namespace
 
 std::uint64_t new_run_id() noexcept {
@@ -89,18 +102,23 @@ std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& input
   run->inputs = inputs;
   run->description = from->description();
   run->header = from->header();
+  rank_account ranks(run->header);
   if (from->description() == "recording" && from->step_count() >= long_run) {
+    run->notes = from->notes();
     from.reset();
-    load_merged(inputs.front(), *run, told);
+    load_merged(inputs.front(), *run, ranks, told);
+    add_notes(*run, ranks);
     return run;
   }
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
+    ranks.see(now.key, now.ranks);
     run->picture.add(now, from->tensors());
   }
   run->tensors = from->tensors();
   run->notes = from->notes();
+  add_notes(*run, ranks);
   return run;
 }
 
@@ -140,10 +158,12 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   result->steps.reserve(run.picture.steps().size());
   replayer r(s);
   trajectory_watch watch(s.scaler);
+  run_notes notes;
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
     if (now.key.microbatch != -1) continue;
+    notes.see(now);
     const trajectory_row row = r.advance(now, from->tensors());
     if (row.lacks_input) throw std::invalid_argument(row.error);
     result->steps.push_back(drawn_of(row));
@@ -155,6 +175,8 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     }
     if (!row.error.empty()) break;
   }
+  result->notes = policy_notes(s, spec.format);
+  std::ranges::move(notes.lines(r.choice()), std::back_inserter(result->notes));
   result->warnings = watch.warnings();
   result->checked = text_of(r.choice());
   const auto extremes_of = [&](double of(const replay_step&)) {

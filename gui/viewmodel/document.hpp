@@ -30,7 +30,7 @@ struct loaded_run {
   bool coarse = false;              // its columns can be had finer: refined()
   std::vector<std::string> inputs;
   std::string description;
-  std::vector<std::string> notes;
+  std::vector<std::string> notes;  // as `ulp` tells them of the input
   run_header header;
   std::vector<tensor_info> tensors;
   run_picture picture;
@@ -40,6 +40,7 @@ struct loaded_run {
 struct replayed_run {
   std::vector<replay_step> steps;
   trajectory_summary summary;
+  std::vector<std::string> notes;  // as `ulp replay` tells them, and its warnings
   std::vector<std::string> warnings;
   std::string checked;  // whose overflow the scaler sees, in words
   // What drawing them fast takes.

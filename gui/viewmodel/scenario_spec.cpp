@@ -81,9 +81,9 @@ std::string name_of(const scenario_spec& spec) {
 
 std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs) {
   std::string line = "ulp replay";
-  for (const std::string& input : inputs) line += " " + shell_quoted(input);
+  for (const std::string& input : inputs) line += " " + file_argument(input);
   const auto option = [&](const char* name, const std::string& value) {
-    if (!value.empty()) line += std::string{" "} + name + " " + shell_quoted(value);
+    if (!value.empty()) line += option_text(name, value);
   };
   option("--scaler", spec.scaler);
   for (const auto& [name, value] : spec.parameters) option("--set", name + "=" + value);

@@ -120,6 +120,8 @@ void overview_view::refresh(view_state::parts what) {
         words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
       for (const std::string& warning : r.result->warnings)
         words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
+      for (const std::string& note : r.result->notes)
+        words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
     }
     if (run != nullptr) table_.rows.push_back(std::move(row));
   }

@@ -2,6 +2,7 @@
 // records of the whole; incomplete steps are told wherever they are counted; output is whole or absent.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <filesystem>
 
 #include "support/dumps.hpp"
@@ -121,12 +122,47 @@ TEST_CASE("a program without the means to speak with the others refuses to write
   const std::string record = " " + d + "ulp record " + d + "whole/* -o " + d + "x.ulp";
   const auto first = run_shell(alone + "0" + record);
   CHECK(first.exit_code == 2);
-  CHECK(first.err.starts_with("ulp: started 2 times by a launcher, and built without MPI: "));
+  CHECK(first.err.starts_with("ulp: process 0 of 2 of a launcher, and built without MPI: "));
   const auto second = run_shell(alone + "1" + record);
   CHECK(second.exit_code == 2);
-  CHECK(second.err.empty());
+  CHECK(second.err.starts_with("ulp: process 1 of 2 of a launcher, and built without MPI: "));
   CHECK_FALSE(std::filesystem::exists(d + "x.ulp"));
   // A batch script of Slurm is one process, a step of it is several.
   CHECK(run_shell("cp \"$(command -v ulp)\" " + d + "ulp && SLURM_NTASKS=2 SLURM_PROCID=0" + record).exit_code == 0);
   CHECK(run_shell("SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0" + record).exit_code == 2);
+}
+
+TEST_CASE("a merge of ranks without sums or error ladders says that these are lost") {
+  const temporary_dir dir;
+  write_dumps(dir.path(), 2, 2);
+  const std::string d = dir.path().string() + "/";
+  const auto record = [&](const std::string& part, const std::string& more, const std::string& to) {
+    return run_ulp("record " + d + "part" + part + "/* --run-id r --rank " + part + " --world 2 --layout shard " +
+                   more + " -o " + d + to)
+        .exit_code;
+  };
+  REQUIRE(record("0", "", "a.ulp") == 0);
+  REQUIRE(record("1", "--no-sums", "b.ulp") == 0);
+  const auto merged = run_ulp("merge " + d + "a.ulp " + d + "b.ulp -o " + d + "m.ulp");
+  CHECK(merged.exit_code == 0);
+  CHECK(merged.err == "ulp: note: " + d +
+                          "b.ulp: has no exact sums, so 8 tensor rows that it shares with other ranks have none: norms "
+                          "become estimates (see ulp record --no-sums)\n");
+  REQUIRE(record("0", "--with-errors", "e.ulp") == 0);
+  REQUIRE(record("1", "", "f.ulp") == 0);
+  CHECK(run_ulp("merge " + d + "e.ulp " + d + "f.ulp -o " + d + "n.ulp").err.find("f.ulp: has no error ladder") !=
+        std::string::npos);
+}
+
+TEST_CASE("each process of a launcher that cannot work says why") {
+  for (const std::string variables :
+       {"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8", "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=8"}) {
+    const temporary_dir dir;
+    const auto run =
+        run_shell(variables + " ulp record tests/data/digits.step00100.safetensors -o " + (dir / "r.ulp").string());
+    CAPTURE(variables);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.starts_with("ulp: process 3 of 8 of a launcher"));
+    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+  }
 }

@@ -130,7 +130,12 @@ TEST_CASE("a framework's own scaler replays its log") {
     const std::string recording = (dir / "run.ulp").string();
     REQUIRE(run_ulp("record " + path + " -o " + recording).exit_code == 0);
     CHECK(run_ulp("check " + recording).exit_code == 0);
-    const bool same = run_ulp("replay " + recording + " --format fp16 --json --scaler " + scaler).out == result.out;
+    // But for the notes, which name the input.
+    auto logged_rows = rows;
+    auto recorded_rows =
+        nlohmann::json::parse(run_ulp("replay " + recording + " --format fp16 --json --scaler " + scaler).out);
+    for (auto* const all : {&logged_rows, &recorded_rows}) all->at(0).erase("notes");
+    const bool same = recorded_rows == logged_rows;
     CHECK(same);
   }
 }

@@ -30,7 +30,7 @@ set(owners
   "^(QtCharts/.*|Q.*(Chart|Series|Axis).*)$:qtcharts"
   "^Q[A-Za-z/0-9]*$:qt"
   "^(immintrin|xmmintrin|emmintrin|cpuid|arm_neon)\\.h$:processor"
-  "^(unistd|fcntl|sys/[a-z]+)\\.h$:posix"
+  "^(unistd|fcntl|poll|sys/[a-z]+)\\.h$:posix"
   "^[a-z_]+$:std")
 
 # allow(PLACE OWNER...): files whose place matches may include what belongs to OWNER. A place is room:public:file or

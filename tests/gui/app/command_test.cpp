@@ -3,6 +3,7 @@
 #include <QImage>
 #include <QTest>
 #include <cstdlib>
+#include <filesystem>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"
@@ -39,6 +40,24 @@ class command_test : public QObject {
       QCOMPARE(version.exit_code, 0);
       QVERIFY(version.out.starts_with("ulpscope ") && version.out.ends_with('\n'));
     }
+  }
+
+  void an_unwritable_stderr_and_closed_descriptors_change_nothing() {
+    for (const char* const where : {"2>/dev/full", "2>&-", "<&- >&- 2>&-"}) {
+      QCOMPARE(run_ulpscope(std::string{"--nosuch "} + where).exit_code, 2);
+      QCOMPARE(run_ulpscope("nosuch.ulp --export " + out("n.csv") + " " + where).exit_code, 2);
+    }
+  }
+
+  void an_export_keeps_permissions() {
+    write_file(dir_ / "kept.csv", "old");
+    std::filesystem::permissions(dir_ / "kept.csv",
+                                 std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    const auto made = run_ulpscope("tests/data/octaves/digits.ulp --export " + out("kept.csv"));
+    QCOMPARE(made.exit_code, 0);
+    QVERIFY(read_file(dir_ / "kept.csv") != "old");
+    QVERIFY(std::filesystem::status(dir_ / "kept.csv").permissions() ==
+            (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
   }
 
   void the_example_of_the_help_works_as_typed() {

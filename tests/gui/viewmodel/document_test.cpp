@@ -274,6 +274,32 @@ class document_test : public QObject {
     QCOMPARE(doc.replays().size(), std::size_t{6});
   }
 
+  void a_run_that_lacks_ranks_says_so_however_long() {
+    for (const std::int64_t steps : {3, 2100}) {
+      const temporary_dir dir;
+      const std::string path = (dir / "part.ulp").string();
+      {
+        ulp::recording_writer to(path, ulp::recording_writer::mode::create,
+                                 {.run_id = "r", .rank = 1, .world = 3, .layout = "shard"});
+        ulp::step now{.ranks = {1}};
+        now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32});
+        const std::vector<float> values{1, 2};
+        now.tensors[0].table = ulp::count_cells(std::span{values});
+        for (now.key.step = 0; now.key.step < 2 * steps; now.key.step += 2)
+          to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
+      }
+      const auto run = load_run({path}, [](double) {});
+      const auto told = [](const std::vector<std::string>& notes, const char* text) {
+        return std::ranges::any_of(notes, [&](const std::string& n) { return n.find(text) != std::string::npos; });
+      };
+      QVERIFY(told(run->notes, "every step lacks ranks, the first is step 0, which has rank 1 of 3"));
+      QVERIFY(told(run->notes, "the factor of the recorded values is not known"));
+      const auto replayed = replay_run(*run, {}, [](double) {});
+      QVERIFY(told(replayed->notes, "steps are missing (after 0 comes 2)"));
+      QVERIFY(told(replayed->notes, "roles are not known"));
+    }
+  }
+
   void a_coarse_run_is_refined_beside_its_replays() {
     // As many steps as there are of which recordings keep blocks merged.
     const temporary_dir dir;

@@ -133,6 +133,11 @@ class scenario_spec_test : public QObject {
     skips.clip_value = "0.01";
     QTest::newRow("clip value") << skips;
   }
+  void files_that_look_like_options_are_none() {
+    QCOMPARE(ulp::gui::command_of({.check = "-fc"}, {"--help", "-x y"}),
+             std::string{"ulp replay ./--help './-x y' --scaler pytorch_gradscaler --format float16 --check=-fc"});
+  }
+
   void the_printed_command_gives_the_same_trajectory() {
     QFETCH(const scenario_spec, spec);
     const std::vector<std::string> inputs{digits_path()};

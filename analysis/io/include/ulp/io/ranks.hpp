@@ -32,10 +32,15 @@ class rank_account {
   // "3 of 800 steps lack ranks, the first is step 5, which has rank 0 of 4"; empty where all are complete.
   [[nodiscard]] std::string text() const;
 
+  // For who counts the rows of `input`: that ranks are missing, that ranks were added together; empty where not so.
+  [[nodiscard]] std::string warning(const std::string& input) const;
+  [[nodiscard]] std::string note(const std::string& input) const;
+
  private:
   run_header header_;
   std::uint64_t rows_ = 0;
   std::uint64_t incomplete_ = 0;
+  bool several_ = false;
   step_key first_;
   std::vector<std::uint32_t> first_ranks_;
 };

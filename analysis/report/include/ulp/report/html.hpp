@@ -39,7 +39,7 @@ struct report_page {
   std::vector<report_replay> replays;
   double clip_norm = not_known;
   table matrix;                          // formats by group of tensors
-  std::vector<std::string> notes;        // what a reader should know about the input
+  std::vector<std::string> notes;        // what a reader should know about input and policies
   std::vector<report_command> commands;  // that give the same numbers
 };
 

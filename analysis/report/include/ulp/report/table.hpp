@@ -56,8 +56,9 @@ struct table {
 
 // An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null,
 // a drawn count is {"mean": m, "sd": s},
-// infinities are "inf" and "-inf".
-[[nodiscard]] std::string to_json(const table& t);
+// infinities are "inf" and "-inf". What a reader should know of all rows is an array of strings under the key "notes" of
+// the first row, which is absent where there is nothing to know.
+[[nodiscard]] std::string to_json(const table& t, const std::vector<std::string>& notes = {});
 
 // Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".
 [[nodiscard]] std::string shortest(double x);

@@ -1,23 +1,18 @@
-// What `ulp replay` and `ulp sweep` tell about the run that they read and about the policies, and what they refuse.
-#ifndef ULP_CLI_RUN_NOTES_HPP
-#define ULP_CLI_RUN_NOTES_HPP
+// What a user should know of the run that was read and of the policies that were replayed on it.
+#ifndef ULP_REPORT_RUN_NOTES_HPP
+#define ULP_REPORT_RUN_NOTES_HPP
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <ulp/io/source.hpp>
-#include <ulp/model/scenario.hpp>
-#include <ulp/model/survey.hpp>
-#include <ulp/model/tensor_choice.hpp>
 #include <utility>
 #include <vector>
 
-namespace ulp::cli {
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/survey.hpp>
+#include <ulp/model/tensor_choice.hpp>
 
-// Throws usage_error where --check is given for an input without tensors.
-void check_tensors_exist(const std::string& check, const source& from);
-// Throws usage_error where --tensor, --kind and --role leave no tensor.
-void check_tensors_counted(const tensor_choice& choice, const source& from);
+namespace ulp {
 
 class run_notes {
  public:
@@ -41,6 +36,6 @@ class run_notes {
 // Of the policy's parameters, as far as they hardly mean what was meant.
 [[nodiscard]] std::vector<std::string> policy_notes(const scenario& s, const std::string& format_name);
 
-}  // namespace ulp::cli
+}  // namespace ulp
 
 #endif

@@ -1,4 +1,4 @@
-#include "run_notes.hpp"
+#include <ulp/report/run_notes.hpp>
 
 #include <fmt/format.h>
 
@@ -7,21 +7,7 @@
 #include <ulp/model/policy_analysis.hpp>
 #include <ulp/report/table.hpp>
 
-#include "command.hpp"
-
-namespace ulp::cli {
-
-void check_tensors_exist(const std::string& check, const source& from) {
-  if (!check.empty() && from.tensors().empty())
-    throw usage_error(
-        fmt::format("--check: a {} without tensors; its overflow is that of all of them", from.description()));
-}
-
-void check_tensors_counted(const tensor_choice& choice, const source& from) {
-  if (!from.tensors().empty() && choice.counted_count() == 0)
-    throw usage_error(fmt::format("--tensor, --kind and --role select none of {} (see ulp info)",
-                                  count_text(from.tensors().size(), "tensor")));
-}
+namespace ulp {
 
 void run_notes::see(const step& now) {
   if (previous_ && !gap_ && now.key.step > *previous_ + 1) gap_ = {*previous_, now.key.step};
@@ -95,4 +81,4 @@ std::vector<std::string> policy_notes(const scenario& s, const std::string& form
   return all;
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

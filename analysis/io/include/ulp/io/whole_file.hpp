@@ -1,0 +1,59 @@
+// Output files that are whole or absent: written beside their place under a name nobody can guess, then renamed.
+#ifndef ULP_IO_WHOLE_FILE_HPP
+#define ULP_IO_WHOLE_FILE_HPP
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace ulp {
+
+// What was there stays until finish(), which keeps its permissions (and owner, group and ACL, as far as this process
+// may set them); else the file gets those that any new file gets. A link is followed: what it points to is replaced. In a
+// sticky folder that all may write, such as /tmp, a link, file or pipe of another user is refused. A pipe or a device is
+// written directly, and so are this process's own descriptors (/dev/stdout, /dev/fd/3). Throws input_error.
+class whole_file {
+ public:
+  explicit whole_file(const std::string& path);
+  // Removes what was not finished.
+  ~whole_file();
+  whole_file(const whole_file&) = delete;
+  whole_file& operator=(const whole_file&) = delete;
+
+  void write(std::string_view text);
+  // On the disk when it returns.
+  void finish();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// The same for a file that is written under a name, with others beside it (a database and its journal): it is made in a
+// folder of its own that no other user may enter, and only takes the place of nothing or of an empty file.
+class whole_database {
+ public:
+  explicit whole_database(const std::string& path);
+  // Removes what was not finished.
+  ~whole_database();
+  whole_database(const whole_database&) = delete;
+  whole_database& operator=(const whole_database&) = delete;
+
+  // The file to create.
+  [[nodiscard]] const std::string& path() const noexcept;
+  void finish();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+// For what is written in place: throws where whole_file would refuse what another user put there.
+void refuse_planted(const std::string& path);
+
+// Removes what is being written, for handlers of signals: async-signal-safe. The objects are of no use afterwards.
+void remove_unfinished() noexcept;
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,184 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <ulp/io/error.hpp>
+#include <ulp/io/whole_file.hpp>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "output_place.hpp"
+#include "unfinished.hpp"
+
+namespace ulp {
+namespace {
+
+using io::descriptor;
+using io::output_place;
+using io::unfinished;
+
+// "report.html.3f7a09c1d2e4b856.part"
+std::string secret_name(const output_place& place) {
+  constexpr std::size_t most = 200;  // of the 255 bytes of a name
+  std::array<std::uint8_t, 8> bytes{};
+  if (getentropy(bytes.data(), bytes.size()) != 0) place.fail();
+  std::string name = place.name.substr(0, most) + ".";
+  for (const std::uint8_t byte : bytes)
+    for (const int digit : {byte >> 4, byte & 15}) name += "0123456789abcdef"[digit];
+  return name + ".part";
+}
+
+// File systems without it refuse it in several ways.
+void to_disk(int file, const output_place& place) {
+  if (fsync(file) != 0 && errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP && errno != EROFS) place.fail();
+}
+
+void copy_acl(int from_folder, const std::string& name, int to) {
+  constexpr const char* acl = "system.posix_acl_access";
+  const descriptor from(openat(from_folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+  if (!from) return;
+  std::array<char, 4096> value{};
+  const ssize_t size = fgetxattr(from.get(), acl, value.data(), value.size());
+  if (size > 0)
+    static_cast<void>(fsetxattr(to, acl, value.data(), static_cast<std::size_t>(size), 0));
+  else if (size < 0 && errno == ENODATA)
+    static_cast<void>(fremovexattr(to, acl));  // what the folder gives to new files
+}
+
+// Of the file that is replaced. What a group may do that cannot be kept, no other group may.
+void take_over_permissions(const output_place& place, int file) {
+  const struct stat& old = *place.there;
+  mode_t mode = old.st_mode & (S_IRWXU | S_IRWXG | S_IRWXO);
+  if (fchown(file, old.st_uid, old.st_gid) != 0 && fchown(file, static_cast<uid_t>(-1), old.st_gid) != 0)
+    mode &= ~static_cast<mode_t>(S_IRWXG);
+  else
+    copy_acl(place.folder.get(), place.name, file);
+  if (fchmod(file, mode) != 0) place.fail();
+}
+
+}  // namespace
+
+struct whole_file::state {
+  output_place place;
+  std::string name;  // of what is renamed; empty where the place is written directly
+  std::optional<unfinished> removed;
+  descriptor file;
+  std::string waiting;
+
+  explicit state(const std::string& path) : place(io::place_of_output(path)) {
+    if (place.own >= 0)
+      file = descriptor(fcntl(place.own, F_DUPFD_CLOEXEC, 3));
+    else if (place.is_regular())
+      create();
+    else
+      file = descriptor(openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
+    if (!file) place.fail();
+    if (place.there && !name.empty()) take_over_permissions(place, file.get());
+  }
+
+  void create() {
+    name = secret_name(place);
+    removed.emplace(place.folder.get(), name, unfinished::kind::file);
+    // Closed to others until it has the permissions of what it replaces.
+    const mode_t mode = place.there ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+    file = descriptor(
+        openat(place.folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+    if (!file) removed->keep();
+  }
+
+  void put(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t n = ::write(file.get(), text.data(), text.size());
+      if (n < 0) place.fail();
+      text.remove_prefix(static_cast<std::size_t>(n));
+    }
+  }
+};
+
+whole_file::whole_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
+
+whole_file::~whole_file() = default;
+
+void whole_file::write(std::string_view text) {
+  constexpr std::size_t large = 1 << 16;
+  state& s = *state_;
+  s.waiting += text;
+  if (s.waiting.size() < large) return;
+  s.put(s.waiting);
+  s.waiting.clear();
+}
+
+void whole_file::finish() {
+  state& s = *state_;
+  s.put(s.waiting);
+  s.waiting.clear();
+  if (!s.name.empty()) to_disk(s.file.get(), s.place);
+  if (s.file.close() != 0) s.place.fail();
+  if (s.name.empty()) return;
+  const int folder = s.place.folder.get();
+  if (renameat(folder, s.name.c_str(), folder, s.place.name.c_str()) != 0) s.place.fail();
+  s.removed->keep();
+}
+
+struct whole_database::state {
+  output_place place;
+  std::string folder_name;
+  std::optional<unfinished> folder_removed;
+  descriptor folder;
+  std::vector<std::unique_ptr<unfinished>> removed;
+  std::string path;
+
+  explicit state(const std::string& given) : place(io::place_of_output(given)) {
+    if (place.own >= 0 || !place.is_regular()) place.fail("is no file");
+    if (place.there && place.there->st_size > 0) refuse_existing();
+    folder_name = secret_name(place);
+    folder_removed.emplace(place.folder.get(), folder_name, unfinished::kind::folder);
+    if (mkdirat(place.folder.get(), folder_name.c_str(), S_IRWXU) != 0) {
+      folder_removed->keep();
+      place.fail();
+    }
+    folder =
+        descriptor(openat(place.folder.get(), folder_name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!folder) place.fail();
+    for (const char* const suffix : {"", "-wal", "-shm", "-journal"})
+      removed.push_back(std::make_unique<unfinished>(folder.get(), place.name + suffix, unfinished::kind::file));
+    path = place.path.substr(0, place.path.size() - place.name.size()) + folder_name + "/" + place.name;
+  }
+  ~state() { removed.clear(); }  // before their folder
+
+  [[noreturn]] void refuse_existing() const {
+    throw input_error(place.given, "", "already exists: give another name or remove it");
+  }
+
+  void finish() {
+    const char* const name = place.name.c_str();
+    const descriptor file(openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+    if (!file) place.fail();
+    to_disk(file.get(), place);
+    // What came there meanwhile stays, where the file system can tell.
+    const unsigned how = place.there ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(folder.get(), name, place.folder.get(), name, how);
+    if (failed != 0 && how != 0 && (errno == EINVAL || errno == ENOSYS))
+      failed = renameat(folder.get(), name, place.folder.get(), name);
+    if (failed != 0 && errno == EEXIST) refuse_existing();
+    if (failed != 0) place.fail();
+  }
+};
+
+void refuse_planted(const std::string& path) { static_cast<void>(io::place_of_output(path)); }
+
+whole_database::whole_database(const std::string& path) : state_(std::make_unique<state>(path)) {}
+
+whole_database::~whole_database() = default;
+
+const std::string& whole_database::path() const noexcept { return state_->path; }
+
+void whole_database::finish() { state_->finish(); }
+
+}  // namespace ulp
