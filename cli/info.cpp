@@ -174,6 +174,7 @@ int run(const options& o) {
     fmt::print("{}\n", digest_of(*from));
     return done;
   }
+  if (from->header().format == 1) note(without_checksums(o.run.inputs.front()));
   const account a = read(*from, o.run.selected());
   const table t = tensor_table(*from, a);
   if (o.output.machine_stdout()) {

@@ -141,6 +141,7 @@ std::string what_is_missing(const database& db) {
 
 run_header read_header(const database& db) {
   run_header header;
+  header.format = static_cast<std::uint32_t>(db.version());
   std::size_t keys = 0;
   statement s(db, ("SELECT key, value, " + crc_column(db) + " FROM meta").c_str());
   while (s.row()) {

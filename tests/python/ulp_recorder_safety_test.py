@@ -1,11 +1,14 @@
 """Pins that nothing recorded is lost: kills at any moment, full disks, names that are taken, readers in between,
 forks; and that training goes on whatever happens to the recording."""
 
+import math
 import os
 import random
 import re
+import shutil
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -439,6 +442,156 @@ class Names(support.InFolder):
         subprocess.run([sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.path("a.ulp")], check=True)
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
         self.assertEqual(len(support.content(self.path("a.ulp"))["level"]), 1)
+
+
+class OtherPeoplesFiles(support.InFolder):
+    """What lies beside a recording, or in it, does no harm to who appends."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = self.path("a.ulp")
+        with recorder.Recorder(self.file) as rec:
+            rec.step(0, grads={"x": np.float32([1, 2])})
+
+    def refused(self, reason):
+        before = {name: open(self.path(name), "rb").read() for name in os.listdir(self.folder)}
+        with self.assertRaisesRegex(recorder.RecorderError, reason):
+            recorder.Recorder(self.file, append=True)
+        after = {name: open(self.path(name), "rb").read() for name in os.listdir(self.folder)}
+        self.assertEqual(before, after)
+
+    def hot_journal(self):
+        """As a writer leaves it that is killed within a transaction."""
+        code = (
+            "import os, sqlite3, sys\n"
+            "db = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+            "db.execute('PRAGMA cache_size=1')\n"
+            "db.execute('BEGIN IMMEDIATE')\n"
+            "for i in range(50): db.execute('INSERT INTO meta VALUES(?, hex(zeroblob(20000)), ?)', (str(i), b''))\n"
+            "os.kill(os.getpid(), 9)\n"
+        )
+        subprocess.run([sys.executable, "-c", code, self.file])
+        self.assertGreater(os.path.getsize(self.file + "-journal"), 0)
+
+    def test_super_journals_delete_nothing(self):
+        victim = self.path("thesis.tex")
+        with open(victim, "w") as file:
+            file.write("years of work")
+        self.hot_journal()
+        name = victim.encode()
+        with open(self.file + "-journal", "ab") as journal:
+            journal.write(struct.pack(">I", 0x40000000 // 8192 + 1) + name + struct.pack(">II", len(name), sum(name)))
+            journal.write(bytes.fromhex("d9d505f920a163d7"))
+        self.refused("a.ulp-journal tells SQLite to delete another file")
+        # The attack is one.
+        sqlite3.connect(self.file).execute("SELECT * FROM meta").fetchall()
+        self.assertFalse(os.path.exists(victim))
+
+    def test_a_journal_of_its_own_is_played_back(self):
+        self.hot_journal()
+        with recorder.Recorder(self.file, append=True) as rec:
+            rec.step(1, grads={"x": np.float32([1, 2])})
+        self.assertEqual(steps_of(self.file), [0, 1])
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+    def test_links_and_what_is_left_of_others(self):
+        with open(self.path("victim"), "wb") as file:
+            file.write(b"x")
+        for suffix in ("-wal", "-journal", "-shm"):
+            os.symlink(self.path("victim"), self.file + suffix)
+            self.refused(f"a.ulp{suffix} is no regular file")
+            os.remove(self.file + suffix)
+            os.link(self.file, self.file + suffix)
+            self.refused(f"a.ulp{suffix} has another name too")
+            os.remove(self.file + suffix)
+            with open(self.path("new.ulp") + suffix, "w"):
+                pass
+            with self.assertRaisesRegex(recorder.RecorderError, f"new.ulp{suffix} is there without the recording"):
+                recorder.Recorder(self.path("new.ulp"))
+            self.assertFalse(os.path.exists(self.path("new.ulp")))
+            os.remove(self.path("new.ulp") + suffix)
+
+    def test_of_other_users(self):
+        if not hasattr(os, "geteuid") or os.geteuid() != 0:
+            self.skipTest("only the superuser gives files away")
+        for suffix in ("-wal", "-journal", "-shm"):
+            with open(self.file + suffix, "wb") as file:
+                file.write(b"x" * 40)
+            os.chown(self.file + suffix, 12345, 12345)
+            self.refused(f"a.ulp{suffix} belongs to another user")
+            os.remove(self.file + suffix)
+
+    def test_schemas_that_are_not_ours(self):
+        for statement in (
+            "CREATE TABLE notes(x)",
+            "CREATE INDEX e ON step(abs(step))",
+            "ALTER TABLE step ADD COLUMN more INTEGER",
+            "DROP TABLE extra",
+            "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM meta; END",
+        ):
+            with open(self.file, "rb") as file:
+                whole = file.read()
+            with sqlite3.connect(self.file) as db:
+                db.execute(statement)
+            db.close()
+            self.refused("is no recording of version 2")
+            with open(self.file, "wb") as file:
+                file.write(whole)
+
+    def test_version_1_is_not_appended_to(self):
+        shutil.copy(os.path.join(support.SOURCE, "tests/data/format1/recorder.ulp"), self.file)
+        self.refused("version 1, without checksums.*ulp merge OLD -o NEW")
+        if support.ULP:
+            support.ulp("merge", self.file, "-o", self.path("b.ulp"))
+            with recorder.Recorder(self.path("b.ulp"), append=True) as rec:
+                rec.step(70, grads={"y": np.float32([1])})
+            self.assertIn(support.check(self.path("b.ulp")), (0, None))
+
+    def test_the_second_writer_is_refused_at_once(self):
+        with recorder.Recorder(self.file, append=True) as rec:
+            with self.assertRaisesRegex(recorder.RecorderError, "is being written by this process"):
+                recorder.Recorder(self.file, append=True)
+            code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder\n"
+            code += "Recorder(sys.argv[2], append=True)\n"
+            command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.file]
+            begun = time.monotonic()
+            done = subprocess.run(command, capture_output=True, text=True)
+            self.assertIn("is being written by another process", done.stderr)
+            self.assertLess(time.monotonic() - begun, 30)
+            if support.ULP:
+                dump = os.path.join(support.SOURCE, "tests/data/digits.step00100.safetensors")
+                support.ulp("record", dump, "--append", "-o", self.file, code=2)
+            for step in range(1, 4):
+                rec.step(step, grads={"x": np.float32([1, 2])})
+        self.assertEqual(steps_of(self.file), [0, 1, 2, 3])
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+    def test_readers_do_not_stop_a_writer(self):
+        if not support.ULP:
+            self.skipTest("the program ulp is not there")
+        grads = {f"layer.{i}": np.float32([1, 2]) for i in range(300)}
+        with recorder.Recorder(self.file, append=True, strict=True) as rec:
+            readers = []
+            for step in range(1, 60):
+                readers.append(subprocess.Popen([support.ULP, "info", self.file], stdout=subprocess.DEVNULL))
+                rec.step(step, grads=grads)
+            codes = [reader.wait() for reader in readers]
+        self.assertEqual(set(codes), {0})
+        self.assertEqual(steps_of(self.file), list(range(60)))
+        self.assertIn(support.check(self.file), (0, None))
+
+    def test_checksums_are_those_of_the_document(self):
+        os.remove(self.file)
+        with recorder.Recorder(self.file) as rec:
+            for step in range(70):
+                rec.step(step, loss=-0.0 if step == 3 else math.nan, lr=3, found_inf=True, grads={"é": np.float32([step])})
+        with sqlite3.connect(self.file) as db:
+            for table in support.CHECKSUMS:
+                rows = db.execute(f"SELECT * FROM {table}").fetchall()
+                self.assertTrue(rows, table)
+                for *row, crc in rows:
+                    self.assertEqual(crc, support.checksums(table, [x + 0.0 if x == 0 and type(x) is float else x for x in row]))
+        db.close()
 
 
 if __name__ == "__main__":

@@ -65,6 +65,9 @@ struct step_total : group_total {
 // The same, of the steps from first to last alone, in the time that these take.
 [[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last);
 
+// What a user should know of a recording of format 1, run_header::format.
+[[nodiscard]] std::string without_checksums(const std::string& path);
+
 // What is read of totals. Summaries are counts, extremes, factors and, where not estimated, sums: the tables have no cells,
 // and their sums count as reported.
 enum class totals_with : std::uint8_t { cells, summaries };
