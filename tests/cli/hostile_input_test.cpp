@@ -25,7 +25,7 @@ bool is_tame(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("fault 4: inputs without any tensor are refused by every command, unless they are allowed") {
+TEST_CASE("inputs without any tensor are refused by every command, unless they are allowed") {
   const temporary_dir dir;
   write_file(dir / "a.npy", ids);
   const std::string file = quoted(dir / "a.npy");
@@ -53,7 +53,7 @@ TEST_CASE("fault 4: inputs without any tensor are refused by every command, unle
   CHECK(one.err.find("step1.npy: holds no tensor that is read; its step is empty") != std::string::npos);
 }
 
-TEST_CASE("fault 5: paths, names and layers are tame wherever they are printed") {
+TEST_CASE("paths, names and layers are tame wherever they are printed") {
   const temporary_dir dir;
   const std::string bad = "x\x1B[31m\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xFF";
   const std::string named = "step1" + bad + ".npz";
@@ -95,7 +95,7 @@ TEST_CASE("fault 5: paths, names and layers are tame wherever they are printed")
   CHECK(is_tame(run_ulp("info " + quoted(dir / "layers.csv")).err));
 }
 
-TEST_CASE("fault 10: limits are named by the error and lifted by --limit") {
+TEST_CASE("limits are named by the error and lifted by --limit") {
   const temporary_dir dir;
   write_file(dir / "a.npz", zip({{.name = "a.npy", .contents = values}, {.name = "b.npy", .contents = values}}));
   const std::string info = "info " + quoted(dir / "a.npz");

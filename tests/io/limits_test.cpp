@@ -33,7 +33,7 @@ std::string repeated(const std::string& text, std::size_t times) {
 
 }  // namespace
 
-TEST_CASE("limits: fault 10, tensors are counted in every kind of file, and over all files") {
+TEST_CASE("limits: tensors are counted in every kind of file, and over all files") {
   const playground place;
   const std::string one = npy(npy_dict("<f4", "(0,)"), "");
   const auto check = [&](const std::string& name, const std::string& bytes, const std::string& where,
@@ -61,7 +61,7 @@ TEST_CASE("limits: fault 10, tensors are counted in every kind of file, and over
   CHECK(place.error(three, at_most(3)) == "");
 }
 
-TEST_CASE("limits: fault 10, event files with many tags or values") {
+TEST_CASE("limits: event files with many tags or values") {
   const playground place;
   const made_histogram h{.min = 1, .max = 1, .num = 1, .sum_squares = 1, .limits = {2}, .counts = {1}};
   const std::string tags = tf_begin() + tf_event(1, {tf_histogram("a", h)}) + tf_event(2, {tf_histogram("b", h)}) +
@@ -76,7 +76,7 @@ TEST_CASE("limits: fault 10, event files with many tags or values") {
   CHECK(place.error("a.tfevents", many).find("an event of more than 100000 values") != std::string::npos);
 }
 
-TEST_CASE("limits: fault 10, a header of empty tensors") {
+TEST_CASE("limits: a header of empty tensors") {
   const playground place;
   std::string header = "{" + entry("t");
   for (int i = 0; i < 200'000; ++i) header += "," + entry("t" + std::to_string(i));
@@ -93,7 +93,7 @@ TEST_CASE("limits: fault 10, a header of empty tensors") {
         std::string::npos);
 }
 
-TEST_CASE("limits: fault 10, text that inflates beyond measure") {
+TEST_CASE("limits: text that inflates beyond measure") {
   const playground place;
   const std::string rows = "step,found_inf\n0,0\n" + repeated(std::string(1023, ' ') + "\n", 40'000) + "1,1\n";
   const std::string error = place.error("a.csv.gz", gzip(rows));
@@ -114,7 +114,7 @@ TEST_CASE("limits: fault 10, text that inflates beyond measure") {
         std::string::npos);
 }
 
-TEST_CASE("limits: fault 10, many layers of a step take no time") {
+TEST_CASE("limits: many layers of a step take no time") {
   const playground place;
   std::string log = "step,layer,found_inf\n";
   for (int i = 0; i < 90'000; ++i) log += "1," + std::to_string(i) + ",0\n";

@@ -209,7 +209,7 @@ TEST_CASE("npy: every prefix of a good file is rejected") {
   }
 }
 
-TEST_CASE("npy: fault 4, what is no numpy type is an error and loses no array") {
+TEST_CASE("npy: what is no numpy type is an error and loses no array") {
   const playground place;
   const std::string value(8, '\0');
   for (const std::string descr :
@@ -238,7 +238,7 @@ TEST_CASE("npy: fault 4, what is no numpy type is an error and loses no array") 
     CHECK(place.open("a.npy", npy(npy_dict(descr, "(1,)"), two)).table("a").max_abs == 2);
 }
 
-TEST_CASE("npy: fault 4, an array that is not read has the bytes of its shape") {
+TEST_CASE("npy: an array that is not read has the bytes of its shape") {
   const playground place;
   const auto error_of = [&](const std::string& descr, const std::string& values) {
     return place.error("a.npy", npy(npy_dict(descr, "(2,)"), values), empty_allowed());

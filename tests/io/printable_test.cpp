@@ -23,7 +23,7 @@ const std::string shown = R"(a\x1B[31m\x0A\x7F\x9B\u{202E}\u{2028}\xFF)";
 
 }  // namespace
 
-TEST_CASE("printable: fault 5, characters that act or are not seen are escaped, all others stay") {
+TEST_CASE("printable: characters that act or are not seen are escaped, all others stay") {
   CHECK(printable("") == "");
   CHECK(printable("wgrad/fc.weight 'x' \\n <b> ± 梯度 \xF0\x9F\x98\x80") ==
         "wgrad/fc.weight 'x' \\n <b> ± 梯度 \xF0\x9F\x98\x80");
@@ -54,19 +54,19 @@ TEST_CASE("printable: fault 5, characters that act or are not seen are escaped, 
   for (const auto& [text, expected] : escaped) CHECK(printable(text) == expected);
 }
 
-TEST_CASE("printable: fault 5, JSON keeps its values") {
+TEST_CASE("printable: JSON keeps its values") {
   CHECK(printable_json("{\"a\xC2\x9B\x7F\xE2\x80\xA8\xF3\xA0\x81\x81\": \"±\"}\n") ==
         "{\"a\\u009B\\u007F\\u2028\\uDB40\\uDC41\": \"±\"}\n");
 }
 
-TEST_CASE("printable: fault 5, an error is one printable line whatever it is made of") {
+TEST_CASE("printable: an error is one printable line whatever it is made of") {
   const std::string line = input_error(hostile, hostile, hostile).what();
   CHECK(line == shown + ": " + shown + ": " + shown);
   const playground place;
   CHECK(place.error(hostile.substr(0, 5) + ".npz", "PK\x05\x06").starts_with("a\\x1B[31"));
 }
 
-TEST_CASE("printable: fault 5, names that act on other text are refused, invisible letters are not") {
+TEST_CASE("printable: names that act on other text are refused, invisible letters are not") {
   const playground place;
   const std::string values = npy(npy_dict("<f4", "(1,)"), raw(std::vector<float>{1}));
   for (const std::string bad : {"\x1B", "\x7F", "\xC2\x9B", "\xE2\x80\xAE", "\xE2\x80\xA8", "\xD8\x9C"}) {
@@ -77,7 +77,7 @@ TEST_CASE("printable: fault 5, names that act on other text are refused, invisib
   CHECK(place.open("a.npz", zip({{.name = joined + ".npy", .contents = values}})).tensors[0].name == joined);
 }
 
-TEST_CASE("printable: fault 5, notes name tags and types tamely") {
+TEST_CASE("printable: notes name tags and types tamely") {
   const playground place;
   const std::string error = place.error("a.npy", npy(npy_dict("<U\x1B[31m", "(1,)"), ""), empty_allowed());
   CHECK(is_tame(error));

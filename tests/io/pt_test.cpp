@@ -400,7 +400,7 @@ TEST_CASE("pt: two tensors of one name, and files without any") {
             .empty());  // no .pt: an archive of other things
 }
 
-TEST_CASE("pt: fault 4, a flipped bit loses no tensor") {
+TEST_CASE("pt: a flipped bit loses no tensor") {
   const playground place;
   const std::string good = file_of(one_tensor(tensor(four_floats, 0, {4}, {1})), raw(four));
   const contents before = place.open("a.pt", good);
@@ -415,7 +415,7 @@ TEST_CASE("pt: fault 4, a flipped bit loses no tensor") {
   }
 }
 
-TEST_CASE("pt: fault 4, storages that are not read have their CRC checked") {
+TEST_CASE("pt: storages that are not read have their CRC checked") {
   const playground place;
   const std::string pickle = one_tensor(tensor(four_floats, 0, {4}, {1}));
   const auto with = [&](const zip_entry& other) {

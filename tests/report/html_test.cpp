@@ -181,7 +181,7 @@ TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
   CHECK(html.find("inf") == std::string::npos);
 }
 
-TEST_CASE("fault 5: nothing on the page acts on the text around it") {
+TEST_CASE("nothing on the page acts on the text around it") {
   const std::string hostile = "x\x1B\xC2\x9B\xE2\x80\xAE\xE2\x80\xA8\xFF\n<b>";
   report_page page = page_of(2);
   page.input = page.replays.front().warnings.front() = page.tensors.front().name = hostile;

@@ -113,7 +113,7 @@ TEST_CASE("words are quoted where a shell would change them") {
   CHECK(shell_quoted("$(x)") == "'$(x)'");
 }
 
-TEST_CASE("fault 5: a command with unprintable words is printable and means the same") {
+TEST_CASE("a command with unprintable words is printable and means the same") {
   CHECK(shell_quoted("a\x1B[31m\n'\\\xC2\x9B") == R"($'a\033[31m\012\'\\\302\233')");
   CHECK(shell_quoted("\xE6\xA2\xAF") == "'\xE6\xA2\xAF'");
 }
