@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <ulp/io/recording.hpp>
+#include <ulp/report/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -43,6 +44,19 @@ std::unique_ptr<source> open_inputs(const options& o, team* together) {
   return together->open([&] { return open_run(o.run, how); });
 }
 
+// What is left where recording broke off, as the file says when it is read: what was acknowledged may have been lost since.
+// `when`: "before", or of what.
+std::string what_stays(const std::string& path, std::uint64_t steps, const std::string& when) {
+  try {
+    const std::uint64_t held = open_recording(path)->step_count();
+    if (held < steps)
+      return fmt::format("of the {} recorded {} it holds {}", count_text(steps, "step"), when, grouped(held));
+    return fmt::format("the {} recorded {} stay", count_text(held, "step"), when);
+  } catch (const input_error& problem) {
+    return fmt::format("the {} recorded {} cannot be read back: {}", count_text(steps, "step"), when, problem.what());
+  }
+}
+
 int record(const options& o, team* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
@@ -51,8 +65,8 @@ int record(const options& o, team* together) {
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
-  recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create,
-                          from->header());
+  auto writer = std::make_unique<recording_writer>(
+      o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, from->header());
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -70,7 +84,7 @@ int record(const options& o, team* together) {
                         o.run.inputs.front()));
       std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
       writing = true;
-      writer.write(now, from->tensors());
+      writer->write(now, from->tensors());
       writing = false;
       if (steps == 0) first = now.key.step;
       last = now.key.step;
@@ -80,21 +94,20 @@ int record(const options& o, team* together) {
     if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
     if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
     writing = true;
-    writer.close();
+    writer->close();
   } catch (const std::exception& problem) {
-    if (progress::interrupted()) {
-      if (steps == 0) writer.discard();
-      fmt::print(stderr, "ulp: {}: {}\n", o.output,
-                 steps == 0 ? "interrupted before the first step: nothing was recorded"
-                            : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step")));
+    const bool interrupted = progress::interrupted();
+    // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
+    if (steps == 0 || !(writing || interrupted || o.append)) {
+      writer->discard();
+      if (interrupted)
+        fmt::print(stderr, "ulp: {}: interrupted before the first step: nothing was recorded\n", o.output);
       throw;
     }
-    // Bad input leaves no file; a full disk leaves the steps that were written.
-    if (!writing || steps == 0) {
-      writer.discard();
-      throw;
-    }
-    throw usage_error(fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
+    writer.reset();  // closed, as far as that goes
+    if (!interrupted) throw usage_error(fmt::format("{}; {}", problem.what(), what_stays(o.output, steps, "before")));
+    fmt::print(stderr, "ulp: {}: {}\n", o.output, what_stays(o.output, steps, "before the interruption"));
+    throw;
   }
   fmt::print("{}: {} ({}), {}, from {}\n", o.output, count_text(steps, "step"),
              first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
