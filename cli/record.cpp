@@ -7,6 +7,7 @@
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/io/whole_file.hpp>
+#include <ulp/report/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -46,6 +47,19 @@ std::unique_ptr<source> open_inputs(const options& o, team* together) {
   return together->open([&] { return open_run(o.run, how); });
 }
 
+// What is left where recording broke off, as the file says when it is read: what was acknowledged may have been lost since.
+// `when`: "before", or of what.
+std::string what_stays(const std::string& path, std::uint64_t steps, const std::string& when) {
+  try {
+    const std::uint64_t held = open_recording(path)->step_count();
+    if (held < steps)
+      return fmt::format("of the {} recorded {} it holds {}", count_text(steps, "step"), when, grouped(held));
+    return fmt::format("the {} recorded {} stay", count_text(held, "step"), when);
+  } catch (const input_error& problem) {
+    return fmt::format("the {} recorded {} cannot be read back: {}", count_text(steps, "step"), when, problem.what());
+  }
+}
+
 int record(const options& o, team* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
@@ -57,8 +71,8 @@ int record(const options& o, team* together) {
   refuse_planted(o.output);
   std::optional<progress> shown;  // first: from here on nothing ends the program between two steps of writing
   shown.emplace("steps", from->step_count());
-  recording_writer writer(o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create,
-                          from->header());
+  auto writer = std::make_unique<recording_writer>(
+      o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, from->header());
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -75,7 +89,7 @@ int record(const options& o, team* together) {
                         o.run.inputs.front()));
       std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
       writing = true;
-      writer.write(now, from->tensors());
+      writer->write(now, from->tensors());
       writing = false;
       if (steps == 0) first = now.key.step;
       last = now.key.step;
@@ -85,22 +99,22 @@ int record(const options& o, team* together) {
     if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
     if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
     writing = true;
-    writer.close();
+    if (!writer->close())
+      note(fmt::format("{}: somebody reads it: its write-ahead log, {}-wal, stays beside it and belongs to it", o.output,
+                       o.output));
   } catch (const std::exception& problem) {
-    if (progress::interrupted()) {
-      if (steps == 0) writer.discard();
-      tell(fmt::format("{}: {}", o.output,
-                       steps == 0
-                           ? "interrupted before the first step: nothing was recorded"
-                           : fmt::format("holds the {} recorded before the interruption", count_text(steps, "step"))));
+    const bool interrupted = progress::interrupted();
+    // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
+    if (steps == 0 || !(writing || interrupted || o.append)) {
+      writer->discard();
+      if (interrupted)
+        tell(fmt::format("{}: interrupted before the first step: nothing was recorded", o.output));
       throw;
     }
-    // Bad input leaves no file; a full disk leaves the steps that were written.
-    if (!writing || steps == 0) {
-      writer.discard();
-      throw;
-    }
-    throw usage_error(fmt::format("{}; the {} recorded before stay", problem.what(), count_text(steps, "step")));
+    writer.reset();  // closed, as far as that goes
+    if (!interrupted) throw usage_error(fmt::format("{}; {}", problem.what(), what_stays(o.output, steps, "before")));
+    tell(fmt::format("{}: {}", o.output, what_stays(o.output, steps, "before the interruption")));
+    throw;
   }
   shown.reset();
   fmt::print("{}: {} ({}), {}, from {}\n", printable(o.output), count_text(steps, "step"),

@@ -60,6 +60,11 @@ writer_lock::writer_lock(const std::string& path, file which) {
   if (!S_ISREG(state.st_mode)) fail(path, "is no regular file: a recording is one");
   if (which == file::made && state.st_size > 0)
     fail(path, "already exists: give another name, remove it, or add to it with --append");
+  // An empty file that somebody else put there is his to read, or a name of another one.
+  if (which == file::made && !made_ && (state.st_nlink > 1 || state.st_uid != geteuid()))
+    fail(path,
+         "is there as an empty file that belongs to another user or has another name too: remove it, or give another "
+         "name");
   device_ = state.st_dev;
   inode_ = state.st_ino;
   take(path);

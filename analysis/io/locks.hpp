@@ -19,8 +19,8 @@ class writer_lock {
  public:
   enum class file : std::uint8_t { made, there };
 
-  // made: the file is made, or is there and empty. there: it is there. Throws input_error where that is not so, or where
-  // another recorder, of this process or another, writes to it; in both cases nothing has changed.
+  // made: the file is made, or is there, empty and our own. there: it is there. Throws input_error where that is not so, or
+  // where another recorder, of this process or another, writes to it; in both cases nothing has changed.
   writer_lock(const std::string& path, file which);
   ~writer_lock();
   writer_lock(const writer_lock&) = delete;

@@ -88,6 +88,8 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     }
     database& db = *s.db;
     io::set_journal(db, io::journal_at(path));
+    // The log stays until the file says that it was closed: else that is taken for a copy which lacks its log.
+    sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
     if (how == mode::append) db.run("PRAGMA wal_checkpoint(PASSIVE)");
     db.run("PRAGMA synchronous=NORMAL");
     s.insert_tensor = std::make_unique<statement>(db, "INSERT OR REPLACE INTO tensor VALUES(?,?,?,?,?,?,?,?)");
@@ -193,6 +195,7 @@ bool recording_writer::state::finish() {
   insert_total.reset();
   const std::unique_ptr<database> last = std::move(db);
   io::write_meta(*last, io::closed_key, "1");
+  sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds
   sqlite3_busy_timeout(last->get(), patience);
   if (sqlite3_exec(last->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_OK) return true;
