@@ -74,7 +74,9 @@ level_table::level_table(const database& db)
 
 std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t number) {
   std::vector<block_rows> all;
-  rows_.bind(number * width, number * width + (width - 1));
+  std::int64_t first = 0;
+  if (__builtin_mul_overflow(number, width, &first)) return all;  // beyond every step
+  rows_.bind(first, first + (width - 1));
   while (rows_.row())
     all.push_back({std::string{rows_.text_at(0)}, rows_.integer(1), rows_.integer(2), rows_.integer(3)});
   return all;

@@ -109,7 +109,7 @@ class place {
         fs::remove(mark);
         const int error = f.errors[static_cast<std::size_t>(number) % f.errors.size()];
         const program_result result = run_shell(
-            "LD_PRELOAD=" ULP_FAULTS " ASAN_OPTIONS=verify_asan_link_order=0 ULP_FAULT_CALL=" + f.call +
+            "LD_PRELOAD='" ULP_FAULTS "' ASAN_OPTIONS=verify_asan_link_order=0 ULP_FAULT_CALL=" + f.call +
             " ULP_FAULT_NUMBER=" + std::to_string(number) + (f.lasting ? "+" : "") +
             " ULP_FAULT_ERROR=" + std::to_string(error) + " ULP_FAULT_FOLDER=" + folder().string() +
             " ULP_FAULT_MARK=" + mark.string() + (on_network ? " ULP_FAULT_NETWORK=1" : "") + " ulp " + command);

@@ -76,7 +76,7 @@ TEST_CASE("SIGTERM and SIGHUP end a recording as Ctrl-C does: closed, with what 
     const ended e = end_by(signal, "record - -o r.ulp", "r.ulp-wal");
     CAPTURE(e.err);
     CHECK(e.exit_code == 128 + signal);
-    CHECK(e.err.find("recorded before the interruption\n") != std::string::npos);
+    CHECK(e.err.find("recorded before the interruption stay\n") != std::string::npos);
     CHECK(e.left == std::vector<std::string>{"old", "r.ulp"});
   }
 }

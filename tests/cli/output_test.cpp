@@ -114,7 +114,7 @@ TEST_CASE("a page and JSON say what stderr says of a run that lacks ranks") {
   const temporary_dir dir;
   const std::string part = make_part(dir);
   const std::string missing = "every step lacks ranks, the first is step 0, which has rank 1 of 3";
-  for (const std::string command :
+  for (const std::string& command :
        {"outcomes " + part + " --format fp16", "replay " + part + " --scaler pytorch --format fp16",
         "sweep " + part + " --scaler pytorch --format fp16", "advise " + part, "info " + part}) {
     CAPTURE(command);

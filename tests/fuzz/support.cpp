@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <ulp/io/check.hpp>
 #include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 namespace ulp::fuzz {
@@ -89,6 +91,28 @@ void read_all(source& from) {
   constexpr int most = 100'000;  // a training log of a few lines may tell of millions
   for (int n = 0; n < most && from.next(now);) ++n;
   static_cast<void>(from.notes());
+}
+
+void read_recording(const std::string& path) {
+  const auto levels = [&](std::int64_t width) {
+    level_reader from(path, width);
+    level_block block;
+    while (from.next(block)) {
+    }
+  };
+  const std::function<void()> ways[]{[&] { read_all(*open_totals(path)); },
+                                     [&] { read_all(*open_totals(path, totals_with::summaries)); },
+                                     [&] { static_cast<void>(totals_are_as_good(path)); },
+                                     [&] { levels(level_widths[0]); },
+                                     [&] { levels(level_widths[1]); },
+                                     [&] { read_all(*open_recording(path, 1, 2)); },
+                                     [&] { static_cast<void>(check_recording(path)); }};
+  for (const auto& read : ways) try {
+      read();
+    } catch (const input_error&) {
+      // The other ways may still be open; what the last error says is looked at by the caller.
+    }
+  static_cast<void>(digest_of(*open_recording(path)));
 }
 
 void read_dump(bytes input, decltype(io::dump_file::open) open) {

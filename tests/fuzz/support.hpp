@@ -25,6 +25,8 @@ void with_named_file(bytes input, const std::function<void(const std::string& pa
 
 // Reads a source to its end.
 void read_all(source& from);
+// Reads a recording in each way that there is.
+void read_recording(const std::string& path);
 // Opens a dump and counts all its tensors, with everything that can be counted.
 void read_dump(bytes input, decltype(io::dump_file::open) open);
 
