@@ -26,9 +26,17 @@ void push_parts(std::vector<std::string>& parts, const std::string& path) {
   }
 }
 
+// What somebody else put there where all may, and only its owner may take it away.
 bool may_be_planted(const struct stat& folder, const struct stat& entry) {
   const bool sticky = (folder.st_mode & S_ISVTX) != 0 && (folder.st_mode & S_IWOTH) != 0;
   return sticky && entry.st_uid != geteuid() && entry.st_uid != folder.st_uid;
+}
+
+// A link of somebody else leads where he wants. On the way, folders are believed to be what their owner makes of them; the
+// last name is the output itself.
+bool may_mislead(const struct stat& folder, const struct stat& link, bool last) {
+  const bool own = link.st_uid == geteuid() || link.st_uid == 0;
+  return !own && (last || link.st_uid != folder.st_uid);
 }
 
 // The number of a descriptor of this process, -1 else: opened once more by name, a file would be written from its start.
@@ -94,8 +102,8 @@ class walk {
       place_.fail();
     }
     if (S_ISLNK(entry.st_mode)) {
-      if (may_be_planted(folder, entry))
-        place_.fail("'" + name + "' in " + place_.path + " is another user's link, in a folder that all may write");
+      if (may_mislead(folder, entry, parts_.empty()))
+        place_.fail("'" + name + "' in " + place_.path + " is another user's link: give another name");
       follow(name);
       return true;
     }

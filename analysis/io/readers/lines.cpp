@@ -65,14 +65,12 @@ class text_input {
   bool load() {
     std::copy_n(state_.next_in, state_.avail_in, packed_.begin());
     state_.next_in = packed_.data();
-    for (;;) {
-      const ssize_t got = ::read(descriptor_, packed_.data() + state_.avail_in, packed_.size() - state_.avail_in);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw input_error(path_, "", std::generic_category().message(errno));
-      state_.avail_in += static_cast<uInt>(got);
-      read_ += static_cast<std::uint64_t>(got);
-      return got > 0;
-    }
+    // A signal ends it: who sends one does not wait for a pipe.
+    const ssize_t got = ::read(descriptor_, packed_.data() + state_.avail_in, packed_.size() - state_.avail_in);
+    if (got < 0) throw input_error(path_, "", std::generic_category().message(errno));
+    state_.avail_in += static_cast<uInt>(got);
+    read_ += static_cast<std::uint64_t>(got);
+    return got > 0;
   }
   // Whether a stream begins here.
   bool is_next_stream() {
