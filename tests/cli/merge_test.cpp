@@ -71,6 +71,30 @@ TEST_CASE("steps that lack ranks are told wherever they are counted") {
         "marked\n");
 }
 
+TEST_CASE("a recording of format 1 is read as before, said to have no checksums, and copied into format 2") {
+  const temporary_dir dir;
+  const std::string old = "tests/data/format1/recorder.ulp";
+  const std::string copy = (dir / "copy.ulp").string();
+  // What the program of that time printed.
+  const std::string digest = "d1314c301f870e43f25eb53bde06713ae1ebaa84577eca0f4eafbc5d4373b9ec\n";
+  const std::string told = "recording format 1 has no checksums";
+  CHECK(run_ulp("info --digest " + old).out == digest);
+  CHECK(run_ulp("info " + old).err.find(told) != std::string::npos);
+  const auto checked = run_ulp("check " + old);
+  CHECK(checked.exit_code == 0);
+  CHECK(checked.err.find(told) != std::string::npos);
+  const auto appended = run_ulp("record tests/data/digits.step00100.safetensors --append -o " + old);
+  CHECK(appended.exit_code == 2);
+  CHECK(appended.err.find("`ulp merge OLD -o NEW`") != std::string::npos);
+  REQUIRE(run_ulp("merge " + old + " -o " + copy).exit_code == 0);
+  CHECK(run_ulp("info --digest " + copy).out == digest);
+  const auto mended = run_ulp("check " + copy);
+  CHECK(mended.exit_code == 0);
+  CHECK(mended.err.empty());
+  const std::string replay = " --scaler pytorch --set init_scale=1024 --format fp16 --csv -";
+  CHECK(run_ulp("replay " + copy + replay).out == run_ulp("replay " + old + replay).out);
+}
+
 TEST_CASE("a merge that is refused leaves no file and one line") {
   const temporary_dir dir;
   record_all(dir);

@@ -76,7 +76,7 @@ def digest(path):
         records = [summary[i : i + 104] for i in range(0, len(summary), 104)]
         rows = [
             (*tensors[struct.unpack_from("<I", record)[0]], _record(record), payload)
-            for record, payload in zip(records, _payloads(zlib.decompress(cells[8:])))
+            for record, payload in zip(records, _payloads(zlib.decompress(cells[8:]) if cells else b""))
         ]
         total.update(struct.pack("<Q", len(rows)))
         for *texts, record, payload in sorted(rows, key=lambda row: row[0].encode()):
