@@ -54,9 +54,17 @@ std::string what_stays(const std::string& path, std::uint64_t steps, const std::
     const std::uint64_t held = open_recording(path)->step_count();
     if (held < steps)
       return fmt::format("of the {} recorded {} it holds {}", count_text(steps, "step"), when, grouped(held));
-    return fmt::format("the {} recorded {} stay", count_text(held, "step"), when);
+    return fmt::format("the {} recorded {} {}", count_text(held, "step"), when, held == 1 ? "stays" : "stay");
   } catch (const input_error& problem) {
     return fmt::format("the {} recorded {} cannot be read back: {}", count_text(steps, "step"), when, problem.what());
+  }
+}
+
+std::uint64_t steps_in(const std::string& recording) {
+  try {
+    return open_recording(recording)->step_count();
+  } catch (const input_error&) {  // told by who opens it next
+    return 0;
   }
 }
 
@@ -69,6 +77,7 @@ int record(const options& o, team* together) {
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);
+  const std::uint64_t before = o.append ? steps_in(o.output) : 0;
   std::optional<progress> shown;  // first: from here on nothing ends the program between two steps of writing
   shown.emplace("steps", from->step_count());
   auto writer = std::make_unique<recording_writer>(
@@ -100,20 +109,20 @@ int record(const options& o, team* together) {
     if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
     writing = true;
     if (!writer->close())
-      note(fmt::format("{}: somebody reads it: its write-ahead log, {}-wal, stays beside it and belongs to it", o.output,
-                       o.output));
+      note(fmt::format("{}: somebody reads it: its write-ahead log, {}-wal, stays beside it and belongs to it",
+                       o.output, o.output));
   } catch (const std::exception& problem) {
     const bool interrupted = progress::interrupted();
     // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
     if (steps == 0 || !(writing || interrupted || o.append)) {
       writer->discard();
-      if (interrupted)
-        tell(fmt::format("{}: interrupted before the first step: nothing was recorded", o.output));
+      if (interrupted) tell(fmt::format("{}: interrupted before the first step: nothing was recorded", o.output));
       throw;
     }
     writer.reset();  // closed, as far as that goes
-    if (!interrupted) throw usage_error(fmt::format("{}; {}", problem.what(), what_stays(o.output, steps, "before")));
-    tell(fmt::format("{}: {}", o.output, what_stays(o.output, steps, "before the interruption")));
+    if (!interrupted)
+      throw usage_error(fmt::format("{}; {}", problem.what(), what_stays(o.output, before + steps, "before")));
+    tell(fmt::format("{}: {}", o.output, what_stays(o.output, before + steps, "before the interruption")));
     throw;
   }
   shown.reset();

@@ -1023,6 +1023,9 @@ class _Lock:
             state = os.fstat(self.descriptor)
             if not stat.S_ISREG(state.st_mode):
                 raise RecorderError("is no regular file: give another name")
+            mine = self.created or not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+            if state.st_size == 0 and (state.st_nlink > 1 or not mine):
+                raise RecorderError("is an empty file of another user or another name: remove it, or give another name")
             self._set(True)
             self._refuse_twice(state)
         except BaseException:
@@ -1068,8 +1071,8 @@ class _Lock:
             self.descriptor = None
 
 
-def _look_beside(path, is_new):
-    """Refuses what lies beside a recording and SQLite would take for parts of it, where it cannot be."""
+def _look_beside(path, head):
+    """Refuses what lies beside a recording and SQLite would take for parts of it, where it cannot be. head: of the file."""
     for suffix in ("-wal", "-journal", "-shm"):
         try:
             state = os.lstat(path + suffix)
@@ -1077,10 +1080,11 @@ def _look_beside(path, is_new):
             continue
         owners = {os.stat(path).st_uid, 0, *([os.geteuid()] if hasattr(os, "geteuid") else [])}
         reason = (
-            "is there without the recording that it was part of" if is_new
+            "is there without the recording that it was part of" if not head
             else "is no regular file" if not stat.S_ISREG(state.st_mode)
             else "belongs to another user than the recording" if state.st_uid not in owners
             else "has another name too" if state.st_nlink > 1
+            else "is the log of another recording" if suffix == "-wal" and state.st_size > 0 and head[19] != 2
             else "tells SQLite to delete another file" if suffix == "-journal" and _names_super_journal(path + suffix)
             else None
         )  # fmt: skip
@@ -1105,7 +1109,7 @@ class _File:
     def __init__(self, path, append, meta, ranks):
         self.shown = os.fspath(path)
         # Never one of the names that SQLite takes for something else; and what lies beside a link is of what it names.
-        self.path = os.path.realpath(path) if append else os.path.abspath(path)
+        self.path = os.path.realpath(path) if append and os.path.exists(path) else os.path.abspath(path)
         self.ranks = ranks
         self.process = os.getpid()
         self.tensors = {}  # by name: id, _Info
@@ -1115,8 +1119,9 @@ class _File:
             self.lock = _Lock(self.path, append)
             head = self.lock.head()
             self._check_head(head)
-            _look_beside(self.path, not head)
+            _look_beside(self.path, head)
             begun = self.lock.created
+            lacks_log = head[19:20] == b"\2" and not os.path.exists(self.path + "-wal")
             # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
             self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             self.db.execute("PRAGMA trusted_schema=OFF")
@@ -1124,6 +1129,9 @@ class _File:
                 self._create(meta)
             else:
                 self._check_identity()
+                closed = self.db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone()
+                if lacks_log and not closed:  # else nobody could tell any more
+                    _insert(self.db, "meta", ("lacked_log", "1"))
                 # Before the log is there: a copy without the log is then known to lack it.
                 self.db.execute("DELETE FROM meta WHERE key='closed'")
             self._set_journal()
@@ -1131,7 +1139,7 @@ class _File:
             for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
                 self.tensors[info[0]] = id, _Info(*info)
             self.rows_before = self.db.execute("SELECT coalesce(max(rowid), 0) FROM step").fetchone()[0]
-        except (sqlite3.Error, OSError, RecorderError) as error:
+        except BaseException as error:
             if self.db is not None:
                 self.db.close()
             if self.lock is not None:
@@ -1140,6 +1148,8 @@ class _File:
                     with contextlib.suppress(OSError):
                         os.remove(self.path + suffix)
                 self.lock.release()
+            if not isinstance(error, (sqlite3.Error, OSError, RecorderError)):
+                raise
             reason = error.strerror if isinstance(error, OSError) else error
             hint = ": is its folder there, and may it be written?" if isinstance(error, OSError) else ""
             raise RecorderError(f"{self.shown}: {reason}{hint}") from None
@@ -1149,7 +1159,8 @@ class _File:
     def _check_head(head):
         """Before SQLite has a look: it would take in what lies beside a file that is not ours."""
         version, application = (int.from_bytes(head[at : at + 4], "big") for at in (60, 68))
-        if head and (not head.startswith(b"SQLite format 3\0") or (version, application) != (0, 0)):
+        nothing = (version, application) == (0, 0) and head[40:44] == bytes(4)  # no table was ever made
+        if head and not (head.startswith(b"SQLite format 3\0") and nothing):
             if application != _APPLICATION or not 1 <= version <= _VERSION:
                 raise RecorderError(f"is no recording of version {_VERSION}: give another name")
             if version < _VERSION:
@@ -1178,7 +1189,8 @@ class _File:
         identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
         known = {_bare(sql) for sql in _SCHEMA.split(";")} - {""}
         own = {_bare(sql or "") for (sql,) in self.db.execute("SELECT sql FROM sqlite_master")}
-        if identity != [_APPLICATION, _VERSION] or own - {""} != known:
+        tables = {sql for sql in known if sql.startswith("CREATETABLE")}  # indices may be missing
+        if identity != [_APPLICATION, _VERSION] or not tables <= own - {""} <= known:
             raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 
     def _set_journal(self):
@@ -1245,15 +1257,18 @@ class _File:
         if self.db is None or os.getpid() != self.process:
             return
         # A full disk, or somebody who reads: the recording is whole with the log beside it.
-        with contextlib.suppress(sqlite3.Error, RecorderError):
-            self.levels.close()
-        with contextlib.suppress(sqlite3.Error):
-            _insert(self.db, "meta", ("closed", "1"))
-            self.db.execute("PRAGMA busy_timeout=2000")
-            self.db.execute("PRAGMA journal_mode=DELETE")
-        self.db.close()
-        self.db = None
-        self.lock.release()
+        try:
+            with contextlib.suppress(sqlite3.Error, RecorderError):
+                self.levels.close()
+            with contextlib.suppress(sqlite3.Error):
+                _insert(self.db, "meta", ("closed", "1"))
+            with contextlib.suppress(sqlite3.Error):  # also where it could not be said: else it would seem to lack its log
+                self.db.execute("PRAGMA busy_timeout=2000")
+                self.db.execute("PRAGMA journal_mode=DELETE")
+        finally:
+            self.db.close()
+            self.db = None
+            self.lock.release()
 
 
 # --- The recorder ----------------------------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ void check_row(const database& of, const statement& row, const row_parts& parts,
   if (!of.has_checksums()) return;
   const std::string_view stored = row.blob_at(first + parts.ends[read - 1]);
   if (stored.size() != size_of_one * parts.count() || !stored.starts_with(checksums_of(row, parts, read, first)))
-    throw payload_error("its checksum is another one: the file was damaged after it was written");
+    throw payload_error("its checksum does not match: the file was damaged after it was written");
 }
 
 }  // namespace ulp::io

@@ -37,11 +37,9 @@ struct flock lock_of(off_t byte) {
 
 writer_lock::writer_lock(const std::string& path, file which) {
   struct stat state {};
-  {
-    const std::lock_guard hold(guard);
-    if (stat(path.c_str(), &state) == 0 && written.contains({state.st_dev, state.st_ino}))
-      throw input_error(path, "", "is being written by this program: close that first, or give another name");
-  }
+  const std::lock_guard hold(guard);
+  if (stat(path.c_str(), &state) == 0 && written.contains({state.st_dev, state.st_ino}))
+    throw input_error(path, "", "is being written by this program: close that first, or give another name");
   constexpr int common = O_RDWR | O_CLOEXEC | O_NONBLOCK;
   constexpr mode_t of_files = 0666;
   if (which == file::made) {
@@ -60,7 +58,7 @@ writer_lock::writer_lock(const std::string& path, file which) {
   if (!S_ISREG(state.st_mode)) fail(path, "is no regular file: a recording is one");
   if (which == file::made && state.st_size > 0)
     fail(path, "already exists: give another name, remove it, or add to it with --append");
-  // An empty file that somebody else put there is his to read, or a name of another one.
+  // An empty file that somebody else put there may be readable by him, or be a name of another file.
   if (which == file::made && !made_ && (state.st_nlink > 1 || state.st_uid != geteuid()))
     fail(path,
          "is there as an empty file that belongs to another user or has another name too: remove it, or give another "
@@ -68,6 +66,9 @@ writer_lock::writer_lock(const std::string& path, file which) {
   device_ = state.st_dev;
   inode_ = state.st_ino;
   take(path);
+  struct stat named {};
+  if (stat(path.c_str(), &named) != 0 || named.st_dev != device_ || named.st_ino != inode_)
+    fail(path, "was replaced while it was opened: another program has that name; give another one");
   if (fstat(descriptor_, &state) != 0) fail(path, std::strerror(errno));
   if (which == file::made && state.st_size > 0)  // somebody was faster
     fail(path, "already exists: give another name, remove it, or add to it with --append");
@@ -88,7 +89,6 @@ void writer_lock::release() {
 }
 
 void writer_lock::take(const std::string& path) {
-  const std::lock_guard hold(guard);
   struct flock lock = lock_of(writers_byte);
   const bool taken = fcntl(descriptor_, F_OFD_SETLK, &lock) == 0;
   // Where there are no such locks, SQLite's own are all there is.
@@ -99,6 +99,7 @@ void writer_lock::take(const std::string& path) {
 }
 
 void writer_lock::fail(const std::string& path, const std::string& reason) {
+  if (listed_) written.erase({device_, inode_});
   if (descriptor_ >= 0) close(descriptor_);
   throw input_error(path, "", reason);
 }
@@ -116,8 +117,12 @@ bool is_locked(const std::string& file, off_t byte) {
   if (lstat(file.c_str(), &state) != 0 || !S_ISREG(state.st_mode)) return false;
   const auto [at, is_new] = kept.try_emplace({state.st_dev, state.st_ino}, -1);
   if (is_new) at->second = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (at->second < 0) {
+    kept.erase(at);
+    return false;
+  }
   struct flock lock = lock_of(byte);
-  return at->second >= 0 && fcntl(at->second, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return fcntl(at->second, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 }  // namespace ulp::io

@@ -1,19 +1,27 @@
 #include "opening.hpp"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 #include <ulp/io/error.hpp>
 
 #include "companions.hpp"
+#include "descriptor.hpp"
 #include "locks.hpp"
 #include "schema.hpp"
+#include "unfinished.hpp"
 
 namespace ulp::io {
 namespace {
@@ -51,41 +59,52 @@ std::optional<file_header> header_of(const database& db) {
                      .application = big_endian(68)};
 }
 
-// A folder of ours for the time of its life.
-class private_folder {
- public:
-  private_folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "ulp-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw input_error(name, "", "no folder can be made: set TMPDIR to another one");
-    path_ = name;
-  }
-  ~private_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  private_folder(const private_folder&) = delete;
-  private_folder& operator=(const private_folder&) = delete;
-
-  [[nodiscard]] std::string file() const { return path_ + "/copy.ulp"; }
-
- private:
-  std::string path_;
-};
-
-database opened(const std::string& path, const std::string& file, file_access how, bool alone = false) {
-  return database({.shown = path, .file = file, .access = how, .alone = alone});
-}
-
 [[noreturn]] void fail_to_copy(const std::string& path, const std::string& reason) {
   throw input_error(path, "",
                     "is read in a copy, because of the journal beside it, and the copy cannot be made: " + reason +
                         " (TMPDIR names the folder for it)");
 }
 
+// A folder of ours for the time of its life, gone with the copies in it when a signal ends the program.
+class private_folder {
+ public:
+  explicit private_folder(const std::string& path) {
+    std::error_code failed;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
+    path_ = (parent / "ulp-XXXXXX").string();
+    if (failed || mkdtemp(path_.data()) == nullptr)
+      fail_to_copy(path, failed ? failed.message() : std::generic_category().message(errno));
+    parent_ = descriptor(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    folder_ = descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::filesystem::path name = std::filesystem::path(path_).filename();
+    removed_.push_back(std::make_unique<unfinished>(parent_.get(), name.string(), unfinished::kind::folder));
+    for (const char* const suffix : {"", "-journal", "-wal", "-shm"})
+      removed_.push_back(
+          std::make_unique<unfinished>(folder_.get(), copy_name + std::string{suffix}, unfinished::kind::file));
+  }
+  ~private_folder() {
+    while (!removed_.empty()) removed_.pop_back();  // the folder last
+  }
+  private_folder(const private_folder&) = delete;
+  private_folder& operator=(const private_folder&) = delete;
+
+  [[nodiscard]] std::string file() const { return path_ + "/" + copy_name; }
+
+ private:
+  static constexpr const char* copy_name = "copy.ulp";
+  std::string path_;
+  descriptor parent_;
+  descriptor folder_;
+  std::vector<std::unique_ptr<unfinished>> removed_;
+};
+
+database opened(const std::string& path, const std::string& file, file_access how, bool alone = false) {
+  return database({.shown = path, .file = file, .access = how, .alone = alone});
+}
+
 // What a killed writer had begun is taken back, in a copy.
 database played_back(const std::string& path, const std::string& file) {
-  const private_folder folder;
+  const private_folder folder(path);
   try {
     for (const char* const suffix : {"", "-journal"}) std::filesystem::copy_file(file + suffix, folder.file() + suffix);
   } catch (const std::filesystem::filesystem_error& problem) {
@@ -98,7 +117,9 @@ database played_back(const std::string& path, const std::string& file) {
 
 // The database as it is now, while somebody writes to it.
 database snapshot(const std::string& path, const database& of) {
-  const private_folder folder;
+  // A writer that lets nobody read is told of here, and not as a failure of the copy.
+  if (sqlite3_exec(of.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) of.fail("");
+  const private_folder folder(path);
   {
     database copy({.shown = path, .file = folder.file(), .access = file_access::writing, .create = true});
     sqlite3_backup* const work = sqlite3_backup_init(copy.get(), "main", of.get(), "main");
@@ -110,7 +131,6 @@ database snapshot(const std::string& path, const database& of) {
 }
 
 database with_journal(const std::string& path, const std::string& file) {
-  refuse_super_journal(path, file);
   const database whole = opened(path, file, file_access::reading);
   if (sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) == SQLITE_OK)
     return snapshot(path, whole);
@@ -127,60 +147,82 @@ database with_log(const std::string& path, const std::string& file) {
   return still;
 }
 
-database found_at(const std::string& path) {
+// A recording as it lies there.
+struct found {
+  std::string file;  // without links
+  database alone;    // the file without what lies beside it
+  std::optional<file_header> header;
+  bool is_ours = false;
+  companions beside;  // looked for where it is ours
+};
+
+found look_at(const std::string& path) {
   const std::string file = resolved(path);
   std::error_code unknown;
   const auto kind = std::filesystem::status(file, unknown).type();
+  if (kind == std::filesystem::file_type::none) throw input_error(path, "", unknown.message());
   if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found)
     throw input_error(path, "", "is no regular file: a recording is one");
-  database alone = opened(path, file, file_access::reading, true);
-  const auto header = header_of(alone);
+  found f{.file = file, .alone = opened(path, file, file_access::reading, true)};
+  f.header = header_of(f.alone);
+  if (!f.header) return f;
   // The first step of version 1 was in the log as a whole, the header of ours with it.
-  const bool begun = header && header->application == 0 && header->version == 0 && header->has_log;
-  if (!header || (header->application != application_id && !begun)) return alone;
-  const companions beside = look_for_companions(path, file);
-  if (beside.journal.value_or(0) > 0 && beside.log.value_or(0) > 0)
+  const bool begun = f.header->application == 0 && f.header->version == 0 && f.header->has_log;
+  f.is_ours = f.header->application == application_id || begun;
+  if (!f.is_ours) return f;
+  f.beside = look_for_companions(path, file);
+  const bool has_journal = f.beside.journal.value_or(0) > 0;
+  // SQLite would read any log. A file says that it has one before it has, and until it has none.
+  if (f.beside.log.value_or(0) > 0 && (has_journal || !f.header->has_log))
     throw input_error(
-        path, "", "has both a write-ahead log and a journal beside it, of which one is not its own: remove that one");
-  if (beside.journal.value_or(0) > 0) return with_journal(path, file);
-  if (beside.log) return with_log(path, file);
-  // A living writer keeps its journal empty between steps; one of version 1 has no lock to know it by.
-  if (beside.journal && (header->version < 2 || is_being_written(file)))
-    return snapshot(path, opened(path, file, file_access::reading));
-  if (!header->whole_pages)
+        path, "",
+        "a write-ahead log lies beside it that is not its own, and would be read as a part of it: remove " + path +
+            "-wal");
+  if (has_journal) refuse_super_journal(path, file);
+  if (has_journal || f.beside.log) return f;
+  if (!f.header->whole_pages)
     throw input_error(path, "end of file", "does not end with a whole page: the file was cut short; copy it again");
   using completeness = database::completeness;
-  if (!beside.journal) alone.set_complete(header->has_log ? completeness::lacks_log : completeness::has_no_trace);
-  return alone;
+  if (!f.beside.journal) f.alone.set_complete(f.header->has_log ? completeness::lacks_log : completeness::has_no_trace);
+  return f;
 }
 
-// The mend of what cannot be appended to.
-void refuse_old(const database& db) {
-  if (db.has_checksums()) return;
-  throw input_error(db.path(), "header",
-                    "has recording format 1, without checksums, which is read and no longer written: copy it by "
-                    "`ulp merge OLD -o NEW`, and append to the copy");
+database opened_for_reading(const std::string& path) {
+  found f = look_at(path);
+  if (!f.is_ours) return std::move(f.alone);
+  if (f.beside.journal.value_or(0) > 0) return with_journal(path, f.file);
+  if (f.beside.log && f.header->has_log) return with_log(path, f.file);
+  // A living writer keeps its journal empty between steps; one of version 1 has no lock to know it by.
+  if (f.beside.journal && (f.header->version < 2 || is_being_written(f.file)))
+    return snapshot(path, opened(path, f.file, file_access::reading));
+  return std::move(f.alone);
 }
 
 }  // namespace
 
 database open_for_reading(const std::string& path) {
-  database db = found_at(path);
+  database db = opened_for_reading(path);
   check_identity(db);
   return db;
 }
 
 database open_for_appending(const std::string& path) {
-  const companions beside = look_for_companions(path, resolved(path));
-  if (beside.linked)
+  found f = look_at(path);
+  if (f.beside.linked)
     throw input_error(
         path, "",
         "one of the files beside it (-wal, -shm, -journal) has another name too, and would change under it: "
-        "copy it, and give the copy the name");
-  refuse_super_journal(path, resolved(path));
-  refuse_old(open_for_reading(path));
-  database db({.shown = path, .file = resolved(path), .access = file_access::writing});
+        "copy the recording, and append to the copy");
+  // What has a log or a journal is looked at once SQLite has taken that in; its header says already whose it is.
+  const bool all_there = !f.is_ours || (!f.beside.log && f.beside.journal.value_or(0) == 0);
+  if (all_there) check_identity(f.alone);
+  if (f.header && f.header->version == 1)
+    throw input_error(path, "header",
+                      "has recording format 1, without checksums, which is read and no longer written: copy it by "
+                      "`ulp merge OLD -o NEW`, and append to the copy");
+  database db({.shown = path, .file = f.file, .access = file_access::writing});
   check_identity(db);
+  db.set_complete(f.alone.is_complete());
   return db;
 }
 
@@ -191,7 +233,7 @@ database open_for_creating(const std::string& path) {
           path + suffix, "",
           "is there without the recording that it was part of, and would be taken for a part of the new one: "
           "remove it, or give another name");
-  return database({.shown = path, .file = path, .access = file_access::writing, .create = true});
+  return database({.shown = path, .file = resolved(path), .access = file_access::writing});
 }
 
 }  // namespace ulp::io

@@ -23,11 +23,11 @@ namespace ulp::io {
 // from ours in its schema before any of its rows is. Throws input_error.
 [[nodiscard]] database open_for_reading(const std::string& path);
 
-// Opens a recording that is there, for who holds its writer_lock. The same is refused; recordings of version 1 too, which
+// Opens a recording that is there, for the holder of its writer_lock. The same is refused; recordings of version 1 too, which
 // have no checksums. A killed writer's log or journal is taken in. Throws input_error.
 [[nodiscard]] database open_for_appending(const std::string& path);
 
-// Makes the database of an empty file, for who holds its writer_lock. Refused where something of another database lies
+// Opens an empty file to make a recording of, for the holder of its writer_lock. Refused where something of another database lies
 // beside it, which SQLite would take in. Throws input_error.
 [[nodiscard]] database open_for_creating(const std::string& path);
 

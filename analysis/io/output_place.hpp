@@ -25,8 +25,8 @@ struct output_place {
   [[noreturn]] void fail(const std::string& reason) const;
 };
 
-// As the kernel does with fs.protected_symlinks=1, and the same for files and pipes that are there: in a sticky folder that
-// all may write only the links of this user and of the folder's owner are followed. Throws input_error.
+// As the last name, a link of another user (but the superuser) is refused; on the way, of others only those of the folder's
+// owner are followed. In a sticky folder that all may write, other users' files and pipes are refused too. Throws input_error.
 [[nodiscard]] output_place place_of_output(const std::string& path);
 
 }  // namespace ulp::io

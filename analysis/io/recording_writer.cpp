@@ -83,6 +83,9 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
       s.db = std::make_unique<database>(io::open_for_appending(path));
       s.tensors = io::read_tensors(*s.db);
       for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
+      // Else nobody could tell any more.
+      if (s.db->is_complete() == database::completeness::lacks_log && !io::has_meta(*s.db, io::closed_key))
+        io::write_meta(*s.db, io::lacked_log_key, "1");
       // Before the log is there: a copy without the log is then known to lack it.
       s.db->run(("DELETE FROM meta WHERE key='" + std::string{io::closed_key} + "'").c_str());
     }
@@ -105,7 +108,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
 recording_writer::~recording_writer() {
   try {
     close();
-  } catch (const input_error&) {  // the file is a valid recording all the same
+  } catch (...) {  // the file is a valid recording all the same
   }
 }
 

@@ -43,7 +43,6 @@ std::string bare(std::string_view sql) {
   std::string text;
   std::ranges::copy_if(sql, std::back_inserter(text),
                        [](char c) { return std::string_view{" \t\r\n"}.find(c) == std::string_view::npos; });
-  erase_all(text, "IFNOTEXISTS");
   return text;
 }
 
@@ -90,7 +89,7 @@ void check_schema(const database& db) {
 
 void check_list(std::string_view text) {
   constexpr std::size_t longest = 1 << 20;
-  if (text.size() > longest) throw payload_error("a list that is none");
+  if (text.size() > longest) throw payload_error("a malformed list");
 }
 
 }  // namespace
@@ -115,9 +114,9 @@ void check_identity(database& db) {
   }
 }
 
-bool was_closed(const database& db) {
+bool has_meta(const database& db, std::string_view key) {
   statement s(db, "SELECT 1 FROM meta WHERE key=?");
-  return s.bind(closed_key).row();
+  return s.bind(key).row();
 }
 
 void write_meta(const database& db, std::string_view key, std::string_view value) {
@@ -128,15 +127,20 @@ void write_meta(const database& db, std::string_view key, std::string_view value
 std::string what_is_missing(const database& db) {
   using completeness = database::completeness;
   const completeness how = db.is_complete();
-  if (how == completeness::whole || was_closed(db)) return "";
-  if (how == completeness::lacks_log)
-    return "the write-ahead log that belongs to it, named as it with -wal, is missing: the last steps may be in there "
-           "alone; "
-           "copy both, or copy it again after its writer has closed it";
-  // Writers of version 1 left no sign.
-  if (!db.has_checksums()) return "";
-  return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "
-         "missing";
+  if (how != completeness::whole && !has_meta(db, closed_key)) {
+    if (how == completeness::lacks_log)
+      return "was not closed, and the write-ahead log of its writer, named as it with -wal, is not beside it: if it "
+             "was "
+             "copied without that, the last steps are missing; copy both, or copy it again once it is closed";
+    // Writers of version 1 left no sign.
+    if (db.has_checksums())
+      return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "
+             "missing";
+  }
+  if (has_meta(db, lacked_log_key))
+    return "was appended to when the write-ahead log of the writer before was not beside it: steps before those may be "
+           "missing";
+  return "";
 }
 
 run_header read_header(const database& db) {

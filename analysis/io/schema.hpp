@@ -71,7 +71,7 @@ std::vector<Number> split(std::string_view text) {
     const std::string_view item = text.substr(0, comma);
     Number n{};
     const auto [end, error] = std::from_chars(item.data(), item.data() + item.size(), n);
-    if (error != std::errc{} || end != item.data() + item.size()) throw payload_error("a list that is none");
+    if (error != std::errc{} || end != item.data() + item.size()) throw payload_error("a malformed list");
     numbers.push_back(n);
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
@@ -87,10 +87,11 @@ std::vector<Number> split(std::string_view text) {
 // Refuses what is no recording of ours before any of its content is used, and sets the version. Throws input_error.
 void check_identity(database& db);
 
-// Whether its writer closed it. Throws input_error.
-[[nodiscard]] bool was_closed(const database& db);
-// What the writer leaves for that, a key of meta.
+// Keys of meta: its writer closed it; a writer appended when the log of the one before was not there.
 inline constexpr std::string_view closed_key = "closed";
+inline constexpr std::string_view lacked_log_key = "lacked_log";
+// Throws input_error.
+[[nodiscard]] bool has_meta(const database& db, std::string_view key);
 // Puts a key into meta, in place of the one that is there.
 void write_meta(const database& db, std::string_view key, std::string_view value);
 

@@ -15,7 +15,7 @@ std::string uri_of(const std::string& file, bool alone) {
   constexpr std::string_view plain = "/-._ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
   constexpr std::string_view hex = "0123456789ABCDEF";
   // Names like ":memory:" and empty ones mean something else to SQLite; none of those begins with a slash or "./".
-  std::string uri = file.starts_with('/') ? "file:" : "file:./";
+  std::string uri = file.starts_with('/') ? "file://" : "file:./";
   for (const char c : file) {
     const auto byte = static_cast<unsigned char>(c);
     if (plain.find(c) == std::string_view::npos)
@@ -65,10 +65,10 @@ void database::fail(const std::string& place) const {
   const int extended = handle_ ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
   const int code = extended & 0xFF;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-    reason += ": the file is damaged or was cut short; copy it again, and what is named as it with -wal too";
-  if (code == SQLITE_INTERRUPT) reason = "takes more work than a file of its size can: the file is damaged";
+    reason += ": the file is damaged or was cut short, or was written to while it was read; read it again, or copy it again together with its -wal file";
+  if (code == SQLITE_INTERRUPT) reason = "needs more work than any file of this size should: the file is damaged";
   if (code == SQLITE_BUSY)
-    reason = "another program is at it, and where it lies only one can be at a time: wait until that has ended";
+    reason = "another program has it open, and this file system allows only one at a time: wait until that has ended";
   if (extended == SQLITE_READONLY_DBMOVED)
     reason = "was moved or removed while it was written: what came after is lost";
   // SQLite keeps the number of most failed calls, but not of those inside a commit.

@@ -137,6 +137,7 @@ struct whole_database::state {
   explicit state(const std::string& given) : place(io::place_of_output(given)) {
     if (place.own >= 0 || !place.is_regular()) place.fail("is no file");
     if (place.there && place.there->st_size > 0) refuse_existing();
+    refuse_companions();
     folder_name = secret_name(place);
     folder_removed.emplace(place.folder.get(), folder_name, unfinished::kind::folder);
     if (mkdirat(place.folder.get(), folder_name.c_str(), S_IRWXU) != 0) {
@@ -156,10 +157,24 @@ struct whole_database::state {
     throw input_error(place.given, "", "already exists: give another name or remove it");
   }
 
+  // What is left of another database would be taken for a part of this one.
+  void refuse_companions() const {
+    for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
+      struct stat ignored {};
+      if (fstatat(place.folder.get(), (place.name + suffix).c_str(), &ignored, AT_SYMLINK_NOFOLLOW) == 0)
+        throw input_error(
+            place.given + suffix, "",
+            "is left of another recording, and would be taken for a part of the new one: remove it, or give "
+            "another name");
+    }
+  }
+
   void finish() {
+    refuse_companions();
     const char* const name = place.name.c_str();
     const descriptor file(openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file) place.fail();
+    if (place.there) take_over_permissions(place, file.get());
     to_disk(file.get(), place);
     // What came there meanwhile stays, where the file system can tell.
     const unsigned how = place.there ? 0 : RENAME_NOREPLACE;

@@ -6,6 +6,7 @@
 #include <ulp/io/check.hpp>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/io/whole_file.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include <fcntl.h>
@@ -226,10 +227,10 @@ TEST_CASE("a log without its recording's name is missed, and said to be") {
   fs::copy_file(path, copy);
   const auto from = open_recording(copy);
   REQUIRE(from->notes().size() == 1);
-  CHECK(from->notes()[0].find("the write-ahead log that belongs to it, named as it with -wal, is missing") !=
+  CHECK(from->notes()[0].find("the write-ahead log of its writer, named as it with -wal, is not beside it") !=
         std::string::npos);
   REQUIRE(check_recording(copy).problems.size() == 1);
-  CHECK(check_recording(copy).problems[0].reason.starts_with("the write-ahead log that belongs to it"));
+  CHECK(check_recording(copy).problems[0].reason.starts_with("was not closed, and the write-ahead log"));
   CHECK(open_recording(path)->notes().empty());
   writer.close();
   fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
@@ -239,6 +240,26 @@ TEST_CASE("a log without its recording's name is missed, and said to be") {
   again.write(step_of(5), tensors);
   fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
   CHECK(open_recording(copy)->notes().size() == 1);
+  // To append to such a copy does not hide it.
+  write(copy, 9, 10, recording_writer::mode::append);
+  REQUIRE(open_recording(copy)->notes().size() == 1);
+  CHECK(open_recording(copy)->notes()[0].find("was appended to when the write-ahead log") != std::string::npos);
+}
+
+TEST_CASE("another recording's log is not read as its own") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log((dir / "other.ulp").string());
+  write(path, 0, 3);
+  fs::copy_file(dir / "other.ulp-wal", path + "-wal");
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings)
+    CHECK(error_of([&] { read(path); }).find("lies beside it that is not its own") != std::string::npos);
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
+  // The log of a recording that is there no more is not taken into a merged one.
+  fs::remove(path);
+  CHECK_FALSE(error_of([&] { static_cast<void>(whole_database(path)); }).empty());
 }
 
 TEST_CASE("a living writer is read while it writes, and does not notice") {

@@ -411,7 +411,7 @@ TEST_CASE("damaged blocks are named") {
   CHECK(error_of(path, 4096) == path + ": step 70: is cut short");
   CHECK(error_of(path, 64, level_parts::totals).empty());
   alter(path, "UPDATE step SET ranks='x' WHERE step=70");
-  CHECK(error_of(path, 4096, level_parts::totals) == path + ": step 70: a list that is none");
+  CHECK(error_of(path, 4096, level_parts::totals) == path + ": step 70: a malformed list");
 }
 
 TEST_CASE("bytes of levels may be wrong without harm") {

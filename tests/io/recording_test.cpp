@@ -443,7 +443,7 @@ TEST_CASE("damaged rows are named") {
     alter(path, sql + " WHERE step=2");
     return error_of(path);
   };
-  CHECK(damaged("UPDATE step SET ranks='0,x'") == at + "a list that is none");
+  CHECK(damaged("UPDATE step SET ranks='0,x'") == at + "a malformed list");
   CHECK(damaged("UPDATE step SET ranks='0', cells=zeroblob(3)") == at + "is cut short");
   CHECK(damaged("UPDATE step SET cells=x'ffffffffffffff7f00'") == at + "declares an impossible size");
   CHECK(damaged("UPDATE step SET cells=x'100000000000000000'") == at + "is damaged");

@@ -9,8 +9,8 @@
 namespace ulp {
 
 // What was there stays until finish(), which keeps its permissions (and owner, group and ACL, as far as this process
-// may set them); else the file gets those that any new file gets. A link is followed: what it points to is replaced. In a
-// sticky folder that all may write, such as /tmp, a link, file or pipe of another user is refused. A pipe or a device is
+// may set them); else the file gets those that any new file gets. A link is followed: what it points to is replaced. A
+// link of another user is refused, and in a sticky folder that all may write, such as /tmp, his files and pipes are too. A pipe or a device is
 // written directly, and so are this process's own descriptors (/dev/stdout, /dev/fd/3). Throws input_error.
 class whole_file {
  public:
