@@ -172,6 +172,8 @@ found look_at(const std::string& path) {
   if (!f.is_ours) return f;
   f.beside = look_for_companions(path, file);
   const bool has_journal = f.beside.journal.value_or(0) > 0;
+  // An empty log of nobody is what a copy that failed leaves.
+  if (f.beside.log == 0 && !is_connected(file)) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && (has_journal || !f.header->has_log))
     throw input_error(

@@ -11,6 +11,8 @@
 #include <stdexcept>
 #include <ulp/io/whole_file.hpp>
 
+#include "viewmodel/shown_text.hpp"
+
 namespace ulp::gui {
 namespace {
 
@@ -20,7 +22,7 @@ constexpr double title_height = 44;
 QString subtitle(const view& v, const view_state& state) {
   const loaded_run* const run = state.current_run();
   if (run == nullptr) return v.question();
-  return QString::fromStdString(run->inputs.front()) +
+  return shown_text(run->inputs.front()) +
          (run->inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->inputs.size() - 1) : QString()) + " - " +
          QString::fromStdString(name_of(state.front().spec));
 }

@@ -2,6 +2,7 @@
 // and that each mistake and each bad input is one line on standard error with the exit code 2, and leaves no file.
 #include <QImage>
 #include <QTest>
+#include <QXmlStreamReader>
 #include <cstdlib>
 #include <filesystem>
 
@@ -58,6 +59,19 @@ class command_test : public QObject {
     QVERIFY(read_file(dir_ / "kept.csv") != "old");
     QVERIFY(std::filesystem::status(dir_ / "kept.csv").permissions() ==
             (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
+  }
+
+  void a_picture_of_a_file_with_an_odd_name_is_xml() {
+    const std::string input = (dir_ / "odd\x1B[31m&<b>\u202E.ulp").string();
+    std::filesystem::copy_file(source_dir() / "tests/data/octaves/digits.ulp", input);
+    const auto made = run_ulpscope("'" + input + "' --export " + out("odd.svg"));
+    QCOMPARE(made.exit_code, 0);
+    const std::string svg = read_file(dir_ / "odd.svg");
+    QXmlStreamReader xml(QByteArray::fromStdString(svg));
+    while (!xml.atEnd()) xml.readNext();
+    QVERIFY2(!xml.hasError(), qPrintable(xml.errorString()));
+    QVERIFY(svg.find('\x1B') == std::string::npos);
+    QVERIFY(svg.find("\u202E") == std::string::npos);
   }
 
   void the_example_of_the_help_works_as_typed() {
