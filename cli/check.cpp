@@ -37,6 +37,7 @@ int run(const options& o) {
       for (const recording_problem& p : report.problems)
         found.rows.push_back({file, p.table.empty() ? "(file)" : p.table, p.place, p.reason});
       if (report.gave_up) note(fmt::format("{}: not looked at further: --most shows more problems", file));
+      if (!report.missing.empty()) note(file + ": " + report.missing);
       if (!report.has_checksums) note(without_checksums(file));
       if (report.problems.empty())
         fine += fmt::format("{}: no problem in {}, {}, {} and {}\n", printable(file), count_text(report.steps, "step"),

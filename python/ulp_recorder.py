@@ -1121,8 +1121,7 @@ class _File:
             self._check_head(head)
             _look_beside(self.path, head)
             begun = self.lock.created
-            log = self.path + "-wal"
-            lacks_log = head[19:20] == b"\2" and not (os.path.exists(log) and os.path.getsize(log))
+            lacks_log = head[19:20] == b"\2" and not os.path.exists(self.path + "-wal")
             # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
             self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             self.db.execute("PRAGMA trusted_schema=OFF")

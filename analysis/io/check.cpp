@@ -113,8 +113,11 @@ class checker {
   }
 
   void header() {
-    if (db_.is_complete() == io::database::completeness::lacks_log)
-      if (const std::string missing = io::what_is_missing(db_); !missing.empty()) add("", "", missing);
+    const std::string missing = io::what_is_missing(db_);
+    if (db_.is_complete() != io::database::completeness::lacks_log)
+      report_.missing = missing;
+    else if (!missing.empty())
+      add("", "", missing);
     const run_header h = io::read_header(db_);
     if (h.rank >= h.world)
       add("meta", "rank", std::to_string(h.rank) + " is none of " + std::to_string(h.world) + " ranks");

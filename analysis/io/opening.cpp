@@ -172,8 +172,9 @@ found look_at(const std::string& path) {
   if (!f.is_ours) return f;
   f.beside = look_for_companions(path, file);
   const bool has_journal = f.beside.journal.value_or(0) > 0;
-  // An empty log of nobody is what a copy that failed leaves.
-  if (f.beside.log == 0 && !is_connected(file)) f.beside.log.reset();
+  // An empty log of nobody is left by a writer that had no room for more, or by a copy that failed.
+  const bool empty_log = f.beside.log == 0 && !is_connected(file);
+  if (empty_log) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && (has_journal || !f.header->has_log))
     throw input_error(
@@ -185,7 +186,8 @@ found look_at(const std::string& path) {
   if (!f.header->whole_pages)
     throw input_error(path, "end of file", "does not end with a whole page: the file was cut short; copy it again");
   using completeness = database::completeness;
-  if (!f.beside.journal) f.alone.set_complete(f.header->has_log ? completeness::lacks_log : completeness::has_no_trace);
+  if (!f.beside.journal)
+    f.alone.set_complete(f.header->has_log && !empty_log ? completeness::lacks_log : completeness::has_no_trace);
   return f;
 }
 

@@ -129,8 +129,9 @@ std::string what_is_missing(const database& db) {
   const completeness how = db.is_complete();
   if (how != completeness::whole && !has_meta(db, closed_key)) {
     if (how == completeness::lacks_log)
-      return "was not closed, and the write-ahead log of its writer, named as it with -wal, is not beside it or is empty: "
-             "if it was copied without that, the last steps are missing; copy both, or copy it again once it is closed";
+      return "was not closed, and the write-ahead log of its writer, named as it with -wal, is not beside it: if it "
+             "was copied "
+             "without that, the last steps are missing; copy both, or copy it again once it is closed";
     // Writers of version 1 left no sign.
     if (db.has_checksums())
       return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "

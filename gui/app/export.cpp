@@ -81,7 +81,7 @@ QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSi
     svg.setViewBox(QRect(QPoint(0, 0), size));
     svg.setResolution(v.logicalDpiX());
     svg.setTitle(v.title());
-    svg.setDescription(subtitle(v, state));
+    svg.setDescription(subtitle(v, state).toHtmlEscaped());  // Qt 6.4 does not
     QPainter to(&svg);
     paint(to, v, state, size, colours);
   } else if (suffix == "pdf") {

@@ -26,6 +26,7 @@ struct recording_report {
   std::uint64_t tables = 0;  // of tensors in steps
   std::uint64_t blocks = 0;  // of levels
   bool has_checksums = false;  // else damage that gives possible values is not noticed
+  std::string missing;  // steps that may be, of which nothing in the file tells; not a problem. Empty: none
   std::vector<recording_problem> problems;
   bool gave_up = false;  // there may be more
 };
