@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <memory>
 #include <ulp/io/check.hpp>
-#include <ulp/io/recording.hpp>
 #include <ulp/io/printable.hpp>
+#include <ulp/io/recording.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

@@ -264,8 +264,8 @@ int run(const options& o) {
   }
   file->write(html_of(page));
   file->finish();
-  fmt::print("{}: {} of {} under {} polic{}\n", printable(o.output), count_text(page.steps, "step"), printable(page.input), replays.size(),
-             replays.size() == 1 ? "y" : "ies");
+  fmt::print("{}: {} of {} under {} polic{}\n", printable(o.output), count_text(page.steps, "step"),
+             printable(page.input), replays.size(), replays.size() == 1 ? "y" : "ies");
   return done;
 }
 

@@ -192,7 +192,8 @@ std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
 
 std::string without_checksums(const std::string& path) {
   return path +
-         ": recording format 1 has no checksums: damage that leaves possible numbers is not noticed (ulp merge copies it "
+         ": recording format 1 has no checksums: damage that leaves possible numbers is not noticed (ulp merge copies "
+         "it "
          "into one that has them)";
 }
 

@@ -65,7 +65,9 @@ void database::fail(const std::string& place) const {
   const int extended = handle_ ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
   const int code = extended & 0xFF;
   if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
-    reason += ": the file is damaged or was cut short, or was written to while it was read; read it again, or copy it again together with its -wal file";
+    reason +=
+        ": the file is damaged or was cut short, or was written to while it was read; read it again, or copy it again "
+        "together with its -wal file";
   if (code == SQLITE_INTERRUPT) reason = "needs more work than any file of this size should: the file is damaged";
   if (code == SQLITE_BUSY)
     reason = "another program has it open, and this file system allows only one at a time: wait until that has ended";

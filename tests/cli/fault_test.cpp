@@ -159,7 +159,8 @@ void judge_recording(const std::string& path, const rows& before, const rows& wh
       INFO((problems.empty() ? "" : problems[0].reason));
       // Where nothing can be opened any more it cannot be said either that the log holds nothing.
       const bool no_log = of.call == "open" && of.lasting && result.exit_code == 2;
-      CHECK((problems.empty() || (no_log && problems[0].reason.starts_with("was not closed, and the write-ahead log"))));
+      CHECK(
+          (problems.empty() || (no_log && problems[0].reason.starts_with("was not closed, and the write-ahead log"))));
     } catch (const input_error& problem) {
       INFO(problem.what());
       CHECK(before.empty());

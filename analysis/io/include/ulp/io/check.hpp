@@ -23,10 +23,10 @@ struct recording_report {
   // What was looked at.
   std::uint64_t tensors = 0;
   std::uint64_t steps = 0;
-  std::uint64_t tables = 0;  // of tensors in steps
-  std::uint64_t blocks = 0;  // of levels
+  std::uint64_t tables = 0;    // of tensors in steps
+  std::uint64_t blocks = 0;    // of levels
   bool has_checksums = false;  // else damage that gives possible values is not noticed
-  std::string missing;  // steps that may be, of which nothing in the file tells; not a problem. Empty: none
+  std::string missing;         // steps that may be, of which nothing in the file tells; not a problem. Empty: none
   std::vector<recording_problem> problems;
   bool gave_up = false;  // there may be more
 };
