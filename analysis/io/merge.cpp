@@ -115,6 +115,7 @@ class merged_recordings final : public source {
   merged_recordings(const std::vector<std::string>& paths, const merge_options& options)
       : plan_(io::plan_merge(paths, options)) {
     for (const io::merge_part& part : plan_.parts) {
+      for (const std::string& line : open_recording(part.path)->notes()) plan_.notes.push_back(line);
       if (part.empty) continue;
       input& in = inputs_.emplace_back();
       in.part = &part;

@@ -176,7 +176,12 @@ found look_at(const std::string& path) {
   const bool empty_log = f.beside.log == 0 && !is_connected(file);
   if (empty_log) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
-  if (f.beside.log.value_or(0) > 0 && (has_journal || !f.header->has_log))
+  if (f.beside.log.value_or(0) > 0 && has_journal)
+    throw input_error(
+        path, "",
+        "has both a write-ahead log (-wal) and a journal (-journal) beside it, and a recording has one of them: "
+        "move away the one that is not its own; keep both until you know which");
+  if (f.beside.log.value_or(0) > 0 && !f.header->has_log)
     throw input_error(
         path, "",
         "a write-ahead log lies beside it that is not its own, and would be read as a part of it: remove " + path +
