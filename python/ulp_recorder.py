@@ -1226,7 +1226,8 @@ class _File:
             self.tensors = before
             if not isinstance(error, (sqlite3.Error, RecorderError)):
                 raise
-            reason = f"{error}: it is not recorded, the steps before it are"
+            damaged = type(error) is sqlite3.DatabaseError  # then nothing is known of what is in the file
+            reason = f"{error}: it is not recorded" + ("" if damaged else ", the steps before it are")
             if isinstance(error, sqlite3.IntegrityError):
                 reason = "is in the recording already: each call needs a step, attempt or microbatch of its own"
             place = " ".join(
