@@ -35,6 +35,7 @@ run_header header_of(const source& from, const rank_options& o, const std::strin
   std::error_code ignored;
   const bool appended = !appended_to.empty() && std::filesystem::file_size(appended_to, ignored) > 0 && !ignored;
   run_header header = appended ? open_recording(appended_to)->header() : from.header();
+  header.incomplete = from.header().incomplete;
   const auto set = [&](auto& value, const auto& given, bool is_given, const char* option) {
     if (!is_given) return;
     if (appended && value != given)

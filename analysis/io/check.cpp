@@ -245,9 +245,13 @@ class checker {
     while (s.row()) add("total", io::describe(io::key_at(s)), "there is no such step");
   }
 
+  [[nodiscard]] bool has_table(std::string_view name) const {
+    statement s(db_, "SELECT 1 FROM sqlite_schema WHERE name=?");
+    return s.bind(name).row();
+  }
+
   void levels() {
-    statement present(db_, "SELECT count(*) FROM sqlite_schema WHERE name IN ('level', 'level_total')");
-    if (!present.row() || present.integer(0) == 0) return;
+    if (!has_table("level") && !has_table("level_total")) return;
     io::level_table blocks(db_);
     statement s(db_, "SELECT width, block, ranks FROM level ORDER BY width, block, ranks");
     while (s.row()) {
@@ -303,7 +307,7 @@ class checker {
           add(std::string{parts.table}, "", problem.what());
         }
     };
-    all(io::extra_row, "step, attempt, microbatch, tensor, name, content");
+    if (has_table("extra")) all(io::extra_row, "step, attempt, microbatch, tensor, name, content");
     all(io::level_row, "width, block, ranks, steps, first_step, last_step, summary, cells");
     all(io::level_total_row, "width, block, ranks, kind, role, tensors, summary, cells");
   }

@@ -57,15 +57,16 @@ journal journal_at(const std::string& path) noexcept {
   }
 }
 
-void set_journal(database& db, journal how) {
+journal set_journal(database& db, journal how) {
   const auto set = [&](const char* pragma) {
     statement s(db, pragma);
     return s.row() ? std::string{s.bytes(0)} : std::string{};
   };
-  if (how == journal::write_ahead && set("PRAGMA journal_mode=WAL") == "wal") return;
+  if (how == journal::write_ahead && set("PRAGMA journal_mode=WAL") == "wal") return journal::write_ahead;
   // The lock comes first: without shared memory a log that a killed writer left is read under it only.
   db.run("PRAGMA locking_mode=EXCLUSIVE");
   db.run("PRAGMA journal_mode=TRUNCATE");
+  return journal::rollback;
 }
 
 }  // namespace ulp::io

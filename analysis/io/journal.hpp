@@ -20,8 +20,8 @@ enum class journal : std::uint8_t {
 // For a recording at this path, which need not exist.
 [[nodiscard]] journal journal_at(const std::string& path) noexcept;
 
-// Before anything else is done with the database. Where a write-ahead log is refused the journal is a rollback journal.
-void set_journal(database& db, journal how);
+// Where a write-ahead log is refused the journal is a rollback journal. Returns which it is.
+journal set_journal(database& db, journal how);
 
 }  // namespace ulp::io
 

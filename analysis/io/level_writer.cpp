@@ -18,7 +18,7 @@ std::int64_t wide_of(std::int64_t number) { return block_of(number, widest / fin
 
 }  // namespace
 
-level_writer::level_writer(database& db) : db_(&db) {
+level_writer::level_writer(database& db, transactions& by) : by_(&by) {
   levels_.emplace(db);
   step_before_ = std::make_unique<statement>(
       db, "SELECT step FROM step WHERE step<? AND microbatch=-1 ORDER BY step DESC LIMIT 1");
@@ -94,8 +94,7 @@ void level_writer::store(std::int64_t width, std::int64_t number, const block_ro
   for (const tensor_row& row : block.tensors) tables.append(row, row.tensor);
   if (tables.payload.size() > payload_limit) return;
   const std::string_view ranks = rows.ranks;
-  db_->run("BEGIN IMMEDIATE");
-  try {
+  by_->run([&] {
     insert_row(*insert_block_, level_row, width, number, ranks, rows.steps, rows.first, rows.last,
                statement::blob{tables.summary}, statement::blob{compress(tables.payload)});
     delete_totals_->bind(width, number, ranks).row();
@@ -105,11 +104,7 @@ void level_writer::store(std::int64_t width, std::int64_t number, const block_ro
                  static_cast<std::int64_t>(total.tensors), statement::blob{blobs.summary},
                  statement::blob{blobs.cells});
     }
-    db_->run("COMMIT");
-  } catch (const std::exception&) {
-    sqlite3_exec(db_->get(), "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
+  });
 }
 
 // A block that is still being written is stored again when it is twice as long: many appends in a row cost no more than

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "levels.hpp"
+#include "transactions.hpp"
 
 namespace ulp::io {
 
@@ -22,7 +23,7 @@ namespace ulp::io {
 // no longer fits, failing is no error, and a kill does no harm.
 class level_writer {
  public:
-  explicit level_writer(database& db);
+  level_writer(database& db, transactions& by);
 
   // A row that was committed, with what its tensors are called in the file, how many tensors are there, and its totals.
   void add(const step& row, const std::vector<std::uint32_t>& ids, std::size_t tensors,
@@ -49,7 +50,7 @@ class level_writer {
   void store(std::int64_t width, std::int64_t number, const block_rows& rows, level_merger& merger);
   [[nodiscard]] std::size_t most_tables() const { return 8 * tensors_; }
 
-  database* db_;
+  transactions* by_;
   std::optional<level_table> levels_;
   std::unique_ptr<statement> step_before_;
   std::unique_ptr<statement> insert_block_;

@@ -163,6 +163,7 @@ run_header common_header(const std::vector<merge_part>& parts, bool all_complete
     all_agree = all_agree && agree(first.header, part.header);
     header.rank = std::min(header.rank, part.header.rank);
     header.world = std::max(header.world, part.header.world);
+    header.incomplete = header.incomplete || part.header.incomplete;
   }
   header.run_id.clear();
   constexpr std::size_t most_ids = 8;  // what people still read

@@ -1,27 +1,21 @@
 #include "opening.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <ulp/io/error.hpp>
 
 #include "companions.hpp"
-#include "descriptor.hpp"
 #include "locks.hpp"
+#include "private_copy.hpp"
 #include "schema.hpp"
-#include "unfinished.hpp"
+#include "transactions.hpp"
 
 namespace ulp::io {
 namespace {
@@ -30,6 +24,7 @@ namespace {
 struct file_header {
   bool has_log = false;      // its changes are in a write-ahead log
   bool whole_pages = false;  // are what the file is made of
+  std::uint64_t page = 0;    // bytes in one
   std::uint32_t version = 0;
   std::uint32_t application = 0;
 };
@@ -52,99 +47,17 @@ std::optional<file_header> header_of(const database& db) {
   };
   sqlite3_int64 size = 0;
   file->pMethods->xFileSize(file, &size);
-  const int page = bytes[16] << 8 | bytes[17];
+  const int stated = bytes[16] << 8 | bytes[17];
+  const int page = stated > 1 ? stated : 65536;
   return file_header{.has_log = bytes[19] == 2,
-                     .whole_pages = size % (page > 1 ? page : 65536) == 0,
+                     .whole_pages = size % page == 0,
+                     .page = static_cast<std::uint64_t>(page),
                      .version = big_endian(60),
                      .application = big_endian(68)};
 }
 
-[[noreturn]] void fail_to_copy(const std::string& path, const std::string& reason) {
-  throw input_error(path, "",
-                    "is read in a copy, because of the journal beside it, and the copy cannot be made: " + reason +
-                        " (TMPDIR names the folder for it)");
-}
-
-// A folder of ours for the time of its life, gone with the copies in it when a signal ends the program.
-class private_folder {
- public:
-  explicit private_folder(const std::string& path) {
-    std::error_code failed;
-    const std::filesystem::path parent = std::filesystem::temp_directory_path(failed);
-    path_ = (parent / "ulp-XXXXXX").string();
-    if (failed || mkdtemp(path_.data()) == nullptr)
-      fail_to_copy(path, failed ? failed.message() : std::generic_category().message(errno));
-    parent_ = descriptor(open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    folder_ = descriptor(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    const std::filesystem::path name = std::filesystem::path(path_).filename();
-    removed_.push_back(std::make_unique<unfinished>(parent_.get(), name.string(), unfinished::kind::folder));
-    for (const char* const suffix : {"", "-journal", "-wal", "-shm"})
-      removed_.push_back(
-          std::make_unique<unfinished>(folder_.get(), copy_name + std::string{suffix}, unfinished::kind::file));
-  }
-  ~private_folder() {
-    while (!removed_.empty()) removed_.pop_back();  // the folder last
-  }
-  private_folder(const private_folder&) = delete;
-  private_folder& operator=(const private_folder&) = delete;
-
-  [[nodiscard]] std::string file() const { return path_ + "/" + copy_name; }
-
- private:
-  static constexpr const char* copy_name = "copy.ulp";
-  std::string path_;
-  descriptor parent_;
-  descriptor folder_;
-  std::vector<std::unique_ptr<unfinished>> removed_;
-};
-
 database opened(const std::string& path, const std::string& file, file_access how, bool alone = false) {
   return database({.shown = path, .file = file, .access = how, .alone = alone});
-}
-
-// What a killed writer had begun is taken back, in a copy.
-database played_back(const std::string& path, const std::string& file) {
-  const private_folder folder(path);
-  try {
-    for (const char* const suffix : {"", "-journal"}) std::filesystem::copy_file(file + suffix, folder.file() + suffix);
-  } catch (const std::filesystem::filesystem_error& problem) {
-    fail_to_copy(path, problem.code().message());
-  }
-  refuse_super_journal(path, folder.file());
-  opened(path, folder.file(), file_access::writing).run("SELECT 1 FROM sqlite_schema");
-  return opened(path, folder.file(), file_access::reading, true);
-}
-
-// The database as it is now, while somebody writes to it.
-database snapshot(const std::string& path, const database& of) {
-  // A writer that lets nobody read is told of here, and not as a failure of the copy.
-  if (sqlite3_exec(of.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK) of.fail("");
-  const private_folder folder(path);
-  {
-    database copy({.shown = path, .file = folder.file(), .access = file_access::writing, .create = true});
-    sqlite3_backup* const work = sqlite3_backup_init(copy.get(), "main", of.get(), "main");
-    const int result = work == nullptr ? SQLITE_ERROR : sqlite3_backup_step(work, -1);
-    sqlite3_backup_finish(work);
-    if (result != SQLITE_DONE) fail_to_copy(path, sqlite3_errstr(result));
-  }
-  return opened(path, folder.file(), file_access::reading, true);
-}
-
-database with_journal(const std::string& path, const std::string& file) {
-  const database whole = opened(path, file, file_access::reading);
-  if (sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) == SQLITE_OK)
-    return snapshot(path, whole);
-  if (sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
-  return played_back(path, file);
-}
-
-database with_log(const std::string& path, const std::string& file) {
-  if (is_connected(file)) return opened(path, file, file_access::reading);
-  database still = opened(path, file, file_access::reading_still);
-  // An index in memory is what SQLite has in this mode.
-  still.run("PRAGMA locking_mode=EXCLUSIVE");
-  sqlite3_db_config(still.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  return still;
 }
 
 // A recording as it lies there.
@@ -155,6 +68,18 @@ struct found {
   bool is_ours = false;
   companions beside;  // looked for where it is ours
 };
+
+// Sizes of a log (https://www.sqlite.org/fileformat.html, 4.1): its header, and the header of each page in it.
+constexpr std::uint64_t log_head = 32;
+constexpr std::uint64_t page_head = 24;
+
+// Whether the log of a writer that is gone holds nothing, or ends within a page. Writers write the head of a page, and then
+// the page.
+bool is_cut(std::uint64_t log, std::uint64_t page) {
+  if (log <= log_head) return true;
+  const std::uint64_t rest = (log - log_head) % (page_head + page);
+  return rest != 0 && rest != page_head;
+}
 
 found look_at(const std::string& path) {
   const std::string file = resolved(path);
@@ -172,9 +97,14 @@ found look_at(const std::string& path) {
   if (!f.is_ours) return f;
   f.beside = look_for_companions(path, file);
   const bool has_journal = f.beside.journal.value_or(0) > 0;
-  // An empty log of nobody is left by a writer that had no room for more, or by a copy that failed.
-  const bool empty_log = f.beside.log == 0 && !is_connected(file);
-  if (empty_log) f.beside.log.reset();
+  using completeness = database::completeness;
+  auto complete = f.header->has_log ? completeness::lacks_log : completeness::stopped;
+  if (f.beside.log && !is_connected(file)) {
+    // One that holds nothing is left by a writer that had no room for more, or by a copy that failed.
+    const bool is_whole = !is_cut(*f.beside.log, f.header->page);
+    if (f.header->has_log) complete = is_whole ? completeness::stopped : completeness::cut_log;
+    if (*f.beside.log <= log_head) f.beside.log.reset();
+  }
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && has_journal)
     throw input_error(
@@ -187,20 +117,107 @@ found look_at(const std::string& path) {
         "a write-ahead log lies beside it that is not its own, and would be read as a part of it: remove " + path +
             "-wal");
   if (has_journal) refuse_super_journal(path, file);
+  f.alone.set_complete(f.beside.log && is_connected(file) ? completeness::whole : complete);
   if (has_journal || f.beside.log) return f;
   if (!f.header->whole_pages)
     throw input_error(path, "end of file", "does not end with a whole page: the file was cut short; copy it again");
-  using completeness = database::completeness;
-  if (!f.beside.journal)
-    f.alone.set_complete(f.header->has_log && !empty_log ? completeness::lacks_log : completeness::has_no_trace);
   return f;
+}
+
+bool is_recording(database& db) {
+  try {
+    check_identity(db);
+    return true;
+  } catch (const input_error&) {
+    return false;
+  }
+}
+
+bool is_sound(const database& db) {
+  statement s(db, "PRAGMA quick_check(1)");
+  return s.row() && s.bytes(0) == "ok";
+}
+
+// The number of the last row that was written; 0 where there is none, or it cannot be read.
+std::int64_t last_row(const database& db) {
+  try {
+    return db.number("SELECT max(rowid) FROM step");
+  } catch (const payload_error&) {  // of no rows
+    return 0;
+  } catch (const input_error&) {
+    return 0;
+  }
+}
+
+// Whether two numbers of one binding are those of a file and of what lies beside it.
+bool fit(std::uint64_t newer, std::uint64_t older) { return newer == older || newer == older + 1; }
+
+// A log only adds to its recording.
+void refuse_foreign_log(const std::string& path, database& alone, database& with_log) {
+  if (!is_recording(alone)) return;  // so it is where a kill left the first step of version 1 in the log
+  const bool fits = is_recording(with_log);
+  const auto own = binding_of(alone);
+  const auto there = binding_of(with_log);
+  if (own && fits && (!there || there->id != own->id))
+    throw input_error(path, "",
+                      "the write-ahead log beside it is another recording's, and would be read as a part of it: move " +
+                          path + "-wal away");
+  if (!fits || (own && !fit(there->number, own->number)) || last_row(alone) > last_row(with_log))
+    throw input_error(
+        path, "",
+        "it and the write-ahead log beside it are of different times: copy both anew, when nobody writes, "
+        "or move " +
+            path + "-wal away, to read what is there without it");
+}
+
+// A journal takes back one step that was in flight. Of a file that was stopped in the middle of that perhaps nothing can be read
+// without it.
+void refuse_foreign_journal(const std::string& path, database& alone, database& played_back) {
+  const auto refuse = [&](const std::string& why) {
+    throw input_error(path, "",
+                      "the journal beside it is not its own, " + why + ": move " + path +
+                          "-journal away, to read or append to what is there without it");
+  };
+  if (!is_recording(alone)) return;
+  const std::int64_t last = last_row(alone);
+  const bool there = is_recording(played_back);
+  const std::int64_t left = there ? last_row(played_back) : 0;
+  if (last > left + 1 || (last > 0 && !there))
+    refuse("and would take away " + std::to_string(last - left) + " of its steps");
+  if (!there) return;
+  const auto own = binding_of(alone);
+  const auto back = binding_of(played_back);
+  if (own && (!back || back->id != own->id || !fit(own->number, back->number))) refuse("or of another time");
+  if (!is_sound(played_back) && is_sound(alone)) refuse("and would damage it");
+}
+
+database with_journal(const std::string& path, found& f) {
+  const database whole = opened(path, f.file, file_access::reading);
+  if (sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) == SQLITE_OK)
+    return snapshot(path, whole);
+  if (sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
+  database copy = played_back(path, f.file);
+  refuse_foreign_journal(path, f.alone, copy);
+  copy.set_complete(database::completeness::stopped);
+  return copy;
+}
+
+database with_log(const std::string& path, found& f) {
+  if (is_connected(f.file)) return opened(path, f.file, file_access::reading);
+  database still = opened(path, f.file, file_access::reading_still);
+  // An index in memory is what SQLite has in this mode.
+  still.run("PRAGMA locking_mode=EXCLUSIVE");
+  sqlite3_db_config(still.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  refuse_foreign_log(path, f.alone, still);
+  still.set_complete(f.alone.is_complete());
+  return still;
 }
 
 database opened_for_reading(const std::string& path) {
   found f = look_at(path);
   if (!f.is_ours) return std::move(f.alone);
-  if (f.beside.journal.value_or(0) > 0) return with_journal(path, f.file);
-  if (f.beside.log && f.header->has_log) return with_log(path, f.file);
+  if (f.beside.journal.value_or(0) > 0) return with_journal(path, f);
+  if (f.beside.log && f.header->has_log) return with_log(path, f);
   // A living writer keeps its journal empty between steps; one of version 1 has no lock to know it by.
   if (f.beside.journal && (f.header->version < 2 || is_being_written(f.file)))
     return snapshot(path, opened(path, f.file, file_access::reading));
@@ -222,13 +239,14 @@ database open_for_appending(const std::string& path) {
         path, "",
         "one of the files beside it (-wal, -shm, -journal) has another name too, and would change under it: "
         "copy the recording, and append to the copy");
-  // What has a log or a journal is looked at once SQLite has taken that in; its header says already whose it is.
   const bool all_there = !f.is_ours || (!f.beside.log && f.beside.journal.value_or(0) == 0);
   if (all_there) check_identity(f.alone);
   if (f.header && f.header->version == 1)
     throw input_error(path, "header",
                       "has recording format 1, without checksums, which is read and no longer written: copy it by "
                       "`ulp merge OLD -o NEW`, and append to the copy");
+  // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
+  if (!all_there) static_cast<void>(open_for_reading(path));
   database db({.shown = path, .file = f.file, .access = file_access::writing});
   check_identity(db);
   db.set_complete(f.alone.is_complete());

@@ -16,6 +16,7 @@
 #include "sqlite.hpp"
 #include "tables.hpp"
 #include "totals.hpp"
+#include "transactions.hpp"
 
 namespace ulp {
 namespace {
@@ -33,6 +34,7 @@ struct recording_writer::state {
   // Outlives the database.
   io::writer_lock lock;
   bool created = false;  // the database
+  std::unique_ptr<io::transactions> commits;
   std::unique_ptr<database> db;
   std::unique_ptr<statement> insert_tensor;
   std::unique_ptr<statement> insert_step;
@@ -42,6 +44,7 @@ struct recording_writer::state {
   std::map<std::string, std::uint32_t> by_name;  // their ids
 
   void create(const run_header& header);
+  void reopen(const run_header& more);
   bool finish();
   void put(const tensor_info& t, std::uint32_t id);
   std::uint32_t id_of(const tensor_info& t);
@@ -54,19 +57,32 @@ struct recording_writer::state {
 // or nothing.
 void recording_writer::state::create(const run_header& header) {
   db->run("PRAGMA page_size=8192");
-  db->run("BEGIN IMMEDIATE");
-  db->run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
-  db->run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
-  db->run(io::schema);
-  for (const auto& [key, value] :
-       std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},
-                                                                  {"rank", std::to_string(header.rank)},
-                                                                  {"world", std::to_string(header.world)},
-                                                                  {"reduction", header.reduction},
-                                                                  {"layout", header.layout}})
-    io::write_meta(*db, key, value);
-  db->run("COMMIT");
+  commits->run([&] {
+    db->run(("PRAGMA application_id=" + std::to_string(io::application_id)).c_str());
+    db->run(("PRAGMA user_version=" + std::to_string(io::format_version)).c_str());
+    db->run(io::schema);
+    for (const auto& [key, value] :
+         std::initializer_list<std::pair<const char*, std::string>>{{"run_id", header.run_id},
+                                                                    {"rank", std::to_string(header.rank)},
+                                                                    {"world", std::to_string(header.world)},
+                                                                    {"reduction", header.reduction},
+                                                                    {"layout", header.layout}})
+      io::write_meta(*db, key, value);
+    if (header.incomplete) io::write_meta(*db, io::incomplete_key, "1");
+  });
   db->set_version(io::format_version);
+}
+
+// Before a log is there: a copy without the log is then known to lack it.
+void recording_writer::state::reopen(const run_header& more) {
+  using completeness = database::completeness;
+  const completeness was = db->is_complete();
+  const bool lost_log = was == completeness::lacks_log || was == completeness::cut_log;
+  commits->run([&] {
+    if (more.incomplete || (lost_log && !io::has_meta(*db, io::closed_key)))  // else nobody could tell any more
+      io::write_meta(*db, io::incomplete_key, "1");
+    db->run(("DELETE FROM meta WHERE key='" + std::string{io::closed_key} + "'").c_str());
+  });
 }
 
 recording_writer::recording_writer(const std::string& path, mode how, const run_header& header) {
@@ -78,27 +94,26 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
     if (how == mode::create) {
       s.db = std::make_unique<database>(io::open_for_creating(path));
       s.created = true;
+      s.commits = std::make_unique<io::transactions>(*s.db);
       s.create(header);
     } else {
       s.db = std::make_unique<database>(io::open_for_appending(path));
       s.tensors = io::read_tensors(*s.db);
       for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
-      // Else nobody could tell any more.
-      if (s.db->is_complete() == database::completeness::lacks_log && !io::has_meta(*s.db, io::closed_key))
-        io::write_meta(*s.db, io::lacked_log_key, "1");
-      // Before the log is there: a copy without the log is then known to lack it.
-      s.db->run(("DELETE FROM meta WHERE key='" + std::string{io::closed_key} + "'").c_str());
     }
     database& db = *s.db;
-    io::set_journal(db, io::journal_at(path));
     // The log stays until the file says that it was closed: else that is taken for a copy which lacks its log.
     sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    if (how == mode::append) db.run("PRAGMA wal_checkpoint(PASSIVE)");
+    if (how == mode::append) {
+      s.commits = std::make_unique<io::transactions>(db);
+      s.reopen(header);
+    }
+    s.commits->keep_by(io::journal_at(path));
     db.run("PRAGMA synchronous=NORMAL");
     s.insert_tensor = std::make_unique<statement>(db, "INSERT OR REPLACE INTO tensor VALUES(?,?,?,?,?,?,?,?)");
     s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
     s.insert_total = std::make_unique<statement>(db, "INSERT INTO total VALUES(?,?,?,?,?,?,?,?,?)");
-    s.levels = std::make_unique<io::level_writer>(db);
+    s.levels = std::make_unique<io::level_writer>(db, *s.commits);
   } catch (...) {
     discard();
     throw;
@@ -174,15 +189,17 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
 void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) {
   state& s = *state_;
   const std::size_t in_file = s.tensors.size();
-  s.db->run("BEGIN IMMEDIATE");
   try {
-    s.insert(row, tensors);
-    s.db->run("COMMIT");
+    s.commits->run([&] {
+      try {
+        s.insert(row, tensors);
+      } catch (const std::exception&) {
+        if (sqlite3_extended_errcode(s.db->get()) != SQLITE_CONSTRAINT_PRIMARYKEY) throw;
+        throw input_error(s.path, io::describe(row.key), "is in the recording already");
+      }
+    });
   } catch (const std::exception&) {
-    const bool duplicate = sqlite3_extended_errcode(s.db->get()) == SQLITE_CONSTRAINT_PRIMARYKEY;
-    sqlite3_exec(s.db->get(), "ROLLBACK", nullptr, nullptr, nullptr);
     for (; s.tensors.size() > in_file; s.tensors.pop_back()) s.by_name.erase(s.tensors.back().name);
-    if (duplicate) throw input_error(s.path, io::describe(row.key), "is in the recording already");
     throw;
   }
   s.levels->add(row, s.ids, s.tensors.size(), s.totals);
@@ -197,7 +214,7 @@ bool recording_writer::state::finish() {
   insert_step.reset();
   insert_total.reset();
   const std::unique_ptr<database> last = std::move(db);
-  io::write_meta(*last, io::closed_key, "1");
+  commits->run([&] { io::write_meta(*last, io::closed_key, "1"); });
   sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds
   sqlite3_busy_timeout(last->get(), patience);

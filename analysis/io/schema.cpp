@@ -49,13 +49,17 @@ std::string bare(std::string_view sql) {
 // Version 1 had the same statements without checksums, and without the last table.
 std::vector<std::string> known_statements(std::int64_t version) {
   std::vector<std::string> all;
-  std::string_view rest = schema;
-  for (std::size_t end = rest.find(';'); end != std::string_view::npos; end = rest.find(';')) {
-    all.push_back(bare(rest.substr(0, end)));
-    rest.remove_prefix(end + 1);
+  const auto add = [&](std::string_view statements) {
+    for (std::size_t end = statements.find(';'); end != std::string_view::npos; end = statements.find(';')) {
+      all.push_back(bare(statements.substr(0, end)));
+      statements.remove_prefix(end + 1);
+    }
+  };
+  add(schema);
+  if (version > 1) {
+    add(extra_schema);
+    return all;
   }
-  if (version > 1) return all;
-  std::erase_if(all, [](const std::string& sql) { return sql.starts_with("CREATETABLEextra("); });
   for (std::string& sql : all)
     for (const char* const since : {",crcBLOBNOTNULL", ",crc"}) erase_all(sql, since);
   all.push_back(bare(old_index));
@@ -67,7 +71,7 @@ std::vector<std::string> known_statements(std::int64_t version) {
 void check_schema(const database& db) {
   const std::vector<std::string> known = known_statements(db.version());
   std::vector<std::string> missing{"meta", "tensor", "step", "total"};
-  if (db.version() > 1) missing.insert(missing.end(), {"level", "level_total", "extra"});
+  if (db.version() > 1) missing.insert(missing.end(), {"level", "level_total"});
   statement objects(db, "SELECT type, name, sql FROM sqlite_schema");
   while (objects.row()) {
     const std::string_view type = objects.text_at(0);
@@ -98,9 +102,11 @@ void check_identity(database& db) {
   try {
     if (db.number("PRAGMA application_id") != application_id) {
       const bool nothing = db.number("PRAGMA schema_version") == 0;
-      throw input_error(db.path(), "header",
-                        nothing ? "is empty: who began to write it was stopped before the first step"
-                                : "is an SQLite database but no ulpscope recording");
+      throw input_error(
+          db.path(), "header",
+          nothing ? "is empty: who began to write it was stopped before the first step; remove it, and what lies "
+                    "beside it (-journal, -wal, -shm)"
+                  : "is an SQLite database but no ulpscope recording");
     }
     const std::int64_t version = db.number("PRAGMA user_version");
     if (version < 1 || version > format_version)
@@ -127,18 +133,21 @@ void write_meta(const database& db, std::string_view key, std::string_view value
 std::string what_is_missing(const database& db) {
   using completeness = database::completeness;
   const completeness how = db.is_complete();
-  if (how != completeness::whole && !has_meta(db, closed_key)) {
-    if (how == completeness::lacks_log)
-      return "was not closed, and the write-ahead log of its writer, named as it with -wal, is not beside it: if it "
-             "was copied "
-             "without that, the last steps are missing; copy both, or copy it again once it is closed";
-    // Writers of version 1 left no sign.
-    if (db.has_checksums())
-      return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "
-             "missing";
-  }
-  if (has_meta(db, lacked_log_key))
-    return "was appended to when the write-ahead log of the writer before was not beside it: steps before those may be "
+  const bool closed = how == completeness::whole || has_meta(db, closed_key);
+  if (!closed && how == completeness::lacks_log)
+    return "was not closed, and the write-ahead log of its writer, named as it with -wal, is not beside it: if it was "
+           "copied without that, the last steps are missing; copy both, or copy it again once it is closed";
+  if (!closed && how == completeness::cut_log)
+    return "was not closed, and the write-ahead log of its writer, named as it with -wal, is empty or was cut short: "
+           "the "
+           "last steps may be missing; if it was copied, copy both again";
+  if (has_meta(db, incomplete_key))
+    return "steps may be missing: it was appended to when the write-ahead log of the writer before was not there or "
+           "not "
+           "whole, or it was made from a recording that was not closed";
+  // Writers of version 1 left no sign.
+  if (!closed && db.has_checksums())
+    return "was not closed: its writer was killed, or it is a copy made while it was written; the last steps may be "
            "missing";
   return "";
 }

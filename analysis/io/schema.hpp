@@ -41,14 +41,18 @@ inline constexpr const char* schema = R"sql(
     width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
     kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
     crc BLOB NOT NULL);
-  CREATE TABLE extra(
-    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
-    name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
-    PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
   CREATE INDEX step_scalars ON step(
     step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs, crc);
   CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary, crc);
   CREATE INDEX level_total_key ON level_total(width, block, ranks);
+)sql";
+
+// Made by who first puts something into it.
+inline constexpr const char* extra_schema = R"sql(
+  CREATE TABLE extra(
+    step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+    name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+    PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
 )sql";
 
 // The columns of a step but for its tables, with which every reading of one begins: what its first checksum is of.
@@ -87,9 +91,9 @@ std::vector<Number> split(std::string_view text) {
 // Refuses what is no recording of ours before any of its content is used, and sets the version. Throws input_error.
 void check_identity(database& db);
 
-// Keys of meta: its writer closed it; a writer appended when the log of the one before was not there.
+// Keys of meta: its writer closed it; steps may be missing in it for a reason that nobody else can see any more.
 inline constexpr std::string_view closed_key = "closed";
-inline constexpr std::string_view lacked_log_key = "lacked_log";
+inline constexpr std::string_view incomplete_key = "incomplete";
 // Throws input_error.
 [[nodiscard]] bool has_meta(const database& db, std::string_view key);
 // Puts a key into meta, in place of the one that is there.

@@ -200,10 +200,12 @@ TEST_CASE("a killed writer's log is read without being touched, with and without
   for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }) == "");
   CHECK(steps_in(path) == 5);
   CHECK(check_recording(path).problems.empty());
-  CHECK(open_recording(path)->notes().empty());
+  REQUIRE(open_recording(path)->notes().size() == 1);
+  CHECK(open_recording(path)->notes()[0].find("its writer was killed") != std::string::npos);
   CHECK(contents(dir.path()) == before);
   write(path, 5, 6, recording_writer::mode::append);
   CHECK(steps_in(path) == 6);
+  CHECK(open_recording(path)->notes().empty());
   CHECK(contents(dir.path()).size() == 1);
 }
 
@@ -248,7 +250,7 @@ TEST_CASE("a log without its recording's name is missed, and said to be") {
   // To append to such a copy does not hide it.
   write(copy, 9, 10, recording_writer::mode::append);
   REQUIRE(open_recording(copy)->notes().size() == 1);
-  CHECK(open_recording(copy)->notes()[0].find("was appended to when the write-ahead log") != std::string::npos);
+  CHECK(open_recording(copy)->notes()[0].find("it was appended to when the write-ahead log") != std::string::npos);
 }
 
 TEST_CASE("another recording's log is not read as its own") {
@@ -265,6 +267,149 @@ TEST_CASE("another recording's log is not read as its own") {
   // The log of a recording that is there no more is not taken into a merged one.
   fs::remove(path);
   CHECK_FALSE(error_of([&] { static_cast<void>(whole_database(path)); }).empty());
+}
+
+TEST_CASE("another recording's log is not read as its own, where both are in the middle of being written") {
+  const temporary_dir dir;
+  const temporary_dir elsewhere;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string other = (elsewhere / "other.ulp").string();
+  write_with_log(path);
+  write_with_log(other);
+  fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings)
+    CHECK(error_of([&] { read(path); }).find("is another recording's, and would be read as a part") !=
+          std::string::npos);
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
+}
+
+TEST_CASE("a file and a log that were copied at different times are not put together") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const auto take = [&](const std::string& name) {
+    for (const char* const suffix : {"", "-wal"}) fs::copy_file(path + suffix, (dir / name).string() + suffix);
+  };
+  recording_writer writer(path, recording_writer::mode::create);
+  std::int64_t n = 0;
+  const auto write_until = [&](std::int64_t end) {
+    for (; n < end; ++n) writer.write(step_of(n), tensors);
+  };
+  // The log is taken in every hundred steps or so.
+  write_until(10);
+  take("early.ulp");
+  write_until(1000);
+  take("late.ulp");
+  write_until(1001);
+  take("next.ulp");
+  const auto with_log_of = [&](const std::string& file, const std::string& log) {
+    const std::string both = (dir / "both.ulp").string();
+    fs::copy_file(dir / file, both, fs::copy_options::overwrite_existing);
+    fs::copy_file((dir / log).string() + "-wal", both + "-wal", fs::copy_options::overwrite_existing);
+    return error_of([&] { static_cast<void>(steps_in(both)); });
+  };
+  for (const char* const name : {"early.ulp", "late.ulp", "next.ulp"}) CHECK(with_log_of(name, name) == "");
+  CHECK(with_log_of("late.ulp", "next.ulp") == "");
+  const std::string refused =
+      (dir / "both.ulp").string() + ": it and the write-ahead log beside it are of different times";
+  CHECK(with_log_of("early.ulp", "late.ulp").substr(0, refused.size()) == refused);
+  CHECK(with_log_of("late.ulp", "early.ulp").substr(0, refused.size()) == refused);
+}
+
+TEST_CASE("a log that was cut short is told of, for ever after somebody appended") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string merged = (dir / "merged.ulp").string();
+  write_with_log(path);
+  const auto size = fs::file_size(path + "-wal");
+  for (const std::uint64_t cut : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{31}, std::uint64_t{32},
+                                  std::uint64_t{33}, std::uint64_t{5000}, size / 2, size - 1}) {
+    INFO("cut to " << cut);
+    const std::string copy = (dir / ("copy" + std::to_string(cut) + ".ulp")).string();
+    fs::copy_file(path, copy);
+    fs::copy_file(path + "-wal", copy + "-wal");
+    fs::resize_file(copy + "-wal", cut);
+    REQUIRE(open_recording(copy)->notes().size() == 1);
+    CHECK(open_recording(copy)->notes()[0].find("is empty or was cut short") != std::string::npos);
+    CHECK(check_recording(copy).problems.empty());  // a full disk leaves the same
+    CHECK_FALSE(check_recording(copy).missing.empty());
+    write(copy, 9, 10, recording_writer::mode::append);
+    REQUIRE(open_recording(copy)->notes().size() == 1);
+    CHECK(open_recording(copy)->notes()[0].find("steps may be missing: it was appended to") != std::string::npos);
+  }
+}
+
+TEST_CASE("what is made from a recording that may lack steps says so") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string copy = (dir / "copy.ulp").string();
+  const std::string made = (dir / "made.ulp").string();
+  write_with_log(path);
+  fs::copy_file(path, copy);
+  CHECK(open_recording(copy)->header().incomplete);
+  write(copy, 0, 3, recording_writer::mode::append);
+  const auto from = open_merged({copy});
+  CHECK(from->header().incomplete);
+  recording_writer(made, recording_writer::mode::create, from->header()).close();
+  REQUIRE(open_recording(made)->notes().size() == 1);
+  CHECK(open_recording(made)->notes()[0].find("it was made from a recording that was not closed") != std::string::npos);
+  const std::string whole = (dir / "whole.ulp").string();
+  write(whole, 0, 3);
+  CHECK_FALSE(open_merged({whole})->header().incomplete);
+  recording_writer(whole, recording_writer::mode::append, from->header()).close();
+  CHECK(open_merged({whole})->header().incomplete);
+}
+
+TEST_CASE("another recording's journal is not played back, to read or to append") {
+  const temporary_dir dir;
+  const temporary_dir elsewhere;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string other = (elsewhere / "other.ulp").string();
+  SECTION("of one with fewer steps") {
+    write(path, 0, 40);
+    write_hot(other);
+  }
+  SECTION("of one that looks the same") {
+    write(path, 0, 3);
+    write_hot(other);
+  }
+  SECTION("of one that looks the same, and was stopped there too") {
+    write_hot(path);
+    write_hot(other);
+  }
+  SECTION("of one that was being made") {
+    write(path, 0, 3);
+    in_killed_process([&] {
+      auto& db = *new io::database({.shown = other, .file = other, .access = io::file_access::writing, .create = true});
+      db.run("PRAGMA cache_size=1");
+      db.run("BEGIN IMMEDIATE");
+      db.run("CREATE TABLE t(x)");
+      for (int i = 0; i < 50; ++i) db.run("INSERT INTO t VALUES(hex(zeroblob(20000)))");
+    });
+  }
+  fs::copy_file(other + "-journal", path + "-journal", fs::copy_options::overwrite_existing);
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings)
+    CHECK(error_of([&] { read(path); }).find("the journal beside it is not its own") != std::string::npos);
+  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("is not its own") !=
+        std::string::npos);
+  CHECK(contents(dir.path()) == before);
+}
+
+TEST_CASE("a recording's own journal from another time is not played back") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string journal = (dir / "kept").string();
+  write_hot(path);
+  fs::copy_file(path + "-journal", journal);
+  write(path, 3, 8, recording_writer::mode::append);
+  fs::copy_file(journal, path + "-journal");
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings)
+    CHECK(error_of([&] { read(path); }).find("the journal beside it is not its own") != std::string::npos);
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
 }
 
 TEST_CASE("a living writer is read while it writes, and does not notice") {

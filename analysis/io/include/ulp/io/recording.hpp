@@ -21,7 +21,7 @@ class recording_writer {
   enum class mode : std::uint8_t { create, append };
 
   // create: the file must not exist, or be empty. append: it must be a recording with checksums, as this class writes them;
-  // `header` is not used. From here until the end of the object no other writer, of any process, gets the file.
+  // of `header` only `incomplete` is used. From here until the end of the object no other writer, of any process, gets the file.
   recording_writer(const std::string& path, mode how, const run_header& header = {});
   // Closes; what was written stays.
   ~recording_writer();

@@ -1,0 +1,96 @@
+#include "transactions.hpp"
+
+#include <array>
+#include <charconv>
+#include <exception>
+
+#include <ulp/io/error.hpp>
+
+#include "checksum.hpp"
+#include "schema.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::string_view key = "binding";
+constexpr std::size_t id_size = 32;
+
+// The number of pages at which SQLite takes a log in by itself (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
+constexpr int most_pages = 1000;
+
+std::string new_id() {
+  std::array<unsigned char, id_size / 2> bytes{};
+  sqlite3_randomness(static_cast<int>(bytes.size()), bytes.data());
+  constexpr std::string_view hex = "0123456789abcdef";
+  std::string id;
+  for (const unsigned char byte : bytes) id += {hex[byte >> 4], hex[byte & 15]};
+  return id;
+}
+
+}  // namespace
+
+std::optional<binding> binding_of(const database& db) {
+  try {
+    statement s(db, ("SELECT key, value, " + crc_column(db) + " FROM meta WHERE key=?").c_str());
+    if (!s.bind(key).row()) return std::nullopt;
+    check_row(db, s, meta_row, 1);
+    const std::string_view text = s.text_at(1);
+    if (text.size() <= id_size + 1) return std::nullopt;
+    binding found{.id = std::string{text.substr(0, id_size)}};
+    const auto [end, error] = std::from_chars(text.data() + id_size + 1, text.data() + text.size(), found.number);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return found;
+  } catch (const payload_error&) {
+    return std::nullopt;
+  } catch (const input_error&) {
+    return std::nullopt;
+  }
+}
+
+transactions::transactions(database& db) : db_(&db) {
+  binding_ = binding_of(db).value_or(binding{.id = new_id()});
+  statement mode(db, "PRAGMA journal_mode");
+  has_log_ = mode.row() && mode.bytes(0) == "wal";
+  mode.reset();
+  // In place of SQLite's own, which would take the log in without a word.
+  const auto count = [](void* self, sqlite3*, const char*, int pages) {
+    static_cast<transactions*>(self)->pages_ = pages;
+    return SQLITE_OK;
+  };
+  sqlite3_wal_hook(db.get(), count, this);
+  if (has_log_) take_log_in();
+}
+
+void transactions::keep_by(journal how) {
+  has_log_ = set_journal(*db_, how) == journal::write_ahead;
+  changes_binding_ = true;
+  if (has_log_) take_log_in();
+}
+
+// As far as nobody reads what it would replace. A log that was taken in as a whole begins anew with the next transaction.
+void transactions::take_log_in() {
+  int all = 0;
+  int taken = 0;
+  const int result = sqlite3_wal_checkpoint_v2(db_->get(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &all, &taken);
+  changes_binding_ = result == SQLITE_OK && all == taken;
+  if (changes_binding_) pages_ = 0;
+}
+
+void transactions::run(const std::function<void()>& work) {
+  if (has_log_ && pages_ >= most_pages) take_log_in();
+  const bool changes = changes_binding_;
+  db_->run("BEGIN IMMEDIATE");
+  try {
+    work();
+    if (changes) write_meta(*db_, key, binding_.id + " " + std::to_string(binding_.number + 1));
+    db_->run("COMMIT");
+  } catch (...) {
+    sqlite3_exec(db_->get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  if (!changes) return;
+  ++binding_.number;
+  changes_binding_ = !has_log_;
+}
+
+}  // namespace ulp::io
