@@ -193,12 +193,11 @@ void refuse_foreign_journal(const std::string& path, database& alone, database& 
 
 database with_journal(const std::string& path, found& f) {
   const database whole = opened(path, f.file, file_access::reading);
-  if (sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) == SQLITE_OK)
-    return snapshot(path, whole);
-  if (sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
-  database copy = played_back(path, f.file);
-  refuse_foreign_journal(path, f.alone, copy);
-  copy.set_complete(database::completeness::stopped);
+  const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
+  if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
+  database copy = is_hot ? played_back(path, f.file) : snapshot(path, whole);
+  if (is_hot) refuse_foreign_journal(path, f.alone, copy);
+  if (!is_being_written(f.file)) copy.set_complete(f.alone.is_complete());
   return copy;
 }
 
