@@ -12,10 +12,7 @@ namespace ulp::io {
 struct companions {
   std::optional<std::uint64_t> log;      // FILE-wal: its size
   std::optional<std::uint64_t> journal;  // FILE-journal
-  bool shared_memory = false;            // FILE-shm
-  bool linked = false;                   // one of them has another name too
-
-  [[nodiscard]] bool any() const { return log || journal || shared_memory; }
+  bool linked = false;                   // one of them, or FILE-shm, has another name too
 };
 
 // The name without symbolic links, which is what SQLite puts these names after. Of a file that is not there, the name given.
