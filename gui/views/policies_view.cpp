@@ -91,7 +91,7 @@ std::optional<policies_view::grid_of_values> policies_view::typed() {
 }
 
 void policies_view::start() {
-  if (state().current_run() == nullptr) return;
+  if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   const auto values = typed();
   if (!values) return;
   work_.start([this, run = state().shared_run(), base = state().front().spec,
@@ -106,7 +106,8 @@ void policies_view::start() {
 void policies_view::catch_up_now() {
   catch_up();
   // Without a window nobody presses the button.
-  if (isVisible() || !results_.empty() || state().current_run() == nullptr) return;
+  if (isVisible() || !results_.empty()) return;
+  if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   if (const auto values = typed())
     results_ = sweep_policies(*state().current_run(), state().front().spec, *values, [](double) {});
   show_results();
