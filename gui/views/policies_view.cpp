@@ -67,10 +67,11 @@ void policies_view::refresh(view_state::parts what) {
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
       values_->setText(usual_values(*entry));
-  if (another)
-    set_note(
-        tr("Every combination of the values is replayed with the policy in front; the best come first, and a double "
-           "click adds one to the replays."));
+  if (!another) return;
+  const QString why = why_no_steps();
+  set_note(!why.isEmpty() ? why
+                          : tr("Every combination of the values is replayed with the policy in front; the best come "
+                               "first, and a double click adds one to the replays."));
 }
 
 std::optional<policies_view::grid_of_values> policies_view::typed() {

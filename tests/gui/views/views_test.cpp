@@ -566,6 +566,12 @@ class views_test : public QObject {
       } else {
         QVERIFY2(rows.empty(), qPrintable(v->key()));
       }
+      if (v->key() == "scale") {
+        v->resize(600, 400);
+        v->show();
+        QVERIFY(v->findChild<QPushButton*>()->y() < 50);  // above what is said, not beside it
+        v->hide();
+      }
     }
     state.move_cursor(1);
     state.move_to_skip(1);
