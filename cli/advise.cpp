@@ -73,12 +73,12 @@ int run(const options& o) {
       trials.add(now, from->tensors());
     }
   }
-  if (run.steps().empty()) throw usage_error("no step is selected");
+  check_steps_counted(run.steps().size(), o.run);
   check_tensors_counted(run.choice(), *from);
   const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
   if (findings.empty())
     throw usage_error(o.run.inputs.front() +
-                      ": tells only which steps overflowed; no question can be answered from that");
+                      ": tells at most which steps overflowed; no question can be answered from that");
   for (const std::string& line : notes.lines(run.choice())) note(line);
   for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
   if (run.as_recorded())

@@ -6,7 +6,6 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/presets.hpp>
@@ -55,26 +54,6 @@ std::int64_t step_number(std::string_view text, const std::string& whole) {
     throw usage_error(
         fmt::format("--steps: '{}' is not of the form A:B (steps A to B-1; either may be left out)", whole));
   return value;
-}
-
-// "tensors, header, ..."
-std::string text_of_limits() {
-  std::string text;
-  for (const limit_name& l : limit_names()) text += (text.empty() ? "" : ", ") + std::string{l.name};
-  return text;
-}
-
-void set_limit(read_limits& limits, const std::string& text) {
-  const auto [name, value] = key_and_value(text, "--limit");
-  const auto names = limit_names();
-  const auto row = std::ranges::find(names, name, &limit_name::name);
-  if (row == names.end()) throw usage_error(fmt::format("--limit: unknown '{}': one of {}", name, text_of_limits()));
-  std::uint64_t number = read_limits::none;
-  const char* const end = value.data() + value.size();
-  const auto [stop, error] = std::from_chars(value.data(), end, number);
-  if (value != "none" && (error != std::errc{} || stop != end))
-    throw usage_error(fmt::format("--limit: '{}' is neither a whole number nor none", value));
-  limits.*(row->value) = number;
 }
 
 }  // namespace
@@ -262,7 +241,11 @@ source_options run_options::how_to_read() const {
     options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
   }
   options.allow_empty = allow_empty;
-  for (const std::string& text : limits) set_limit(options.limits, text);
+  try {
+    for (const std::string& text : limits) set_limit(options.limits, text);
+  } catch (const std::invalid_argument& problem) {
+    throw usage_error(fmt::format("--limit: {}", problem.what()));
+  }
   return options;
 }
 
@@ -290,20 +273,6 @@ std::vector<std::string> run_options::files() const {
 }
 
 namespace {
-
-// Commands read of a recording what they need. Small ones are looked at wholly before anything of them is believed.
-void refuse_damaged(const std::string& recording) {
-  constexpr std::uint64_t small = std::uint64_t{1} << 24;
-  std::error_code unknown;
-  const std::uint64_t size = std::filesystem::file_size(recording, unknown);
-  if (unknown || size > small) return;
-  const recording_report report = check_recording(recording, {.most = 1});
-  if (report.problems.empty()) return;
-  const recording_problem& p = report.problems.front();
-  const bool named = p.table.empty() || p.table == "step";
-  const std::string place = named ? p.place : p.place.empty() ? p.table : p.table + ", " + p.place;
-  throw input_error(recording, place, p.reason + " (ulp check lists what is wrong)");
-}
 
 std::unique_ptr<source> opened(const run_options& options, const source_options& how) {
   auto from = open_source(options.inputs, how);
@@ -416,6 +385,15 @@ void add_run(CLI::App& command, run_options& options) {
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false)
       ->group(trust_group);
+}
+
+void check_steps_counted(std::uint64_t steps, const run_options& options) {
+  if (steps > 0) return;
+  const std::string& input = options.inputs.front();
+  if (!options.steps.empty() || options.every != 1)
+    throw usage_error(fmt::format("{}: --steps and --every select no step of it (see ulp info)", input));
+  throw usage_error(
+      fmt::format("{}: holds no steps, so nothing can be said of it (microbatches alone are none)", input));
 }
 
 void check_tensors_exist(const std::string& check, const source& from) {

@@ -94,6 +94,8 @@ void add_groups(CLI::App& command, run_options& options);  // where groups are t
 [[nodiscard]] std::unique_ptr<source> open_run_for(const run_options& options, std::span<const scenario> scenarios,
                                                    bool per_tensor = false);
 
+// Throws usage_error where there was no step to look at.
+void check_steps_counted(std::uint64_t steps, const run_options& options);
 // Throws usage_error where --check is given for an input without tensors.
 void check_tensors_exist(const std::string& check, const source& from);
 // Throws usage_error where --tensor, --kind and --role leave no tensor.

@@ -237,14 +237,14 @@ int run(const options& o) {
 
   std::map<group, group_counts> groups;
   units u;
-  bool any_step = false;
+  std::uint64_t steps = 0;
   {
     progress shown("steps", from->step_count());
     step now;
     while (from->next(now)) {
       shown.advance();
       if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
-      any_step = true;
+      ++steps;
       for (const tensor_row& row : now.tensors) {
         const tensor_info& info = from->tensors()[row.tensor];
         if (!selected.takes(info)) continue;
@@ -265,10 +265,9 @@ int run(const options& o) {
       }
     }
   }
+  check_steps_counted(steps, o.run);
   if (groups.empty())
-    throw usage_error(!any_step
-                          ? "no step is selected"
-                          : o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
+    throw usage_error(o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
 
   for (const std::string& line : group_notes(named, from->tensors(), selected)) note(line);
   std::uint64_t censored = 0;

@@ -363,7 +363,7 @@ int run(const options& o) {
       if (!row.error.empty()) break;
     }
   }
-  if (sum.steps == 0) throw usage_error("no step is selected: nothing to replay");
+  check_steps_counted(sum.steps, o.run);
   check_tensors_counted(r.choice(), *from);
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0) {
     const std::size_t others = from->tensors().size() - 1;

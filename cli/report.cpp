@@ -214,7 +214,7 @@ int run(const options& o) {
       }
     }
   }
-  if (seen.steps().empty()) throw usage_error("no step is selected");
+  check_steps_counted(seen.steps().size(), o.run);
   check_tensors_counted(seen.choice(), *from);
 
   page.input = input_text(o.run.inputs);

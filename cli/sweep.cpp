@@ -258,7 +258,7 @@ int run(const options& given) {
       all.add(now, from->tensors());
     }
   }
-  if (all.steps() == 0) throw usage_error("no step is selected: nothing to replay");
+  check_steps_counted(all.steps(), o.run);
   std::vector<sweep_result> results;
   {
     progress shown("scenarios", g.points.size());

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include <ulp/io/printable.hpp>
@@ -45,7 +47,7 @@ std::string name_of(const group_total& t) {
 }
 
 std::string and_then(const std::string& place, const std::string& more) {
-  return place.empty() ? more : place + ", " + more;
+  return place.empty() ? more : more.empty() ? place : place + ", " + more;
 }
 
 class checker {
@@ -106,10 +108,15 @@ class checker {
     if (options_.progress) options_.progress();
   }
 
+  // A text of SQLite's has several lines, each a problem, below a heading.
   void structure() {
     statement s(db_, "PRAGMA integrity_check");
     while (s.row())
-      if (s.text_at(0) != "ok") add("", "", std::string{s.text_at(0)});
+      for (std::string_view rest = s.text_at(0); !rest.empty();) {
+        const std::string_view line = rest.substr(0, rest.find('\n'));
+        rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+        if (!line.empty() && line != "ok" && !line.starts_with("*** in database ")) add("", "", std::string{line});
+      }
   }
 
   void header() {
@@ -326,6 +333,22 @@ class checker {
 
 recording_report check_recording(const std::string& path, const check_options& options) {
   return checker(path, options).report();
+}
+
+void refuse_damaged(const std::string& path, const std::function<void()>& progress) {
+  constexpr std::uintmax_t small = std::uintmax_t{1} << 24;
+  std::error_code unknown;
+  const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+  if (unknown || size > small) return;
+  const recording_report report = check_recording(path, {.progress = progress});
+  if (report.problems.empty()) return;
+  const recording_problem& first = report.problems.front();
+  const bool named = first.table.empty() || first.table == "step";
+  const std::size_t all = report.problems.size();
+  throw input_error(path, named ? first.place : and_then(first.table, first.place),
+                    first.reason + (all == 1 ? " (ulp check lists what is wrong)"
+                                             : " (the first of " + std::string{report.gave_up ? "at least " : ""} +
+                                                   std::to_string(all) + " problems, which ulp check lists)"));
 }
 
 }  // namespace ulp

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <stdexcept>
+#include <system_error>
 
 namespace ulp {
 namespace {
@@ -14,9 +17,31 @@ constexpr std::array names{
     limit_name{"text", &read_limits::text, "bytes"},
 };
 
+std::string in_quotes(std::string_view text) { return "'" + std::string{text} + "'"; }
+
 }  // namespace
 
 std::span<const limit_name> limit_names() noexcept { return names; }
+
+void set_limit(read_limits& limits, std::string_view text) {
+  const std::size_t equals = text.find('=');
+  if (equals == std::string_view::npos || equals == 0)
+    throw std::invalid_argument(in_quotes(text) + " is not of the form NAME=N or NAME=none");
+  const std::string_view name = text.substr(0, equals);
+  const std::string_view value = text.substr(equals + 1);
+  const auto* const row = std::ranges::find(names, name, &limit_name::name);
+  if (row == names.end()) {
+    std::string known;
+    for (const limit_name& l : names) known += (known.empty() ? "" : ", ") + std::string{l.name};
+    throw std::invalid_argument("unknown " + in_quotes(name) + ": one of " + known);
+  }
+  std::uint64_t number = read_limits::none;
+  const char* const end = value.data() + value.size();
+  const auto [stop, error] = std::from_chars(value.data(), end, number);
+  if (value != "none" && (error != std::errc{} || stop != end))
+    throw std::invalid_argument(in_quotes(value) + " is neither a whole number nor none");
+  limits.*(row->value) = number;
+}
 
 std::string limit_text(const read_limits& limits, std::uint64_t read_limits::*limit) {
   const auto* const row = std::ranges::find(names, limit, &limit_name::value);

@@ -15,7 +15,11 @@ void run_notes::see(const step& now) {
   const bool told =
       now.max_abs || std::ranges::any_of(now.layers, [](const layer_row& layer) { return layer.max_abs.has_value(); });
   bounded_ = bounded_ || now.bounds;
-  if (now.tensors.empty() && !told && !now.bounds) flags_only_ = true;
+  const bool flagged = now.scalars.found_inf || std::ranges::any_of(now.layers, [](const layer_row& layer) {
+                         return layer.found_inf.has_value();
+                       });
+  if (now.tensors.empty() && !told && !now.bounds) (flagged ? flags_only_ : silent_) = true;
+  told_ = told_ || told || flagged || now.bounds || !now.tensors.empty();
 }
 
 std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
@@ -33,6 +37,9 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
     all.emplace_back(
         "the input tells only whether a step overflowed, at the scale of the recorded run: every scale is taken to "
         "overflow in the same steps, and the format changes nothing; a column maxabs would tell");
+  if (silent_)
+    all.push_back(fmt::format("{} tell neither gradients nor overflow: that they do not overflow is taken for granted",
+                              told_ ? "some steps" : "the steps"));
   if (choice.rule_is_late())
     all.emplace_back(
         "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "

@@ -201,6 +201,7 @@ std::string to_json(const table& t, const std::vector<std::string>& notes) {
     if (first && !notes.empty()) object["notes"] = notes;
     out += (first ? "\n " : ",\n ") + dumped(object);
   }
+  if (t.rows.empty() && !notes.empty()) out += "\n " + dumped({{"notes", notes}});
   return out + "\n]\n";
 }
 
@@ -214,7 +215,7 @@ std::string as_power(double x) {
 }
 
 std::string power_text(double log2) {
-  return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : log2 < 0 ? "0" : "inf";
+  return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : std::isnan(log2) ? "-" : log2 < 0 ? "0" : "inf";
 }
 
 std::string grouped(std::uint64_t n) {

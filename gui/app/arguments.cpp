@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
 #include <utility>
 
@@ -78,7 +79,7 @@ void take_steps(const QString& text, session& s) {
 }  // namespace
 
 void refuse(const QString& why) {
-  print_error("ulpscope: " + why.toStdString() + "\n");
+  print_error("ulpscope: " + printable(why.toStdString()) + "\n");
   std::exit(2);
 }
 
@@ -108,6 +109,8 @@ arguments parse_arguments() {
   parser.addOption({"tensor", "tensors whose name contains a match", "REGEX"});
   parser.addOption({"steps", "the steps that are shown, A to B", "A:B"});
   parser.addOption({"step", "the step of the cursor", "N"});
+  parser.addOption({"limit", "read inputs that cost more, as of `ulp replay`; holds for all that is opened", "NAME=N"});
+  parser.addOption({"allow-empty", "take dumps without any tensor that is read as empty steps"});
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
   parser.process(*QCoreApplication::instance());  // --help and --version
 
@@ -149,6 +152,12 @@ arguments parse_arguments() {
     if (!number) refuse("--step: '" + parser.value("step") + "' is no step");
   }
 
+  a.how.allow_empty = parser.isSet("allow-empty");
+  try {
+    for (const QString& limit : parser.values("limit")) set_limit(a.how.limits, limit.toStdString());
+  } catch (const std::invalid_argument& mistake) {
+    refuse("--limit: " + QString::fromUtf8(mistake.what()));
+  }
   a.output = parser.value("export");
   if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: which file?");
   if (parser.isSet("export") && s.runs.empty()) refuse("--export: which run? Give an INPUT");

@@ -11,7 +11,8 @@ namespace ulp::gui {
 
 struct arguments {
   session asked;
-  QString output;  // file to export to; empty: a window
+  source_options how;  // the runs are read
+  QString output;      // file to export to; empty: a window
   QSize size{1100, 700};
   QString colours;  // light, dark, or as the desktop has it
 };

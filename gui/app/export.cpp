@@ -52,7 +52,10 @@ std::vector<std::string> notes_of(const view_state& state) {
     for (const std::string& line : lines)
       if (std::ranges::find(all, line) == all.end()) all.push_back(line);
   };
-  for (const auto& run : state.doc().runs()) add(run->notes);
+  for (const auto& run : state.doc().runs()) {
+    add(run->notes);
+    add(run->warnings);
+  }
   for (const replay_entry& r : state.doc().replays())
     if (r.result) {
       add(r.result->notes);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
 
 #include "arguments.hpp"
@@ -19,11 +20,23 @@ void refuse_what_selects_nothing(const session& asked, const view_state& state) 
   const loaded_run& run = *state.current_run();
   if (!run.tensors.empty() && std::ranges::find(state.selected(), true) == state.selected().end())
     refuse("--tensor: no tensor has a name that '" + asked.filter + "' matches");
+  if (run.picture.steps().empty() && (asked.first_step || asked.last_step || asked.cursor))
+    refuse("--steps, --step: the run has no steps");
   const auto all = state.whole();
   if (asked.first_step.value_or(all.first) > all.last || asked.last_step.value_or(all.last) < all.first)
     refuse(QString("--steps: the run has the steps %1 to %2").arg(all.first).arg(all.last));
   if (asked.cursor && (*asked.cursor < all.first || *asked.cursor > all.last))
     refuse(QString("--step: the run has the steps %1 to %2").arg(all.first).arg(all.last));
+}
+
+// As `ulp` does of an input. What the replays found is in the views.
+void tell_notes(const loaded_run& run) {
+  const auto tell = [](const char* kind, const std::vector<std::string>& lines) {
+    for (const std::string& line : lines)
+      ulp::print_error("ulpscope: " + std::string{kind} + ulp::printable(line) + "\n");
+  };
+  tell("warning: ", run.warnings);
+  tell("note: ", run.notes);
 }
 
 int write(const arguments& a) {
@@ -33,7 +46,8 @@ int write(const arguments& a) {
     const auto quiet = [](double) {};
     std::vector<std::shared_ptr<const loaded_run>> runs;
     for (const auto& inputs : a.asked.runs) {
-      runs.push_back(load_run(inputs, quiet));
+      runs.push_back(load_run(inputs, quiet, a.how));
+      tell_notes(*runs.back());
       if (runs.back()->coarse) runs.back() = refined(*runs.back(), quiet);
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
@@ -82,6 +96,7 @@ int main(int argc, char** argv) {
   if (a.colours == "dark") QApplication::setPalette(theme::night().palette());
   if (a.colours == "light") QApplication::setPalette(theme::light().palette());
   main_window window;
+  window.doc().read_with(a.how);
   window.open(a.asked);
   window.show();
   return QApplication::exec();

@@ -126,6 +126,7 @@ main_window::main_window()
   });
   connect(&state_, &view_state::changed, this, [this] {
     if (state_.current_run() == nullptr) return;
+    if (state_.current_run()->picture.steps().empty()) return place_->clear();
     const auto shown = state_.shown();
     place_->setText(tr("step %1; shown %2 to %3%4")
                         .arg(state_.cursor_step())

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <utility>
 
+#include <ulp/io/check.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/policy_probe.hpp>
@@ -83,8 +84,10 @@ void load_merged(const std::string& path, loaded_run& run, rank_account& ranks, 
 }
 
 void add_notes(loaded_run& run, const rank_account& ranks) {
-  for (std::string text : {ranks.warning(run.inputs.front()), ranks.note(run.inputs.front())})
-    if (!text.empty()) run.notes.push_back(std::move(text));
+  if (std::string text = ranks.warning(run.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
+  if (std::string text = ranks.note(run.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
+  if (run.picture.steps().empty())
+    run.notes.push_back(run.inputs.front() + ": holds no steps (microbatches alone are none)");
   if (run.picture.seen().as_recorded())
     run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
 }
@@ -96,10 +99,13 @@ std::uint64_t new_run_id() noexcept {
   return ++last;
 }
 
-std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told) {
-  std::unique_ptr<source> from = open_source(inputs);
+std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told,
+                                           const source_options& how, first_look look) {
+  std::unique_ptr<source> from = open_source(inputs, how);
+  if (look == first_look::yes && from->description() == "recording") refuse_damaged(inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
   run->inputs = inputs;
+  run->how = how;
   run->description = from->description();
   run->header = from->header();
   rank_account ranks(run->header);
@@ -133,8 +139,9 @@ std::shared_ptr<const loaded_run> refined(const loaded_run& run, const backgroun
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
-  const std::unique_ptr<source> from =
-      run.description == "recording" ? open_recording(run.inputs.front(), number, number) : open_source(run.inputs);
+  const std::unique_ptr<source> from = run.description == "recording"
+                                           ? open_recording(run.inputs.front(), number, number)
+                                           : open_source(run.inputs, run.how);
   tensor_tables all;
   step now;
   for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
@@ -150,7 +157,7 @@ double log2_or_gap(double x) { return x > 0 && std::isfinite(x) ? std::log2(x) :
 std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_spec& spec,
                                                const background::report& told) {
   const scenario s = scenario_of(spec);
-  source_options how;
+  source_options how = run.how;
   how.merged = !s.checked && !s.scaler.per_layer() && !s.rounding.daz;
   if (s.clip_value && !s.order.clip_before_unscale) how.edges = {s.clip_value->max_value};
   const std::unique_ptr<source> from = open_source(run.inputs, how);
@@ -178,6 +185,9 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   result->notes = policy_notes(s, spec.format);
   std::ranges::move(notes.lines(r.choice()), std::back_inserter(result->notes));
   result->warnings = watch.warnings();
+  if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
+    result->warnings.emplace_back("no overflow can be seen: no tensor is checked for it");
+  result->told_nothing = notes.told_nothing();
   result->checked = text_of(r.choice());
   const auto extremes_of = [&](double of(const replay_step&)) {
     told(1);
@@ -212,17 +222,17 @@ document::document(QObject* parent) : QObject(parent) {
 }
 
 void document::load(std::vector<inputs_of_run> inputs,
-                    std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then) {
+                    std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then, first_look look) {
   emit progressed(tr("Reading"), 0);
-  loader_.start(
-      [inputs = std::move(inputs), then = std::move(then)](const background::report& told) -> std::function<void()> {
-        std::vector<std::shared_ptr<const loaded_run>> runs;
-        for (const inputs_of_run& one : inputs)
-          runs.push_back(load_run(one, [&](double share) {
-            told((static_cast<double>(runs.size()) + share) / static_cast<double>(inputs.size()));
-          }));
-        return [then, runs = std::move(runs)] { then(runs); };
-      });
+  loader_.start([inputs = std::move(inputs), how = how_, look,
+                 then = std::move(then)](const background::report& told) -> std::function<void()> {
+    std::vector<std::shared_ptr<const loaded_run>> runs;
+    const auto of_all = [&](double share) {
+      told((static_cast<double>(runs.size()) + share) / static_cast<double>(inputs.size()));
+    };
+    for (const inputs_of_run& one : inputs) runs.push_back(load_run(one, of_all, how, look));
+    return [then, runs = std::move(runs)] { then(runs); };
+  });
 }
 
 void document::open(const inputs_of_run& inputs) {
@@ -264,12 +274,13 @@ void document::reload() {
   if (runs_.empty()) return;
   std::vector<inputs_of_run> inputs;
   for (const auto& run : runs_) inputs.push_back(run->inputs);
-  load(std::move(inputs), [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
+  const auto then = [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
     std::vector<replay_entry> again;
     for (const replay_entry& r : replays_) again.push_back({.spec = r.spec, .run = r.run});
     set(std::move(runs), std::move(again));
     replay_next();
-  });
+  };
+  load(std::move(inputs), then, first_look::no);
 }
 
 void document::cancel() {

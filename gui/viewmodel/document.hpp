@@ -29,8 +29,10 @@ struct loaded_run {
   std::uint64_t id = new_run_id();  // the same for what was read once, in more or less detail
   bool coarse = false;              // its columns can be had finer: refined()
   std::vector<std::string> inputs;
+  source_options how;  // they were read, and are read again
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
+  std::vector<std::string> warnings;
   run_header header;
   std::vector<tensor_info> tensors;
   run_picture picture;
@@ -42,7 +44,8 @@ struct replayed_run {
   trajectory_summary summary;
   std::vector<std::string> notes;  // as `ulp replay` tells them, and its warnings
   std::vector<std::string> warnings;
-  std::string checked;  // whose overflow the scaler sees, in words
+  bool told_nothing = false;  // no step told of gradients or overflow
+  std::string checked;        // whose overflow the scaler sees, in words
   // What drawing them fast takes.
   std::vector<std::int64_t> skipped;  // steps, ascending
   std::vector<std::int64_t> clipped;  // likewise
@@ -70,9 +73,14 @@ struct replay_entry {
   QString failure = {};
 };
 
+// Whether a small recording is checked wholly, see refuse_damaged. That takes as long as reading it: one that is watched while it
+// grows is not at every reload.
+enum class first_look : bool { no, yes };
+
 // Read and replay as the document does, in whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs,
-                                                         const background::report& told);
+                                                         const background::report& told, const source_options& how = {},
+                                                         first_look look = first_look::yes);
 // A long recording is first read in columns of thousands of steps; refined() reads those that there is room for.
 [[nodiscard]] std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
@@ -89,6 +97,8 @@ class document : public QObject {
   explicit document(QObject* parent = nullptr);
 
   using inputs_of_run = std::vector<std::string>;
+  // What the user says of all that is opened from now on.
+  void read_with(source_options how) { how_ = std::move(how); }
   // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
   void open(const inputs_of_run& inputs);
   // In place of what is open and of all replays; at least one run and one replay. `then` is called when they are open.
@@ -125,12 +135,13 @@ class document : public QObject {
   void failed(const QString& reason);
 
  private:
-  void load(std::vector<inputs_of_run> inputs,
-            std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then);
+  void load(std::vector<inputs_of_run> inputs, std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then,
+            first_look look = first_look::yes);
   void close_unused();
   void refine_next();
   void replay_next();
 
+  source_options how_;
   std::vector<std::shared_ptr<const loaded_run>> runs_;
   std::vector<replay_entry> replays_{1};
   background loader_;

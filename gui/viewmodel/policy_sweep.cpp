@@ -34,7 +34,7 @@ std::vector<swept_policy> sweep_policies(const loaded_run& run, const scenario_s
   const bool apart = std::ranges::any_of(
       scenarios, [](const scenario& s) { return s.checked || s.scaler.per_layer() || s.rounding.daz; });
   sweep grid(std::move(scenarios));
-  source_options how;
+  source_options how = run.how;
   how.merged = !apart;
   const auto from = open_source(run.inputs, how);
   step now;

@@ -79,7 +79,7 @@ std::string name_of(const scenario_spec& spec) {
   return text;
 }
 
-std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs) {
+std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs, const source_options& how) {
   std::string line = "ulp replay";
   for (const std::string& input : inputs) line += " " + file_argument(input);
   const auto option = [&](const char* name, const std::string& value) {
@@ -93,6 +93,10 @@ std::string command_of(const scenario_spec& spec, const std::vector<std::string>
   option("--clip-value", spec.clip_value);
   if (!spec.clip_norm.empty() || !spec.clip_value.empty()) option("--order", spec.order);
   option("--check", spec.check);
+  for (const limit_name& l : limit_names())
+    if (const std::uint64_t n = how.limits.*l.value; n != read_limits{}.*l.value)
+      option("--limit", std::string{l.name} + "=" + (n == read_limits::none ? "none" : std::to_string(n)));
+  if (how.allow_empty) line += " --allow-empty";
   return line;
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/io/source.hpp>
 #include <ulp/model/scenario.hpp>
 
 namespace ulp::gui {
@@ -29,7 +30,8 @@ struct scenario_spec {
 [[nodiscard]] std::string name_of(const scenario_spec& spec);
 
 // The `ulp replay` line that does the same.
-[[nodiscard]] std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs);
+[[nodiscard]] std::string command_of(const scenario_spec& spec, const std::vector<std::string>& inputs,
+                                     const source_options& how = {});
 
 }  // namespace ulp::gui
 

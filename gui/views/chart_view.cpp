@@ -18,6 +18,9 @@ chart_view::chart_view(view_state& state, const char* key, const QString& title,
   layout->setContentsMargins(8, 6, 8, 8);
   layout->addLayout(controls_);
   layout->addWidget(chart_, 1);
+  QSizePolicy room = chart_->sizePolicy();
+  room.setRetainSizeWhenHidden(true);  // the controls stay above it
+  chart_->setSizePolicy(room);
   chart_->setAccessibleName(title);
   chart_->setAccessibleDescription(question);
   setFocusProxy(chart_);

@@ -21,7 +21,8 @@ void clipping_view::refresh(view_state::parts what) {
 }
 
 QString clipping_view::fill(const theme& colours) {
-  if (state().current_run() == nullptr) return why_empty();
+  rate_->clear();
+  if (const QString why = why_no_steps(); !why.isEmpty()) return why;
   const replay_entry& front = state().front();
   if (!front.failure.isEmpty()) return front.failure;
   if (!front.result) return tr("Replaying ...");
@@ -31,7 +32,7 @@ QString clipping_view::fill(const theme& colours) {
   double high = norms.range().greatest;
   const chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), points_of(norms),
                         norms.is_noise()};
-  if (!(low <= high)) return tr("The input does not tell the norm of any of these steps.");
+  if (!(low <= high)) return tr("No norm of these steps is known, finite and above zero.");
   std::vector<chart_line> lines{line};
   const scenario s = scenario_of(front.spec);
   const trajectory_summary& sum = front.result->summary;

@@ -72,7 +72,8 @@ void inspector::refresh() {
   }
   if (front.result) line(tr("Overflow is looked for in"), text(front.result->checked));
   about_->setHtml(html);
-  command_->setPlainText(run == nullptr ? QString() : QString::fromStdString(command_of(front.spec, run->inputs)));
+  command_->setPlainText(run == nullptr ? QString()
+                                        : QString::fromStdString(command_of(front.spec, run->inputs, run->how)));
 }
 
 }  // namespace ulp::gui

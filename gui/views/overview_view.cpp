@@ -83,6 +83,8 @@ void overview_view::refresh(view_state::parts what) {
                  .arg(shown_text(open->inputs.front()).toHtmlEscaped(),
                       QString::fromStdString(count_text(open->picture.steps().size(), "step")),
                       QString::fromStdString(count_text(open->tensors.size(), "tensor")));
+    for (const std::string& warning : open->warnings)
+      words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
     for (const std::string& note : open->notes)
       words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
   }
@@ -91,6 +93,9 @@ void overview_view::refresh(view_state::parts what) {
     std::vector<table_value> row{name, {}, {}, {}, {}, {}, {}, {}};
     if (!r.failure.isEmpty()) {
       words += QStringLiteral("<h4>%1</h4><p>%2</p>").arg(shown_text(name).toHtmlEscaped(), r.failure.toHtmlEscaped());
+    } else if (r.result && r.result->steps.empty()) {
+      words += QStringLiteral("<h4>%1</h4><p>%2</p>")
+                   .arg(shown_text(name).toHtmlEscaped(), tr("Nothing was replayed: the run has no steps."));
     } else if (r.result) {
       const trajectory_summary& s = r.result->summary;
       const auto step_or_nothing = [](const std::optional<std::int64_t>& step) {
@@ -116,7 +121,8 @@ void overview_view::refresh(view_state::parts what) {
                      .arg(&r - state().doc().replays().data())
                      .arg(*s.first_skip)
                      .arg(tr("first skipped step: %1").arg(*s.first_skip));
-      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence)
+      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence &&
+          !r.result->told_nothing)
         words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
       for (const std::string& warning : r.result->warnings)
         words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());

@@ -67,10 +67,11 @@ void policies_view::refresh(view_state::parts what) {
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
       values_->setText(usual_values(*entry));
-  if (another)
-    set_note(
-        tr("Every combination of the values is replayed with the policy in front; the best come first, and a double "
-           "click adds one to the replays."));
+  if (!another) return;
+  const QString why = why_no_steps();
+  set_note(!why.isEmpty() ? why
+                          : tr("Every combination of the values is replayed with the policy in front; the best come "
+                               "first, and a double click adds one to the replays."));
 }
 
 std::optional<policies_view::grid_of_values> policies_view::typed() {
@@ -91,7 +92,7 @@ std::optional<policies_view::grid_of_values> policies_view::typed() {
 }
 
 void policies_view::start() {
-  if (state().current_run() == nullptr) return;
+  if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   const auto values = typed();
   if (!values) return;
   work_.start([this, run = state().shared_run(), base = state().front().spec,
@@ -106,7 +107,8 @@ void policies_view::start() {
 void policies_view::catch_up_now() {
   catch_up();
   // Without a window nobody presses the button.
-  if (isVisible() || !results_.empty() || state().current_run() == nullptr) return;
+  if (isVisible() || !results_.empty()) return;
+  if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   if (const auto values = typed())
     results_ = sweep_policies(*state().current_run(), state().front().spec, *values, [](double) {});
   show_results();

@@ -55,6 +55,7 @@ scale_view::scale_view(view_state& state, QWidget* parent)
 }
 
 QString scale_view::fill(const theme& colours) {
+  clamps_->clear();
   if (state().current_run() == nullptr) return why_empty();
   const auto& replays = state().doc().replays();
   const auto shown = state().shown();
@@ -70,6 +71,8 @@ QString scale_view::fill(const theme& colours) {
     seen.merge(line.range());
     lines.push_back({state().doc().title_of(replays[i]), colours.line(i), points_of(line), line.is_noise()});
   }
+  const auto has_steps = [](const replay_entry& r) { return r.result && !r.result->steps.empty(); };
+  if (!lines.empty() && std::ranges::none_of(replays, has_steps)) return why_no_steps();
   if (lines.empty()) {
     for (const replay_entry& r : replays)
       if (!r.failure.isEmpty()) return r.failure;

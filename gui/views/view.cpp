@@ -35,11 +35,16 @@ void view::changeEvent(QEvent* event) {
   if (isVisible()) catch_up();
 }
 
-QString view::why_empty() const {
+QString view::why_no_steps() const {
   const loaded_run* const run = state_.current_run();
   if (run == nullptr) return tr("No run is open. Open a recording, dumps or a log, or drop them here.");
   if (run->picture.steps().empty()) return tr("The run has no steps.");
-  if (run->tensors.empty()) return tr("A step log has no tensors: there is nothing to show here.");
+  return {};
+}
+
+QString view::why_empty() const {
+  if (const QString why = why_no_steps(); !why.isEmpty()) return why;
+  if (state_.current_run()->tensors.empty()) return tr("The run has no tensors: there is nothing to show here.");
   return {};
 }
 

@@ -42,7 +42,8 @@ class view : public QWidget {
 
   // In place of a picture where there is nothing to show: why.
   static void draw_empty(QPainter& to, const QRectF& room, const theme& colours, const QString& why);
-  [[nodiscard]] QString why_empty() const;  // empty where there is a run with tensors
+  [[nodiscard]] QString why_empty() const;     // empty where there is a run with tensors
+  [[nodiscard]] QString why_no_steps() const;  // empty where there is a run with steps
 
  private:
   view_state& state_;

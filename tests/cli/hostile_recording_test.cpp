@@ -22,6 +22,8 @@
 #include <string>
 #include <vector>
 
+#include <ulp/io/recording.hpp>
+
 #include "io/mended.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
@@ -601,6 +603,39 @@ TEST_CASE("pages of impossible size") {
     write_new(path, bytes);
     check_refused(path, "page size " + std::to_string(size));
   }
+}
+
+TEST_CASE("of many problems the first is told, and ulp check lists each in a row") {
+  const temporary_dir dir;
+  const std::string path = recorded(dir);
+  std::string bytes = read_file(path);
+  for (std::size_t page = 12; 8192 * page + 8 < bytes.size(); page += 2) bytes.replace(8192 * page, 8, 8, '\x5A');
+  write_new(path, bytes);
+  const program_result checked = run_ulp("check --csv - " + path);
+  CHECK(checked.exit_code == 1);
+  CHECK(std::count(checked.out.begin(), checked.out.end(), '\n') > 3);
+  for (const std::string_view none : {"\\x0A", "***"}) CHECK(checked.out.find(none) == std::string::npos);
+  const measured run = run_bounded({"info", path});
+  INFO(run.err);
+  CHECK(run.exit_code == 2);
+  CHECK(run.err.size() < 400);
+  CHECK(run.err.find(" problems, which ulp check lists)") != std::string::npos);
+}
+
+TEST_CASE("nothing is concluded from a recording without steps") {
+  const temporary_dir dir;
+  const std::string path = (dir / "none.ulp").string();
+  ulp::recording_writer(path, ulp::recording_writer::mode::create).close();
+  for (const std::string& command : {"replay " + path + " --scaler pytorch --format fp16", "advise " + path,
+                                     "sweep " + path + " --scaler pytorch --format fp16", "report " + path + " -o -",
+                                     "outcomes " + path + " --format fp16"}) {
+    CAPTURE(command);
+    const program_result run = run_ulp(command);
+    CHECK(run.exit_code == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err == "ulp: " + path + ": holds no steps, so nothing can be said of it (microbatches alone are none)\n");
+  }
+  CHECK(run_ulp("info " + path).out.find("steps        none") != std::string::npos);
 }
 
 TEST_CASE("ulp check finds what levels say wrongly, and lists all that is wrong") {

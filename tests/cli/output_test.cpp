@@ -137,6 +137,15 @@ TEST_CASE("a page and JSON say what stderr says of a run that lacks ranks") {
   CHECK(page.out.find(missing) < page.out.find("<svg"));
 }
 
+TEST_CASE("what ulp check says besides problems is in its JSON") {
+  const auto run = run_ulp("check " + digits + " --json");
+  CHECK(run.exit_code == 0);
+  const auto rows = nlohmann::json::parse(run.out);
+  REQUIRE(rows.size() == 1);
+  CHECK(run.err == "ulp: note: " + rows[0].at("notes").at(0).get<std::string>() + "\n");
+  CHECK(run.err.find("recording format 1 has no checksums") != std::string::npos);
+}
+
 TEST_CASE("JSON without notes has no key for them") {
   CHECK(run_ulp("formats --json").out.find("\"notes\"") == std::string::npos);
 }

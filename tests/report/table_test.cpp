@@ -42,6 +42,7 @@ TEST_CASE("JSON has integers, pairs and null") {
         " {\"name\":null,\"n\":[1,20000],\"x\":null,\"hidden\":-5}\n"
         "]\n");
   CHECK(to_json({}) == "[\n]\n");
+  CHECK(to_json({}, {"a", "b"}) == "[\n {\"notes\":[\"a\",\"b\"]}\n]\n");
 }
 
 TEST_CASE("values under names are an object in JSON, and its text in CSV") {
@@ -63,6 +64,8 @@ TEST_CASE("numbers as text") {
   CHECK(as_power(4) == "4");
   CHECK(as_power(1000) == "1000");
   CHECK(as_power(0) == "0");
+  CHECK(power_text(0.5) == "2^0.50");
+  CHECK(power_text(std::numeric_limits<double>::quiet_NaN()) == "-");
   CHECK(grouped(1000) == "1,000");
   CHECK(grouped(999) == "999");
   CHECK(count_text(0, "step") == "0 steps");

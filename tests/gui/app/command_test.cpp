@@ -5,6 +5,9 @@
 #include <QXmlStreamReader>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
+#include <ulp/io/printable.hpp>
+#include <ulp/io/recording.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "support/program.hpp"
@@ -107,16 +110,105 @@ class command_test : public QObject {
     QVERIFY(picture.pixelColor(1, 1).lightness() < 64);
   }
 
+  void what_ulp_says_of_an_input_is_said_here_too() {
+    write_file(dir_ / "i.npy", npy_of({}).replace(21, 3, "<i8"));
+    const std::string empty = "'" + (dir_ / "i.npy").string() + "'";
+    const std::string part = "'" + (dir_ / "part.ulp").string() + "'";
+    QCOMPARE(run_ulp("record tests/data/digits.step00100.safetensors --run-id r --rank 1 --world 3 --layout shard -o " +
+                     part)
+                 .exit_code,
+             0);
+    const std::string unclosed = (dir_ / "unclosed.ulp").string();
+    {
+      const std::string written = (dir_ / "written.ulp").string();
+      ulp::recording_writer writer(written, ulp::recording_writer::mode::create);
+      writer.write({}, {});
+      std::filesystem::copy_file(written, unclosed);
+    }
+    write_file(unclosed + "-wal", "");
+    for (const std::string& input : {empty + " --allow-empty", part, "'" + unclosed + "'"}) {
+      std::string told = run_ulp("info " + input).err;
+      QVERIFY2(told.starts_with("ulp: "), input.c_str());
+      const auto made = run_ulpscope(input + " --export " + out("told.json"));
+      QVERIFY2(made.exit_code == 0, made.err.c_str());
+      std::istringstream lines(told);
+      for (std::string line; std::getline(lines, line);) {
+        QVERIFY2(made.err.find("ulpscope" + line.substr(3) + "\n") != std::string::npos, made.err.c_str());
+        const std::string text = line.substr(line.find(": ", 5) + 2);
+        QVERIFY2(read_file(dir_ / "told.json").find(text) != std::string::npos, text.c_str());
+      }
+    }
+  }
+
+  void a_flipped_bit_is_refused_with_the_line_of_ulp() {
+    const std::string path = (dir_ / "flipped.ulp").string();
+    QCOMPARE(run_ulp("record tests/data/digits.step00100.safetensors -o '" + path + "'").exit_code, 0);
+    const std::string good = read_file(path);
+    int refused = 0;
+    for (std::size_t at = 101; at < good.size(); at += good.size() / 25) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ 4);
+      write_file(path, bytes);
+      const auto ulp = run_ulp("info '" + path + "'");
+      const auto made = run_ulpscope("'" + path + "' --export " + out("f.csv"));
+      QCOMPARE(made.exit_code, ulp.exit_code);
+      if (ulp.exit_code == 0) continue;
+      ++refused;
+      QCOMPARE(made.err, "ulpscope" + ulp.err.substr(3));
+    }
+    QVERIFY(refused > 0);
+  }
+
+  void limits_are_those_of_ulp() {
+    const auto with = [&](const std::string& options) {
+      return run_ulpscope("tests/data/digits.step00100.safetensors --export " + out("limit.csv") + " " + options);
+    };
+    const auto refused = with("--limit tensors=1");
+    QCOMPARE(refused.exit_code, 2);
+    QVERIFY2(refused.err.find("--limit tensors=N raises it") != std::string::npos, refused.err.c_str());
+    QCOMPARE(with("--limit tensors=none --limit header=1000000").exit_code, 0);
+    QCOMPARE(with("--limit tensor=1").err,
+             run_ulp("info tests/data/digits.step00100.safetensors --limit tensor=1").err.insert(3, "scope"));
+  }
+
+  void messages_are_printable_whatever_is_given_data() {
+    QTest::addColumn<QString>("option");
+    for (const char* const option : {"view", "theme", "size", "scaler", "set", "format", "rounding", "clip-norm",
+                                     "clip-value", "order", "tensor", "steps", "step", "limit", "compare", "export"})
+      QTest::newRow(option) << "--export x.csv tests/data/digits.step00100.safetensors --" + QString(option);
+    QTest::newRow("session") << "--session";
+    QTest::newRow("input") << "--export x.csv --";
+    QTest::newRow("no option") << "--nosuch";
+  }
+  void messages_are_printable_whatever_is_given() {
+    QFETCH(const QString, option);
+    for (const std::string text : {"\x1B[31mX", "a\nb",
+                                   "a\xC2\x9B"
+                                   "b",
+                                   "a\u202E\u2066"
+                                   "b",
+                                   "\xFF"}) {
+      const auto made = run_ulpscope(option.toStdString() + (option == "--nosuch" ? "" : " ") + "'" + text + "'");
+      QCOMPARE(made.exit_code, 2);
+      QVERIFY2(made.err.ends_with('\n'), made.err.c_str());
+      std::istringstream lines(made.err);
+      for (std::string line; std::getline(lines, line);) {
+        QVERIFY2(line.starts_with("ulpscope: "), line.c_str());
+        QCOMPARE(line, ulp::printable(line));
+      }
+    }
+  }
+
   void runs_are_compared_and_sessions_are_drawn() {
     const auto compared =
         run_ulpscope("tests/data/octaves/digits.ulp --compare tests/data/digits.step00100.safetensors --export " +
                      out("two.csv") + " --view scale");
-    QCOMPARE(compared.err, std::string{});
+    QCOMPARE(compared.exit_code, 0);
     const std::string rows = read_file(dir_ / "two.csv");
     QVERIFY(rows.find("digits.ulp: pytorch_gradscaler") != std::string::npos);
     QVERIFY(rows.find("digits.step00100.safetensors: pytorch_gradscaler") != std::string::npos);
     const auto drawn = run_ulpscope("--session tests/data/compared.ulpscope.json --export " + out("session.csv"));
-    QCOMPARE(drawn.err, std::string{});
+    QCOMPARE(drawn.exit_code, 0);
     QCOMPARE(read_file(dir_ / "session.csv"), rows);
   }
 

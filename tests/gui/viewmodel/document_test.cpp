@@ -10,13 +10,16 @@
 #include <map>
 #include <span>
 
+#include <ulp/io/check.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
+#include "support/program.hpp"
 
 using namespace ulp::test;
 using ulp::gui::document;
+using ulp::gui::first_look;
 using ulp::gui::load_run;
 using ulp::gui::loaded_run;
 using ulp::gui::replay_entry;
@@ -292,12 +295,61 @@ class document_test : public QObject {
       const auto told = [](const std::vector<std::string>& notes, const char* text) {
         return std::ranges::any_of(notes, [&](const std::string& n) { return n.find(text) != std::string::npos; });
       };
-      QVERIFY(told(run->notes, "every step lacks ranks, the first is step 0, which has rank 1 of 3"));
+      QVERIFY(told(run->warnings, "every step lacks ranks, the first is step 0, which has rank 1 of 3"));
       QVERIFY(told(run->notes, "the factor of the recorded values is not known"));
       const auto replayed = replay_run(*run, {}, [](double) {});
       QVERIFY(told(replayed->notes, "steps are missing (after 0 comes 2)"));
       QVERIFY(told(replayed->notes, "roles are not known"));
     }
+  }
+
+  void damage_that_is_not_read_is_refused_when_a_run_is_opened() {
+    const temporary_dir dir;
+    const std::string path = (dir / "damaged.ulp").string();
+    QVERIFY(run_ulp("record tests/data/digits.step00100.safetensors -o '" + path + "'").exit_code == 0);
+    const std::string good = read_file(path);
+    const auto quiet = [](double) {};
+    const auto problem_of = [](const auto& work) {
+      try {
+        work();
+      } catch (const ulp::input_error& problem) {
+        return QString::fromUtf8(problem.what());
+      }
+      return QString();
+    };
+    int unread = 0;
+    for (std::size_t at = 100; at < good.size(); at += 1009) {
+      std::string bytes = good;
+      bytes[at] = static_cast<char>(bytes[at] ^ 1);
+      write_file(path, bytes);
+      const QString checked = problem_of([&] { ulp::refuse_damaged(path); });
+      const QString opened = problem_of([&] { static_cast<void>(load_run({path}, quiet)); });
+      QCOMPARE(opened.isEmpty(), checked.isEmpty());
+      const QString again = problem_of([&] { static_cast<void>(load_run({path}, quiet, {}, first_look::no)); });
+      if (checked.isEmpty() || !again.isEmpty()) continue;
+      if (unread++ > 0) continue;
+      document doc;
+      QSignalSpy failed(&doc, &document::failed);
+      doc.open({path});
+      QTRY_COMPARE(failed.count(), 1);
+      QCOMPARE(failed[0][0].toString(), checked);
+      QVERIFY(doc.run() == nullptr);
+    }
+    QVERIFY(unread > 0);
+  }
+
+  void what_is_checked_wholly_can_be_cancelled() {
+    QVERIFY_EXCEPTION_THROWN(
+        static_cast<void>(load_run({digits_path()}, [](double) { throw ulp::gui::background::stopped{}; })),
+        ulp::gui::background::stopped);
+  }
+
+  void a_check_of_no_tensor_is_said() {
+    scenario_spec blind;
+    blind.check = "no such tensor";
+    const auto result = replay_run(*digits(), blind, [](double) {});
+    QVERIFY(!result->warnings.empty());
+    QCOMPARE(result->warnings.back(), std::string("no overflow can be seen: no tensor is checked for it"));
   }
 
   void a_coarse_run_is_refined_beside_its_replays() {

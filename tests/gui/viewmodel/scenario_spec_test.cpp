@@ -137,6 +137,15 @@ class scenario_spec_test : public QObject {
     QCOMPARE(ulp::gui::command_of({.check = "-fc"}, {"--help", "-x y"}),
              std::string{"ulp replay ./--help './-x y' --scaler pytorch_gradscaler --format float16 --check=-fc"});
   }
+  void what_was_said_of_the_inputs_is_in_the_command() {
+    ulp::source_options how{.allow_empty = true};
+    how.limits.tensors = 7;
+    how.limits.text = ulp::read_limits::none;
+    QCOMPARE(
+        ulp::gui::command_of({}, {"a"}, how),
+        std::string{"ulp replay a --scaler pytorch_gradscaler --format float16 --limit tensors=7 --limit text=none "
+                    "--allow-empty"});
+  }
 
   void the_printed_command_gives_the_same_trajectory() {
     QFETCH(const scenario_spec, spec);

@@ -545,6 +545,39 @@ class views_test : public QObject {
     QCOMPARE(asked.size(), 4);
   }
 
+  void a_run_without_steps_is_called_nothing_else() {
+    const temporary_dir dir;
+    const std::string path = (dir / "none.ulp").string();
+    ulp::recording_writer(path, ulp::recording_writer::mode::create).close();
+    const auto run = run_of({path});
+    document doc;
+    view_state state(doc);
+    doc.set({run}, {{.spec = {}, .result = replay_run(*run, {}, [](double) {})}});
+    QWidget host;
+    for (view* const v : make_views(state, &host)) {
+      v->catch_up_now();
+      const auto rows = v->data().rows;
+      if (v->key() == "overview") {
+        const QString words = v->findChild<QTextBrowser*>()->toPlainText();
+        QVERIFY2(words.contains("Nothing was replayed: the run has no steps."), qPrintable(words));
+        QVERIFY(!words.contains("Nothing is wrong"));
+        QCOMPARE(rows.size(), std::size_t{1});
+        for (std::size_t i = 1; i < rows[0].size(); ++i) QVERIFY(rows[0][i].index() == 0);
+      } else {
+        QVERIFY2(rows.empty(), qPrintable(v->key()));
+      }
+      if (v->key() == "scale") {
+        v->resize(600, 400);
+        v->show();
+        QVERIFY(v->findChild<QPushButton*>()->y() < 50);  // above what is said, not beside it
+        v->hide();
+      }
+    }
+    state.move_cursor(1);
+    state.move_to_skip(1);
+    state.set_shown({3, 5});
+  }
+
   void words_of_the_overview_are_links() {
     stage s({skipping_spec()});
     s.show("overview");

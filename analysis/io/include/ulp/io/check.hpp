@@ -44,6 +44,10 @@ struct check_options {
 // Throws input_error where the file cannot be opened, or is no recording of this version with its tables.
 [[nodiscard]] recording_report check_recording(const std::string& path, const check_options& options = {});
 
+// Programs read of a recording what they need; one of up to 16 MiB is looked at wholly before anything of it is believed. Throws
+// input_error with the first problem and how many there are. `progress` as above.
+void refuse_damaged(const std::string& path, const std::function<void()>& progress = {});
+
 }  // namespace ulp
 
 #endif

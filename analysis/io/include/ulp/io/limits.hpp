@@ -36,6 +36,9 @@ struct limit_name {
 };
 [[nodiscard]] std::span<const limit_name> limit_names() noexcept;
 
+// "NAME=N" or "NAME=none", as users give it. Throws std::invalid_argument that says what is wrong with it.
+void set_limit(read_limits& limits, std::string_view text);
+
 // What the error of an input beyond a limit ends with: the limit, its value, and how to raise it.
 [[nodiscard]] std::string limit_text(const read_limits& limits, std::uint64_t read_limits::*limit);
 

@@ -21,10 +21,15 @@ class run_notes {
   // After the last step.
   [[nodiscard]] std::vector<std::string> lines(const tensor_choice& choice) const;
 
+  // Whether no step told anything of its gradients or of overflow: then nothing follows from the run.
+  [[nodiscard]] bool told_nothing() const noexcept { return !told_; }
+
  private:
   std::optional<std::int64_t> previous_;
   std::optional<std::pair<std::int64_t, std::int64_t>> gap_;
-  bool flags_only_ = false;
+  bool told_ = false;
+  bool flags_only_ = false;  // some step
+  bool silent_ = false;      // likewise
   bool bounded_ = false;
 };
 

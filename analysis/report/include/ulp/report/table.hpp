@@ -57,14 +57,14 @@ struct table {
 // An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null,
 // a drawn count is {"mean": m, "sd": s},
 // infinities are "inf" and "-inf". What a reader should know of all rows is an array of strings under the key "notes" of
-// the first row, which is absent where there is nothing to know.
+// the first row, which is absent where there is nothing to know; where there is no row, of an object of its own.
 [[nodiscard]] std::string to_json(const table& t, const std::vector<std::string>& notes = {});
 
 // Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".
 [[nodiscard]] std::string shortest(double x);
 // "2^16" where x is a power of two with |exponent| > 3, else shortest(x).
 [[nodiscard]] std::string as_power(double x);
-// "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite.
+// "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite, "-" where it is NaN.
 [[nodiscard]] std::string power_text(double log2);
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t n);
