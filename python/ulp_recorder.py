@@ -830,15 +830,17 @@ CREATE TABLE level_total(
   width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
   kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
   crc BLOB NOT NULL);
-CREATE TABLE extra(
-  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
-  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
-  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
 CREATE INDEX step_scalars ON step(
   step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs, crc);
 CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary, crc);
 CREATE INDEX level_total_key ON level_total(width, block, ranks);
 """
+_EXTRA = """
+CREATE TABLE extra(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
+"""  # made by who writes to it first
 _VERSION = 2
 _APPLICATION = 0x756C7072  # "ulpr"
 _KINDS = ("unknown", "weight_grad", "activation_grad", "weight", "update", "activation")
@@ -1187,9 +1189,9 @@ class _File:
     def _check_identity(self):
         """Nothing is taken but our own statements: others run what a stranger wrote."""
         identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
-        known = {_bare(sql) for sql in _SCHEMA.split(";")} - {""}
+        known = {_bare(sql) for sql in (_SCHEMA + _EXTRA).split(";")} - {""}
         own = {_bare(sql or "") for (sql,) in self.db.execute("SELECT sql FROM sqlite_master")}
-        tables = {sql for sql in known if sql.startswith("CREATETABLE")}  # indices may be missing
+        tables = {_bare(sql) for sql in _SCHEMA.split(";") if "CREATE TABLE" in sql}  # indices may be missing
         if identity != [_APPLICATION, _VERSION] or not tables <= own - {""} <= known:
             raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 

@@ -444,6 +444,12 @@ class Names(support.InFolder):
         self.assertEqual(len(support.content(self.path("a.ulp"))["level"]), 1)
 
 
+EXTRA = """CREATE TABLE extra(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID"""
+
+
 class OtherPeoplesFiles(support.InFolder):
     """What lies beside a recording, or in it, does no harm to who appends."""
 
@@ -526,7 +532,7 @@ class OtherPeoplesFiles(support.InFolder):
             "CREATE TABLE notes(x)",
             "CREATE INDEX e ON step(abs(step))",
             "ALTER TABLE step ADD COLUMN more INTEGER",
-            "DROP TABLE extra",
+            "DROP TABLE level",
             "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM meta; END",
         ):
             with open(self.file, "rb") as file:
@@ -537,6 +543,20 @@ class OtherPeoplesFiles(support.InFolder):
             self.refused("is no recording of version 2")
             with open(self.file, "wb") as file:
                 file.write(whole)
+
+    def test_extra_may_be_there(self):
+        for made in (True, False):
+            path = self.path(f"{made}.ulp")
+            recorder.Recorder(path).close()
+            with sqlite3.connect(path) as db:
+                tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+                self.assertEqual(tables, ["meta", "tensor", "step", "total", "level", "level_total"])
+                if made:
+                    db.execute(EXTRA)
+            db.close()
+            with recorder.Recorder(path, append=True) as rec:
+                rec.step(0, grads={"x": np.float32([1])})
+            self.assertIn(support.check(path), (0, None))
 
     def test_version_1_is_not_appended_to(self):
         shutil.copy(os.path.join(support.SOURCE, "tests/data/format1/recorder.ulp"), self.file)
