@@ -1123,7 +1123,10 @@ class _File:
             self._check_head(head)
             _look_beside(self.path, head)
             begun = self.lock.created
-            lacks_log = head[19:20] == b"\2" and not os.path.exists(self.path + "-wal")
+            log = os.path.getsize(self.path + "-wal") if os.path.exists(self.path + "-wal") else 0
+            page = int.from_bytes(head[16:18], "big")
+            frame = 24 + (65536 if page == 1 else page)
+            lacks_log = head[19:20] == b"\2" and (log <= 32 or (log - 32) % frame not in (0, 24))
             # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
             self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
             self.db.execute("PRAGMA trusted_schema=OFF")
@@ -1133,7 +1136,7 @@ class _File:
                 self._check_identity()
                 closed = self.db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone()
                 if lacks_log and not closed:  # else nobody could tell any more
-                    _insert(self.db, "meta", ("lacked_log", "1"))
+                    _insert(self.db, "meta", ("incomplete", "1"))
                 # Before the log is there: a copy without the log is then known to lack it.
                 self.db.execute("DELETE FROM meta WHERE key='closed'")
             self._set_journal()

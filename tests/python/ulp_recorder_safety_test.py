@@ -614,5 +614,81 @@ class OtherPeoplesFiles(support.InFolder):
         db.close()
 
 
+NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulp_recorder; ulp_recorder._on_network = lambda path: True\n"
+# Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already, or
+# when it is committed and the file becomes longer than so much.
+ENDING = """
+import os, resource, signal, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from ulp_recorder import Recorder
+draw = np.random.default_rng(0).standard_normal((40, 3000)).astype(np.float32)
+begin, end, how = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+def kill_beyond(size):
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+if how == "create":
+    kill_beyond(3 * 8192)
+rec = Recorder(sys.argv[2], append=True)
+for step in range(begin, end):
+    rec.step(step, grads={f"wgrad/{i}": draw[i] * np.float32(step + 1) for i in range(40)})
+if how == "within":
+    rec._file.db.execute("PRAGMA cache_size=1")
+    sys.modules["ulp_recorder"]._total_rows = lambda totals: os.kill(os.getpid(), 9)
+if how == "commit":
+    kill_beyond(os.path.getsize(sys.argv[2]) + 8192)
+if how != "after":
+    rec.step(end, grads={f"wgrad/{i}": draw[i % 40] for i in range(400)})
+os.kill(os.getpid(), 9)
+"""
+
+
+class WhatIsBesideIsItsOwn(support.InFolder):
+    """A log or journal is taken in where it is of the recording as it is, and refused else: nothing is lost by it."""
+
+    def killed(self, name, begin, end, how="after", log=True):
+        job = ENDING if log else NO_LOG + ENDING
+        command = [sys.executable, "-c", job, os.path.dirname(support.RECORDER), self.path(name)]
+        done = subprocess.run([*command, *map(str, (begin, end, how))], capture_output=True, text=True)
+        signals = -signal.SIGKILL if how in ("after", "within") else -signal.SIGXFSZ
+        self.assertEqual(done.returncode, signals, done.stderr)
+        return self.path(name)
+
+    def appended(self, name, step):
+        """A step more, and the steps that are there then."""
+        with recorder.Recorder(self.path(name), append=True) as rec:
+            rec.step(step, grads={"x": np.float32([1])})
+        self.assertIn(support.check(self.path(name)), (0, None))
+        return steps_of(self.path(name))
+
+    def refused(self, name, reason):
+        def files():
+            return {name: open(self.path(name), "rb").read() for name in os.listdir(self.folder)}
+
+        before = files()
+        with self.assertRaisesRegex(recorder.RecorderError, name + reason):
+            recorder.Recorder(self.path(name), append=True)
+        self.assertEqual(before, files())
+
+    def marks(self, path):
+        with sqlite3.connect(path) as db:
+            marks = db.execute("SELECT value FROM meta WHERE key='incomplete'").fetchall()
+        db.close()
+        return marks
+
+    def test_incomplete(self):
+        """Said of what was appended to when its log was not there or cut short, and of nothing else."""
+        for length in (None, 0, 20, 32, 40, 8500, -100, "whole"):
+            name = f"{length}.ulp"
+            log = self.killed(name, 0, 3) + "-wal"
+            if length is None:
+                os.remove(log)
+            elif length != "whole":
+                os.truncate(log, length if length >= 0 else os.path.getsize(log) + length)
+            for step in (10, 11):
+                self.appended(name, step)
+                self.assertEqual(self.marks(self.path(name)), [] if length == "whole" else [("1",)], length)
+
+
 if __name__ == "__main__":
     unittest.main()
