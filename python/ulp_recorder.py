@@ -1135,10 +1135,11 @@ def _look_beside(path, head):
             continue
         owners = {os.stat(path).st_uid, 0, *([os.geteuid()] if hasattr(os, "geteuid") else [])}
         reason = (
-            "is there without the recording that it was part of" if not head
-            else "is no regular file" if not stat.S_ISREG(state.st_mode)
+            "is no regular file" if not stat.S_ISREG(state.st_mode)
             else "belongs to another user than the recording" if state.st_uid not in owners
             else "has another name too" if state.st_nlink > 1
+            else None if suffix == "-journal" and not head and _is_of_beginning(path + suffix)
+            else "is there without the recording that it was part of" if not head
             else "is the log of another recording" if suffix == "-wal" and state.st_size > 0 and head[19] != 2
             else "tells SQLite to delete another file" if suffix == "-journal" and _names_super_journal(path + suffix)
             else None
@@ -1148,7 +1149,7 @@ def _look_beside(path, head):
     name, log, journal = os.path.basename(path), _size(path + "-wal"), _size(path + "-journal")
     if log and journal:
         raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
-    if journal and not _is_own(path, "-journal"):
+    if journal and head and not _is_own(path, "-journal"):
         raise RecorderError(f"{name}-journal is another recording's or an old one, and would take steps: move it away")
     if log > 32 and not _is_own(path, "-wal"):
         raise RecorderError(
@@ -1215,6 +1216,12 @@ def _names_super_journal(path):
     with open(path, "rb") as file:
         file.seek(max(os.fstat(file.fileno()).st_size - 8, 0))
         return file.read() == bytes.fromhex("d9d505f920a163d7")
+
+
+def _is_of_beginning(journal):
+    """Whether it takes a file back to none: it holds nothing."""
+    with open(journal, "rb") as file:
+        return file.read(20)[16:] == bytes(4)
 
 
 def _bare(sql):

@@ -708,6 +708,12 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_journals_of_a_beginning(self):
         """What was killed while it was made is made anew; the journal of that takes no steps of another."""
+        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder, _Database\n"
+        job += "_Database.bind = lambda db: os.kill(os.getpid(), 9)\nRecorder(sys.argv[2], append=True)\n"
+        empty = self.path("empty.ulp")
+        subprocess.run([sys.executable, "-c", job, os.path.dirname(support.RECORDER), empty])
+        self.assertEqual([os.path.getsize(empty), os.path.getsize(empty + "-journal")], [0, 512])
+        self.assertEqual(self.appended("empty.ulp", 7), [7])
         self.assertEqual(os.path.getsize(self.killed("b.ulp", 0, 0, "create")), 3 * 8192)
         with recorder.Recorder(self.path("a.ulp")) as rec:
             rec.step(0, grads={"x": np.float32([1])})
