@@ -614,9 +614,10 @@ class OtherPeoplesFiles(support.InFolder):
         db.close()
 
 
-NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulp_recorder; ulp_recorder._on_network = lambda path: True\n"
-# Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already, or
-# when it is committed and the file becomes longer than so much.
+NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulp_recorder\n"
+NO_LOG += "ulp_recorder._on_network = lambda path: True\n"
+# Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already,
+# or in its `commit`, when the file becomes longer.
 ENDING = """
 import os, resource, signal, sys
 sys.path.insert(0, sys.argv[1])
@@ -703,7 +704,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
     def test_journals_that_cannot_be_copied(self):
         self.killed("a.ulp", 0, 3, "within", log=False)
         with mock.patch.object(recorder.shutil, "copyfile", side_effect=OSError(28, "No space left on device")):
-            self.refused("a.ulp", ": must be copied to look at its -journal, which fails: No space left on device: let TMPDIR")
+            self.refused("a.ulp", ": must be copied to look at its -journal, which fails: No space left on device: let")
         self.assertEqual(self.appended("a.ulp", 3), [0, 1, 2, 3])
 
     def test_journals_of_a_beginning(self):
@@ -735,7 +736,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
     def test_logs_of_others(self):
         files = [self.killed(name, 0, 5) for name in ("a.ulp", "b.ulp")]
         os.rename(files[1] + "-wal", files[0] + "-wal")
-        self.refused("a.ulp", "-wal is another recording's, or older or newer than this one: move it away, or copy both anew")
+        self.refused("a.ulp", "-wal is another recording's, or older or newer than this one: move it away, or copy")
 
     def test_logs_of_another_time(self):
         file = self.killed("a.ulp", 0, 5)
