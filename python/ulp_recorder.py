@@ -21,11 +21,15 @@ import functools
 import importlib
 import math
 import os
+import pathlib
 import re
+import secrets
+import shutil
 import sqlite3
 import stat
 import struct
 import sys
+import tempfile
 import warnings
 import weakref
 import zlib
@@ -830,19 +834,23 @@ CREATE TABLE level_total(
   width INTEGER NOT NULL, block INTEGER NOT NULL, ranks TEXT NOT NULL,
   kind TEXT NOT NULL, role TEXT NOT NULL, tensors INTEGER NOT NULL, summary BLOB NOT NULL, cells BLOB NOT NULL,
   crc BLOB NOT NULL);
-CREATE TABLE extra(
-  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
-  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
-  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
 CREATE INDEX step_scalars ON step(
   step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs, crc);
 CREATE INDEX total_summary ON total(step, attempt, microbatch, kind, role, tensors, summary, crc);
 CREATE INDEX level_total_key ON level_total(width, block, ranks);
 """
+_EXTRA = """
+CREATE TABLE extra(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
+"""  # made by who writes to it first
 _VERSION = 2
 _APPLICATION = 0x756C7072  # "ulpr"
 _KINDS = ("unknown", "weight_grad", "activation_grad", "weight", "update", "activation")
 _ROLES = ("unknown", "low", "float32")
+_PAGE = 8192
+_LOG = 1000 * _PAGE  # about so long it becomes before it is taken in, as SQLite has it
 
 
 class _Level:
@@ -917,7 +925,7 @@ class _Levels:
             summary = b"".join(_summary(table, *key) for key, (table, _) in ordered)
             cells = _compressed(_payloads([table for _, (table, _) in ordered]))
             key = (level.width, level.block, self.ranks)
-            with _transaction(self.db):
+            with self.db.transaction():
                 steps = (len(level.steps), min(level.steps), max(level.steps))
                 _insert(self.db, "level", (*key, *steps), (summary, cells))
                 self.db.execute("DELETE FROM level_total WHERE width=? AND block=? AND ranks=?", key)
@@ -954,23 +962,70 @@ def _insert(db, table, *parts):
     """Puts a row into a table, in place of one with its key: its values, and the CRC-32 at the end of each part."""
     crc, checksums = zlib.crc32(table.encode()), b""
     for part in parts:
-        crc = zlib.crc32(b"".join(map(_stored, part)), crc)
+        octets = b"".join(map(_stored, part))
+        crc = zlib.crc32(octets, crc)
         checksums += struct.pack("<I", crc)
+        db.written += len(octets)
     row = [value for part in parts for value in part] + [checksums]
     how = "INSERT" if table in ("step", "total", "level_total") else "INSERT OR REPLACE"
     db.execute(f"{how} INTO {table} VALUES({','.join('?' * len(row))})", row)
 
 
-@contextlib.contextmanager
-def _transaction(db):
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        db.execute("COMMIT")
-    except BaseException:
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        raise
+class _Database(sqlite3.Connection):
+    """A recording as SQLite has it. `binding` tells whose a log or journal beside it is, and of when: its number is
+    raised in each journal, and in each log that begins anew."""
+
+    taken_in = False  # whether the file itself is known to hold all that was written
+    written = 0  # about as many bytes since it did
+
+    @contextlib.contextmanager
+    def transaction(self):
+        if self.written > _LOG:
+            self.checkpoint()
+        self.execute("BEGIN IMMEDIATE")
+        try:
+            if self.taken_in:
+                self.bind()  # first, so that every journal has it
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            if self.in_transaction:
+                self.execute("ROLLBACK")
+            raise
+        self.taken_in = self.execute("PRAGMA journal_mode").fetchone() != ("wal",)
+        self.written += 6 * _PAGE  # of tables and indices
+
+    def checkpoint(self):
+        """Takes the log into the file, as far as readers allow. Not by SQLite itself: who binds must know when."""
+        self.taken_in = False
+        with contextlib.suppress(sqlite3.Error):
+            busy, log, taken = self.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+            self.taken_in = not busy and log == taken
+        if self.taken_in:
+            self.written = 0
+
+    def bind(self):
+        id, number = _binding(self)
+        _insert(self, "meta", ("binding", f"{id or secrets.token_hex(16)} {number + 1}"))
+
+    def has_tables(self):
+        return self.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,)
+
+
+def _binding(db):
+    """Whose a log or journal is and of when, as the file has it: -1 for one of before there was such a key."""
+    value = db.execute("SELECT value FROM meta WHERE key='binding'").fetchone()
+    found = value and re.fullmatch("([0-9a-f]{32}) ([0-9]{1,18})", str(value[0]))
+    return (found[1], int(found[2])) if found else (None, -1)
+
+
+def _follows(before, after):
+    """Whether no more than one log or journal lies between two states of a recording, as far as that is known."""
+    return None in (before, after) or before[0] in (None, after[0]) and after[1] - before[1] in (0, 1)
+
+
+def _rows(db):
+    return db.execute("SELECT coalesce(max(rowid), 0) FROM step").fetchone()[0]
 
 
 # What is known of a tensor, as the table `tensor` has it.
@@ -1080,16 +1135,80 @@ def _look_beside(path, head):
             continue
         owners = {os.stat(path).st_uid, 0, *([os.geteuid()] if hasattr(os, "geteuid") else [])}
         reason = (
-            "is there without the recording that it was part of" if not head
-            else "is no regular file" if not stat.S_ISREG(state.st_mode)
+            "is no regular file" if not stat.S_ISREG(state.st_mode)
             else "belongs to another user than the recording" if state.st_uid not in owners
             else "has another name too" if state.st_nlink > 1
+            else None if suffix == "-journal" and not head and _is_of_beginning(path + suffix)
+            else "is there without the recording that it was part of" if not head
             else "is the log of another recording" if suffix == "-wal" and state.st_size > 0 and head[19] != 2
             else "tells SQLite to delete another file" if suffix == "-journal" and _names_super_journal(path + suffix)
             else None
         )  # fmt: skip
         if reason:
             raise RecorderError(f"{os.path.basename(path + suffix)} {reason}: remove it, or give another name")
+    name, log, journal = os.path.basename(path), _size(path + "-wal"), _size(path + "-journal")
+    if log and journal:
+        raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
+    if journal and head and not _is_own(path, "-journal"):
+        raise RecorderError(f"{name}-journal is another recording's or an old one, and would take steps: move it away")
+    if log > 32 and not _is_own(path, "-wal"):
+        raise RecorderError(
+            f"{name}-wal is another recording's, or older or newer than this one: move it away, or copy both anew"
+        )
+
+
+def _size(path):
+    return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def _is_own(path, suffix):
+    """Whether the log or journal beside a recording is of it as it is now: SQLite takes in any."""
+    uri = pathlib.Path(path).as_uri() + "?mode=ro&immutable=1"  # the file alone
+    with contextlib.closing(sqlite3.connect(uri, uri=True)) as alone, _copy(path, suffix) as whole:
+        alone.execute("PRAGMA trusted_schema=OFF")
+        alone.execute("PRAGMA writable_schema=ON")  # reads what is there of a file that is shorter than it says
+        try:
+            _look(_check_identity, alone)
+            binding, rows = _look(_binding, alone), _look(_rows, alone)
+            if not whole.has_tables():  # killed while it was made
+                return not rows and (binding is None or binding[1] < 1)
+            _check_identity(whole)
+            its, most = _binding(whole), _look(_rows, whole)
+            if suffix == "-wal":  # goes on from the file
+                return _follows(binding, its) and (None in (rows, most) or rows <= most)
+            intact = whole.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            return intact and _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
+        except (sqlite3.DatabaseError, RecorderError):
+            return False
+
+
+def _look(what, db):
+    """None where a kill tore what a journal mends, or where a copy ends."""
+    with contextlib.suppress(sqlite3.DatabaseError):
+        return what(db)
+
+
+@contextlib.contextmanager
+def _copy(path, suffix):
+    """A private copy of a recording with what lies beside it, for SQLite to do in it what it does."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="ulp-") as folder:
+            copy = os.path.join(folder, "copy.ulp")
+            shutil.copyfile(path + suffix, copy + suffix)
+            if suffix == "-journal":
+                shutil.copyfile(path, copy)
+            else:  # all of `meta` is in front, and the rest may be long
+                with open(path, "rb") as file, open(copy, "wb") as front:
+                    front.write(file.read(1 << 20))
+                    front.truncate(_size(path))
+            with contextlib.closing(sqlite3.connect(copy, isolation_level=None, factory=_Database)) as db:
+                db.execute("PRAGMA trusted_schema=OFF")
+                db.execute("PRAGMA synchronous=OFF")
+                yield db
+    except OSError as error:
+        raise RecorderError(
+            f"must be copied to look at its {suffix}, which fails: {error.strerror}: let TMPDIR name a folder with room"
+        ) from None
 
 
 def _names_super_journal(path):
@@ -1099,8 +1218,24 @@ def _names_super_journal(path):
         return file.read() == bytes.fromhex("d9d505f920a163d7")
 
 
+def _is_of_beginning(journal):
+    """Whether it takes a file back to none: it holds nothing."""
+    with open(journal, "rb") as file:
+        return file.read(20)[16:] == bytes(4)
+
+
 def _bare(sql):
     return re.sub(r"[ \t\r\n]", "", sql)
+
+
+def _check_identity(db):
+    """Nothing is taken but our own statements: others run what a stranger wrote."""
+    identity = [db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
+    known = {_bare(sql) for sql in (_SCHEMA + _EXTRA).split(";")} - {""}
+    own = {_bare(sql or "") for (sql,) in db.execute("SELECT sql FROM sqlite_master")}
+    tables = {_bare(sql) for sql in _SCHEMA.split(";") if "CREATE TABLE" in sql}  # indices may be missing
+    if identity != [_APPLICATION, _VERSION] or not tables <= own - {""} <= known:
+        raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 
 
 class _File:
@@ -1121,24 +1256,23 @@ class _File:
             self._check_head(head)
             _look_beside(self.path, head)
             begun = self.lock.created
-            lacks_log = head[19:20] == b"\2" and not os.path.exists(self.path + "-wal")
+            log = _size(self.path + "-wal")
             # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
-            self.db = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            options = {"timeout": 60, "isolation_level": None, "check_same_thread": False, "factory": _Database}
+            self.db = sqlite3.connect(self.path, **options)
             self.db.execute("PRAGMA trusted_schema=OFF")
-            if self._is_new():
-                self._create(meta)
+            self.db.execute("PRAGMA wal_autocheckpoint=0")
+            if self.db.has_tables():
+                self._go_on(log)
             else:
-                self._check_identity()
-                closed = self.db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone()
-                if lacks_log and not closed:  # else nobody could tell any more
-                    _insert(self.db, "meta", ("lacked_log", "1"))
-                # Before the log is there: a copy without the log is then known to lack it.
-                self.db.execute("DELETE FROM meta WHERE key='closed'")
+                self._create(meta)
             self._set_journal()
-            self.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            self.db.checkpoint()
+            with self.db.transaction():
+                pass  # no log is empty then but that of a copy which lost it
             for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
                 self.tensors[info[0]] = id, _Info(*info)
-            self.rows_before = self.db.execute("SELECT coalesce(max(rowid), 0) FROM step").fetchone()[0]
+            self.rows_before = _rows(self.db)
         except BaseException as error:
             if self.db is not None:
                 self.db.close()
@@ -1169,29 +1303,32 @@ class _File:
                     "`ulp merge OLD -o NEW`, and append to the copy"
                 )
 
-    def _is_new(self):
-        return self.db.execute("SELECT count(*) FROM sqlite_master").fetchone() == (0,)
-
     def _create(self, meta):
         """In one transaction, with a rollback journal: the file itself then says what it is."""
         self.db.execute("PRAGMA journal_mode=DELETE")
-        self.db.execute("PRAGMA page_size=8192")
-        with _transaction(self.db):
+        self.db.execute(f"PRAGMA page_size={_PAGE}")
+        with self.db.transaction():
             self.db.execute(f"PRAGMA application_id={_APPLICATION}")
             self.db.execute(f"PRAGMA user_version={_VERSION}")
             for statement in _SCHEMA.split(";"):
                 self.db.execute(statement)
             for pair in meta:
                 _insert(self.db, "meta", pair)
+            self.db.bind()
 
-    def _check_identity(self):
-        """Nothing is taken but our own statements: others run what a stranger wrote."""
-        identity = [self.db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
-        known = {_bare(sql) for sql in _SCHEMA.split(";")} - {""}
-        own = {_bare(sql or "") for (sql,) in self.db.execute("SELECT sql FROM sqlite_master")}
-        tables = {sql for sql in known if sql.startswith("CREATETABLE")}  # indices may be missing
-        if identity != [_APPLICATION, _VERSION] or not tables <= own - {""} <= known:
-            raise RecorderError(f"is no recording of version {_VERSION}: give another name")
+    def _go_on(self, log):
+        """Before a log is there: a copy without it is then known to lack it. log: how long the one before is."""
+        _check_identity(self.db)
+        self.db.checkpoint()
+        head = self.lock.head()  # its journal is played back
+        page = int.from_bytes(head[16:18], "big")
+        frame = 24 + (65536 if page == 1 else page)
+        cut = log <= 32 or (log - 32) % frame not in (0, 24)
+        with self.db.transaction():
+            closed = self.db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone()
+            if head[19] == 2 and cut and not closed:  # else nobody could tell any more
+                _insert(self.db, "meta", ("incomplete", "1"))
+            self.db.execute("DELETE FROM meta WHERE key='closed'")
 
     def _set_journal(self):
         """A write-ahead log, or else a rollback journal: slower, as safe. Others may read while this one writes."""
@@ -1215,7 +1352,7 @@ class _File:
             if key[1] is None:
                 attempts = "SELECT coalesce(max(attempt), -1) + 1 FROM step WHERE step=? AND rowid<=?"
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
-            with _transaction(self.db):
+            with self.db.transaction():
                 ids = [self._id(row.info) for row in rows]
                 summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
                 cells = _compressed(_payloads([row.table for row in rows]))
@@ -1261,7 +1398,7 @@ class _File:
         try:
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.close()
-            with contextlib.suppress(sqlite3.Error):
+            with contextlib.suppress(sqlite3.Error), self.db.transaction():
                 _insert(self.db, "meta", ("closed", "1"))
             with contextlib.suppress(sqlite3.Error):  # also where it could not be said: else it would seem to lack its log
                 self.db.execute("PRAGMA busy_timeout=2000")

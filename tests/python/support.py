@@ -72,7 +72,8 @@ def content(path):
             rows = db.execute(f"SELECT * FROM {name}").fetchall()
             if name in ("step", "total", "level", "level_total"):
                 rows = [(*row[:-2], inflated(row[-2]), row[-1]) for row in rows]
-            tables[name] = [row[:-1] for row in rows]  # without checksums, which are of compressed blobs
+            # Without checksums, which are of compressed blobs, and what each recording has of its own.
+            tables[name] = [row[:-1] for row in rows if row[0] != "binding"]
     db.close()
     return tables
 

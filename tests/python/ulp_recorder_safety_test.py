@@ -444,6 +444,12 @@ class Names(support.InFolder):
         self.assertEqual(len(support.content(self.path("a.ulp"))["level"]), 1)
 
 
+EXTRA = """CREATE TABLE extra(
+  step INTEGER NOT NULL, attempt INTEGER NOT NULL, microbatch INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  name TEXT NOT NULL, content BLOB NOT NULL, crc BLOB NOT NULL,
+  PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID"""
+
+
 class OtherPeoplesFiles(support.InFolder):
     """What lies beside a recording, or in it, does no harm to who appends."""
 
@@ -526,7 +532,7 @@ class OtherPeoplesFiles(support.InFolder):
             "CREATE TABLE notes(x)",
             "CREATE INDEX e ON step(abs(step))",
             "ALTER TABLE step ADD COLUMN more INTEGER",
-            "DROP TABLE extra",
+            "DROP TABLE level",
             "CREATE TRIGGER t AFTER INSERT ON step BEGIN DELETE FROM meta; END",
         ):
             with open(self.file, "rb") as file:
@@ -537,6 +543,20 @@ class OtherPeoplesFiles(support.InFolder):
             self.refused("is no recording of version 2")
             with open(self.file, "wb") as file:
                 file.write(whole)
+
+    def test_extra_may_be_there(self):
+        for made in (True, False):
+            path = self.path(f"{made}.ulp")
+            recorder.Recorder(path).close()
+            with sqlite3.connect(path) as db:
+                tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")]
+                self.assertEqual(tables, ["meta", "tensor", "step", "total", "level", "level_total"])
+                if made:
+                    db.execute(EXTRA)
+            db.close()
+            with recorder.Recorder(path, append=True) as rec:
+                rec.step(0, grads={"x": np.float32([1])})
+            self.assertIn(support.check(path), (0, None))
 
     def test_version_1_is_not_appended_to(self):
         shutil.copy(os.path.join(support.SOURCE, "tests/data/format1/recorder.ulp"), self.file)
@@ -592,6 +612,278 @@ class OtherPeoplesFiles(support.InFolder):
                 for *row, crc in rows:
                     self.assertEqual(crc, support.checksums(table, [x + 0.0 if x == 0 and type(x) is float else x for x in row]))
         db.close()
+
+
+NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulp_recorder\n"
+NO_LOG += "ulp_recorder._on_network = lambda path: True\n"
+# Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already,
+# or in its `commit`, when the file becomes longer.
+ENDING = """
+import os, resource, signal, sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+from ulp_recorder import Recorder
+draw = np.random.default_rng(0).standard_normal((40, 3000)).astype(np.float32)
+begin, end, how = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+def kill_beyond(size):
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+if how == "create":
+    kill_beyond(3 * 8192)
+rec = Recorder(sys.argv[2], append=True)
+for step in range(begin, end):
+    rec.step(step, grads={f"wgrad/{i}": draw[i] * np.float32(step + 1) for i in range(40)})
+if how == "within":
+    rec._file.db.execute("PRAGMA cache_size=1")
+    sys.modules["ulp_recorder"]._total_rows = lambda totals: os.kill(os.getpid(), 9)
+if how == "commit":
+    kill_beyond(os.path.getsize(sys.argv[2]) + 8192)
+if how != "after":
+    rec.step(end, grads={f"wgrad/{i}": draw[i % 40] for i in range(400)})
+os.kill(os.getpid(), 9)
+"""
+
+
+class WhatIsBesideIsItsOwn(support.InFolder):
+    """A log or journal is taken in where it is of the recording as it is, and refused else: nothing is lost by it."""
+
+    def killed(self, name, begin, end, how="after", log=True):
+        job = ENDING if log else NO_LOG + ENDING
+        command = [sys.executable, "-c", job, os.path.dirname(support.RECORDER), self.path(name)]
+        done = subprocess.run([*command, *map(str, (begin, end, how))], capture_output=True, text=True)
+        signals = -signal.SIGKILL if how in ("after", "within") else -signal.SIGXFSZ
+        self.assertEqual(done.returncode, signals, done.stderr)
+        return self.path(name)
+
+    def appended(self, name, step):
+        """A step more, and the steps that are there then."""
+        with recorder.Recorder(self.path(name), append=True) as rec:
+            rec.step(step, grads={"x": np.float32([1])})
+        self.assertIn(support.check(self.path(name)), (0, None))
+        return steps_of(self.path(name))
+
+    def refused(self, name, reason):
+        def files():
+            return {name: open(self.path(name), "rb").read() for name in os.listdir(self.folder)}
+
+        before = files()
+        with self.assertRaisesRegex(recorder.RecorderError, name + reason):
+            recorder.Recorder(self.path(name), append=True)
+        self.assertEqual(before, files())
+
+    def test_journals_of_kills(self):
+        for how in ("within", "commit"):
+            name = f"{how}.ulp"
+            file = self.killed(name, 0, 20, how, log=False)
+            self.assertGreater(os.path.getsize(file + "-journal"), 16_000)
+            self.assertEqual(self.appended(name, 20), list(range(21)))
+            self.killed(name, 21, 25, how, log=False)  # appended to, and killed again
+            self.assertEqual(self.appended(name, 25), list(range(26)))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["commit.ulp", "within.ulp"])
+
+    def test_journals_of_others(self):
+        """With the same tensors and steps, as those of other ranks are."""
+        for how in ("within", "commit"):
+            a, b, c = (self.killed(how + name, 0, 20, how, log=False) for name in "abc")
+            os.rename(a + "-journal", self.path("own"))
+            os.rename(b + "-journal", a + "-journal")
+            self.refused(how + "a", "-journal is another recording's or an old one, and would take steps: move it away")
+            os.rename(self.path("own"), a + "-journal")
+            self.assertEqual(self.appended(how + "a", 20), list(range(21)))
+            os.rename(c + "-journal", a + "-journal")  # beside a recording that is whole
+            self.refused(how + "a", "-journal is another")
+
+    def test_journals_of_before(self):
+        for how in ("within", "commit"):
+            file = self.killed(how, 0, 20, how, log=False)
+            shutil.copy(file + "-journal", self.path("kept"))
+            self.assertEqual(self.appended(how, 20), list(range(21)))
+            os.rename(self.path("kept"), file + "-journal")
+            self.refused(how, "-journal is another")
+
+    def test_journals_that_cannot_be_copied(self):
+        self.killed("a.ulp", 0, 3, "within", log=False)
+        with mock.patch.object(recorder.shutil, "copyfile", side_effect=OSError(28, "No space left on device")):
+            self.refused("a.ulp", ": must be copied to look at its -journal, which fails: No space left on device: let")
+        self.assertEqual(self.appended("a.ulp", 3), [0, 1, 2, 3])
+
+    def test_journals_of_a_beginning(self):
+        """What was killed while it was made is made anew; the journal of that takes no steps of another."""
+        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder, _Database\n"
+        job += "_Database.bind = lambda db: os.kill(os.getpid(), 9)\nRecorder(sys.argv[2], append=True)\n"
+        empty = self.path("empty.ulp")
+        subprocess.run([sys.executable, "-c", job, os.path.dirname(support.RECORDER), empty])
+        self.assertEqual([os.path.getsize(empty), os.path.getsize(empty + "-journal")], [0, 512])
+        self.assertEqual(self.appended("empty.ulp", 7), [7])
+        self.assertEqual(os.path.getsize(self.killed("b.ulp", 0, 0, "create")), 3 * 8192)
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            rec.step(0, grads={"x": np.float32([1])})
+        self.killed("c.ulp", 0, 20, "commit", log=False)
+        for name in ("a.ulp", "c.ulp"):
+            shutil.copy(self.path("b.ulp-journal"), self.path(name + "-journal"))
+            self.refused(name, "-journal is another")
+        self.assertEqual(self.appended("b.ulp", 7), [7])
+
+    def test_logs_of_kills(self):
+        file = self.killed("a.ulp", 0, 300)  # longer than what is copied of it
+        self.assertGreater(os.path.getsize(file), 2_000_000)
+        self.assertEqual(self.appended("a.ulp", 300), list(range(301)))
+        self.killed("a.ulp", 301, 305)
+        self.killed("a.ulp", 305, 310)
+        self.assertEqual(self.appended("a.ulp", 310), list(range(311)))
+        self.assertEqual(os.listdir(self.folder), ["a.ulp"])
+
+    def test_logs_of_others(self):
+        files = [self.killed(name, 0, 5) for name in ("a.ulp", "b.ulp")]
+        os.rename(files[1] + "-wal", files[0] + "-wal")
+        self.refused("a.ulp", "-wal is another recording's, or older or newer than this one: move it away, or copy")
+
+    def test_logs_of_another_time(self):
+        file = self.killed("a.ulp", 0, 5)
+        for name in (file, file + "-wal"):
+            shutil.copy(name, name + "2")
+        self.killed("a.ulp", 5, 400)
+        for kept in (file, file + "-wal"):  # a file that is older than its log; a log that is older than its file
+            name = kept + "2"
+            shutil.copy(kept, self.path("kept"))
+            shutil.copy(name, kept)
+            self.refused("a.ulp", "-wal is another")
+            shutil.copy(self.path("kept"), kept)
+        self.assertEqual(self.appended("a.ulp", 400), list(range(401)))
+
+    def test_logs_of_shortly_before(self):
+        """Of the same number: copied before the file was, which took the rest in meanwhile."""
+        path = self.path("a.ulp")
+        with recorder.Recorder(path) as rec:
+            for step in range(20):
+                rec.step(step, grads={"x": np.float32([1])})
+                if step == 10:
+                    shutil.copy(path + "-wal", self.path("b.ulp-wal"))
+            rec._file.db.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            shutil.copy(path, self.path("b.ulp"))
+        with self.assertRaisesRegex(recorder.RecorderError, "b.ulp-wal is another recording's, or older"):
+            recorder.Recorder(self.path("b.ulp"), append=True)
+
+    def test_a_log_and_a_journal(self):
+        file = self.killed("a.ulp", 0, 5)
+        with open(file + "-journal", "wb") as journal:
+            journal.write(bytes(600))
+        self.refused("a.ulp", ".*-wal and .*-journal: a recording has one of them: move away the other's")
+
+    def binding(self, path):
+        """Those of the file alone, and of the file with its log."""
+        found = []
+        for suffixes in ([""], ["", "-wal"]):
+            for suffix in suffixes:
+                if os.path.exists(path + suffix):
+                    shutil.copy(path + suffix, self.path("copy") + suffix)
+            with sqlite3.connect(self.path("copy")) as db:
+                found.append(db.execute("SELECT value FROM meta WHERE key='binding'").fetchone()[0].split())
+            db.close()
+            os.remove(self.path("copy"))
+        (id, alone), (same, whole) = found
+        self.assertEqual(id, same)
+        self.assertRegex(id, "^[0-9a-f]{32}$")
+        return int(alone), int(whole)
+
+    def test_the_number_grows(self):
+        path = self.path("a.ulp")
+        grads = {"x": np.float32([1])}
+        ids = set()
+        with mock.patch.object(recorder, "_on_network", lambda path: True), recorder.Recorder(path) as rec:
+            before = self.binding(path)[0]
+            for step in range(5):
+                rec.step(step, grads=grads)
+                self.assertEqual(self.binding(path)[0], before + step + 1)
+        before = self.binding(path)[0]
+        with mock.patch.object(recorder, "_LOG", 40 * 8192), recorder.Recorder(path, append=True) as rec:
+            seen = []
+            for step in range(5, 60):
+                rec.step(step, grads=grads)
+                seen.append(self.binding(path))
+            reader = sqlite3.connect(path, isolation_level=None)
+            self.addCleanup(reader.close)
+            reader.execute("BEGIN")
+            reader.execute("SELECT * FROM meta").fetchall()
+            rec.step(60, grads=grads)
+            held = self.binding(path)[1]
+            for step in range(61, 90):  # the log cannot be taken in wholly
+                rec.step(step, grads=grads)
+                self.assertIn(self.binding(path), ((held - 1, held), (held, held + 1)))
+            self.assertLessEqual(self.binding(path)[1], held + 1)
+            reader.execute("COMMIT")
+            for step in range(90, 120):
+                rec.step(step, grads=grads)
+                seen.append(self.binding(path))
+            self.assertGreater(seen[-1][1], held + 1)
+            self.assertLess(os.path.getsize(path + "-wal"), 400 * 8192)
+        self.assertEqual({whole - alone for alone, whole in seen}, {1})
+        self.assertGreater(seen[0][0], before)
+        self.assertIn(len({whole for _, whole in seen}), range(8, 30))
+        self.assertEqual(steps_of(path), list(range(120)))
+
+    def test_recordings_without_the_key(self):
+        path = self.path("a.ulp")
+        recorder.Recorder(path).close()
+        with sqlite3.connect(path) as db:
+            db.execute("DELETE FROM meta WHERE key='binding'")
+        db.close()
+        with recorder.Recorder(path, append=True) as rec:
+            rec.step(0, grads={"x": np.float32([1])})
+            alone, whole = self.binding(path)
+            self.assertEqual((alone, whole - alone), (0, 1))
+            for suffix in ("", "-wal"):
+                shutil.copy(path + suffix, self.path("b.ulp") + suffix)
+        with recorder.Recorder(self.path("b.ulp"), append=True) as rec:
+            rec.step(1, grads={"x": np.float32([1])})
+        self.assertEqual(steps_of(self.path("b.ulp")), [0, 1])
+
+    def marks(self, path):
+        with sqlite3.connect(path) as db:
+            marks = db.execute("SELECT value FROM meta WHERE key='incomplete'").fetchall()
+        db.close()
+        return marks
+
+    def test_incomplete(self):
+        """Said of what was appended to when its log was not there or cut short, and of nothing else."""
+        for length in (None, 0, 20, 32, 40, 8500, -100, "whole"):
+            name = f"{length}.ulp"
+            log = self.killed(name, 0, 3) + "-wal"
+            if length is None:
+                os.remove(log)
+            elif length != "whole":
+                os.truncate(log, length if length >= 0 else os.path.getsize(log) + length)
+            for step in (10, 11):
+                self.appended(name, step)
+                self.assertEqual(self.marks(self.path(name)), [] if length == "whole" else [("1",)], length)
+
+    def test_killed_before_the_first_step(self):
+        file = self.killed("a.ulp", 0, 0)
+        self.assertEqual(self.appended("a.ulp", 0), [0])
+        self.assertEqual(self.marks(file), [])
+
+    def test_thirty_kills_each(self):
+        """And an append after each: no step that was reported is lost, and none refused."""
+        draw = random.Random(3)
+        for log in (True, False):
+            for i in range(30):
+                path = self.path(f"{log}{i}.ulp")
+                job = (JOB if log else NO_LOG + JOB).replace("argv[2])", "argv[2], append=True)")
+                job = job.replace("draw[i] *", "draw[i, :100 + step * 97 % 2900] *")
+                job = job.replace("step = 0", "step = int(sys.argv[3])\nos.write(1, b'begun\\n')")
+                reported = []
+                for again in range(2):
+                    command = [sys.executable, "-c", job, os.path.dirname(support.RECORDER), path, str(1000 * again)]
+                    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                    process.stdout.readline()
+                    time.sleep(draw.uniform(0, 0.1))
+                    process.send_signal(signal.SIGKILL)
+                    lines, errors = process.communicate()
+                    self.assertEqual(errors, b"")
+                    reported += [int(line) for line in lines.split(b"\n")[:-1]]
+                with recorder.Recorder(path, append=True) as rec:
+                    rec.step(5000, grads={"x": np.float32([1])})
+                self.assertLessEqual({*reported, 5000}, set(steps_of(path)))
 
 
 if __name__ == "__main__":
