@@ -124,79 +124,84 @@ found look_at(const std::string& path) {
   return f;
 }
 
-bool is_recording(database& db) {
+// As much as can be read of what may be torn.
+struct condition {
+  bool is_recording = false;
+  std::int64_t last_row = 0;  // the number of the last step that was written; 0 where there is none
+  std::optional<binding> bound;
+};
+
+condition condition_of(database& db) {
+  condition found;
   try {
     check_identity(db);
-    return true;
+    found.is_recording = true;
+    found.bound = binding_of(db);
+    found.last_row = db.number("SELECT max(rowid) FROM step");
+  } catch (const payload_error&) {  // of no rows
+  } catch (const input_error&) {
+  }
+  return found;
+}
+
+bool is_sound(const database& db) {
+  try {
+    statement s(db, "PRAGMA quick_check(1)");
+    return s.row() && s.bytes(0) == "ok";
   } catch (const input_error&) {
     return false;
   }
 }
 
-bool is_sound(const database& db) {
-  statement s(db, "PRAGMA quick_check(1)");
-  return s.row() && s.bytes(0) == "ok";
+// Whether two states of one recording can be as near to each other as a file and what lies beside it are. The key comes with
+// number 0.
+bool fit(const std::optional<binding>& newer, const std::optional<binding>& older) {
+  if (!older) return !newer || newer->number == 0;
+  return newer && newer->id == older->id && (newer->number == older->number || newer->number == older->number + 1);
 }
-
-// The number of the last row that was written; 0 where there is none, or it cannot be read.
-std::int64_t last_row(const database& db) {
-  try {
-    return db.number("SELECT max(rowid) FROM step");
-  } catch (const payload_error&) {  // of no rows
-    return 0;
-  } catch (const input_error&) {
-    return 0;
-  }
-}
-
-// Whether two numbers of one binding are those of a file and of what lies beside it.
-bool fit(std::uint64_t newer, std::uint64_t older) { return newer == older || newer == older + 1; }
 
 // A log only adds to its recording.
 void refuse_foreign_log(const std::string& path, database& alone, database& with_log) {
-  if (!is_recording(alone)) return;  // so it is where a kill left the first step of version 1 in the log
-  const bool fits = is_recording(with_log);
-  const auto own = binding_of(alone);
-  const auto there = binding_of(with_log);
-  if (own && fits && (!there || there->id != own->id))
+  const condition own = condition_of(alone);
+  const condition all = condition_of(with_log);
+  if (!own.is_recording) return;  // so it is where a kill left the first step of version 1 in the log
+  if (all.bound && own.bound && all.bound->id != own.bound->id)
     throw input_error(path, "",
                       "the write-ahead log beside it is another recording's, and would be read as a part of it: move " +
                           path + "-wal away");
-  if (!fits || (own && !fit(there->number, own->number)) || last_row(alone) > last_row(with_log))
-    throw input_error(
-        path, "",
-        "it and the write-ahead log beside it are of different times: copy both anew, when nobody writes, "
-        "or move " +
-            path + "-wal away, to read what is there without it");
+  if (!all.is_recording || !fit(all.bound, own.bound) || own.last_row > all.last_row)
+    throw input_error(path, "",
+                      "the write-ahead log beside it is another recording's, or of another time: copy both anew, when "
+                      "nobody writes, or move " +
+                          path + "-wal away, to read what is there without it");
 }
 
-// A journal takes back one step that was in flight. Of a file that was stopped in the middle of that perhaps nothing can be read
-// without it.
-void refuse_foreign_journal(const std::string& path, database& alone, database& played_back) {
+// A journal takes back one step that was in flight, or the beginning of a recording.
+void refuse_foreign_journal(const std::string& path, const condition& before, const condition& after, bool damages) {
   const auto refuse = [&](const std::string& why) {
     throw input_error(path, "",
                       "the journal beside it is not its own, " + why + ": move " + path +
                           "-journal away, to read or append to what is there without it");
   };
-  if (!is_recording(alone)) return;
-  const std::int64_t last = last_row(alone);
-  const bool there = is_recording(played_back);
-  const std::int64_t left = there ? last_row(played_back) : 0;
-  if (last > left + 1 || (last > 0 && !there))
-    refuse("and would take away " + std::to_string(last - left) + " of its steps");
-  if (!there) return;
-  const auto own = binding_of(alone);
-  const auto back = binding_of(played_back);
-  if (own && (!back || back->id != own->id || !fit(own->number, back->number))) refuse("or of another time");
-  if (!is_sound(played_back) && is_sound(alone)) refuse("and would damage it");
+  if (!before.is_recording) return;
+  if (before.last_row > after.last_row + 1 || (before.last_row > 0 && !after.is_recording))
+    refuse("and would take away " + std::to_string(before.last_row - after.last_row) + " of its steps");
+  if (!fit(before.bound, after.bound)) refuse("or of another time");
+  if (damages) refuse("and would damage it");
 }
 
 database with_journal(const std::string& path, found& f) {
   const database whole = opened(path, f.file, file_access::reading);
   const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
   if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
-  database copy = is_hot ? played_back(path, f.file) : snapshot(path, whole);
-  if (is_hot) refuse_foreign_journal(path, f.alone, copy);
+  condition before;
+  bool was_sound = false;
+  const auto look = [&](database& alone) {
+    before = condition_of(alone);
+    was_sound = is_sound(alone);
+  };
+  database copy = is_hot ? played_back(path, f.file, look) : snapshot(path, whole);
+  if (is_hot) refuse_foreign_journal(path, before, condition_of(copy), was_sound && !is_sound(copy));
   if (!is_being_written(f.file)) copy.set_complete(f.alone.is_complete());
   return copy;
 }

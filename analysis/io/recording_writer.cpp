@@ -109,6 +109,7 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
       s.reopen(header);
     }
     s.commits->keep_by(io::journal_at(path));
+    s.commits->run([] {});  // an empty log would look like one that was lost
     db.run("PRAGMA synchronous=NORMAL");
     s.insert_tensor = std::make_unique<statement>(db, "INSERT OR REPLACE INTO tensor VALUES(?,?,?,?,?,?,?,?)");
     s.insert_step = std::make_unique<statement>(db, "INSERT INTO step VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?)");

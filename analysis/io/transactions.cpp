@@ -48,7 +48,10 @@ std::optional<binding> binding_of(const database& db) {
 }
 
 transactions::transactions(database& db) : db_(&db) {
-  binding_ = binding_of(db).value_or(binding{.id = new_id()});
+  if (const auto found = binding_of(db))
+    next_ = {.id = found->id, .number = found->number + 1};
+  else
+    next_.id = new_id();
   statement mode(db, "PRAGMA journal_mode");
   has_log_ = mode.row() && mode.bytes(0) == "wal";
   mode.reset();
@@ -82,14 +85,14 @@ void transactions::run(const std::function<void()>& work) {
   db_->run("BEGIN IMMEDIATE");
   try {
     work();
-    if (changes) write_meta(*db_, key, binding_.id + " " + std::to_string(binding_.number + 1));
+    if (changes) write_meta(*db_, key, next_.id + " " + std::to_string(next_.number));
     db_->run("COMMIT");
   } catch (...) {
     sqlite3_exec(db_->get(), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }
   if (!changes) return;
-  ++binding_.number;
+  ++next_.number;
   changes_binding_ = !has_log_;
 }
 

@@ -17,7 +17,7 @@ namespace ulp::io {
 // recording has another id, one of another time a number that does not fit.
 struct binding {
   std::string id;            // of the recording, drawn when it is made
-  std::uint64_t number = 0;  // grows
+  std::uint64_t number = 0;  // in what made the recording; grows
 };
 
 // Nothing where there is none, or it cannot be read.
@@ -40,7 +40,7 @@ class transactions {
   void take_log_in();
 
   database* db_;
-  binding binding_;
+  binding next_;  // as the next transaction that changes it writes it
   bool has_log_ = false;
   bool changes_binding_ = true;  // the next transaction does
   int pages_ = 0;                // in the log

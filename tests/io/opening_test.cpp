@@ -312,7 +312,7 @@ TEST_CASE("a file and a log that were copied at different times are not put toge
   for (const char* const name : {"early.ulp", "late.ulp", "next.ulp"}) CHECK(with_log_of(name, name) == "");
   CHECK(with_log_of("late.ulp", "next.ulp") == "");
   const std::string refused =
-      (dir / "both.ulp").string() + ": it and the write-ahead log beside it are of different times";
+      (dir / "both.ulp").string() + ": the write-ahead log beside it is another recording's, or of another time";
   CHECK(with_log_of("early.ulp", "late.ulp").substr(0, refused.size()) == refused);
   CHECK(with_log_of("late.ulp", "early.ulp").substr(0, refused.size()) == refused);
 }
@@ -376,6 +376,11 @@ TEST_CASE("another recording's journal is not played back, to read or to append"
   }
   SECTION("of one that looks the same, and was stopped there too") {
     write_hot(path);
+    write_hot(other);
+  }
+  SECTION("where the file lacks the pages at its end, since its writer was stopped too") {
+    write(path, 0, 40);
+    fs::resize_file(path, fs::file_size(path) - 8192);
     write_hot(other);
   }
   SECTION("of one that was being made") {
