@@ -1005,7 +1005,7 @@ class _Database(sqlite3.Connection):
             self.written = 0
 
     def bind(self):
-        id, number = _binding(self)
+        (id, number), *_ = _binding(self)
         _insert(self, "meta", ("binding", f"{id or secrets.token_hex(16)} {number + 1}"))
 
     def has_tables(self):
@@ -1013,15 +1013,22 @@ class _Database(sqlite3.Connection):
 
 
 def _binding(db):
-    """Whose a log or journal is and of when, as the file has it: -1 for one of before there was such a key."""
-    value = db.execute("SELECT value FROM meta WHERE key='binding'").fetchone()
-    found = value and re.fullmatch("([0-9a-f]{32}) ([0-9]{1,18})", str(value[0]))
-    return (found[1], int(found[2])) if found else (None, -1)
+    """Whose a log or journal is and of when, as the file has it, -1 without the key: ID and number; whether the recording
+    is closed, which removes the key; its name."""
+    keys = "'binding', 'closed', 'run_id', 'rank'"
+    meta = dict(db.execute(f"SELECT key, value FROM meta WHERE key IN ({keys})"))
+    found = re.fullmatch("([0-9a-f]{32}) ([0-9]{1,18})", str(meta.pop("binding", "")))
+    return (found[1], int(found[2])) if found else (None, -1), meta.pop("closed", None) is not None, meta
 
 
 def _follows(before, after):
     """Whether no more than one log or journal lies between two states of a recording, as far as that is known."""
-    return None in (before, after) or before[0] in (None, after[0]) and after[1] - before[1] in (0, 1)
+    if None in (before, after):
+        return True
+    (id, number), was_closed, name = before
+    (its, next), is_closed, its_name = after
+    removed = was_closed and is_closed and its is None
+    return name == its_name and (removed or id in (None, its) and next - number in (0, 1))
 
 
 def _rows(db):
@@ -1171,7 +1178,7 @@ def _is_own(path, suffix):
             _look(_check_identity, alone)
             binding, rows = _look(_binding, alone), _look(_rows, alone)
             if not whole.has_tables():  # killed while it was made
-                return not rows and (binding is None or binding[1] < 1)
+                return not rows and (binding is None or binding[0][1] < 1)
             _check_identity(whole)
             its, most = _binding(whole), _look(_rows, whole)
             if suffix == "-wal":  # goes on from the file
@@ -1403,6 +1410,7 @@ class _File:
             with contextlib.suppress(sqlite3.Error):  # also where it could not be said: else it would seem to lack its log
                 self.db.execute("PRAGMA busy_timeout=2000")
                 self.db.execute("PRAGMA journal_mode=DELETE")
+                self.db.execute("DELETE FROM meta WHERE key='binding'")  # nothing lies beside it
         finally:
             self.db.close()
             self.db = None

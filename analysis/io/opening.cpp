@@ -127,6 +127,8 @@ found look_at(const std::string& path) {
 // As much as can be read of what may be torn.
 struct condition {
   bool is_recording = false;
+  std::string name;  // run and rank
+  bool is_closed = false;
   std::int64_t last_row = 0;  // the number of the last step that was written; 0 where there is none
   std::optional<binding> bound;
 };
@@ -136,6 +138,9 @@ condition condition_of(database& db) {
   try {
     check_identity(db);
     found.is_recording = true;
+    statement name(db, "SELECT value FROM meta WHERE key IN ('run_id', 'rank') ORDER BY key");
+    while (name.row()) found.name += std::string{name.text_at(0)} + '\n';
+    found.is_closed = has_meta(db, closed_key);
     found.bound = binding_of(db);
     found.last_row = db.number("SELECT max(rowid) FROM step");
   } catch (const payload_error&) {  // of no rows
@@ -153,11 +158,13 @@ bool is_sound(const database& db) {
   }
 }
 
-// Whether two states of one recording can be as near to each other as a file and what lies beside it are. The key comes with
-// number 0.
-bool fit(const std::optional<binding>& newer, const std::optional<binding>& older) {
-  if (!older) return !newer || newer->number == 0;
-  return newer && newer->id == older->id && (newer->number == older->number || newer->number == older->number + 1);
+// Whether two states are of one recording, and as near to each other as a file and what lies beside it can be.
+bool fit(const condition& newer, const condition& older) {
+  if (newer.name != older.name) return false;
+  if (!older.bound) return !newer.bound || newer.bound->number == 0;
+  if (!newer.bound) return newer.is_closed && older.is_closed;
+  return newer.bound->id == older.bound->id &&
+         (newer.bound->number == older.bound->number || newer.bound->number == older.bound->number + 1);
 }
 
 // A log only adds to its recording.
@@ -165,11 +172,11 @@ void refuse_foreign_log(const std::string& path, database& alone, database& with
   const condition own = condition_of(alone);
   const condition all = condition_of(with_log);
   if (!own.is_recording) return;  // so it is where a kill left the first step of version 1 in the log
-  if (all.bound && own.bound && all.bound->id != own.bound->id)
+  if (all.is_recording && (all.name != own.name || (all.bound && own.bound && all.bound->id != own.bound->id)))
     throw input_error(path, "",
                       "the write-ahead log beside it is another recording's, and would be read as a part of it: move " +
                           path + "-wal away");
-  if (!all.is_recording || !fit(all.bound, own.bound) || own.last_row > all.last_row)
+  if (!all.is_recording || !fit(all, own) || own.last_row > all.last_row)
     throw input_error(path, "",
                       "the write-ahead log beside it is another recording's, or of another time: copy both anew, when "
                       "nobody writes, or move " +
@@ -186,7 +193,8 @@ void refuse_foreign_journal(const std::string& path, const condition& before, co
   if (!before.is_recording) return;
   if (before.last_row > after.last_row + 1 || (before.last_row > 0 && !after.is_recording))
     refuse("and would take away " + std::to_string(before.last_row - after.last_row) + " of its steps");
-  if (!fit(before.bound, after.bound)) refuse("or of another time");
+  const bool is_beginning = !after.is_recording && (!before.bound || before.bound->number == 0);
+  if (!is_beginning && !fit(before, after)) refuse("or of another time");
   if (damages) refuse("and would damage it");
 }
 

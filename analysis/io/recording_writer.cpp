@@ -219,7 +219,10 @@ bool recording_writer::state::finish() {
   sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds
   sqlite3_busy_timeout(last->get(), patience);
-  if (sqlite3_exec(last->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_OK) return true;
+  if (sqlite3_exec(last->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_OK) {
+    commits->end();
+    return true;
+  }
   if ((sqlite3_errcode(last->get()) & 0xFF) != SQLITE_BUSY) last->fail("");
   last->run("PRAGMA wal_checkpoint(PASSIVE)");
   return false;  // somebody reads: the log stays

@@ -52,6 +52,9 @@ transactions::transactions(database& db) : db_(&db) {
     next_ = {.id = found->id, .number = found->number + 1};
   else
     next_.id = new_id();
+  has_tables_ = db.number("SELECT count(*) FROM sqlite_schema") > 0;
+  // Equal recordings are equal files: no drawn digits stay in them.
+  db.run("PRAGMA secure_delete=FAST");
   statement mode(db, "PRAGMA journal_mode");
   has_log_ = mode.row() && mode.bytes(0) == "wal";
   mode.reset();
@@ -82,18 +85,25 @@ void transactions::take_log_in() {
 void transactions::run(const std::function<void()>& work) {
   if (has_log_ && pages_ >= most_pages) take_log_in();
   const bool changes = changes_binding_;
+  const auto bind = [&] { write_meta(*db_, key, next_.id + " " + std::to_string(next_.number)); };
   db_->run("BEGIN IMMEDIATE");
   try {
+    if (changes && has_tables_) bind();  // first, so that every journal has it
     work();
-    if (changes) write_meta(*db_, key, next_.id + " " + std::to_string(next_.number));
+    if (changes && !has_tables_) bind();
     db_->run("COMMIT");
   } catch (...) {
     sqlite3_exec(db_->get(), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }
+  has_tables_ = true;
   if (!changes) return;
   ++next_.number;
   changes_binding_ = !has_log_;
+}
+
+void transactions::end() noexcept {
+  sqlite3_exec(db_->get(), "DELETE FROM meta WHERE key='binding'", nullptr, nullptr, nullptr);
 }
 
 }  // namespace ulp::io

@@ -14,10 +14,10 @@
 namespace ulp::io {
 
 // A write-ahead log or journal has a copy of the key, since it is changed by the first transaction in each. One of another
-// recording has another id, one of another time a number that does not fit.
+// recording has another id, one of another time a number that does not fit. Closing removes the key.
 struct binding {
-  std::string id;            // of the recording, drawn when it is made
-  std::uint64_t number = 0;  // in what made the recording; grows
+  std::string id;            // drawn when the recording is made, or opened again
+  std::uint64_t number = 0;  // grows
 };
 
 // Nothing where there is none, or it cannot be read.
@@ -35,12 +35,15 @@ class transactions {
   void keep_by(journal how);
   // What work does is all there in the end, or, if it or SQLite throws, nothing of it. Throws input_error.
   void run(const std::function<void()>& work);
+  // Nothing lies beside the recording any more, and nothing comes after.
+  void end() noexcept;
 
  private:
   void take_log_in();
 
   database* db_;
   binding next_;  // as the next transaction that changes it writes it
+  bool has_tables_ = false;
   bool has_log_ = false;
   bool changes_binding_ = true;  // the next transaction does
   int pages_ = 0;                // in the log

@@ -609,7 +609,7 @@ TEST_CASE("of many problems the first is told, and ulp check lists each in a row
   const temporary_dir dir;
   const std::string path = recorded(dir);
   std::string bytes = read_file(path);
-  for (std::size_t page = 12; 8192 * page + 8 < bytes.size(); page += 2) bytes.replace(8192 * page, 8, 8, '\x5A');
+  for (std::size_t page = 8; 8192 * page + 8 < bytes.size(); page += 2) bytes.replace(8192 * page, 8, 8, '\x5A');
   write_new(path, bytes);
   const program_result checked = run_ulp("check --csv - " + path);
   CHECK(checked.exit_code == 1);

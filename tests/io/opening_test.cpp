@@ -23,7 +23,9 @@
 
 #include "journal.hpp"
 #include "mended.hpp"
+#include "opening.hpp"
 #include "support/files.hpp"
+#include "transactions.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
@@ -46,7 +48,7 @@ step step_of(std::int64_t number) {
 
 void write(const std::string& path, std::int64_t begin, std::int64_t end,
            recording_writer::mode how = recording_writer::mode::create) {
-  recording_writer writer(path, how);
+  recording_writer writer(path, how, {.run_id = path});
   for (std::int64_t n = begin; n < end; ++n) writer.write(step_of(n), tensors);
 }
 
@@ -66,15 +68,19 @@ void in_killed_process(const std::function<void()>& work) {
 void write_hot(const std::string& path) {
   write(path, 0, 3);
   in_killed_process([&] {
-    auto& db = *new io::database({.shown = path, .file = path, .access = io::file_access::writing});  // never closed
-    io::set_journal(db, io::journal::rollback);
+    auto& db = *new io::database(io::open_for_appending(path));  // never closed
+    auto& commits = *new io::transactions(db);
+    commits.keep_by(io::journal::rollback);
     db.run("PRAGMA cache_size=1");  // pages go to the file before the end
-    db.run("BEGIN IMMEDIATE");
-    db.run("UPDATE meta SET value='during' WHERE key='run_id'");
-    for (int i = 0; i < 50; ++i)
-      db.run(("INSERT INTO meta VALUES('" + std::to_string(i) + "', hex(zeroblob(20000)), x'')").c_str());
+    commits.run([&] {
+      db.run("UPDATE meta SET value='during' WHERE key='layout'");
+      db.run("UPDATE step SET lr=7");
+      for (int i = 0; i < 50; ++i)
+        db.run(("INSERT INTO meta VALUES('" + std::to_string(i) + "', hex(zeroblob(20000)), x'')").c_str());
+      std::raise(SIGKILL);
+    });
   });
-  REQUIRE(fs::file_size(path + "-journal") > 0);
+  REQUIRE(read_file(path + "-journal").substr(8, 4) != std::string(4, '\0'));  // pages in it
 }
 
 // A recording whose writer was killed with all of its steps in the log.
@@ -179,13 +185,13 @@ TEST_CASE("what a killed writer had begun is taken back for who reads, and stays
   const std::string path = (dir / "run.ulp").string();
   write_hot(path);
   const auto before = contents(dir.path());
-  CHECK(open_recording(path)->header().run_id.empty());
+  CHECK(open_recording(path)->header().layout == "replica");
   for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }) == "");
   CHECK(steps_in(path) == 3);
   CHECK(contents(dir.path()) == before);
   write(path, 3, 5, recording_writer::mode::append);
   CHECK(steps_in(path) == 5);
-  CHECK(open_recording(path)->header().run_id.empty());
+  CHECK(open_recording(path)->header().layout == "replica");
   CHECK(contents(dir.path()).size() == 1);
 }
 
@@ -274,8 +280,19 @@ TEST_CASE("another recording's log is not read as its own, where both are in the
   const temporary_dir elsewhere;
   const std::string path = (dir / "run.ulp").string();
   const std::string other = (elsewhere / "other.ulp").string();
-  write_with_log(path);
-  write_with_log(other);
+  SECTION("of another run") {
+    write_with_log(path);
+    write_with_log(other);
+  }
+  SECTION("of a copy that went on by itself") {
+    write(path, 0, 3);
+    fs::copy_file(path, other);
+    for (const std::string& one : {path, other})
+      in_killed_process([&] {
+        auto& writer = *new recording_writer(one, recording_writer::mode::append);  // never closed
+        writer.write(step_of(3), tensors);
+      });
+  }
   fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
