@@ -1183,10 +1183,14 @@ def _is_own(path, suffix):
             its, most = _binding(whole), _look(_rows, whole)
             if suffix == "-wal":  # goes on from the file
                 return _follows(binding, its) and (None in (rows, most) or rows <= most)
-            intact = whole.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-            return intact and _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
+            sound = _is_sound(whole) or not _is_sound(alone)
+            return sound and _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
         except (sqlite3.DatabaseError, RecorderError):
             return False
+
+
+def _is_sound(db):
+    return _look(lambda db: db.execute("PRAGMA quick_check(1)").fetchone(), db) == ("ok",)
 
 
 def _look(what, db):
@@ -1228,7 +1232,7 @@ def _names_super_journal(path):
 def _is_of_beginning(journal):
     """Whether it takes a file back to none: it holds nothing."""
     with open(journal, "rb") as file:
-        return file.read(20)[16:] == bytes(4)
+        return file.read(20)[16:] in (b"", bytes(4))
 
 
 def _bare(sql):
@@ -1282,6 +1286,8 @@ class _File:
             self.rows_before = _rows(self.db)
         except BaseException as error:
             if self.db is not None:
+                with contextlib.suppress(sqlite3.Error):  # closing takes the log in: else the file would seem to lack it
+                    self.db.execute("PRAGMA journal_mode=DELETE")
                 self.db.close()
             if self.lock is not None:
                 mine = self.lock.created and self.lock.holds(self.path)

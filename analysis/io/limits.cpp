@@ -33,7 +33,7 @@ void set_limit(read_limits& limits, std::string_view text) {
   if (row == names.end()) {
     std::string known;
     for (const limit_name& l : names) known += (known.empty() ? "" : ", ") + std::string{l.name};
-    throw std::invalid_argument("unknown " + in_quotes(name) + ": one of " + known);
+    throw std::invalid_argument("unknown limit " + in_quotes(name) + ": one of " + known);
   }
   std::uint64_t number = read_limits::none;
   const char* const end = value.data() + value.size();

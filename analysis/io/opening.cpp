@@ -66,8 +66,17 @@ struct found {
   database alone;    // the file without what lies beside it
   std::optional<file_header> header;
   bool is_ours = false;
-  companions beside;  // looked for where it is ours
+  // Looked for where it is ours.
+  companions beside;
+  bool is_connected = false;  // somebody, to its log
+  bool is_alive = false;      // its writer
 };
+
+using completeness = database::completeness;
+
+completeness without_log(const std::optional<file_header>& header) {
+  return header && header->has_log ? completeness::lacks_log : completeness::stopped;
+}
 
 // Sizes of a log (https://www.sqlite.org/fileformat.html, 4.1): its header, and the header of each page in it.
 constexpr std::uint64_t log_head = 32;
@@ -81,7 +90,8 @@ bool is_cut(std::uint64_t log, std::uint64_t page) {
   return rest != 0 && rest != page_head;
 }
 
-found look_at(const std::string& path) {
+// `appending`: the writer is who calls.
+found look_at(const std::string& path, bool appending = false) {
   const std::string file = resolved(path);
   std::error_code unknown;
   const auto kind = std::filesystem::status(file, unknown).type();
@@ -97,14 +107,17 @@ found look_at(const std::string& path) {
   if (!f.is_ours) return f;
   f.beside = look_for_companions(path, file);
   const bool has_journal = f.beside.journal.value_or(0) > 0;
-  using completeness = database::completeness;
-  auto complete = f.header->has_log ? completeness::lacks_log : completeness::stopped;
-  if (f.beside.log && !is_connected(file)) {
-    // One that holds nothing is left by a writer that had no room for more, or by a copy that failed.
-    const bool is_whole = !is_cut(*f.beside.log, f.header->page);
-    if (f.header->has_log) complete = is_whole ? completeness::stopped : completeness::cut_log;
-    if (*f.beside.log <= log_head) f.beside.log.reset();
-  }
+  f.is_connected = f.beside.log && is_connected(file);
+  // A writer of version 1 has no lock to know it by.
+  f.is_alive = !appending && (f.header->version < 2 ? f.is_connected : is_being_written(file));
+  completeness complete = without_log(f.header);
+  if (f.beside.log && f.header->has_log)
+    complete = f.is_alive                                                 ? completeness::whole
+               : !f.is_connected && is_cut(*f.beside.log, f.header->page) ? completeness::cut_log
+                                                                          : completeness::stopped;
+  f.alone.set_complete(complete);
+  // One that holds nothing is left by a writer that had no room for more, or by a copy that failed.
+  if (f.beside.log && !f.is_connected && *f.beside.log <= log_head) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && has_journal)
     throw input_error(
@@ -112,40 +125,48 @@ found look_at(const std::string& path) {
         "has both a write-ahead log (-wal) and a journal (-journal) beside it, and a recording has one of them: "
         "move away the one that is not its own; keep both until you know which");
   if (f.beside.log.value_or(0) > 0 && !f.header->has_log)
-    throw input_error(
-        path, "",
-        "a write-ahead log lies beside it that is not its own, and would be read as a part of it: remove " + path +
-            "-wal");
+    throw input_error(path, "",
+                      "a write-ahead log lies beside it that is not its own, and would be read as a part of it: move " +
+                          path + "-wal away");
   if (has_journal) refuse_super_journal(path, file);
-  f.alone.set_complete(f.beside.log && is_connected(file) ? completeness::whole : complete);
   if (has_journal || f.beside.log) return f;
   if (!f.header->whole_pages)
     throw input_error(path, "end of file", "does not end with a whole page: the file was cut short; copy it again");
   return f;
 }
 
-// As much as can be read of what may be torn.
+// What can be read of what may be torn.
 struct condition {
   bool is_recording = false;
-  std::string name;  // run and rank
+  bool is_told = false;  // by meta, what follows
+  std::string name;      // run and rank
   bool is_closed = false;
-  std::int64_t last_row = 0;  // the number of the last step that was written; 0 where there is none
   std::optional<binding> bound;
+  std::int64_t last_row = 0;  // the number of the last step that was written; 0 where there is none
 };
 
 condition condition_of(database& db) {
   condition found;
-  try {
+  const auto look = [](const auto& at) {
+    try {
+      at();
+    } catch (const payload_error&) {
+    } catch (const input_error&) {
+    }
+  };
+  look([&] {
     check_identity(db);
     found.is_recording = true;
+  });
+  if (!found.is_recording) return found;
+  look([&] {
     statement name(db, "SELECT value FROM meta WHERE key IN ('run_id', 'rank') ORDER BY key");
     while (name.row()) found.name += std::string{name.text_at(0)} + '\n';
     found.is_closed = has_meta(db, closed_key);
     found.bound = binding_of(db);
-    found.last_row = db.number("SELECT max(rowid) FROM step");
-  } catch (const payload_error&) {  // of no rows
-  } catch (const input_error&) {
-  }
+    found.is_told = true;
+  });
+  look([&] { found.last_row = db.number("SELECT max(rowid) FROM step"); });
   return found;
 }
 
@@ -158,25 +179,24 @@ bool is_sound(const database& db) {
   }
 }
 
-// Whether two states are of one recording, and as near to each other as a file and what lies beside it can be.
-bool fit(const condition& newer, const condition& older) {
-  if (newer.name != older.name) return false;
+// Whether two states are of one recording, and as near to each other as a file and what lies beside it can be, as far as they
+// tell.
+bool fit(const condition& older, const condition& newer) {
+  if (!older.is_told || !newer.is_told) return true;
+  if (older.name != newer.name) return false;
   if (!older.bound) return !newer.bound || newer.bound->number == 0;
-  if (!newer.bound) return newer.is_closed && older.is_closed;
-  return newer.bound->id == older.bound->id &&
+  if (!newer.bound) return older.is_closed && newer.is_closed;
+  return older.bound->id == newer.bound->id &&
          (newer.bound->number == older.bound->number || newer.bound->number == older.bound->number + 1);
 }
 
 // A log only adds to its recording.
 void refuse_foreign_log(const std::string& path, database& alone, database& with_log) {
+  alone.allow_torn();
   const condition own = condition_of(alone);
   const condition all = condition_of(with_log);
   if (!own.is_recording) return;  // so it is where a kill left the first step of version 1 in the log
-  if (all.is_recording && (all.name != own.name || (all.bound && own.bound && all.bound->id != own.bound->id)))
-    throw input_error(path, "",
-                      "the write-ahead log beside it is another recording's, and would be read as a part of it: move " +
-                          path + "-wal away");
-  if (!all.is_recording || !fit(all, own) || own.last_row > all.last_row)
+  if (!all.is_recording || !fit(own, all) || own.last_row > all.last_row)
     throw input_error(path, "",
                       "the write-ahead log beside it is another recording's, or of another time: copy both anew, when "
                       "nobody writes, or move " +
@@ -184,38 +204,42 @@ void refuse_foreign_log(const std::string& path, database& alone, database& with
 }
 
 // A journal takes back one step that was in flight, or the beginning of a recording.
-void refuse_foreign_journal(const std::string& path, const condition& before, const condition& after, bool damages) {
+void refuse_foreign_journal(const std::string& path, database& alone, database& played_back) {
   const auto refuse = [&](const std::string& why) {
     throw input_error(path, "",
-                      "the journal beside it is not its own, " + why + ": move " + path +
+                      "the journal beside it " + why + ": move " + path +
                           "-journal away, to read or append to what is there without it");
   };
+  alone.allow_torn();
+  const condition before = condition_of(alone);
+  const condition after = condition_of(played_back);
   if (!before.is_recording) return;
   if (before.last_row > after.last_row + 1 || (before.last_row > 0 && !after.is_recording))
-    refuse("and would take away " + std::to_string(before.last_row - after.last_row) + " of its steps");
+    refuse("is another recording's: it would take away " + std::to_string(before.last_row - after.last_row) + " steps");
   const bool is_beginning = !after.is_recording && (!before.bound || before.bound->number == 0);
-  if (!is_beginning && !fit(before, after)) refuse("or of another time");
-  if (damages) refuse("and would damage it");
+  if (!is_beginning && !fit(after, before)) refuse("is another recording's, or of another time");
+  if (is_sound(alone) && !is_sound(played_back)) refuse("would damage it");
 }
 
 database with_journal(const std::string& path, found& f) {
   const database whole = opened(path, f.file, file_access::reading);
   const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
   if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
-  condition before;
-  bool was_sound = false;
-  const auto look = [&](database& alone) {
-    before = condition_of(alone);
-    was_sound = is_sound(alone);
-  };
-  database copy = is_hot ? played_back(path, f.file, look) : snapshot(path, whole);
-  if (is_hot) refuse_foreign_journal(path, before, condition_of(copy), was_sound && !is_sound(copy));
-  if (!is_being_written(f.file)) copy.set_complete(f.alone.is_complete());
+  database copy = is_hot ? played_back(path, f.file) : snapshot(path, whole);
+  if (is_hot) refuse_foreign_journal(path, f.alone, copy);
+  if (is_hot)
+    copy.set_complete(without_log(header_of(copy)));
+  else if (!f.is_alive)
+    copy.set_complete(f.alone.is_complete());
   return copy;
 }
 
 database with_log(const std::string& path, found& f) {
-  if (is_connected(f.file)) return opened(path, f.file, file_access::reading);
+  if (f.is_connected) {
+    database db = opened(path, f.file, file_access::reading);
+    db.set_complete(f.alone.is_complete());
+    return db;
+  }
   database still = opened(path, f.file, file_access::reading_still);
   // An index in memory is what SQLite has in this mode.
   still.run("PRAGMA locking_mode=EXCLUSIVE");
@@ -230,8 +254,8 @@ database opened_for_reading(const std::string& path) {
   if (!f.is_ours) return std::move(f.alone);
   if (f.beside.journal.value_or(0) > 0) return with_journal(path, f);
   if (f.beside.log && f.header->has_log) return with_log(path, f);
-  // A living writer keeps its journal empty between steps; one of version 1 has no lock to know it by.
-  if (f.beside.journal && (f.header->version < 2 || is_being_written(f.file)))
+  // A living writer keeps its journal empty between steps.
+  if (f.beside.journal && (f.header->version < 2 || f.is_alive))
     return snapshot(path, opened(path, f.file, file_access::reading));
   return std::move(f.alone);
 }
@@ -245,7 +269,7 @@ database open_for_reading(const std::string& path) {
 }
 
 database open_for_appending(const std::string& path) {
-  found f = look_at(path);
+  found f = look_at(path, true);
   if (f.beside.linked)
     throw input_error(
         path, "",
@@ -261,7 +285,7 @@ database open_for_appending(const std::string& path) {
   if (!all_there) static_cast<void>(open_for_reading(path));
   database db({.shown = path, .file = f.file, .access = file_access::writing});
   check_identity(db);
-  db.set_complete(f.alone.is_complete());
+  db.set_complete(f.beside.journal.value_or(0) > 0 ? without_log(header_of(db)) : f.alone.is_complete());
   return db;
 }
 

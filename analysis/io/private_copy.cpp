@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <system_error>
 #include <vector>
@@ -64,30 +61,12 @@ database read_alone(const std::string& path, const private_folder& folder) {
   return database({.shown = path, .file = folder.file(), .access = file_access::reading, .alone = true});
 }
 
-// To the number of pages that the header tells (https://www.sqlite.org/fileformat.html, 1.3), as far as that is little more.
-void lengthen(const std::string& file) {
-  std::array<unsigned char, 32> head{};
-  std::ifstream in(file, std::ios::binary);
-  if (!in.read(reinterpret_cast<char*>(head.data()), head.size())) return;
-  const std::uintmax_t stated = head[16] << 8 | head[17];
-  const std::uintmax_t pages = std::uintmax_t{head[28]} << 24 | head[29] << 16 | head[30] << 8 | head[31];
-  const std::uintmax_t told = pages * (stated == 1 ? 65536 : stated);
-  const std::uintmax_t size = std::filesystem::file_size(file);
-  constexpr std::uintmax_t most = std::uintmax_t{1} << 32;  // of zeros, which take no room on the disk
-  if (told > size && told - size <= most) std::filesystem::resize_file(file, told);
-}
-
 }  // namespace
 
-database played_back(const std::string& path, const std::string& file, const std::function<void(database&)>& before) {
+database played_back(const std::string& path, const std::string& file) {
   const private_folder folder(path);
-  const auto copy = [&](const char* suffix) { std::filesystem::copy_file(file + suffix, folder.file() + suffix); };
   try {
-    copy("");
-    lengthen(folder.file());
-    database alone = read_alone(path, folder);
-    before(alone);
-    copy("-journal");
+    for (const char* const suffix : {"", "-journal"}) std::filesystem::copy_file(file + suffix, folder.file() + suffix);
   } catch (const std::filesystem::filesystem_error& problem) {
     fail_to_copy(path, problem.code().message());
   }

@@ -3,17 +3,14 @@
 #ifndef ULP_IO_PRIVATE_COPY_HPP
 #define ULP_IO_PRIVATE_COPY_HPP
 
-#include <functional>
 #include <string>
 
 #include "sqlite.hpp"
 
 namespace ulp::io {
 
-// With what its killed writer had begun taken back, by the journal beside it. `before` sees it without that, pages that were
-// never written as zeros, where otherwise nothing could be read. Throws input_error.
-[[nodiscard]] database played_back(const std::string& shown, const std::string& resolved,
-                                   const std::function<void(database&)>& before);
+// With what its killed writer had begun taken back, by the journal beside it. Throws input_error.
+[[nodiscard]] database played_back(const std::string& shown, const std::string& resolved);
 
 // As it is now, while somebody writes to it. Throws input_error.
 [[nodiscard]] database snapshot(const std::string& shown, const database& of);

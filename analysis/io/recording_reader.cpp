@@ -32,7 +32,7 @@ class step_rows {
     try {
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);
-      header_.incomplete = !missing_.empty();
+      header_.incomplete = !missing_.empty() || (db_.has_checksums() && !io::has_meta(db_, io::closed_key));
       // Also where it is all: without it SQLite counts the rows in one instruction, which nothing bounds.
       const std::string which =
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);

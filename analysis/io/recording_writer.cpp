@@ -34,6 +34,7 @@ struct recording_writer::state {
   // Outlives the database.
   io::writer_lock lock;
   bool created = false;  // the database
+  bool begun = false;    // to write: it is to be closed
   std::unique_ptr<io::transactions> commits;
   std::unique_ptr<database> db;
   std::unique_ptr<statement> insert_tensor;
@@ -71,6 +72,7 @@ void recording_writer::state::create(const run_header& header) {
     if (header.incomplete) io::write_meta(*db, io::incomplete_key, "1");
   });
   db->set_version(io::format_version);
+  begun = true;
 }
 
 // Before a log is there: a copy without the log is then known to lack it.
@@ -83,6 +85,7 @@ void recording_writer::state::reopen(const run_header& more) {
       io::write_meta(*db, io::incomplete_key, "1");
     db->run(("DELETE FROM meta WHERE key='" + std::string{io::closed_key} + "'").c_str());
   });
+  begun = true;
 }
 
 recording_writer::recording_writer(const std::string& path, mode how, const run_header& header) {
@@ -215,6 +218,7 @@ bool recording_writer::state::finish() {
   insert_step.reset();
   insert_total.reset();
   const std::unique_ptr<database> last = std::move(db);
+  if (!begun) return true;
   commits->run([&] { io::write_meta(*last, io::closed_key, "1"); });
   sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds

@@ -50,6 +50,12 @@ database::database(database_options options) : shown_(std::move(options.shown)) 
   if (!writes) bound_work(file);
 }
 
+// By the one thing that SQLite does so for (lockBtree, src/btree.c).
+void database::allow_torn() {
+  sqlite3_db_config(get(), SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+  run("PRAGMA writable_schema=ON");
+}
+
 void database::run(const char* sql) {
   if (sqlite3_exec(get(), sql, nullptr, nullptr, nullptr) != SQLITE_OK) fail("");
 }

@@ -37,6 +37,8 @@ class database {
   // What errors call it.
   [[nodiscard]] const std::string& path() const { return shown_; }
 
+  // From here on reads what is there of a file that is shorter than it says, instead of nothing. Before anything is read.
+  void allow_torn();
   void run(const char* sql);
   // The first column of the first row; 0 where there is none.
   [[nodiscard]] std::int64_t number(const char* sql) const;

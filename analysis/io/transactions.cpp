@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view key = "binding";
 constexpr std::size_t id_size = 32;
+constexpr std::string_view hex = "0123456789abcdef";
 
 // The number of pages at which SQLite takes a log in by itself (SQLITE_DEFAULT_WAL_AUTOCHECKPOINT).
 constexpr int most_pages = 1000;
@@ -21,7 +22,6 @@ constexpr int most_pages = 1000;
 std::string new_id() {
   std::array<unsigned char, id_size / 2> bytes{};
   sqlite3_randomness(static_cast<int>(bytes.size()), bytes.data());
-  constexpr std::string_view hex = "0123456789abcdef";
   std::string id;
   for (const unsigned char byte : bytes) id += {hex[byte >> 4], hex[byte & 15]};
   return id;
@@ -30,20 +30,23 @@ std::string new_id() {
 }  // namespace
 
 std::optional<binding> binding_of(const database& db) {
+  if (db.number("SELECT count(*) FROM sqlite_schema") == 0) return std::nullopt;
+  const auto damaged = [&](const std::string& what) { return input_error(db.path(), "header", "'binding' " + what); };
   try {
     statement s(db, ("SELECT key, value, " + crc_column(db) + " FROM meta WHERE key=?").c_str());
     if (!s.bind(key).row()) return std::nullopt;
     check_row(db, s, meta_row, 1);
     const std::string_view text = s.text_at(1);
-    if (text.size() <= id_size + 1) return std::nullopt;
-    binding found{.id = std::string{text.substr(0, id_size)}};
-    const auto [end, error] = std::from_chars(text.data() + id_size + 1, text.data() + text.size(), found.number);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    const std::string_view id = text.substr(0, id_size);
+    const std::string_view rest = text.substr(id.size());
+    binding found{.id = std::string{id}};
+    const char* const end = text.data() + text.size();
+    if (id.find_first_not_of(hex) != std::string_view::npos || rest.size() < 2 || rest[0] != ' ' ||
+        std::from_chars(rest.data() + 1, end, found.number).ptr != end)
+      throw damaged("is malformed: the file is damaged");
     return found;
-  } catch (const payload_error&) {
-    return std::nullopt;
-  } catch (const input_error&) {
-    return std::nullopt;
+  } catch (const payload_error& problem) {
+    throw damaged(std::string{"is unreadable: "} + problem.what());
   }
 }
 
@@ -69,8 +72,10 @@ transactions::transactions(database& db) : db_(&db) {
 
 void transactions::keep_by(journal how) {
   has_log_ = set_journal(*db_, how) == journal::write_ahead;
-  changes_binding_ = true;
-  if (has_log_) take_log_in();
+  if (has_log_)
+    take_log_in();
+  else
+    changes_binding_ = true;
 }
 
 // As far as nobody reads what it would replace. A log that was taken in as a whole begins anew with the next transaction.

@@ -20,7 +20,7 @@ struct binding {
   std::uint64_t number = 0;  // grows
 };
 
-// Nothing where there is none, or it cannot be read.
+// Nothing where there is none. Throws input_error.
 [[nodiscard]] std::optional<binding> binding_of(const database& db);
 
 class transactions {
@@ -31,7 +31,7 @@ class transactions {
   transactions(const transactions&) = delete;
   transactions& operator=(const transactions&) = delete;
 
-  // Sets the journal.
+  // Changes the journal, for all that comes.
   void keep_by(journal how);
   // What work does is all there in the end, or, if it or SQLite throws, nothing of it. Throws input_error.
   void run(const std::function<void()>& work);

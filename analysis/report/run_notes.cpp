@@ -38,7 +38,7 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
         "the input tells only whether a step overflowed, at the scale of the recorded run: every scale is taken to "
         "overflow in the same steps, and the format changes nothing; a column maxabs would tell");
   if (silent_)
-    all.push_back(fmt::format("{} tell neither gradients nor overflow: that they do not overflow is taken for granted",
+    all.push_back(fmt::format("{} tell neither gradients nor overflow: they are assumed not to overflow",
                               told_ ? "some steps" : "the steps"));
   if (choice.rule_is_late())
     all.emplace_back(

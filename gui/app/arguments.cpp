@@ -109,7 +109,8 @@ arguments parse_arguments() {
   parser.addOption({"tensor", "tensors whose name contains a match", "REGEX"});
   parser.addOption({"steps", "the steps that are shown, A to B", "A:B"});
   parser.addOption({"step", "the step of the cursor", "N"});
-  parser.addOption({"limit", "read inputs that cost more, as of `ulp replay`; holds for all that is opened", "NAME=N"});
+  parser.addOption(
+      {"limit", "raise a limit on what inputs may cost, as in `ulp replay`; applies to everything opened", "NAME=N"});
   parser.addOption({"allow-empty", "take dumps without any tensor that is read as empty steps"});
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
   parser.process(*QCoreApplication::instance());  // --help and --version

@@ -32,7 +32,7 @@ QString clipping_view::fill(const theme& colours) {
   double high = norms.range().greatest;
   const chart_line line{tr("L2 norm of the unscaled gradients"), QPen(colours.line(1).color(), 1.5), points_of(norms),
                         norms.is_noise()};
-  if (!(low <= high)) return tr("No norm of these steps is known, finite and above zero.");
+  if (!(low <= high)) return tr("None of these steps has a known, finite, positive norm.");
   std::vector<chart_line> lines{line};
   const scenario s = scenario_of(front.spec);
   const trajectory_summary& sum = front.result->summary;

@@ -160,7 +160,7 @@ void judge_recording(const std::string& path, const rows& before, const rows& wh
       // Where nothing can be opened any more it cannot be said either that the log holds nothing.
       const bool no_log = of.call == "open" && of.lasting && result.exit_code == 2;
       CHECK(
-          (problems.empty() || (no_log && problems[0].reason.starts_with("was not closed, and the write-ahead log"))));
+          (problems.empty() || (no_log && problems[0].reason.starts_with("was not closed, and its write-ahead log"))));
     } catch (const input_error& problem) {
       INFO(problem.what());
       CHECK(before.empty());

@@ -235,10 +235,9 @@ TEST_CASE("a log without its recording's name is missed, and said to be") {
   fs::copy_file(path, copy);
   const auto from = open_recording(copy);
   REQUIRE(from->notes().size() == 1);
-  CHECK(from->notes()[0].find("the write-ahead log of its writer, named as it with -wal, is not beside it") !=
-        std::string::npos);
+  CHECK(from->notes()[0].find("its write-ahead log (FILE-wal) is not beside it") != std::string::npos);
   REQUIRE(check_recording(copy).problems.size() == 1);
-  CHECK(check_recording(copy).problems[0].reason.starts_with("was not closed, and the write-ahead log"));
+  CHECK(check_recording(copy).problems[0].reason.starts_with("was not closed, and its write-ahead log"));
   CHECK(open_recording(path)->notes().empty());
   write_file(copy + "-wal", "");
   CHECK(open_recording(copy)->notes().size() == 1);  // that the last steps may be missing
@@ -256,7 +255,7 @@ TEST_CASE("a log without its recording's name is missed, and said to be") {
   // To append to such a copy does not hide it.
   write(copy, 9, 10, recording_writer::mode::append);
   REQUIRE(open_recording(copy)->notes().size() == 1);
-  CHECK(open_recording(copy)->notes()[0].find("it was appended to when the write-ahead log") != std::string::npos);
+  CHECK(open_recording(copy)->notes()[0].find("it was appended to when its write-ahead log") != std::string::npos);
 }
 
 TEST_CASE("another recording's log is not read as its own") {
@@ -296,8 +295,42 @@ TEST_CASE("another recording's log is not read as its own, where both are in the
   fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("is another recording's, and would be read as a part") !=
-          std::string::npos);
+    CHECK(error_of([&] { read(path); }).find("is another recording's, or of another time") != std::string::npos);
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
+}
+
+TEST_CASE("a file that a kill tore is compared with its log as far as it goes") {
+  const temporary_dir dir;
+  const temporary_dir elsewhere;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string other = (elsewhere / "other.ulp").string();
+  write_with_log(path);
+  std::string bytes = read_file(path);
+  std::uint64_t steps = 5;
+  SECTION("it tells of more pages than it has") {
+    bytes[31] = static_cast<char>(bytes[31] + 50);
+    write_file(path, bytes);
+    write_with_log(other);
+    fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
+    steps = 0;
+  }
+  SECTION("the page of meta is lost, and in the log") {
+    bytes.replace(8192, 8192, 8192, '\0');
+    write_file(path, bytes);
+  }
+  if (steps > 0)
+    CHECK(steps_in(path) == steps);
+  else
+    CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("is another recording's") != std::string::npos);
+}
+
+TEST_CASE("a writer that cannot read what it is to append to leaves it as it is") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write(path, 0, 3);
+  damage(path, "UPDATE tensor SET numel=-1");
+  const auto before = contents(dir.path());
   CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
   CHECK(contents(dir.path()) == before);
 }
@@ -374,6 +407,13 @@ TEST_CASE("what is made from a recording that may lack steps says so") {
   const std::string whole = (dir / "whole.ulp").string();
   write(whole, 0, 3);
   CHECK_FALSE(open_merged({whole})->header().incomplete);
+  {
+    const std::string open = (dir / "open.ulp").string();
+    recording_writer writer(open, recording_writer::mode::create);
+    writer.write(step_of(0), tensors);
+    CHECK(open_recording(open)->notes().empty());
+    CHECK(open_merged({open})->header().incomplete);
+  }
   recording_writer(whole, recording_writer::mode::append, from->header()).close();
   CHECK(open_merged({whole})->header().incomplete);
 }
@@ -413,8 +453,8 @@ TEST_CASE("another recording's journal is not played back, to read or to append"
   fs::copy_file(other + "-journal", path + "-journal", fs::copy_options::overwrite_existing);
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("the journal beside it is not its own") != std::string::npos);
-  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("is not its own") !=
+    CHECK(error_of([&] { read(path); }).find("-journal away, to read") != std::string::npos);
+  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("-journal away, to read") !=
         std::string::npos);
   CHECK(contents(dir.path()) == before);
 }
@@ -429,7 +469,7 @@ TEST_CASE("a recording's own journal from another time is not played back") {
   fs::copy_file(journal, path + "-journal");
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("the journal beside it is not its own") != std::string::npos);
+    CHECK(error_of([&] { read(path); }).find("-journal away, to read") != std::string::npos);
   CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
   CHECK(contents(dir.path()) == before);
 }

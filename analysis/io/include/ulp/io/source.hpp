@@ -22,7 +22,7 @@ struct run_header {
   std::string reduction = "reduced";  // "local" gradients of one rank, or "reduced" over all of them
   std::string layout = "replica";     // a "replica" holds whole tensors, a "shard" parts of them
   std::uint32_t format = 0;           // of the recording that was read; 1 has no checksums
-  bool incomplete = false;            // steps may be missing, and source::notes says why
+  bool incomplete = false;            // steps may be missing, or come: it is not closed
 };
 
 // Reads steps one after the other, in ascending order of their keys. Throws input_error; a step that was returned is
