@@ -1232,7 +1232,7 @@ def _names_super_journal(path):
 def _is_of_beginning(journal):
     """Whether it takes a file back to none: it holds nothing."""
     with open(journal, "rb") as file:
-        return file.read(20)[16:] in (b"", bytes(4))
+        return file.read(20)[16:] == bytes(4)
 
 
 def _bare(sql):
