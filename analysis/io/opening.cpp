@@ -249,6 +249,13 @@ database with_log(const std::string& path, found& f) {
   return still;
 }
 
+// The log stays until the file says that it was closed: else that is taken for a copy which lacks its log.
+database opened_for_writing(const std::string& path, const std::string& file) {
+  database db = opened(path, file, file_access::writing);
+  sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return db;
+}
+
 database opened_for_reading(const std::string& path) {
   found f = look_at(path);
   if (!f.is_ours) return std::move(f.alone);
@@ -283,7 +290,7 @@ database open_for_appending(const std::string& path) {
                       "`ulp merge OLD -o NEW`, and append to the copy");
   // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
   if (!all_there) static_cast<void>(open_for_reading(path));
-  database db({.shown = path, .file = f.file, .access = file_access::writing});
+  database db = opened_for_writing(path, f.file);
   check_identity(db);
   db.set_complete(f.beside.journal.value_or(0) > 0 ? without_log(header_of(db)) : f.alone.is_complete());
   return db;
@@ -296,7 +303,7 @@ database open_for_creating(const std::string& path) {
           path + suffix, "",
           "is there without the recording that it was part of, and would be taken for a part of the new one: "
           "remove it, or give another name");
-  return database({.shown = path, .file = resolved(path), .access = file_access::writing});
+  return opened_for_writing(path, resolved(path));
 }
 
 }  // namespace ulp::io

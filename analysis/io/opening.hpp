@@ -24,7 +24,7 @@ namespace ulp::io {
 [[nodiscard]] database open_for_reading(const std::string& path);
 
 // Opens a recording that is there, for the holder of its writer_lock. The same is refused; recordings of version 1 too, which
-// have no checksums. A killed writer's log or journal is taken in. Throws input_error.
+// have no checksums. A killed writer's log or journal is taken in; closing leaves the log. Throws input_error.
 [[nodiscard]] database open_for_appending(const std::string& path);
 
 // Opens an empty file to make a recording of, for the holder of its writer_lock. Refused where something of another database lies

@@ -103,14 +103,10 @@ recording_writer::recording_writer(const std::string& path, mode how, const run_
       s.db = std::make_unique<database>(io::open_for_appending(path));
       s.tensors = io::read_tensors(*s.db);
       for (std::uint32_t id = 0; id < s.tensors.size(); ++id) s.by_name[s.tensors[id].name] = id;
-    }
-    database& db = *s.db;
-    // The log stays until the file says that it was closed: else that is taken for a copy which lacks its log.
-    sqlite3_db_config(db.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    if (how == mode::append) {
-      s.commits = std::make_unique<io::transactions>(db);
+      s.commits = std::make_unique<io::transactions>(*s.db);
       s.reopen(header);
     }
+    database& db = *s.db;
     s.commits->keep_by(io::journal_at(path));
     s.commits->run([] {});  // an empty log would look like one that was lost
     db.run("PRAGMA synchronous=NORMAL");
@@ -223,13 +219,7 @@ bool recording_writer::state::finish() {
   sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds
   sqlite3_busy_timeout(last->get(), patience);
-  if (sqlite3_exec(last->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_OK) {
-    commits->end();
-    return true;
-  }
-  if ((sqlite3_errcode(last->get()) & 0xFF) != SQLITE_BUSY) last->fail("");
-  last->run("PRAGMA wal_checkpoint(PASSIVE)");
-  return false;  // somebody reads: the log stays
+  return commits->end();
 }
 
 bool recording_writer::close() {

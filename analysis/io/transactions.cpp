@@ -107,8 +107,16 @@ void transactions::run(const std::function<void()>& work) {
   changes_binding_ = !has_log_;
 }
 
-void transactions::end() noexcept {
-  sqlite3_exec(db_->get(), "DELETE FROM meta WHERE key='binding'", nullptr, nullptr, nullptr);
+bool transactions::end() {
+  const auto unbind = [&] { db_->run("DELETE FROM meta WHERE key='binding'"); };
+  if (!has_log_) unbind();
+  if (sqlite3_exec(db_->get(), "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) != SQLITE_OK) {
+    if ((sqlite3_errcode(db_->get()) & 0xFF) != SQLITE_BUSY) db_->fail("");
+    db_->run("PRAGMA wal_checkpoint(PASSIVE)");
+    return false;
+  }
+  if (has_log_) unbind();
+  return true;
 }
 
 }  // namespace ulp::io

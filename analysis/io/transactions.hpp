@@ -35,8 +35,8 @@ class transactions {
   void keep_by(journal how);
   // What work does is all there in the end, or, if it or SQLite throws, nothing of it. Throws input_error.
   void run(const std::function<void()>& work);
-  // Nothing lies beside the recording any more, and nothing comes after.
-  void end() noexcept;
+  // Leaves a single file: true; or the log beside it, where somebody reads: false. Nothing comes after. Throws input_error.
+  [[nodiscard]] bool end();
 
  private:
   void take_log_in();
