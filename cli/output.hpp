@@ -20,6 +20,9 @@ struct output_options {
   [[nodiscard]] bool machine_stdout() const { return json || csv == "-"; }
 };
 
+// Refuses an empty name, which an unset variable of a script gives.
+[[nodiscard]] CLI::Validator a_name();
+
 void add_output(CLI::App& command, output_options& options);
 
 // Writes `t` as the options ask, JSON after all notes; as text when no form for machines goes to stdout and `text` is set.

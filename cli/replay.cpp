@@ -440,7 +440,8 @@ void add_replay(CLI::App& program, action& chosen) {
   add_output(command, o->output);
   command
       .add_option("--per-tensor", o->per_tensor, "write CSV with a row for each step and counted tensor to this file")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(a_name());
   command.footer(
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors where "
       "none is\n"

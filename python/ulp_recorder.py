@@ -1134,13 +1134,15 @@ class _Lock:
 
 
 def _look_beside(path, head):
-    """Refuses what lies beside a recording and SQLite would take for parts of it, where it cannot be. head: of the file."""
+    """Refuses what lies beside a recording and SQLite would take for parts of it, where it cannot be. head: of the file.
+    Returns whether its log lacks its end."""
     for suffix in ("-wal", "-journal", "-shm"):
         try:
             state = os.lstat(path + suffix)
         except FileNotFoundError:
             continue
-        owners = {os.stat(path).st_uid, 0, *([os.geteuid()] if hasattr(os, "geteuid") else [])}
+        user = os.geteuid() if hasattr(os, "geteuid") else 0
+        owners = {os.stat(path).st_uid, *((0, user) if user else ())}  # SQLite gives it to the owner, if the superuser asks
         reason = (
             "is no regular file" if not stat.S_ISREG(state.st_mode)
             else "belongs to another user than the recording" if state.st_uid not in owners
@@ -1158,10 +1160,13 @@ def _look_beside(path, head):
         raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
     if journal and head and not _is_own(path, "-journal"):
         raise RecorderError(f"{name}-journal is another recording's or an old one, and would take steps: move it away")
-    if log > 32 and not _is_own(path, "-wal"):
+    if log <= 32:
+        return True
+    if not _is_own(path, "-wal"):
         raise RecorderError(
             f"{name}-wal is another recording's, or older or newer than this one: move it away, or copy both anew"
         )
+    return _is_log_cut(path)
 
 
 def _size(path):
@@ -1183,14 +1188,66 @@ def _is_own(path, suffix):
             its, most = _binding(whole), _look(_rows, whole)
             if suffix == "-wal":  # goes on from the file
                 return _follows(binding, its) and (None in (rows, most) or rows <= most)
-            sound = _is_sound(whole) or not _is_sound(alone)
-            return sound and _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
+            own = _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
         except (sqlite3.DatabaseError, RecorderError):
             return False
+        if own and not _look(_is_sound, whole):
+            raise RecorderError(
+                f"{os.path.basename(path)}-journal would leave it damaged: keep both; what can be read of them is copied "
+                "by `ulp merge`, and appended to"
+            )
+        return own
 
 
 def _is_sound(db):
-    return _look(lambda db: db.execute("PRAGMA quick_check(1)").fetchone(), db) == ("ok",)
+    """Whether its pages and all checksums are right."""
+    return db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",) and all(
+        _has_checksum(table, row)
+        for table in re.findall(r"CREATE TABLE (\w+)", _SCHEMA)
+        for row in db.execute(f"SELECT * FROM {table}")
+    )
+
+
+def _has_checksum(table, row):
+    *values, stated = row
+    crc, of_values = zlib.crc32(table.encode()), []
+    for value in values:
+        crc = zlib.crc32(_stored(value), crc)
+        of_values.append(crc)
+    if not isinstance(stated, bytes) or len(stated) % 4 != 0:
+        return False
+    parts = [part for (part,) in struct.iter_unpack("<I", stated)]
+    return parts[-1:] == [crc] and set(parts) <= set(of_values)
+
+
+def _is_log_cut(path):
+    """Whether a log lacks its end. One is refused where transactions lie behind what SQLite reads of it: up to the first
+    page that is not as it was written (https://www.sqlite.org/fileformat.html, 4.1 to 4.3)."""
+    name = os.path.basename(path) + "-wal"
+    with _copy(path, "-wal") as whole, open(path + "-wal", "rb") as log:
+        seen = whole.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1]  # pages
+        head = log.read(32)
+        magic, _, page = struct.unpack(">3I", head[:12])
+        sums = [0, 0]
+        for i, word in enumerate(struct.unpack("<>"[magic & 1] + "6I", head[:24])):
+            sums[i % 2] = (sums[0] + word + sums[1]) % 2**32
+        is_log = magic & ~1 == 0x377F0682 and struct.unpack(">2I", head[24:]) == tuple(sums)
+        if seen <= 0 and not is_log:
+            raise RecorderError(f"{name} is no write-ahead log, or its beginning is damaged: move it away")
+        pages, rest = divmod(_size(path + "-wal") - 32, 24 + page)
+        last, unseen = -1, []  # behind its own may be pages of a log before
+        for at in range(max(seen, 0), pages):
+            log.seek(32 + at * (24 + page))
+            _, ends_transaction, salts = struct.unpack(">2I8s", log.read(16))
+            if salts == head[16:24]:
+                last = at
+                unseen += [at] if ends_transaction else []
+        if unseen and unseen[0] < last:
+            raise RecorderError(
+                f"{name} is damaged, and all steps behind the damage would be lost for ever: copy the recording by "
+                "`ulp merge`, which keeps the steps before, and append to the copy"
+            )
+        return bool(unseen) or rest not in (0, 24)
 
 
 def _look(what, db):
@@ -1243,9 +1300,11 @@ def _check_identity(db):
     """Nothing is taken but our own statements: others run what a stranger wrote."""
     identity = [db.execute("PRAGMA " + name).fetchone()[0] for name in ("application_id", "user_version")]
     known = {_bare(sql) for sql in (_SCHEMA + _EXTRA).split(";")} - {""}
-    own = {_bare(sql or "") for (sql,) in db.execute("SELECT sql FROM sqlite_master")}
+    made = db.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    own = {_bare(sql) for _, sql in made}
     tables = {_bare(sql) for sql in _SCHEMA.split(";") if "CREATE TABLE" in sql}  # indices may be missing
-    if identity != [_APPLICATION, _VERSION] or not tables <= own - {""} <= known:
+    as_stated = all(_bare(sql).startswith("CREATE" + type.upper()) for type, sql in made)
+    if identity != [_APPLICATION, _VERSION] or not tables <= own <= known or not as_stated:
         raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 
 
@@ -1265,16 +1324,15 @@ class _File:
             self.lock = _Lock(self.path, append)
             head = self.lock.head()
             self._check_head(head)
-            _look_beside(self.path, head)
+            is_cut = _look_beside(self.path, head)
             begun = self.lock.created
-            log = _size(self.path + "-wal")
             # Backward hooks run in threads of their own; no two call at once. Readers on network file systems make it wait.
             options = {"timeout": 60, "isolation_level": None, "check_same_thread": False, "factory": _Database}
             self.db = sqlite3.connect(self.path, **options)
             self.db.execute("PRAGMA trusted_schema=OFF")
             self.db.execute("PRAGMA wal_autocheckpoint=0")
             if self.db.has_tables():
-                self._go_on(log)
+                self._go_on(is_cut)
             else:
                 self._create(meta)
             self._set_journal()
@@ -1329,17 +1387,14 @@ class _File:
                 _insert(self.db, "meta", pair)
             self.db.bind()
 
-    def _go_on(self, log):
-        """Before a log is there: a copy without it is then known to lack it. log: how long the one before is."""
+    def _go_on(self, is_cut):
+        """Before a log is there: a copy without it is then known to lack it."""
         _check_identity(self.db)
         self.db.checkpoint()
         head = self.lock.head()  # its journal is played back
-        page = int.from_bytes(head[16:18], "big")
-        frame = 24 + (65536 if page == 1 else page)
-        cut = log <= 32 or (log - 32) % frame not in (0, 24)
         with self.db.transaction():
             closed = self.db.execute("SELECT 1 FROM meta WHERE key='closed'").fetchone()
-            if head[19] == 2 and cut and not closed:  # else nobody could tell any more
+            if head[19] == 2 and is_cut and not closed:  # else nobody could tell any more
                 _insert(self.db, "meta", ("incomplete", "1"))
             self.db.execute("DELETE FROM meta WHERE key='closed'")
 
@@ -1600,6 +1655,8 @@ class Recorder:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
+            if not 0 <= int(step) < 2**63 - 1:
+                raise RecorderError(f"{self._file.shown}: step {step}: must be 0 or more, and below 2^63 - 1")
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0

@@ -121,7 +121,9 @@ class checker {
 
   void header() {
     const std::string missing = io::what_is_missing(db_);
-    if (db_.is_complete() != io::database::completeness::lacks_log)
+    const io::database::completeness how = db_.is_complete();
+    using enum io::database::completeness;
+    if (how != lacks_log && how != damaged_log)
       report_.missing = missing;
     else if (!missing.empty())
       add("", "", missing);

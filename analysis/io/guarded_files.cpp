@@ -1,6 +1,8 @@
 #include "guarded_files.hpp"
 
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <stdexcept>
 
@@ -13,6 +15,16 @@ sqlite3_vfs* base() {
   return found;
 }
 
+thread_local bool is_reading = false;
+
+// SQLite gives what lies beside a database to its owner where the superuser opens it: for reading too, and whatever it was. It is
+// given what is new and empty.
+int give_new_files(int descriptor, uid_t user, gid_t group) {
+  struct stat found {};
+  if (is_reading || fstat(descriptor, &found) != 0 || found.st_size > 0 || found.st_nlink > 1) return 0;
+  return fchown(descriptor, user, group);
+}
+
 template <file_access How>
 int open_file(sqlite3_vfs* /*self*/, const char* name, sqlite3_file* file, int flags, int* got) {
   file->pMethods = nullptr;  // says that it is not open
@@ -23,7 +35,10 @@ int open_file(sqlite3_vfs* /*self*/, const char* name, sqlite3_file* file, int f
     flags &= ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXCLUSIVE | SQLITE_OPEN_DELETEONCLOSE);
     flags |= SQLITE_OPEN_READONLY;
   }
-  return base<How>()->xOpen(base<How>(), name, file, flags, got);
+  is_reading = How != file_access::writing;
+  const int result = base<How>()->xOpen(base<How>(), name, file, flags, got);
+  is_reading = false;
+  return result;
 }
 
 int delete_nothing(sqlite3_vfs* /*self*/, const char* /*name*/, int /*sync_folder*/) { return SQLITE_IOERR_DELETE; }
@@ -33,6 +48,8 @@ const char* registered(const char* name) {
   static sqlite3_vfs own{};
   static const bool done = [name] {
     if (base<How>() == nullptr) return false;
+    const auto chown = reinterpret_cast<sqlite3_syscall_ptr>(give_new_files);
+    if (base<How>()->xSetSystemCall(base<How>(), "fchown", chown) != SQLITE_OK) return false;
     own = *base<How>();
     own.pNext = nullptr;
     own.zName = name;

@@ -9,10 +9,12 @@
 #include <system_error>
 #include <utility>
 
+#include <ulp/io/check.hpp>
 #include <ulp/io/error.hpp>
 
 #include "companions.hpp"
 #include "locks.hpp"
+#include "log_file.hpp"
 #include "private_copy.hpp"
 #include "schema.hpp"
 #include "transactions.hpp"
@@ -24,7 +26,6 @@ namespace {
 struct file_header {
   bool has_log = false;      // its changes are in a write-ahead log
   bool whole_pages = false;  // are what the file is made of
-  std::uint64_t page = 0;    // bytes in one
   std::uint32_t version = 0;
   std::uint32_t application = 0;
 };
@@ -51,7 +52,6 @@ std::optional<file_header> header_of(const database& db) {
   const int page = stated > 1 ? stated : 65536;
   return file_header{.has_log = bytes[19] == 2,
                      .whole_pages = size % page == 0,
-                     .page = static_cast<std::uint64_t>(page),
                      .version = big_endian(60),
                      .application = big_endian(68)};
 }
@@ -78,16 +78,19 @@ completeness without_log(const std::optional<file_header>& header) {
   return header && header->has_log ? completeness::lacks_log : completeness::stopped;
 }
 
-// Sizes of a log (https://www.sqlite.org/fileformat.html, 4.1): its header, and the header of each page in it.
-constexpr std::uint64_t log_head = 32;
-constexpr std::uint64_t page_head = 24;
-
-// Whether the log of a writer that is gone holds nothing, or ends within a page. Writers write the head of a page, and then
-// the page.
-bool is_cut(std::uint64_t log, std::uint64_t page) {
-  if (log <= log_head) return true;
-  const std::uint64_t rest = (log - log_head) % (page_head + page);
-  return rest != 0 && rest != page_head;
+// What the log of a writer that is gone lacks.
+completeness with_log_of(const std::string& path, const std::string& file) {
+  switch (state_of_log(file + "-wal")) {
+    case log_state::no_log:
+      throw input_error(path, "",
+                        "what lies beside it as its write-ahead log is none, or was damaged at its beginning: move " +
+                            path + "-wal away, to read what is there without it");
+    case log_state::empty:
+    case log_state::cut: return completeness::cut_log;
+    case log_state::damaged: return completeness::damaged_log;
+    case log_state::whole: break;
+  }
+  return completeness::stopped;
 }
 
 // `appending`: the writer is who calls.
@@ -112,12 +115,10 @@ found look_at(const std::string& path, bool appending = false) {
   f.is_alive = !appending && (f.header->version < 2 ? f.is_connected : is_being_written(file));
   completeness complete = without_log(f.header);
   if (f.beside.log && f.header->has_log)
-    complete = f.is_alive                                                 ? completeness::whole
-               : !f.is_connected && is_cut(*f.beside.log, f.header->page) ? completeness::cut_log
-                                                                          : completeness::stopped;
+    complete = f.is_alive ? completeness::whole : f.is_connected ? completeness::stopped : with_log_of(path, file);
   f.alone.set_complete(complete);
   // One that holds nothing is left by a writer that had no room for more, or by a copy that failed.
-  if (f.beside.log && !f.is_connected && *f.beside.log <= log_head) f.beside.log.reset();
+  if (f.beside.log && !f.is_connected && *f.beside.log <= 32) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && has_journal)
     throw input_error(
@@ -222,6 +223,11 @@ void refuse_foreign_journal(const std::string& path, database& alone, database& 
 }
 
 database with_journal(const std::string& path, found& f) {
+  // A journal has each page once. It may be put there to fill the disk with copies.
+  constexpr std::uint64_t more = 1 << 20;
+  std::error_code unknown;
+  if (*f.beside.journal > 2 * std::filesystem::file_size(f.file, unknown) + more)
+    throw input_error(path, "", "the journal beside it is larger than its own can be: move " + path + "-journal away");
   const database whole = opened(path, f.file, file_access::reading);
   const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
   if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
@@ -288,8 +294,18 @@ database open_for_appending(const std::string& path) {
     throw input_error(path, "header",
                       "has recording format 1, without checksums, which is read and no longer written: copy it by "
                       "`ulp merge OLD -o NEW`, and append to the copy");
+  if (f.alone.is_complete() == completeness::damaged_log)
+    throw input_error(
+        path, "",
+        "its write-ahead log (FILE-wal) is damaged, and all steps behind the damage would be lost for ever: copy "
+        "it by `ulp merge`, which keeps the steps before, and append to the copy");
   // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
   if (!all_there) static_cast<void>(open_for_reading(path));
+  if (f.beside.journal.value_or(0) > 0)
+    if (const recording_report left = check_recording(path, {.most = 1}); !left.problems.empty())
+      throw input_error(path, "",
+                        "the journal beside it would leave it damaged (" + left.problems[0].reason +
+                            "): keep both; what can be read of them is copied by `ulp merge`, and appended to");
   database db = opened_for_writing(path, f.file);
   check_identity(db);
   db.set_complete(f.beside.journal.value_or(0) > 0 ? without_log(header_of(db)) : f.alone.is_complete());

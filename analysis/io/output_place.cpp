@@ -114,6 +114,8 @@ class walk {
       }
       if (may_be_planted(folder, entry))
         place_.fail("is another user's, in a folder that all may write: give another name");
+      if ((S_ISFIFO(entry.st_mode) || S_ISSOCK(entry.st_mode)) && entry.st_uid != geteuid() && entry.st_uid != 0)
+        place_.fail("is another user's pipe: give another name");
       place_.there = entry;
       return false;
     }

@@ -26,6 +26,7 @@ step_key key_at(const statement& row) {
     if (n < least || n > std::numeric_limits<std::int32_t>::max()) throw payload_error("an impossible key");
     return static_cast<std::int32_t>(n);
   };
+  if (!may_be_step(row.integer(0))) throw payload_error("an impossible key");
   return {row.integer(0), narrow(row.integer(1), 0), narrow(row.integer(2), -1)};
 }
 
@@ -138,6 +139,10 @@ std::string what_is_missing(const database& db) {
     return "was not closed, and its write-ahead log (FILE-wal) is not beside it: if it was copied without that, the "
            "last "
            "steps are missing; copy both, or copy it again once it is closed";
+  if (how == completeness::damaged_log)
+    return "its write-ahead log (FILE-wal) is damaged, and the steps behind the damage are missing: if it was copied, "
+           "copy "
+           "both again";
   if (!closed && how == completeness::cut_log)
     return "was not closed, and its write-ahead log (FILE-wal) is empty or was cut short: the last steps may be "
            "missing; "

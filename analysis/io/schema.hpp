@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,6 +81,11 @@ std::vector<Number> split(std::string_view text) {
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
   return numbers;
+}
+
+// The greatest number has none behind it.
+[[nodiscard]] constexpr bool may_be_step(std::int64_t number) {
+  return number < std::numeric_limits<std::int64_t>::max();
 }
 
 // "step 7 attempt 1", for errors and digests.

@@ -52,10 +52,11 @@ class database {
 
   // What its header and what lies beside it say of changes that are not in the file.
   enum class completeness : std::uint8_t {
-    whole,      // nothing
-    lacks_log,  // its header tells of a write-ahead log, and there is none
-    cut_log,    // the log is there, and empty or cut short
-    stopped     // no writer is there: it is whole if it was closed
+    whole,        // nothing
+    lacks_log,    // its header tells of a write-ahead log, and there is none
+    damaged_log,  // the log is there, and not all of it can be read
+    cut_log,      // the log is there, and empty or cut short
+    stopped       // no writer is there: it is whole if it was closed
   };
   [[nodiscard]] completeness is_complete() const { return complete_; }
   void set_complete(completeness how) { complete_ = how; }

@@ -119,7 +119,21 @@ void total_rows::take(const step_key& key, std::vector<group_total>& into) {
     into.push_back(checked_total(*db_, rows_, with_));
     pending_ = rows_.row();
   }
+  if (into.empty() && has_tensors(key)) throw payload_error("is not there, though the step has tensors: the file is damaged");
   sort_totals(into);
+}
+
+// From the table itself: an index may be what is damaged.
+bool total_rows::has_tensors(const step_key& key) {
+  if (!tables_)
+    tables_.emplace(
+        *db_,
+        "SELECT length(summary) FROM step NOT INDEXED WHERE rowid IN (SELECT rowid FROM step WHERE step=? AND "
+        "attempt=? AND microbatch=?)");
+  tables_->bind(key.step, std::int64_t{key.attempt}, std::int64_t{key.microbatch});
+  const bool has = tables_->row() && tables_->integer(0) > 0;
+  tables_->reset();
+  return has;
 }
 
 }  // namespace ulp::io

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -62,8 +63,11 @@ class total_rows {
   void take(const step_key& key, std::vector<group_total>& into);
 
  private:
+  [[nodiscard]] bool has_tensors(const step_key& key);
+
   const database* db_;
   totals_with with_;
+  std::optional<statement> tables_;  // where they are asked for
   statement rows_;
   bool pending_;  // whether rows_ stands at a row
 };

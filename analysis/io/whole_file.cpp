@@ -51,6 +51,11 @@ void copy_acl(int from_folder, const std::string& name, int to) {
     static_cast<void>(fremovexattr(to, acl));  // what the folder gives to new files
 }
 
+// Another user's file says nothing of who may read ours. The superuser gives the file back to whom it was.
+bool keeps_permissions(const output_place& place) {
+  return place.there && (place.there->st_uid == geteuid() || geteuid() == 0);
+}
+
 // Of the file that is replaced. What a group may do that cannot be kept, no other group may.
 void take_over_permissions(const output_place& place, int file) {
   const struct stat& old = *place.there;
@@ -79,14 +84,15 @@ struct whole_file::state {
     else
       file = descriptor(openat(place.folder.get(), place.name.c_str(), O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC));
     if (!file) place.fail();
-    if (place.there && !name.empty()) take_over_permissions(place, file.get());
+    if (keeps_permissions(place) && !name.empty()) take_over_permissions(place, file.get());
   }
 
   void create() {
     name = secret_name(place);
     removed.emplace(place.folder.get(), name, unfinished::kind::file);
     // Closed to others until it has the permissions of what it replaces.
-    const mode_t mode = place.there ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+    const mode_t mode =
+        keeps_permissions(place) ? S_IRUSR | S_IWUSR : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
     file = descriptor(
         openat(place.folder.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
     if (!file) removed->keep();
@@ -174,7 +180,7 @@ struct whole_database::state {
     const char* const name = place.name.c_str();
     const descriptor file(openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file) place.fail();
-    if (place.there) take_over_permissions(place, file.get());
+    if (keeps_permissions(place)) take_over_permissions(place, file.get());
     to_disk(file.get(), place);
     // What came there meanwhile stays, where the file system can tell.
     const unsigned how = place.there ? 0 : RENAME_NOREPLACE;

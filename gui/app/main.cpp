@@ -81,6 +81,9 @@ int main(int argc, char** argv) {
   {
     // Mistakes are told without a display.
     const QCoreApplication before(argc, argv);
+    for (int i = 1; i < argc; ++i)  // else another file may have the name that Qt makes of it
+      if (const QByteArray given = argv[i]; QString::fromUtf8(given).toUtf8() != given)
+        refuse("'" + QString::fromUtf8(given) + "' is no UTF-8: rename the file");
     a = parse_arguments();
   }
   if (!a.output.isEmpty())

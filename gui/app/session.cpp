@@ -6,6 +6,7 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <array>
+#include <filesystem>
 #include <stdexcept>
 
 namespace ulp::gui {
@@ -84,9 +85,18 @@ session session_from(const QByteArray& json, const QString& name) {
   if (o["ulpscope_session"].toInt() != version)
     refuse(QObject::tr("is no session of ulpscope, or one of a later version"));
   session s;
+  if (o["runs"].toArray().size() > qsizetype{document::most_replays})
+    refuse(QObject::tr("names more than %1 runs").arg(document::most_replays));
   for (const auto& run : o["runs"].toArray()) {
     s.runs.emplace_back();
-    for (const auto& input : run.toArray()) s.runs.back().push_back(input.toString().toStdString());
+    for (const auto& input : run.toArray()) {
+      s.runs.back().push_back(input.toString().toStdString());
+      std::error_code ignored;
+      const auto kind = std::filesystem::status(s.runs.back().back(), ignored).type();
+      using enum std::filesystem::file_type;
+      if (kind != regular && kind != not_found && kind != none && kind != directory)
+        refuse(QObject::tr("names what is no file: %1").arg(input.toString()));
+    }
     if (s.runs.back().empty()) refuse(QObject::tr("has a run without inputs"));
   }
   if (s.runs.empty()) refuse(QObject::tr("names no run"));

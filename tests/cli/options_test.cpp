@@ -50,6 +50,15 @@ TEST_CASE("expressions of ECMAScript that every option takes") {
   }
 }
 
+TEST_CASE("a name of an output that is empty, as unset variables are, is refused") {
+  for (const std::string option : {"--csv", "--per-tensor"}) {
+    const program_result run =
+        run_ulp("replay tests/data/octaves/digits.ulp --scaler none --format fp16 " + option + " ''");
+    CHECK(run.exit_code == 2);
+    CHECK(run.err == "ulp: " + option + ": is empty: which file?\n");
+  }
+}
+
 TEST_CASE("no expression takes long on a long name") {
   const temporary_dir dir;
   const std::string csv = (dir / "run.csv").string();

@@ -308,6 +308,35 @@ TEST_CASE("what somebody else puts beside a recording is not taken for a part of
   }
 }
 
+TEST_CASE("what the superuser reads gives away none of her files") {
+  const two_users at(0777);
+  if (skipped(at)) return;
+  const std::string path = (at.den() / "r.ulp").string();
+  const std::string out = (at.home() / "merged.ulp").string();
+  REQUIRE(at.run(other, {"record", at.dump(0), "-o", path}).exit_code == 0);
+  for (const bool is_logged : {false, true}) {
+    if (is_logged) REQUIRE(as(other, [&] { leave_beside(path, true); }) == 0);
+    // His folder: he may move there what others left in one that both may write.
+    for (const char* const suffix : {"-wal", "-shm", "-journal"}) {
+      const std::string secret = is_logged && fs::exists(path + suffix) ? read_file(path + suffix) : "root's own";
+      write_file(path + suffix, secret);
+      REQUIRE(chown((path + suffix).c_str(), 0, 0) == 0);
+      REQUIRE(chmod((path + suffix).c_str(), 0600) == 0);
+      auto commands = readings(path);
+      commands.push_back({"merge", path, "-o", out});
+      commands.push_back({"record", at.dump(1), "--append", "-o", path});
+      for (const auto& command : commands) {
+        const result now = at.run(0, command);
+        INFO(command[0] << " with root's " << suffix << " ends with " << now.exit_code << " " << now.err);
+        struct stat is {};
+        if (lstat((path + suffix).c_str(), &is) == 0) CHECK((is.st_uid == 0 || read_file(path + suffix) != secret));
+        fs::remove(out);
+      }
+      fs::remove(path + suffix);
+    }
+  }
+}
+
 TEST_CASE("outputs are not written through what somebody else puts in their place") {
   for (const mode_t mode : {0777, 01777}) {
     const two_users at(mode);

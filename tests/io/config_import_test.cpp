@@ -394,6 +394,9 @@ TEST_CASE("Accelerate with DeepSpeed's own file") {
         "deepspeed_dynamic init_scale=65536 scale_window=1000 delayed_shift=1 consecutive_hysteresis=false min_scale=1 "
         "in "
         "float16");
+  // A pipe would be waited for.
+  CHECK(read("distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: /dev/null\n")
+            .find("deepspeed_config_file names what is no file") != std::string::npos);
   // Its mistakes are its own.
   read.write("ds.json", "{\n\"fp16\": {\"enabeld\": true}}");
   CHECK(read(yaml) == "ds.json: line 2: 'enabeld' is no DeepSpeed key of 'fp16'; the nearest is 'enabled'");

@@ -390,6 +390,45 @@ TEST_CASE("a log that was cut short is told of, for ever after somebody appended
   }
 }
 
+TEST_CASE("a log that was damaged is told of, and nothing is appended to it") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string merged = (dir / "merged.ulp").string();
+  write_with_log(path);
+  const std::string log = read_file(path + "-wal");
+  for (const std::size_t at : {std::size_t{3}, std::size_t{9}, std::size_t{13}, std::size_t{17}, std::size_t{25},
+                               std::size_t{40}, std::size_t{60}, std::size_t{300}, log.size() / 2}) {
+    INFO("byte " << at);
+    std::string bytes = log;
+    bytes[at] = static_cast<char>(bytes[at] ^ 1);
+    write_file(path + "-wal", bytes);
+    const auto before = contents(dir.path());
+    const auto append = [&] { recording_writer(path, recording_writer::mode::append); };
+    if (at < 32) {
+      const std::string refused = "is none, or was damaged at its beginning: move " + path + "-wal away";
+      for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }).find(refused) != std::string::npos);
+      CHECK(error_of(append).find(refused) != std::string::npos);
+    } else {
+      REQUIRE(check_recording(path).problems.size() == 1);
+      CHECK(check_recording(path).problems[0].reason.starts_with("its write-ahead log (FILE-wal) is damaged"));
+      CHECK(open_recording(path)->notes().size() == 1);
+      CHECK(error_of(append).find("is damaged, and all steps behind the damage would be lost") != std::string::npos);
+      if (at > 300) CHECK(open_merged({path})->header().incomplete);  // which has steps before the damage
+    }
+    CHECK(contents(dir.path()) == before);
+  }
+}
+
+TEST_CASE("a file that is no log stays where a log would lie") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log(path);
+  write_file(path + "-wal", "notes on what this run was for, and on what came out\n");
+  const auto before = contents(dir.path());
+  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("move ") != std::string::npos);
+  CHECK(contents(dir.path()) == before);
+}
+
 TEST_CASE("what is made from a recording that may lack steps says so") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
@@ -470,6 +509,47 @@ TEST_CASE("a recording's own journal from another time is not played back") {
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
     CHECK(error_of([&] { read(path); }).find("-journal away, to read") != std::string::npos);
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
+}
+
+TEST_CASE("a recording is appended to only where its journal leaves it whole") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_hot(path);
+  const std::string file = read_file(path);
+  const std::string journal = read_file(path + "-journal");
+  int appended = 0;
+  int refused = 0;
+  // The journal's checksums are of few of its bytes: one in 200.
+  for (std::size_t at = 600; at < journal.size(); at += 601) {
+    std::string bytes = journal;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+    write_file(path, file);
+    write_file(path + "-journal", bytes);
+    const auto before = contents(dir.path());
+    const std::string error = error_of([&] { write(path, 3, 4, recording_writer::mode::append); });
+    INFO("byte " << at << ": " << error);
+    if (error.empty()) {
+      CHECK(check_recording(path).problems.empty());
+      CHECK(steps_in(path) == 4);
+    } else {
+      CHECK(contents(dir.path()) == before);
+    }
+    ++(error.empty() ? appended : refused);
+  }
+  CHECK(appended > 0);
+  CHECK(refused > 0);
+}
+
+TEST_CASE("a journal that was made to fill the disk is not copied") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_hot(path);
+  fs::resize_file(path + "-journal", 2 * fs::file_size(path) + (1 << 20) + 1);
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings)
+    CHECK(error_of([&] { read(path); }).find("is larger than its own can be: move ") != std::string::npos);
   CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
   CHECK(contents(dir.path()) == before);
 }

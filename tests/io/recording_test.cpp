@@ -4,6 +4,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
+#include <ulp/model/scenario.hpp>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -188,6 +189,22 @@ TEST_CASE("totals are the tables merged by kind, role and factor") {
   CHECK(totals[5].key.step == 2);
 }
 
+TEST_CASE("a step with tensors whose totals are missing is refused") {
+  const temporary_dir dir;
+  const std::string path = written(dir, {1, 2});
+  damage(path, "DELETE FROM total WHERE step=2");
+  const auto from = open_totals(path);
+  step now;
+  CHECK(from->next(now));
+  try {
+    from->next(now);
+    FAIL("read");
+  } catch (const input_error& problem) {
+    CHECK(problem.what() == path + ": step 2 total: is not there, though the step has tensors: the file is damaged");
+  }
+  CHECK_THROWS_AS(read_totals(path), input_error);
+}
+
 TEST_CASE("opened by its totals a recording has the same steps, with its tensors merged") {
   const temporary_dir dir;
   const std::string path = written(dir, {1, 2});
@@ -256,6 +273,22 @@ TEST_CASE("appending adds steps; a step that is there already, or a changed tens
   changed[0].shape = {4};
   CHECK(append(step_of(3), changed) == path + ": tensor 'b.weight': has another kind, role or shape in the recording");
   CHECK(open_recording(path)->step_count() == 2);
+}
+
+TEST_CASE("the last number that a step may have is recorded and selected; the one behind it is refused") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  recording_writer writer(path, recording_writer::mode::create);
+  writer.write(step_of(most - 1), tensors);
+  CHECK_THROWS_WITH(writer.write(step_of(most), tensors),
+                    path + ": step 9223372036854775807: is a number that no step may have");
+  writer.close();
+  const auto from = open_recording(path);
+  step now;
+  REQUIRE(from->next(now));
+  CHECK(now.key.step == most - 1);
+  CHECK(selection{}.takes(now.key.step));
 }
 
 TEST_CASE("an existing file is not overwritten, and a discarded one is removed") {
@@ -496,6 +529,8 @@ TEST_CASE("impossible factors, extremes, keys and names are refused") {
   CHECK(with_bytes(64, "000000000000f07f") == at + "the smallest magnitude does not fit the counts");
   CHECK(with_bytes(8, "0000000000000001") == at + "has more elements than a table may");
   alter(path, "DELETE FROM step WHERE step=2; UPDATE step SET attempt=4294967296");
+  CHECK(error_of(path) == path + ": step 0: an impossible key");
+  alter(path, "UPDATE step SET attempt=0, step=9223372036854775807");
   CHECK(error_of(path) == path + ": step 0: an impossible key");
   alter(path, "UPDATE tensor SET name=hex(zeroblob(1000)) WHERE id=0");
   CHECK(error_of(path).find("table of tensors") != std::string::npos);

@@ -1,6 +1,8 @@
 // Pins that output files are whole or absent, whatever lies at their place, whoever put it there, and whenever writing ends.
 #include <fcntl.h>
+#include <grp.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -108,6 +110,33 @@ TEST_CASE("owner and group stay as far as they may be set") {
   REQUIRE(stat((dir / "r").c_str(), &now) == 0);
   CHECK(now.st_uid == somebody);
   CHECK(now.st_gid == somebody);
+}
+
+TEST_CASE("another user's file does not say who may read what takes its place") {
+  if (geteuid() != 0) return;
+  const temporary_dir dir;
+  constexpr uid_t colleague = somebody + 1;
+  write_file(dir / "r", "old");
+  REQUIRE(mkfifo((dir / "pipe").c_str(), 0666) == 0);
+  for (const std::string file : {"r", "pipe", ""}) {
+    REQUIRE(chown((dir / file).c_str(), colleague, somebody) == 0);
+    REQUIRE(chmod((dir / file).c_str(), file.empty() ? 0770 : 0666) == 0);
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    if (setgroups(0, nullptr) != 0 || setgid(somebody) != 0 || setuid(somebody) != 0) _exit(2);
+    umask(077);
+    write_whole(dir / "r", "new");
+    _exit(error_of(dir / "pipe").find("is another user's pipe: give another name") == std::string::npos ? 1 : 0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(status == 0);
+  struct stat now {};
+  REQUIRE(stat((dir / "r").c_str(), &now) == 0);
+  CHECK(now.st_uid == somebody);
+  CHECK((now.st_mode & 0777) == 0600);
+  CHECK(read_file(dir / "r") == "new");
 }
 
 TEST_CASE("an access control list stays") {

@@ -764,6 +764,57 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         with self.assertRaisesRegex(recorder.RecorderError, "b.ulp-wal is another recording's, or older"):
             recorder.Recorder(self.path("b.ulp"), append=True)
 
+    def test_damaged_logs(self):
+        """Whatever byte is changed: all is appended to, or nothing, or only the last step is lost, and that is said."""
+        file = self.killed("a.ulp", 0, 30)
+        kept = {name: open(name, "rb").read() for name in (file, file + "-wal")}
+        log = kept[file + "-wal"]
+        found = []
+        for at in (3, 9, 13, 17, 25, 40, 60, 300, len(log) // 2, len(log) - 9000, len(log) - 100):
+            for name, octets in kept.items():
+                with open(name, "wb") as copy:
+                    copy.write(octets)
+            with open(file + "-wal", "r+b") as copy:
+                copy.seek(at)
+                copy.write(bytes([log[at] ^ 1]))
+            try:
+                steps = self.appended("a.ulp", 30)
+            except recorder.RecorderError as error:
+                found.append("damaged" if "would be lost for ever" in str(error) else "none")
+                with open(file + "-wal", "rb") as left:
+                    self.assertEqual(left.read(), log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
+            else:
+                found.append(len(steps))
+                self.assertEqual(steps, [*range(29), 30])
+                self.assertEqual(self.marks(file), [("1",)])
+        self.assertEqual(found, ["none"] * 5 + ["damaged"] * 4 + [30] * 2)
+        for text in (b"notes on what this run was for, and on what came out\n", bytes(9000)):
+            with open(file, "wb") as copy:
+                copy.write(kept[file])
+            with open(file + "-wal", "wb") as copy:
+                copy.write(text)
+            self.refused("a.ulp", "-wal is no write-ahead log, or its beginning is damaged: move it away")
+
+    def test_damaged_journals(self):
+        file = self.killed("a.ulp", 0, 20, "within", log=False)
+        with open(file, "rb") as copy, open(file + "-journal", "rb") as other:
+            kept, journal = copy.read(), other.read()
+        counts = {"appended": 0, "refused": 0}
+        for at in range(600, len(journal), 1201):
+            octets = journal[:at] + bytes([journal[at] ^ 0x40]) + journal[at + 1 :]
+            for name, whole in ((file, kept), (file + "-journal", octets)):
+                with open(name, "wb") as copy:
+                    copy.write(whole)
+            try:
+                self.assertEqual(self.appended("a.ulp", 20), list(range(21)))
+                self.assertTrue(recorder._is_sound(sqlite3.connect(file)))
+                counts["appended"] += 1
+            except recorder.RecorderError:
+                with open(file, "rb") as copy, open(file + "-journal", "rb") as other:
+                    self.assertTrue(copy.read() == kept and other.read() == octets)
+                counts["refused"] += 1
+        self.assertTrue(all(counts.values()), counts)
+
     def test_a_log_and_a_journal(self):
         file = self.killed("a.ulp", 0, 5)
         with open(file + "-journal", "wb") as journal:

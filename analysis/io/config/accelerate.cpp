@@ -56,8 +56,11 @@ std::string precision_of(const config_section& top) {
 std::string path_of_deepspeed_file(const config_section& section) {
   const std::filesystem::path named = section.text("deepspeed_config_file").value();
   std::error_code ignored;
-  if (named.is_absolute() || std::filesystem::exists(named, ignored)) return named.string();
-  return (std::filesystem::path(section.run().file).parent_path() / named).string();
+  const bool is_here = named.is_absolute() || std::filesystem::exists(named, ignored);
+  const auto path = is_here ? named : std::filesystem::path(section.run().file).parent_path() / named;
+  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
+    section.fail("deepspeed_config_file", "names what is no file");
+  return path.string();
 }
 
 void import_deepspeed_file(const config_section& top, const config_section& deepspeed) {

@@ -283,6 +283,13 @@ class command_test : public QObject {
     }
   }
 
+  void a_name_that_is_no_utf8_is_refused() {
+    const std::string name = (dir_ / "run").string();
+    const auto made = run_ulpscope("--export " + out("bad.png") + " \"" + name + "$(printf '\\377').ulp\"");
+    QCOMPARE(made.exit_code, 2);
+    QVERIFY2(made.err.find("is no UTF-8: rename the file\n") != std::string::npos, made.err.c_str());
+  }
+
   void a_mistake_is_told_where_there_is_no_display() {
     for (const char* const options : {"--nosuch", "--view nope", "tests/data/octaves/digits.ulp"}) {
       const auto made = run_ulpscope(options);

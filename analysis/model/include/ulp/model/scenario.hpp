@@ -30,7 +30,7 @@ struct selection {
   std::vector<tensor_kind> kinds;
   std::vector<tensor_role> roles;
   std::int64_t first_step = std::numeric_limits<std::int64_t>::min();
-  std::int64_t end_step = std::numeric_limits<std::int64_t>::max();  // excluded
+  std::int64_t end_step = std::numeric_limits<std::int64_t>::max();  // excluded; the greatest: no end
   std::int64_t every = 1;                                            // steps divisible by it
 
   [[nodiscard]] bool takes(const tensor_info& t) const {
@@ -40,7 +40,8 @@ struct selection {
     return among(kinds, t.kind) && among(roles, t.role) && (!tensor || tensor(t.name));
   }
   [[nodiscard]] bool takes(std::int64_t step) const noexcept {
-    return step >= first_step && step < end_step && step % every == 0;
+    const bool is_before = step < end_step || end_step == std::numeric_limits<std::int64_t>::max();
+    return step >= first_step && is_before && step % every == 0;
   }
 };
 
