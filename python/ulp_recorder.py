@@ -1655,8 +1655,8 @@ class Recorder:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
-            if not 0 <= int(step) < 2**63 - 1:
-                raise RecorderError(f"{self._file.shown}: step {step}: must be 0 or more, and below 2^63 - 1")
+            if not -(2**63) <= int(step) < 2**63 - 1:
+                raise RecorderError(f"{self._file.shown}: step {step}: is a number that no step may have")
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
