@@ -975,6 +975,7 @@ class _Database(sqlite3.Connection):
     """A recording as SQLite has it. `binding` tells whose a log or journal beside it is, and of when: its number is
     raised in each journal, and in each log that begins anew."""
 
+    has_log = True  # as far as is known; else it keeps a rollback journal
     taken_in = False  # whether the file itself is known to hold all that was written
     written = 0  # about as many bytes since it did
 
@@ -992,8 +993,11 @@ class _Database(sqlite3.Connection):
             if self.in_transaction:
                 self.execute("ROLLBACK")
             raise
-        self.taken_in = self.execute("PRAGMA journal_mode").fetchone() != ("wal",)
+        self.taken_in = not self.has_log
         self.written += 6 * _PAGE  # of tables and indices
+
+    def keep_by(self, journal):
+        self.has_log = self.execute("PRAGMA journal_mode=" + journal).fetchone() == ("wal",)
 
     def checkpoint(self):
         """Takes the log into the file, as far as readers allow. Not by SQLite itself: who binds must know when."""
@@ -1345,7 +1349,7 @@ class _File:
         except BaseException as error:
             if self.db is not None:
                 with contextlib.suppress(sqlite3.Error):  # closing takes the log in: else the file would seem to lack it
-                    self.db.execute("PRAGMA journal_mode=DELETE")
+                    self.db.keep_by("DELETE")
                 self.db.close()
             if self.lock is not None:
                 mine = self.lock.created and self.lock.holds(self.path)
@@ -1376,7 +1380,7 @@ class _File:
 
     def _create(self, meta):
         """In one transaction, with a rollback journal: the file itself then says what it is."""
-        self.db.execute("PRAGMA journal_mode=DELETE")
+        self.db.keep_by("DELETE")
         self.db.execute(f"PRAGMA page_size={_PAGE}")
         with self.db.transaction():
             self.db.execute(f"PRAGMA application_id={_APPLICATION}")
@@ -1401,9 +1405,9 @@ class _File:
     def _set_journal(self):
         """A write-ahead log, or else a rollback journal: slower, as safe. Others may read while this one writes."""
         try:
-            self.db.execute("PRAGMA journal_mode=" + ("TRUNCATE" if _on_network(self.path) else "WAL"))
+            self.db.keep_by("TRUNCATE" if _on_network(self.path) else "WAL")
         except sqlite3.OperationalError:  # no shared memory here
-            self.db.execute("PRAGMA journal_mode=TRUNCATE")
+            self.db.keep_by("TRUNCATE")
         self.db.execute("PRAGMA synchronous=NORMAL")
 
     def write(self, key, scalars, rows):
@@ -1470,7 +1474,7 @@ class _File:
                 _insert(self.db, "meta", ("closed", "1"))
             with contextlib.suppress(sqlite3.Error):  # also where it could not be said: else it would seem to lack its log
                 self.db.execute("PRAGMA busy_timeout=2000")
-                self.db.execute("PRAGMA journal_mode=DELETE")
+                self.db.keep_by("DELETE")
                 self.db.execute("DELETE FROM meta WHERE key='binding'")  # nothing lies beside it
         finally:
             self.db.close()
