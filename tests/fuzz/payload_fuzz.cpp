@@ -2,9 +2,9 @@
 // payloads. What is read is written again, and must be read as the same.
 #include <algorithm>
 
-#include "payload.hpp"
+#include "encoding/payload.hpp"
+#include "encoding/tables.hpp"
 #include "support.hpp"
-#include "tables.hpp"
 
 namespace {
 

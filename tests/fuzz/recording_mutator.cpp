@@ -10,10 +10,10 @@
 #include <random>
 #include <string>
 
-#include "bytes.hpp"
+#include "database/sqlite.hpp"
+#include "encoding/numbers.hpp"
+#include "encoding/payload.hpp"
 #include "io/mended.hpp"
-#include "payload.hpp"
-#include "sqlite.hpp"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "readers/text.hpp"
+#include "bytes/text.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <string>
 
+#include "encoding/tables.hpp"
 #include "io/good_files.hpp"
 #include "support/files.hpp"
-#include "tables.hpp"
 
 namespace {
 

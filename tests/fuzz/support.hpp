@@ -12,7 +12,7 @@
 
 #include <ulp/io/source.hpp>
 
-#include "readers/reader.hpp"
+#include "source/reader.hpp"
 
 namespace ulp::fuzz {
 

@@ -1,6 +1,6 @@
 // A TensorBoard event file.
-#include "readers/tfevents.hpp"
 #include "support.hpp"
+#include "tensorboard/tfevents.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ulp::fuzz::with_file({data, size},

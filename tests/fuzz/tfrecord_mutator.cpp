@@ -5,7 +5,7 @@
 
 #include "io/builders.hpp"
 #include "mutator.hpp"
-#include "readers/crc32c.hpp"
+#include "tensorboard/crc32c.hpp"
 
 namespace {
 

@@ -3,9 +3,9 @@
 
 #include <ulp/io/error.hpp>
 
+#include "bytes/zip.hpp"
 #include "io/builders.hpp"
 #include "mutator.hpp"
-#include "readers/zip.hpp"
 #include "support.hpp"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
-#include "checksum.hpp"
+#include "encoding/checksum.hpp"
 
 namespace ulp::test {
 namespace {

@@ -6,8 +6,8 @@
 #include <array>
 #include <filesystem>
 
+#include "bytes/text.hpp"
 #include "frameworks.hpp"
-#include "readers/text.hpp"
 
 namespace ulp::io {
 namespace {

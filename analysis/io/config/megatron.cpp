@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "arguments.hpp"
+#include "bytes/text.hpp"
 #include "frameworks.hpp"
 #include "megatron_arguments.hpp"
-#include "readers/text.hpp"
 
 namespace ulp::io {
 namespace {

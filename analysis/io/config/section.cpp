@@ -7,7 +7,7 @@
 
 #include <ulp/formats/similar.hpp>
 
-#include "readers/text.hpp"
+#include "bytes/text.hpp"
 
 namespace ulp::io {
 namespace {

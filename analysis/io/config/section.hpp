@@ -10,7 +10,7 @@
 
 #include <ulp/io/config_import.hpp>
 
-#include "tree.hpp"
+#include "config/syntax/tree.hpp"
 
 namespace ulp::io {
 

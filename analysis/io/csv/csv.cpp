@@ -1,0 +1,148 @@
+#include "csv.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <system_error>
+
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+
+namespace ulp::io {
+namespace {
+
+// All of `text` as a number.
+template <typename Number>
+std::errc parse(std::string_view text, Number& value) {
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc()) return error;
+  return stop == end ? std::errc() : std::errc::invalid_argument;
+}
+
+}  // namespace
+
+std::string_view trimmed(std::string_view text) noexcept {
+  constexpr std::string_view blanks = " \t";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+csv_reader::csv_reader(line_reader lines) : lines_(std::move(lines)) {
+  if (!read_line()) throw input_error(path(), "", "is empty");
+  if (line_.starts_with("\xEF\xBB\xBF")) line_.erase(0, 3);  // byte order mark
+  split();
+  for (std::size_t i = 0; i < field_count_; ++i) header_.emplace_back(trimmed(fields_[i]));
+}
+
+std::optional<csv_reader::column> csv_reader::find(std::string_view name) const {
+  const auto found = std::ranges::find(header_, name);
+  if (found == header_.end()) return std::nullopt;
+  if (std::find(found + 1, header_.end(), name) != header_.end())
+    throw input_error(path(), "line 1", "the column " + in_quotes(name) + " appears twice");
+  return column{static_cast<std::size_t>(found - header_.begin()), std::string(name)};
+}
+
+std::optional<csv_reader::column> csv_reader::find_any(std::initializer_list<std::string_view> names) const {
+  for (const std::string_view name : names)
+    if (auto found = find(name)) return found;
+  return std::nullopt;
+}
+
+csv_reader::column csv_reader::require(std::string_view name) const {
+  if (auto found = find(name)) return *std::move(found);
+  throw input_error(path(), "line 1", "the column " + in_quotes(name) + " is missing");
+}
+
+bool csv_reader::next() {
+  do {
+    if (!read_line()) return false;
+  } while (trimmed(line_).empty());
+  split();
+  if (field_count_ > header_.size())
+    fail("has " + std::to_string(field_count_) + " fields, but the header names " + std::to_string(header_.size()));
+  return true;
+}
+
+bool csv_reader::read_line() { return lines_.next(line_, "CSV file"); }
+
+// RFC 4180, but a field does not run over the end of its line.
+void csv_reader::split() {
+  field_count_ = 0;
+  std::size_t at = 0;
+  for (;;) {
+    if (field_count_ == fields_.size()) fields_.emplace_back();
+    std::string& field = fields_[field_count_++];
+    field.clear();
+    if (at < line_.size() && line_[at] == '"') {
+      for (++at;; ++at) {
+        if (at >= line_.size()) fail("a quote is not closed");
+        if (line_[at] == '"' && line_.compare(at, 2, "\"\"") != 0) break;
+        if (line_[at] == '"') ++at;
+        field += line_[at];
+      }
+      ++at;
+      if (at < line_.size() && line_[at] != ',') fail("a closing quote must end its field");
+    } else {
+      const std::size_t comma = std::min(line_.find(',', at), line_.size());
+      field.assign(line_, at, comma - at);
+      at = comma;
+    }
+    if (at >= line_.size()) return;
+    ++at;
+  }
+}
+
+const std::string& csv_reader::text(const column& at) const {
+  if (at.index >= field_count_) fail(at, "the field is missing; the line has " + std::to_string(field_count_));
+  return fields_[at.index];
+}
+
+bool csv_reader::is_blank(const column& at) const { return trimmed(text(at)).empty(); }
+
+double csv_reader::number(const column& at) const {
+  double value = 0;
+  const std::errc error = parse(trimmed(text(at)), value);
+  if (error == std::errc::result_out_of_range) fail(at, in_quotes(text(at)) + " is beyond the range of float64");
+  if (error != std::errc()) fail(at, in_quotes(text(at)) + " is not a number");
+  return value;
+}
+
+std::int64_t csv_reader::integer(const column& at) const {
+  std::int64_t value = 0;
+  if (parse(trimmed(text(at)), value) != std::errc()) fail(at, in_quotes(text(at)) + " is not an integer");
+  return value;
+}
+
+std::uint64_t csv_reader::count(const column& at) const {
+  std::uint64_t value = 0;
+  if (parse(trimmed(text(at)), value) != std::errc()) fail(at, in_quotes(text(at)) + " is not a count");
+  return value;
+}
+
+bool csv_reader::flag(const column& at) const {
+  const std::string_view value = trimmed(text(at));
+  // 1.0 is how a float tensor prints, True how Python does.
+  for (const std::string_view yes : {"1", "true", "True", "1.0"})
+    if (value == yes) return true;
+  for (const std::string_view no : {"0", "false", "False", "0.0"})
+    if (value == no) return false;
+  fail(at, in_quotes(text(at)) + " is none of 0, 1, true, false");
+}
+
+std::int64_t csv_reader::step(const column& at, std::optional<std::int64_t> previous) const {
+  const std::int64_t value = integer(at);
+  if (value < 0) fail(at, "the step " + std::to_string(value) + " is below zero");
+  if (previous && value <= *previous)
+    fail(at, "step " + std::to_string(value) + " follows step " + std::to_string(*previous) + "; steps must ascend");
+  return value;
+}
+
+void csv_reader::fail(const std::string& reason) const { lines_.fail(reason); }
+
+void csv_reader::fail(const column& at, const std::string& reason) const {
+  throw input_error(path(), "line " + std::to_string(lines_.number()) + ", column " + in_quotes(at.name), reason);
+}
+
+}  // namespace ulp::io

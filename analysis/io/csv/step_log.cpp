@@ -1,0 +1,91 @@
+// One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer. Further columns
+// are ignored; --scalars reads them.
+#include <unordered_set>
+
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+#include "source/reader.hpp"
+#include "source/within.hpp"
+
+namespace ulp::io {
+namespace {
+
+class step_log final : public source {
+ public:
+  step_log(csv_reader rows, const read_limits& limits)
+      : limits_(limits),
+        rows_(std::move(rows)),
+        step_(rows_.require("step")),
+        found_inf_(rows_.find("found_inf")),
+        max_abs_(rows_.find_any({"maxabs", "max_abs"})),
+        layer_(rows_.find("layer")),
+        pending_(rows_.next()) {
+    if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
+  }
+
+  [[nodiscard]] std::string description() const override { return "step log"; }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (!pending_) return false;
+    into = {};
+    into.key.step = rows_.step(step_, previous_);
+    previous_ = into.key.step;
+    if (!layer_) {
+      const layer_row row = read_row();
+      into.scalars.found_inf = row.found_inf;
+      into.max_abs = row.max_abs;
+      return true;
+    }
+    std::unordered_set<std::string> names;
+    do {
+      const std::string& name = rows_.text(*layer_);
+      if (!names.insert(name).second)
+        rows_.fail(*layer_, "layer " + in_quotes(name) + " has a second row in this step");
+      check_count(names.size(), limits_, rows_.path(), "step " + std::to_string(into.key.step), "layers");
+      into.layers.push_back(read_row());
+    } while (pending_ && rows_.step(step_, std::nullopt) == into.key.step);
+    return true;
+  }
+
+ private:
+  // What the row says; the next one is read.
+  [[nodiscard]] layer_row read_row() {
+    layer_row row;
+    if (layer_) row.name = rows_.text(*layer_);
+    if (found_inf_ && !rows_.is_blank(*found_inf_)) row.found_inf = rows_.flag(*found_inf_);
+    if (max_abs_) row.max_abs = read_max_abs();
+    if (!max_abs_ && !row.found_inf) rows_.fail(*found_inf_, "the field is empty");
+    pending_ = rows_.next();
+    return row;
+  }
+
+  [[nodiscard]] double read_max_abs() const {
+    const double value = rows_.number(*max_abs_);
+    if (value < 0) rows_.fail(*max_abs_, "a largest magnitude cannot be below zero");
+    return value;
+  }
+
+  read_limits limits_;
+  csv_reader rows_;
+  csv_reader::column step_;
+  std::optional<csv_reader::column> found_inf_;
+  std::optional<csv_reader::column> max_abs_;
+  std::optional<csv_reader::column> layer_;
+  bool pending_;  // whether rows_ stands at a row that was not returned
+  std::optional<std::int64_t> previous_;
+  std::vector<tensor_info> none_;
+};
+
+}  // namespace
+
+bool is_step_log(const csv_reader& rows) {
+  return rows.find("step") && (rows.find("found_inf") || rows.find_any({"maxabs", "max_abs"}));
+}
+
+std::unique_ptr<source> open_step_log(csv_reader rows, const read_limits& limits) {
+  return std::make_unique<step_log>(std::move(rows), limits);
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,39 @@
+// The header of a .npy array, alone or as a member of a .npz.
+#ifndef ULP_IO_DUMPS_NPY_HPP
+#define ULP_IO_DUMPS_NPY_HPP
+
+#include <bit>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/model/step.hpp>
+
+#include "bytes/cursor.hpp"
+
+namespace ulp::io {
+
+// How one value lies in the file; `type` is not dtype::unknown.
+struct element {
+  dtype type = dtype::float32;
+  std::endian order = std::endian::little;
+};
+
+struct npy_header {
+  std::string descr;              // the array's type as numpy writes it; empty for one that is made of others
+  std::optional<element> values;  // nullopt where the array holds no floating-point numbers that are read
+  bool object = false;            // pickled Python objects
+  std::vector<std::uint64_t> shape;
+  std::uint64_t numel = 0;
+};
+
+// Reads versions 1 to 3 from the start of an array; afterwards `in` stands at the values, and holds exactly those unless
+// they are objects. A type that numpy does not know is an error. Errors name `file` and `place`.
+[[nodiscard]] npy_header read_npy_header(byte_stream& in, const std::string& file, const std::string& place);
+
+// Why an array is not read, for people.
+[[nodiscard]] std::string why_ignored(const npy_header& header);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,79 @@
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+#include "bytes/zip.hpp"
+#include "npy.hpp"
+#include "source/reader.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr std::string_view suffix = ".npy";
+
+class npz_reader final : public dump_reader {
+ public:
+  npz_reader(const std::string& path, const read_limits& limits) : archive_(path, limits) {
+    for (const zip_member& member : archive_.members()) add(member);
+    if (tensors_.empty() && pickled_ != nullptr) fail(*pickled_, why_ignored({.object = true}) + "; save float arrays");
+  }
+
+  [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
+  [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
+    auto in = archive_.open(*arrays_.at(index));
+    if (header_of(*in, *arrays_[index]).numel != tensors_[index].numel)
+      fail(*arrays_[index], "changed while it was read");
+    return in;
+  }
+
+  void check_ignored() override {
+    for (const zip_member* const member : left_out_) archive_.check(*member);
+  }
+
+ private:
+  [[noreturn]] void fail(const zip_member& member, const std::string& reason) const {
+    throw input_error(archive_.path(), "member " + in_quotes(member.name), reason);
+  }
+  [[nodiscard]] npy_header header_of(byte_stream& in, const zip_member& member) const {
+    return read_npy_header(in, archive_.path(), "member " + in_quotes(member.name));
+  }
+
+  void add(const zip_member& member) {
+    if (!member.name.ends_with(suffix)) {
+      ignored_.push_back(in_quotes(member.name) + " (not a .npy)");
+      left_out_.push_back(&member);
+      return;
+    }
+    const std::string name = member.name.substr(0, member.name.size() - suffix.size());
+    const auto in = archive_.open(member);
+    const npy_header header = header_of(*in, member);
+    if (!header.values) {
+      if (header.object) pickled_ = &member;
+      ignored_.push_back(in_quotes(name) + " (" + why_ignored(header) + ")");
+      left_out_.push_back(&member);
+      return;
+    }
+    tensors_.push_back({.name = name,
+                        .type = header.values->type,
+                        .order = header.values->order,
+                        .shape = header.shape,
+                        .numel = header.numel});
+    arrays_.push_back(&member);
+  }
+
+  zip_archive archive_;
+  std::vector<tensor> tensors_;
+  std::vector<const zip_member*> arrays_;  // of tensors_
+  std::vector<std::string> ignored_;
+  std::vector<const zip_member*> left_out_;
+  const zip_member* pickled_ = nullptr;  // a member of Python objects
+};
+
+}  // namespace
+
+std::unique_ptr<dump_reader> open_npz(const std::string& path, const read_limits& limits) {
+  return std::make_unique<npz_reader>(path, limits);
+}
+
+}  // namespace ulp::io

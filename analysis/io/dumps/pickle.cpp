@@ -1,0 +1,478 @@
+// Opcodes: Lib/pickletools.py of CPython, protocol 2. What torch.save writes of tensors: torch/_tensor.py (_reduce_ex_internal),
+// torch/nn/parameter.py (Parameter.__reduce_ex__), torch/serialization.py (persistent_id), torch/_utils.py (_rebuild_*).
+#include "pickle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+#include "source/within.hpp"
+
+namespace ulp::io {
+namespace {
+
+// A tensor in a dict takes about 25.
+constexpr std::size_t most_values = std::size_t{1} << 22;
+constexpr std::size_t deepest = 100;
+constexpr std::size_t longest_name = 1024;
+constexpr std::size_t longest_key = 64;  // of a storage: they are numbered
+// Of all tensors together, also of those that are found several times: sizes and strides, bytes of names.
+constexpr std::size_t most_sizes = std::size_t{1} << 21;
+constexpr std::size_t most_name_bytes = std::size_t{1} << 25;
+constexpr std::size_t most_dimensions = 64;
+
+constexpr std::array types{
+    torch_type{"float64", 8, dtype::float64},
+    torch_type{"float32", 4, dtype::float32},
+    torch_type{"float16", 2, dtype::float16},
+    torch_type{"bfloat16", 2, dtype::bfloat16},
+    torch_type{"float8_e4m3fn", 1, dtype::float8_e4m3fn},
+    torch_type{"float8_e5m2", 1, dtype::float8_e5m2},
+    torch_type{"float8_e4m3fnuz", 1, dtype::float8_e4m3fnuz},
+    torch_type{"float8_e5m2fnuz", 1, dtype::float8_e5m2fnuz},
+    torch_type{"float8_e8m0fnu", 1, dtype::unknown},
+    torch_type{"float4_e2m1fn_x2", 1, dtype::unknown},
+    torch_type{"int64", 8, dtype::unknown},
+    torch_type{"int32", 4, dtype::unknown},
+    torch_type{"int16", 2, dtype::unknown},
+    torch_type{"int8", 1, dtype::unknown},
+    torch_type{"uint64", 8, dtype::unknown},
+    torch_type{"uint32", 4, dtype::unknown},
+    torch_type{"uint16", 2, dtype::unknown},
+    torch_type{"uint8", 1, dtype::unknown},
+    torch_type{"bool", 1, dtype::unknown},
+    torch_type{"complex32", 4, dtype::unknown},
+    torch_type{"complex64", 8, dtype::unknown},
+    torch_type{"complex128", 16, dtype::unknown},
+};
+
+struct storage_name {
+  std::string_view name;
+  std::string_view type;
+};
+constexpr std::array storages{
+    storage_name{"DoubleStorage", "float64"},
+    storage_name{"FloatStorage", "float32"},
+    storage_name{"HalfStorage", "float16"},
+    storage_name{"BFloat16Storage", "bfloat16"},
+    storage_name{"LongStorage", "int64"},
+    storage_name{"IntStorage", "int32"},
+    storage_name{"ShortStorage", "int16"},
+    storage_name{"CharStorage", "int8"},
+    storage_name{"ByteStorage", "uint8"},
+    storage_name{"BoolStorage", "bool"},
+    storage_name{"ComplexFloatStorage", "complex64"},
+    storage_name{"ComplexDoubleStorage", "complex128"},
+};
+
+const torch_type* type_called(std::string_view name) {
+  const auto found = std::ranges::find(types, name, &torch_type::name);
+  return found == types.end() ? nullptr : &*found;
+}
+
+enum class kind : std::uint8_t {
+  nothing,  // not even None
+  none,
+  boolean,
+  integer,
+  other_number,  // a float, or an integer beyond 64 bits
+  text,
+  sequence,  // a list or a tuple
+  dictionary,
+  tensor,
+  storage,
+  type,             // a torch_type, by its index
+  typed_storage,    // a class of storages of that type
+  untyped_storage,  // the class of storages of bytes
+  // Callables.
+  ordered_dict,
+  counter,  // a dict of counts
+  set,
+  size,
+  rebuild_tensor,
+  rebuild_typed_tensor,
+  rebuild_parameter,
+  rebuild_with_state,  // a parameter with attributes
+  rebuild_from_type,   // a tensor with attributes
+  tensor_class,
+};
+
+struct value {
+  kind what = kind::nothing;
+  std::int64_t number = 0;  // or an index
+};
+
+struct storage {
+  std::string_view key;
+  const torch_type* type;  // nullptr: bytes
+  std::uint64_t numel;
+};
+
+std::optional<value> global_called(std::string_view module, std::string_view name) {
+  if (module == "collections" && name == "OrderedDict") return value{kind::ordered_dict};
+  if (module == "collections" && name == "Counter") return value{kind::counter};
+  // Protocol 2 calls them by their names of Python 2.
+  if (module == "__builtin__" && (name == "set" || name == "frozenset")) return value{kind::set};
+  if (module == "torch._utils") {
+    if (name == "_rebuild_tensor_v2") return value{kind::rebuild_tensor};
+    if (name == "_rebuild_tensor_v3") return value{kind::rebuild_typed_tensor};
+    if (name == "_rebuild_parameter") return value{kind::rebuild_parameter};
+    if (name == "_rebuild_parameter_with_state") return value{kind::rebuild_with_state};
+  }
+  if (module == "torch._tensor" && name == "_rebuild_from_type_v2") return value{kind::rebuild_from_type};
+  if (module == "torch.nn.parameter" && (name == "Parameter" || name == "Buffer")) return value{kind::tensor_class};
+  if (module == "torch.storage" && name == "UntypedStorage") return value{kind::untyped_storage};
+  if (module != "torch") return std::nullopt;
+  if (name == "Size") return value{kind::size};
+  if (name == "Tensor") return value{kind::tensor_class};
+  if (name == "UntypedStorage") return value{kind::untyped_storage};
+  const auto index_of = [](const torch_type* type) { return static_cast<std::int64_t>(type - types.data()); };
+  const auto of_storage = std::ranges::find(storages, name, &storage_name::name);
+  if (of_storage != storages.end()) return value{kind::typed_storage, index_of(type_called(of_storage->type))};
+  if (const torch_type* const type = type_called(name)) return value{kind::type, index_of(type)};
+  return std::nullopt;
+}
+
+class machine {
+ public:
+  machine(byte_span bytes, const std::string& file, const std::string& what, const read_limits& limits)
+      : bytes_(bytes), file_(file), what_(what), limits_(limits), in_(file, what, 0, bytes) {}
+
+  std::vector<pickled_tensor> run() {
+    do at_ = in_.offset();
+    while (step());
+    collect(pop(), 0);
+    return std::move(found_);
+  }
+
+ private:
+  using items = std::vector<value>;
+
+  // Of the opcode.
+  [[noreturn]] void fail(const std::string& reason) const { cursor(file_, what_, at_, {}).fail(reason); }
+
+  void push(value v) {
+    if (++pushed_ > most_values) fail("makes more than the 4 million objects that are read");
+    stack_.push_back(v);
+  }
+  value pop() {
+    const std::size_t least = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() <= least) fail("needs an object that is not there");
+    const value top = stack_.back();
+    stack_.pop_back();
+    return top;
+  }
+  items pop(std::size_t count) {
+    const std::size_t least = marks_.empty() ? 0 : marks_.back();
+    if (stack_.size() - least < count) fail("needs an object that is not there");
+    items popped(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
+    stack_.resize(stack_.size() - count);
+    return popped;
+  }
+  items pop_to_mark() {
+    if (marks_.empty()) fail("needs a mark that is not there");
+    items popped = pop(stack_.size() - marks_.back());
+    marks_.pop_back();
+    return popped;
+  }
+  items& contents(value container) { return containers_[static_cast<std::size_t>(container.number)]; }
+  value make(kind what, items of = {}) {
+    containers_.push_back(std::move(of));
+    return {what, static_cast<std::int64_t>(containers_.size() - 1)};
+  }
+
+  std::string_view text_of(value v) const {
+    const auto packed = static_cast<std::uint64_t>(v.number);
+    return {reinterpret_cast<const char*>(bytes_.data()) + (packed >> 32), packed & 0xFFFFFFFF};
+  }
+  value take_text(std::size_t length) {
+    const std::uint64_t offset = in_.offset();
+    in_.skip(length);
+    return {kind::text, static_cast<std::int64_t>(offset << 32 | length)};
+  }
+  std::string take_line() {
+    constexpr std::size_t longest = 200;
+    std::string line;
+    for (char c = 0; (c = in_.text(1)[0]) != '\n'; line += c)
+      if (line.size() == longest) fail("has a name of more than 200 characters");
+    return line;
+  }
+  // Two's complement, low byte first.
+  value take_integer(std::size_t size) {
+    const byte_span digits = in_.take(size);
+    if (size > 8) return {kind::other_number};
+    std::uint64_t number = size > 0 && digits.back() >= 0x80 ? ~std::uint64_t{0} : 0;
+    for (std::size_t i = size; i-- > 0;) number = number << 8 | digits[i];
+    return {kind::integer, static_cast<std::int64_t>(number)};
+  }
+
+  void remember(std::uint32_t slot) {
+    const value top = pop();
+    stack_.push_back(top);
+    if (slot >= most_values) fail("remembers more than the 4 million objects that are read");
+    if (slot >= memo_.size()) memo_.resize(slot + std::size_t{1});
+    memo_[slot] = top;
+  }
+  void recall(std::uint32_t slot) {
+    if (slot >= memo_.size() || memo_[slot].what == kind::nothing)
+      fail("recalls object " + std::to_string(slot) + ", which was not remembered");
+    push(memo_[slot]);
+  }
+
+  void append(const items& added) {
+    const value list = pop();
+    if (list.what != kind::sequence) fail("appends to what is no list");
+    items& to = contents(list);
+    to.insert(to.end(), added.begin(), added.end());
+    stack_.push_back(list);
+  }
+  void set(const items& added) {
+    const value dictionary = pop();
+    if (dictionary.what != kind::dictionary) fail("sets items of what is no dict");
+    if (added.size() % 2 != 0) fail("sets a key without a value");
+    items& to = contents(dictionary);
+    to.insert(to.end(), added.begin(), added.end());
+    stack_.push_back(dictionary);
+  }
+
+  // False after the last one.
+  bool step() {
+    constexpr std::uint8_t proto = 0x80;
+    const auto opcode = in_.little_endian<std::uint8_t>();
+    switch (opcode) {
+      case proto:
+        if (const auto version = in_.little_endian<std::uint8_t>(); version != 2)
+          fail("asks for pickle protocol " + std::to_string(version) + "; torch.save writes 2 unless told otherwise");
+        break;
+      case '.': return false;
+      case 'N': push({kind::none}); break;
+      case 0x88: push({kind::boolean, 1}); break;
+      case 0x89: push({kind::boolean, 0}); break;
+      case 'J': push(take_integer(4)); break;
+      case 'K': push({kind::integer, in_.little_endian<std::uint8_t>()}); break;
+      case 'M': push({kind::integer, in_.little_endian<std::uint16_t>()}); break;
+      case 0x8A: push(take_integer(in_.little_endian<std::uint8_t>())); break;
+      case 'G':
+        in_.skip(8);
+        push({kind::other_number});
+        break;
+      case 'X': push(take_text(in_.little_endian<std::uint32_t>())); break;
+      case '}': push(make(kind::dictionary)); break;
+      case ']':
+      case ')': push(make(kind::sequence)); break;
+      case '(':
+        if (marks_.size() == most_values) fail("is one mark too many");
+        marks_.push_back(stack_.size());
+        break;
+      case 't': push(make(kind::sequence, pop_to_mark())); break;
+      case 0x85: push(make(kind::sequence, pop(1))); break;
+      case 0x86: push(make(kind::sequence, pop(2))); break;
+      case 0x87: push(make(kind::sequence, pop(3))); break;
+      case 'a': append(pop(1)); break;
+      case 'e': append(pop_to_mark()); break;
+      case 's': set(pop(2)); break;
+      case 'u': set(pop_to_mark()); break;
+      case 'q': remember(in_.little_endian<std::uint8_t>()); break;
+      case 'r': remember(in_.little_endian<std::uint32_t>()); break;
+      case 'h': recall(in_.little_endian<std::uint8_t>()); break;
+      case 'j': recall(in_.little_endian<std::uint32_t>()); break;
+      case 'c': global(); break;
+      case 'Q': push(persistent(pop())); break;
+      case 'R': reduce(); break;
+      case 'b': build(); break;
+      default: {
+        constexpr std::string_view hex = "0123456789ABCDEF";
+        fail(std::string("the opcode 0x") + hex[opcode >> 4] + hex[opcode & 15] +
+             " is none of those that tensors in dicts, lists and tuples are saved by; only such files are read");
+      }
+    }
+    return true;
+  }
+
+  void global() {
+    const std::string module = take_line();
+    const std::string name = take_line();
+    const auto known = global_called(module, name);
+    if (!known)
+      fail("names " + in_quotes(module + "." + name) +
+           "; only tensors in dicts, lists and tuples are read: save those alone");
+    push(*known);
+  }
+
+  // ('storage', class, key, location, numel), and once a view, which was always None.
+  value persistent(value id) {
+    const items parts = id.what == kind::sequence ? contents(id) : items{};
+    const bool right = (parts.size() == 5 || (parts.size() == 6 && parts[5].what == kind::none)) &&
+                       parts[0].what == kind::text && text_of(parts[0]) == "storage" &&
+                       (parts[1].what == kind::typed_storage || parts[1].what == kind::untyped_storage) &&
+                       parts[2].what == kind::text && text_of(parts[2]).size() <= longest_key &&
+                       parts[3].what == kind::text && parts[4].what == kind::integer && parts[4].number >= 0;
+    if (!right) fail("refers to something that is no storage");
+    const bool typed = parts[1].what == kind::typed_storage;
+    storages_.push_back({.key = text_of(parts[2]),
+                         .type = typed ? &types[static_cast<std::size_t>(parts[1].number)] : nullptr,
+                         .numel = static_cast<std::uint64_t>(parts[4].number)});
+    return {kind::storage, static_cast<std::int64_t>(storages_.size() - 1)};
+  }
+
+  void reduce() {
+    const value arguments = pop();
+    const value callable = pop();
+    push(call(callable, arguments));
+  }
+  value call(value callable, value arguments) {
+    if (arguments.what != kind::sequence) fail("calls with what is no tuple");
+    const items given = contents(arguments);
+    const auto only = [&](kind what) { return given.size() == 1 && given[0].what == what; };
+    switch (callable.what) {
+      case kind::ordered_dict:
+        if (!given.empty()) fail("makes an OrderedDict of something");
+        return make(kind::dictionary);
+      case kind::counter:
+        if (!only(kind::dictionary)) fail("makes a Counter of what is no dict");
+        return given[0];
+      case kind::set:
+        if (!only(kind::sequence)) fail("makes a set of what is no list");
+        return given[0];
+      case kind::size:
+        if (!only(kind::sequence)) fail("makes a torch.Size of what is no tuple");
+        return given[0];
+      case kind::rebuild_parameter:
+      case kind::rebuild_with_state: {
+        const std::size_t count = callable.what == kind::rebuild_parameter ? 3 : 4;
+        if (given.size() != count || given[0].what != kind::tensor) fail("makes a Parameter of what is no tensor");
+        return given[0];
+      }
+      case kind::rebuild_tensor:
+      case kind::rebuild_typed_tensor: return tensor(given, callable.what == kind::rebuild_typed_tensor);
+      case kind::rebuild_from_type: return with_attributes(given);
+      default: fail("calls what is no function that is known");
+    }
+  }
+
+  // (function, class, its arguments, attributes)
+  value with_attributes(const items& given) {
+    const bool right = given.size() == 4 && given[1].what == kind::tensor_class &&
+                       (given[0].what == kind::rebuild_tensor || given[0].what == kind::rebuild_typed_tensor);
+    if (!right) fail("makes a tensor with attributes of something else than a tensor and its class");
+    return call(given[0], given[2]);
+  }
+
+  // (storage, offset, size, stride, requires_grad, hooks[, type][, metadata])
+  value tensor(const items& given, bool typed) {
+    const std::size_t least = typed ? 7 : 6;
+    const bool right = (given.size() == least || given.size() == least + 1) && given[0].what == kind::storage &&
+                       (!typed || given[6].what == kind::type);
+    if (!right) fail("makes a tensor of something else than a storage, an offset, a size and a stride");
+    if (given.size() > least && given.back().what != kind::none)
+      fail("makes a tensor with a pending conjugation or negation; save it with resolve_neg()");
+    const storage& from = storages_[static_cast<std::size_t>(given[0].number)];
+    pickled_tensor made;
+    made.type = typed ? &types[static_cast<std::size_t>(given[6].number)] : from.type;
+    if (made.type == nullptr) fail("makes a tensor of an untyped storage without a type");
+    made.storage = from.key;
+    const auto bytes = checked_mul(from.numel, from.type == nullptr ? 1 : from.type->size);
+    if (!bytes) fail("has a storage of more bytes than 64 bits can count");
+    made.storage_bytes = *bytes;
+    made.offset = count_of(given[1]);
+    made.shape = counts_of(given[2]);
+    made.strides = counts_of(given[3]);
+    if (made.shape.size() != made.strides.size()) fail("makes a tensor with more sizes than strides, or fewer");
+    check_count(tensors_.size() + 1, limits_, file_, what_, "tensors");
+    sizes_ += made.shape.size();
+    if (sizes_ > most_sizes) fail("makes tensors of more than the 2 million dimensions that are read");
+    tensors_.push_back(std::move(made));
+    return {kind::tensor, static_cast<std::int64_t>(tensors_.size() - 1)};
+  }
+  std::uint64_t count_of(value v) const {
+    if (v.what != kind::integer || v.number < 0)
+      fail("has an offset, a size or a stride that is no number from 0 to 2^63 - 1");
+    return static_cast<std::uint64_t>(v.number);
+  }
+  std::vector<std::uint64_t> counts_of(value v) {
+    if (v.what != kind::sequence) fail("has a size or a stride that is no tuple");
+    const items& parts = contents(v);
+    if (parts.size() > most_dimensions) fail("makes a tensor of more than 64 dimensions");
+    std::vector<std::uint64_t> counts;
+    for (const value part : parts) counts.push_back(count_of(part));
+    return counts;
+  }
+
+  // Attributes of a dict: state_dict() keeps versions there.
+  void build() {
+    pop();
+    const value object = pop();
+    if (object.what != kind::dictionary) fail("sets attributes of what is no dict");
+    stack_.push_back(object);
+  }
+
+  // The tensors of a value; `name_` says on which way they were found.
+  void collect(value v, std::size_t depth) {
+    if (depth > deepest) in_.fail("is nested deeper than 100 levels");
+    if (v.what == kind::tensor) return found(tensors_[static_cast<std::size_t>(v.number)]);
+    const bool by_key = v.what == kind::dictionary;
+    if (!by_key && v.what != kind::sequence) return;
+    const items& parts = contents(v);
+    visited_ += parts.size() + 1;
+    if (visited_ > most_values) in_.fail("has more than 4 million objects in it");
+    const std::size_t length = name_.size();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const value key = by_key ? parts[i++] : value{kind::integer, static_cast<std::int64_t>(i)};
+      if (is_leaf(parts[i])) continue;
+      if (depth > 0) name_ += '.';
+      name_ += key_text(key);
+      if (name_.size() > longest_name) in_.fail("has a tensor whose name is longer than 1024 bytes");
+      collect(parts[i], depth + 1);
+      name_.resize(length);
+    }
+  }
+  void found(const pickled_tensor& tensor) {
+    check_count(found_.size() + 1, limits_, file_, what_, "tensors");
+    found_sizes_ += tensor.shape.size();
+    name_bytes_ += name_.size();
+    if (found_sizes_ > most_sizes || name_bytes_ > most_name_bytes)
+      in_.fail("has tensors with more dimensions, or longer names, than are read in one file");
+    found_.push_back(tensor);
+    found_.back().name = name_;
+  }
+  static bool is_leaf(value v) {
+    return v.what != kind::tensor && v.what != kind::dictionary && v.what != kind::sequence;
+  }
+  std::string key_text(value key) const {
+    if (key.what == kind::text) return std::string(text_of(key).substr(0, longest_name + 1));
+    if (key.what == kind::integer) return std::to_string(key.number);
+    in_.fail("has a dict whose key is neither text nor an integer");
+  }
+
+  byte_span bytes_;
+  const std::string& file_;
+  const std::string& what_;
+  const read_limits& limits_;
+  cursor in_;
+  std::uint64_t at_ = 0;  // where the opcode stands
+  std::size_t pushed_ = 0;
+  std::vector<value> stack_;
+  std::vector<std::size_t> marks_;  // heights of the stack
+  std::vector<value> memo_;
+  std::vector<items> containers_;  // of a dict keys and values in turn
+  std::vector<storage> storages_;
+  std::vector<pickled_tensor> tensors_;
+  std::size_t sizes_ = 0;  // of tensors_
+  std::string name_;
+  std::size_t visited_ = 0;
+  std::vector<pickled_tensor> found_;
+  std::size_t found_sizes_ = 0;  // of found_
+  std::size_t name_bytes_ = 0;
+};
+
+}  // namespace
+
+std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
+                                        const read_limits& limits) {
+  return machine(bytes, file, what, limits).run();
+}
+
+}  // namespace ulp::io

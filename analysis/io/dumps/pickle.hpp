@@ -1,0 +1,44 @@
+// The pickles that torch.save writes, as plain data. Nothing is executed: opcodes and names are those of tensors in dicts,
+// lists and tuples, "calling" a name builds a description here, and every other opcode or name is refused.
+#ifndef ULP_IO_DUMPS_PICKLE_HPP
+#define ULP_IO_DUMPS_PICKLE_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/io/limits.hpp>
+#include <ulp/model/step.hpp>
+
+#include "bytes/cursor.hpp"
+
+namespace ulp::io {
+
+// A type of PyTorch's.
+struct torch_type {
+  std::string_view name;  // "float16"
+  std::uint64_t size;     // bytes of one value
+  dtype type;             // unknown: not read
+};
+
+// A view of a storage, in values of its type. The numbers are as the pickle gives them: nothing is checked but that they
+// are not below zero.
+struct pickled_tensor {
+  std::string name;  // keys and indices on the way to it, joined by "."; empty where the pickle is one tensor
+  const torch_type* type = nullptr;
+  std::string storage;  // the key of its storage
+  std::uint64_t storage_bytes = 0;
+  std::uint64_t offset = 0;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> strides;  // as many
+};
+
+// The tensors of a pickle, in its order. Throws input_error, which names the opcode or the name that is refused. Memory is
+// a small multiple of the pickle's size, whatever it says.
+[[nodiscard]] std::vector<pickled_tensor> read_pickle(byte_span bytes, const std::string& file, const std::string& what,
+                                                      const read_limits& limits = {});
+
+}  // namespace ulp::io
+
+#endif

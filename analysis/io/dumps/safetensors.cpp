@@ -1,0 +1,284 @@
+// safetensors: u64 length of the header, the header (JSON), the values. Validated in the order of the reference reader,
+// github.com/huggingface/safetensors, safetensors/src/tensor.rs.
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+
+#include <nlohmann/json.hpp>
+
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+#include "source/reader.hpp"
+#include "source/within.hpp"
+
+namespace ulp::io {
+namespace {
+
+using json = nlohmann::json;
+
+constexpr std::uint64_t length_size = 8;
+constexpr std::size_t deepest = 16;
+constexpr std::size_t most_dimensions = 64;
+
+struct type_row {
+  std::string_view name;
+  unsigned bits;
+  dtype type;  // unknown: not read
+};
+constexpr std::array types{
+    type_row{"BOOL", 8, dtype::unknown},
+    type_row{"F4", 4, dtype::unknown},
+    type_row{"F6_E2M3", 6, dtype::unknown},
+    type_row{"F6_E3M2", 6, dtype::unknown},
+    type_row{"U8", 8, dtype::unknown},
+    type_row{"I8", 8, dtype::unknown},
+    type_row{"F8_E5M2", 8, dtype::float8_e5m2},
+    type_row{"F8_E4M3", 8, dtype::float8_e4m3fn},
+    type_row{"F8_E8M0", 8, dtype::unknown},
+    type_row{"F8_E4M3FNUZ", 8, dtype::float8_e4m3fnuz},
+    type_row{"F8_E5M2FNUZ", 8, dtype::float8_e5m2fnuz},
+    type_row{"I16", 16, dtype::unknown},
+    type_row{"U16", 16, dtype::unknown},
+    type_row{"F16", 16, dtype::float16},
+    type_row{"BF16", 16, dtype::bfloat16},
+    type_row{"I32", 32, dtype::unknown},
+    type_row{"U32", 32, dtype::unknown},
+    type_row{"F32", 32, dtype::float32},
+    type_row{"C64", 64, dtype::unknown},
+    type_row{"F64", 64, dtype::float64},
+    type_row{"I64", 64, dtype::unknown},
+    type_row{"U64", 64, dtype::unknown},
+};
+static_assert(types.size() == 22);
+
+struct entry {
+  std::string name;
+  const type_row* type = nullptr;
+  std::vector<std::uint64_t> shape;
+  std::vector<std::uint64_t> offsets;  // begin and end, from the start of the values
+};
+
+// Builds the entries while the header is parsed. Keys of level 1 are tensor names, keys of level 2 their fields or the
+// metadata; fields that are not known are skipped with all below them.
+class header_handler final : public nlohmann::json_sax<json> {
+ public:
+  header_handler(const std::string& file, const read_limits& limits) : file_(file), limits_(limits) {}
+
+  [[nodiscard]] std::vector<entry> take() { return std::move(entries_); }
+
+  bool null() override { return other("null"); }
+  bool boolean(bool) override { return other("a boolean"); }
+  bool number_integer(number_integer_t) override { return other("a negative number"); }
+  bool number_float(number_float_t, const string_t&) override { return other("a number that is no 64-bit integer"); }
+  bool binary(binary_t&) override { return other("binary data"); }
+
+  bool number_unsigned(number_unsigned_t number) override {
+    if (list_ == nullptr) return other("a number");
+    if (list_->size() == most_dimensions) fail("has more than 64 dimensions");
+    list_->push_back(number);
+    return true;
+  }
+
+  bool string(string_t& text) override {
+    if (level_ == 2 && in_metadata_) return true;
+    if (level_ != 2 || field_ != field::type) return other("a string");
+    const auto row = std::ranges::find(types, std::string_view(text), &type_row::name);
+    if (row == types.end()) fail("unknown dtype " + in_quotes(text));
+    entries_.back().type = &*row;
+    return true;
+  }
+
+  bool start_object(std::size_t) override {
+    if (level_ >= 2) other("an object");
+    return deeper();
+  }
+
+  bool end_object() override {
+    --level_;
+    if (level_ == 1 && !in_metadata_) check_complete(entries_.back());
+    return true;
+  }
+
+  bool start_array(std::size_t) override {
+    const bool is_list = !in_metadata_ && level_ == 2 && (field_ == field::shape || field_ == field::offsets);
+    if (!is_list) other("a list");
+    if (is_list) list_ = field_ == field::shape ? &entries_.back().shape : &entries_.back().offsets;
+    return deeper();
+  }
+
+  bool end_array() override {
+    --level_;
+    list_ = nullptr;
+    return true;
+  }
+
+  bool key(string_t& name) override {
+    if (level_ == 1) start_entry(name);
+    if (level_ == 2) start_field(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception&) override {
+    throw input_error(file_, "byte " + std::to_string(length_size + position - 1), "the header is not valid JSON here");
+  }
+
+ private:
+  enum class field : std::uint8_t { type, shape, offsets, unknown };
+
+  [[noreturn]] void fail(const std::string& reason) const {
+    throw input_error(file_, in_metadata_ ? "'__metadata__'" : "tensor " + in_quotes(entries_.back().name), reason);
+  }
+
+  bool deeper() {
+    if (++level_ > deepest) throw input_error(file_, "header", "is nested deeper than 16 levels");
+    return true;
+  }
+
+  // Anything that is not what its place asks for: skipped below unknown fields, else an error.
+  bool other(const std::string& found) {
+    if (level_ == 0) throw input_error(file_, "header", "is " + found + ", not a JSON object");
+    if (level_ == 1) fail("must be an object, not " + found);
+    if (in_metadata_) fail("holds strings only, not " + found);
+    switch (field_) {
+      case field::unknown: return true;
+      case field::type: fail("'dtype' must be a string, not " + found);
+      case field::shape: fail("'shape' must be a list of integers from 0 to 2^64 - 1; there is " + found);
+      case field::offsets: fail("'data_offsets' must be a list of two integers from 0 to 2^64 - 1; there is " + found);
+    }
+    return false;
+  }
+
+  void start_entry(const std::string& name) {
+    in_metadata_ = name == "__metadata__";
+    if (!names_.insert(name).second)
+      throw input_error(file_, "header", "the key " + in_quotes(name) + " appears twice");
+    fields_.clear();
+    if (in_metadata_) return;
+    check_count(entries_.size() + 1, limits_, file_, "header", "tensors");
+    check_name(file_, "header", name);
+    entries_.emplace_back().name = name;
+  }
+
+  void start_field(const std::string& name) {
+    if (!fields_.insert(name).second) fail("the key " + in_quotes(name) + " appears twice");
+    constexpr std::size_t of_a_tensor = 3;
+    if (fields_.size() > of_a_tensor) check_count(fields_.size(), limits_, file_, "header", "keys in one object");
+    field_ = name == "dtype"          ? field::type
+             : name == "shape"        ? field::shape
+             : name == "data_offsets" ? field::offsets
+                                      : field::unknown;
+  }
+
+  void check_complete(const entry& tensor) const {
+    if (tensor.type == nullptr) fail("'dtype' is missing");
+    if (!fields_.contains("shape")) fail("'shape' is missing");
+    if (tensor.offsets.size() != 2) fail("'data_offsets' must be given as [begin, end]");
+  }
+
+  const std::string& file_;
+  const read_limits& limits_;
+  std::size_t level_ = 0;  // containers open
+  bool in_metadata_ = false;
+  field field_ = field::unknown;
+  std::vector<std::uint64_t>* list_ = nullptr;  // the list of numbers that is open
+  std::unordered_set<std::string> names_;       // of level 1
+  std::unordered_set<std::string> fields_;      // of level 2, below the last name
+  std::vector<entry> entries_;
+};
+
+std::vector<entry> parse_header(const std::string& file, byte_span text, const read_limits& limits) {
+  const auto blank = [](std::uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
+  // Files padded in front of the header are accepted by the reference; a byte order mark is not.
+  const auto first = std::ranges::find_if_not(text, blank);
+  if (first == text.end() || *first != '{') throw input_error(file, "header", "is not a JSON object");
+  header_handler handler(file, limits);
+  json::sax_parse(text.begin(), text.end(), &handler);
+  return handler.take();
+}
+
+// The values tile the rest of the file: no gap, no overlap, no rest.
+void check_tiling(const std::string& file, std::vector<entry>& entries, std::uint64_t data_size) {
+  std::ranges::sort(entries, {}, [](const entry& e) { return std::tie(e.offsets, e.name); });
+  std::uint64_t expected = 0;
+  for (const entry& tensor : entries) {
+    const auto fail = [&](const std::string& reason) {
+      throw input_error(file, "tensor " + in_quotes(tensor.name), reason);
+    };
+    const std::uint64_t begin = tensor.offsets[0];
+    const std::uint64_t end = tensor.offsets[1];
+    if (begin != expected || end < begin)
+      fail("its values are given as bytes " + std::to_string(begin) + " to " + std::to_string(end) + ", where byte " +
+           std::to_string(expected) + " is next");
+    const auto numel = checked_product(tensor.shape);
+    const auto bits = numel ? checked_mul(*numel, tensor.type->bits) : std::nullopt;
+    if (!bits) fail("its shape holds more values than 64 bits can count");
+    if (*bits % 8 != 0) fail("its values end inside a byte");
+    if (*bits / 8 != end - begin)
+      fail("its shape needs " + std::to_string(*bits / 8) + " bytes, its offsets give " + std::to_string(end - begin));
+    expected = end;
+  }
+  if (expected == data_size) return;
+  const std::string difference = data_size < expected
+                                     ? std::to_string(expected - data_size) + " missing; the file was cut short"
+                                     : std::to_string(data_size - expected) + " too many";
+  throw input_error(file, "end of file",
+                    "the tensors need " + std::to_string(expected) + " bytes of values, but " +
+                        std::to_string(data_size) + " follow the header: " + difference);
+}
+
+class safetensors_reader final : public dump_reader {
+ public:
+  safetensors_reader(const std::string& path, const read_limits& limits) : file_(path) {
+    const auto fail = [&](const std::string& reason) { throw input_error(path, "header", reason); };
+    if (file_.size() < length_size)
+      fail("8 bytes are needed for its length; the file has " + std::to_string(file_.size()));
+    const auto bytes = file_.read(0, length_size);
+    const auto length = cursor(path, "header length", 0, bytes).little_endian<std::uint64_t>();
+    if (length > file_.size() - length_size)
+      fail("its length is given as " + std::to_string(length) + " bytes, but only " +
+           std::to_string(file_.size() - length_size) + " follow; the file was cut short");
+    check_header(length, limits, file_, "header");
+    data_ = length_size + length;
+    std::vector<entry> entries = parse_header(path, file_.read(length_size, length), limits);
+    check_tiling(path, entries, file_.size() - data_);
+    for (const entry& found : entries) add(found);
+  }
+
+  [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
+  [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
+    const tensor& info = tensors_.at(index);
+    return std::make_unique<file_stream>(file_, data_ + begins_[index], info.numel * size_of(info.type));
+  }
+
+ private:
+  void add(const entry& found) {
+    if (found.type->type == dtype::unknown) {
+      ignored_.push_back(in_quotes(found.name) + " (" + std::string(found.type->name) + ")");
+      return;
+    }
+    tensors_.push_back({.name = found.name,
+                        .type = found.type->type,
+                        .shape = found.shape,
+                        .numel = checked_product(found.shape).value()});
+    begins_.push_back(found.offsets[0]);
+  }
+
+  file_reader file_;
+  std::uint64_t data_ = 0;
+  std::vector<tensor> tensors_;
+  std::vector<std::uint64_t> begins_;  // of tensors_, from data_
+  std::vector<std::string> ignored_;
+};
+
+}  // namespace
+
+std::unique_ptr<dump_reader> open_safetensors(const std::string& path, const read_limits& limits) {
+  return std::make_unique<safetensors_reader>(path, limits);
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,59 @@
+// The rows of one step from several recordings of a run, made into one.
+#ifndef ULP_IO_MERGE_STEP_MERGER_HPP
+#define ULP_IO_MERGE_STEP_MERGER_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <ulp/model/step.hpp>
+
+namespace ulp::io {
+
+class step_merger {
+ public:
+  // `replicas`: rows must be equal; else they are added.
+  void begin(bool replicas);
+  // The row of one recording, whose tables are moved; its tensors' indices are those of `tensors`. Throws input_error.
+  void add(step& row, const std::vector<tensor_info>& tensors, const std::string& path);
+  // The row of all, tensors by index.
+  void take(step& into);
+
+  // Steps so far whose loss or gradient norm the ranks did not agree on.
+  [[nodiscard]] std::uint64_t own_losses() const noexcept { return own_losses_; }
+
+  // What rows of some ranks know and those of others do not, so that the row of all does not.
+  struct lost {
+    std::uint64_t rows = 0;
+    std::string path;  // of the first recording that does not know it
+  };
+  [[nodiscard]] const lost& lost_sums() const noexcept { return sums_; }
+  [[nodiscard]] const lost& lost_errors() const noexcept { return errors_; }
+
+ private:
+  struct merged_row {
+    tensor_row row;
+    std::string path;  // of the first recording that has it
+    bool lost_sums = false;
+    bool lost_errors = false;
+  };
+  void add_scalars(const step& row, const std::string& path);
+  void add_table(tensor_row&& row, const std::string& name, const std::string& path);
+  void compare(const tensor_row& row, const std::string& name, const std::string& path) const;
+
+  bool replicas_ = false;
+  bool first_ = true;
+  bool own_loss_ = false;
+  std::uint64_t own_losses_ = 0;
+  lost sums_;
+  lost errors_;
+  step merged_;
+  std::string path_;  // of the first recording
+  std::vector<merged_row> rows_;
+  std::vector<std::size_t> at_;  // of each tensor in rows_, from 1; 0: not there
+};
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,176 @@
+#include <ulp/io/source.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
+
+#include "bytes/text.hpp"
+#include "content.hpp"
+#include "read_ahead.hpp"
+#include "reader.hpp"
+#include "tensorboard/tfevents.hpp"
+
+namespace ulp {
+namespace {
+
+// The file's own name says more than its folders.
+std::optional<std::int64_t> step_in(const std::string& path, const regex& pattern) {
+  auto text = pattern.last_group(std::filesystem::path(path).filename().string());
+  if (!text) text = pattern.last_group(path);
+  if (!text) return std::nullopt;
+  std::int64_t step = 0;
+  const char* const end = text->data() + text->size();
+  const auto [stop, error] = std::from_chars(text->data(), end, step);
+  if (error != std::errc() || stop != end || step < 0)
+    throw input_error(path, "", "--steps-from finds " + io::in_quotes(*text) + " in its path, which is no step number");
+  return step;
+}
+
+std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& files, const regex& pattern) {
+  std::map<std::int64_t, std::vector<io::dump_file>> by_step;
+  std::vector<const io::dump_file*> without;
+  for (const io::dump_file& file : files) {
+    if (const auto step = step_in(file.path, pattern))
+      by_step[*step].push_back(file);
+    else
+      without.push_back(&file);
+  }
+  if (!without.empty() && !by_step.empty())
+    throw input_error(without.front()->path, "",
+                      "has no step number in its path, where other inputs have one; say by --steps-from REGEX where it "
+                      "stands");
+  for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
+
+  std::vector<io::dump_step> steps;
+  for (auto& [number, group] : by_step) steps.push_back({number, std::move(group)});
+  return steps;
+}
+
+std::optional<io::dump_file> as_dump(const std::string& path, io::content what) {
+  switch (what) {
+    case io::content::safetensors: return io::dump_file{path, io::open_safetensors};
+    case io::content::npz: return io::dump_file{path, io::open_npz};
+    case io::content::npy: return io::dump_file{path, io::open_npy};
+    case io::content::pt: return io::dump_file{path, io::open_pt};
+    case io::content::tfevents:
+    case io::content::recording:
+    case io::content::text: break;
+  }
+  return std::nullopt;
+}
+
+std::string_view name_of(io::content what) {
+  switch (what) {
+    case io::content::safetensors: return "safetensors";
+    case io::content::npz: return "npz";
+    case io::content::npy: return "npy";
+    case io::content::pt: return "pt";
+    case io::content::tfevents: return "TensorBoard event file";
+    case io::content::recording: return "recording";
+    case io::content::text: return "CSV or training log";
+  }
+  return "";
+}
+
+void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar_table& scalars,
+                       const source_options& options) {
+  const auto is_logged = [&](const io::dump_step& step) { return io::logged_at(scalars, step.number) != nullptr; };
+  if (!scalars.empty() && std::ranges::none_of(steps, is_logged))
+    throw input_error(
+        options.scalars, "column 'step'",
+        "none of its steps is one of the input's, which begin at step " + std::to_string(steps.front().number));
+}
+
+std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
+                                   const io::scalar_table& scalars) {
+  std::vector<io::dump_file> files;
+  std::optional<io::content> common;
+  bool mixed = false;
+  for (const std::string& path : inputs) {
+    const io::content what = io::content_of(path, options.limits);
+    const auto file = as_dump(path, what);
+    if (!file)
+      throw input_error(
+          path, "",
+          "is a " + std::string(name_of(what)) +
+              "; only dumps and event files can be given several at once; ulp merge puts recordings together");
+    mixed = mixed || common.value_or(what) != what;
+    common = what;
+    files.push_back(*file);
+  }
+  std::vector<io::dump_step> steps = in_order_of_steps(files, options.steps_from);
+  check_common_step(steps, scalars, options);
+  const std::string description = (mixed ? "mixed" : std::string(name_of(*common))) + " dump";
+  return io::open_dumps(std::move(steps), description, options, scalars);
+}
+
+// Whether a line can be names of columns: what stands in most lines of logs is not in them.
+bool names_columns(std::string_view line) {
+  return line.find(',') != std::string_view::npos && line.find_first_of("=|:<>[]{}") == std::string_view::npos;
+}
+
+std::unique_ptr<source> open_text(const std::string& path, const read_limits& limits) {
+  io::line_reader lines(path, limits);
+  if (lines.at_end()) throw input_error(path, "", "is empty");
+  if (!names_columns(lines.peek())) {
+    if (auto log = io::open_scale_log(std::move(lines), "")) return log;
+    throw input_error(path, "",
+                      "is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log in "
+                      "which Megatron-LM, DeepSpeed, Apex or fairseq print their loss scale");
+  }
+  io::csv_reader rows(std::move(lines));
+  if (io::is_histogram_csv(rows)) {
+    auto once = io::open_histogram_csv(std::move(rows), {}, limits);
+    std::error_code ignored;
+    if (!std::filesystem::is_regular_file(path, ignored)) return once;
+    // A file is read twice: mistakes show before anything is written, and all tensors are known from the first step on.
+    step skipped;
+    while (once->next(skipped)) {
+    }
+    return io::open_histogram_csv(io::csv_reader(path, limits), once->tensors(), limits);
+  }
+  if (io::is_step_log(rows)) return io::open_step_log(std::move(rows), limits);
+  auto [rest, first_line] = std::move(rows).release();
+  if (auto log = io::open_scale_log(std::move(rest), first_line)) return log;
+  throw input_error(path, "line 1",
+                    "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
+                    "counts) nor a step log (step and found_inf or maxabs)");
+}
+
+std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
+                                        const io::scalar_table& scalars) {
+  if (inputs.size() == 1) {
+    const io::content what = io::content_of(inputs.front(), options.limits);
+    if (what == io::content::recording)
+      return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
+                                                                  : io::read_ahead(open_recording(inputs.front()));
+    if (what == io::content::text) return open_text(inputs.front(), options.limits);
+  }
+  const auto is_tfevents = [&](const std::string& path) {
+    return io::content_of(path, options.limits) == io::content::tfevents;
+  };
+  if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
+  return open_dumps(inputs, options, scalars);
+}
+
+}  // namespace
+
+std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, const source_options& options) {
+  if (inputs.empty()) throw input_error("input", "", "none is given");
+  if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
+    throw input_error("-", "", "standard input cannot be both the input and the scalars");
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  auto opened = open_unlabelled(inputs, options, scalars);
+  const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+                            std::isnan(options.factor) && !options.factor_is_loss_scale;
+  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars));
+}
+
+}  // namespace ulp

@@ -1,0 +1,21 @@
+// TensorBoard's event files as a source: their histograms are tensors, some of their scalars those of the steps.
+#ifndef ULP_IO_TENSORBOARD_TFEVENTS_HPP
+#define ULP_IO_TENSORBOARD_TFEVENTS_HPP
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ulp/io/source.hpp>
+
+namespace ulp::io {
+
+// The event files of one run, in any order: that whose first event is later counts where both have a value of one tag and
+// step. All of them are read through here, so that mistakes show at once; memory holds where the histograms of each step
+// stand, not what they hold. Throws input_error.
+[[nodiscard]] std::unique_ptr<source> open_tfevents(const std::vector<std::string>& paths,
+                                                    const read_limits& limits = {});
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,45 @@
+// From the records of a log to the steps of a run: which were skipped, and what is known of the scale around them.
+#ifndef ULP_IO_TRAINING_LOG_HISTORY_HPP
+#define ULP_IO_TRAINING_LOG_HISTORY_HPP
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "records.hpp"
+
+namespace ulp::io {
+
+// Steps in a row that were all applied, or all skipped.
+struct scale_run {
+  std::int64_t step = 0;     // the first; they are consecutive
+  std::int32_t attempt = 0;  // of the first, at that step; skipped ones of fairseq are all attempts at the same step
+  std::uint32_t count = 1;
+  bool skipped = false;
+  bool retries = false;      // each is a further attempt at the same step
+  bool after_gap = false;    // steps before it are missing, or their scale says nothing of it
+  bool placed = true;        // false where the log does not tell in which order steps were applied and skipped
+  bool nan = false;          // skipped because the forward pass gave no finite loss
+  double used = not_known;   // the scale of its first step, where it was printed
+  double after = not_known;  // the scale after its last
+  double loss = not_known;   // these three of its last step
+  double grad_norm = not_known;
+  double learning_rate = not_known;
+};
+
+struct scale_history {
+  std::vector<scale_run> runs;  // ascending
+  std::string frameworks;       // "DeepSpeed and Megatron-LM"
+  double window = 0;            // applied steps in a row after which the scale grows; 0 where not known
+  bool float16 = true;          // false where the log says that the run was in another format
+  std::vector<std::string> notes;
+};
+
+// Records in the order of their lines. A run that goes back to an earlier step, as after a restart from a checkpoint,
+// replaces what came after that step. Empty, `frameworks` too, where no record is of a known framework; throws input_error
+// where the records do not tell the steps.
+[[nodiscard]] scale_history history_of(std::vector<scale_record> records, const std::string& path);
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,142 @@
+// Records of the loss scale in the text of a training log: found by their words anywhere in a line, read without regard
+// to blanks, so that a record that a terminal or a logger wrapped reads as one.
+#ifndef ULP_IO_TRAINING_LOG_RECORDS_HPP
+#define ULP_IO_TRAINING_LOG_RECORDS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ulp/model/cell_table.hpp>
+
+namespace ulp::io {
+
+struct scale_record {
+  enum class kind : std::uint8_t {
+    overflow,  // a step was skipped: the scale was `before` and is `after`
+    grown,     // the scale went from `before` to `after`
+    position,  // the next overflow is in `step`
+    reached,   // the steps up to `step` are done; the scale is `after` where printed
+    fresh,     // what the configuration says: a run that starts at step 0 starts with the scale `after`
+    restored,  // a checkpoint of `step` was loaded
+    window,    // what the configuration says: the scale grows after `after` applied steps in a row
+    bfloat16,  // the configuration says that the run is in bfloat16
+  };
+  enum class origin : std::uint8_t { megatron, deepspeed, apex, fairseq, bar, print };
+
+  kind what = kind::overflow;
+  origin from = origin::print;
+  std::uint32_t label = 0;  // of the rank that printed it; see record_scanner
+  std::uint32_t part = 0;   // which of several scalers, or the length of a progress bar
+  std::uint64_t line = 0;   // where it begins
+  std::uint32_t lines = 1;  // that it stands for: those of steps that follow one another are kept as one
+  double before = not_known;
+  double after = not_known;
+  std::int64_t step = -1;
+  std::int64_t skipped = -1;  // Megatron-LM: since the record before; DeepSpeed: in all
+  std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
+  double loss = not_known;
+  double learning_rate = not_known;
+  double grad_norm = not_known;
+};
+
+// Lines of one rank without blanks, one after the other. A blank stays between two digits.
+class record_text {
+ public:
+  struct number {
+    double value = not_known;
+    std::string_view digits;
+    std::size_t end = 0;
+    bool open = false;  // it ends where the text does: the next line may go on with it
+  };
+
+  void append(std::string_view line, std::uint64_t line_number);
+  // Forgets what stands before the offset, which becomes 0.
+  void drop(std::size_t offset);
+
+  [[nodiscard]] std::string_view view() const noexcept { return text_; }
+  [[nodiscard]] std::size_t size() const noexcept { return text_.size(); }
+  [[nodiscard]] std::uint64_t line_at(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t line_begin(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t line_end(std::size_t offset) const noexcept;
+  [[nodiscard]] std::size_t lines_from(std::size_t offset) const noexcept;
+
+  // The number at an offset; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
+  // it there, or if the next line is nothing but the rest of it.
+  [[nodiscard]] std::optional<number> number_at(std::size_t offset, std::string_view enders) const;
+
+ private:
+  struct line_start {
+    std::size_t offset;
+    std::uint64_t number;
+  };
+  std::string text_;
+  std::vector<line_start> lines_;
+};
+
+// What was found at a start.
+struct record_match {
+  enum class state : std::uint8_t { none, complete, unfinished };
+  state found = state::none;
+  std::size_t end = 0;  // the first offset after it
+  scale_record record;
+};
+
+// How a record begins, and what reads it from there; `last` says that the text does not go on.
+struct record_start {
+  std::string_view words;  // without blanks
+  record_match (*read)(const record_text& text, std::size_t at, bool last);
+};
+
+// One file for each framework; its head says where the layouts are printed.
+[[nodiscard]] std::span<const record_start> megatron_records();
+[[nodiscard]] std::span<const record_start> deepspeed_records();
+[[nodiscard]] std::span<const record_start> apex_records();
+[[nodiscard]] std::span<const record_start> fairseq_records();
+// Step numbers that scripts print themselves, for frameworks that print none.
+[[nodiscard]] std::span<const record_start> step_records();
+
+// What readers of records share.
+[[nodiscard]] inline record_match no_record() noexcept { return {}; }
+[[nodiscard]] inline record_match unfinished_record() noexcept { return {record_match::state::unfinished, 0, {}}; }
+[[nodiscard]] record_match whole_record(const scale_record& record, std::size_t end);
+// A record that ends with a number after its words, between which `separators` may stand.
+[[nodiscard]] record_match read_trailing(const record_text& text, std::size_t at, bool last,
+                                         std::string_view separators, const scale_record& record,
+                                         double scale_record::*into);
+// A whole number that is a step; -1 where it is none.
+[[nodiscard]] std::int64_t step_of(const record_text::number& n) noexcept;
+[[nodiscard]] bool is_power_of_two(double x) noexcept;
+
+// Takes lines as they come, and puts each rank's together: "[rank3]:", "[default3]:", "3:", "host:" in front of a line
+// say whose it is. Memory grows with the number of records only.
+class record_scanner {
+ public:
+  void line(std::string_view raw, std::uint64_t number);
+  // The end of the log; `cut` where its last line has no break.
+  void finish(bool cut);
+  // In the order of the lines.
+  [[nodiscard]] std::vector<scale_record> take();
+
+ private:
+  struct rank_text {
+    record_text text;
+    std::size_t scanned = 0;
+  };
+  void scan(rank_text& of, std::uint32_t label, bool last);
+  void keep(scale_record record);
+
+  std::map<std::string, std::uint32_t, std::less<>> labels_;
+  std::vector<rank_text> texts_;
+  std::vector<scale_record> records_;
+  std::string cleaned_;
+};
+
+}  // namespace ulp::io
+
+#endif

@@ -1,0 +1,182 @@
+// Training logs with the loss scale in them, as Megatron-LM, DeepSpeed, Apex and fairseq print it: a row for each step,
+// with the scale where it is certain, whether the step was skipped, and bounds on its largest gradient. A step that
+// float16 did not skip had scale * largest gradient below 65520, a skipped one had not, or had NaN.
+//
+// Between two printed scales without an overflow between them the scale only grew; each step doubles or halves it at
+// most once, in all four frameworks, and doubles it after as many applied steps in a row as the log or Apex's code says.
+// What is not printed is bounded by that.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <ulp/io/error.hpp>
+
+#include "history.hpp"
+#include "source/reader.hpp"
+
+namespace ulp::io {
+namespace {
+
+// What is known at a place where no scale was printed: the nearest scale that was, and the steps up to there.
+struct nearest_scale {
+  double value = not_known;
+  bool counts_anew = false;  // the scaler began to count applied steps there, as after an overflow
+  std::uint64_t applied = 0;
+  std::uint64_t skipped = 0;
+
+  void pass(const scale_run& run, std::uint64_t steps) { (run.skipped ? skipped : applied) += steps; }
+};
+
+double times_power(double x, std::uint64_t exponent, int sign) {
+  constexpr std::uint64_t enough = 4096;
+  return std::ldexp(x, sign * static_cast<int>(std::min(exponent, enough)));
+}
+
+struct scale_range {
+  double low = 0;
+  double high = std::numeric_limits<double>::infinity();
+};
+
+// How often the scale doubles at most in the applied steps up to there.
+std::uint64_t growths(const nearest_scale& to, double window) {
+  if (!(window > 1) || to.applied == 0) return to.applied;
+  const double windows = static_cast<double>(to.applied) / window;
+  return static_cast<std::uint64_t>(to.counts_anew ? std::floor(windows) : std::ceil(windows));
+}
+
+// The scale between two printed ones.
+scale_range between(const nearest_scale& before, const nearest_scale& next, double window) {
+  scale_range after_it;
+  if (!std::isnan(next.value))
+    after_it = {times_power(next.value, growths(next, window), -1), times_power(next.value, next.skipped, 1)};
+  if (std::isnan(before.value)) return after_it;
+  const scale_range both{std::max(after_it.low, times_power(before.value, before.skipped, -1)),
+                         std::min(after_it.high, times_power(before.value, growths(before, window), 1))};
+  return both.low <= both.high ? both : after_it;  // it was set anew between
+}
+
+class scale_log final : public source {
+ public:
+  scale_log(scale_history history, bool bounded)
+      : history_(std::move(history)), bounded_(bounded), next_(runs().size()) {
+    nearest_scale next;
+    for (std::size_t i = runs().size(); i-- > 0;) {
+      const scale_run& run = runs()[i];
+      if (!std::isnan(run.after)) next = {.value = run.after};
+      next_[i] = next;
+      next.pass(run, run.count);
+      if (!std::isnan(run.used)) next = {.value = run.used};
+      if (run.after_gap) next = {};
+      steps_ += run.count;
+    }
+  }
+
+  [[nodiscard]] std::string description() const override { return "loss-scale log of " + history_.frameworks; }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
+  [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
+  [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
+
+  [[nodiscard]] bool next(step& into) override {
+    if (run_ == runs().size()) return false;
+    const scale_run& run = runs()[run_];
+    if (row_ == 0 && run.after_gap) before_ = {};
+    if (row_ == 0 && !std::isnan(run.used)) before_ = {.value = run.used};
+    into = {};
+    into.key.step = run.retries ? run.step : run.step + row_;
+    into.key.attempt = run.retries ? run.attempt + static_cast<std::int32_t>(row_) : row_ == 0 ? run.attempt : 0;
+    into.scalars.found_inf = run.skipped;
+    into.scalars.applied = !run.skipped;
+    describe(into, run);
+
+    before_.pass(run, 1);
+    if (++row_ < run.count) return true;
+    into.scalars.loss = run.loss;
+    into.scalars.grad_norm = run.grad_norm;
+    into.scalars.learning_rate = run.learning_rate;
+    if (!std::isnan(run.after)) before_ = {.value = run.after, .counts_anew = run.skipped};
+    row_ = 0;
+    ++run_;
+    return true;
+  }
+
+ private:
+  [[nodiscard]] const std::vector<scale_run>& runs() const noexcept { return history_.runs; }
+
+  // The least double whose product with the scale, rounded to a double, overflows float16.
+  static double least_that_overflows(double scale) {
+    constexpr double overflows_at = 65520;  // the midpoint of its largest number and 2^16 rounds to infinity
+    double least = overflows_at / scale;
+    while (least * scale < overflows_at) least = std::nextafter(least, std::numeric_limits<double>::infinity());
+    while (std::nextafter(least, 0.0) * scale >= overflows_at) least = std::nextafter(least, 0.0);
+    return least;
+  }
+
+  // The scale of a row, and what follows from it.
+  void describe(step& into, const scale_run& run) const {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    nearest_scale next = next_[run_];
+    next.pass(run, run.count - row_);
+    scale_range scale = between(before_, next, history_.window);
+    if (row_ == 0 && !std::isnan(run.used)) {
+      // A printed start that the next scale contradicts was not that of this run.
+      const scale_range told = between({}, next, history_.window);
+      if (run.skipped || (told.low <= run.used && run.used <= told.high)) scale = {run.used, run.used};
+    }
+    const bool known = scale.low > 0 && scale.high < infinity;
+    if (run.placed && known && scale.low == scale.high) into.scalars.loss_scale = scale.low;
+    if (run.nan) {
+      into.max_abs = not_known;
+      return;
+    }
+    if (!bounded_) return;
+    max_abs_bounds bounds{.certain = run.placed};
+    if (run.skipped && scale.high < infinity)
+      bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
+    if (!run.skipped && scale.low > 0) bounds.high = least_that_overflows(scale.low);
+    // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
+    if (bounds.low > 0 || !run.skipped || !run.placed) into.bounds = bounds;
+  }
+
+  scale_history history_;
+  bool bounded_;
+  std::vector<nearest_scale> next_;  // after each run
+  std::uint64_t steps_ = 0;
+  std::size_t run_ = 0;
+  std::uint32_t row_ = 0;
+  nearest_scale before_;
+  std::vector<tensor_info> none_;
+};
+
+// Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
+bool is_scaled(const scale_history& history) {
+  return std::ranges::any_of(history.runs, [](const scale_run& run) {
+    return (!std::isnan(run.used) && run.used != 1) || (!std::isnan(run.after) && run.after != 1);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& first_line) {
+  const std::string path = lines.path();
+  lines.break_at_returns();
+  record_scanner scanner;
+  scanner.line(first_line, lines.number());
+  bool cut = false;
+  for (std::string line; lines.next(line, "training log");) {
+    scanner.line(line, lines.number());
+    cut = !lines.ended();
+  }
+  scanner.finish(cut);
+  scale_history history = history_of(scanner.take(), path);
+  if (history.frameworks.empty()) return nullptr;
+  if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
+  const bool bounded = history.float16 && is_scaled(history);
+  history.notes.push_back(
+      bounded
+          ? "the largest gradient of a step is known in bounds only, from the overflow of float16 at its loss scale: "
+            "what overflowed may also have been an activation's gradient, or the forward pass"
+          : "no bounds on the largest gradient: the log shows no loss scale of a run in float16");
+  return std::make_unique<scale_log>(std::move(history), bounded);
+}
+
+}  // namespace ulp::io

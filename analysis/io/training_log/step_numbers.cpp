@@ -1,0 +1,68 @@
+// Step numbers that training scripts print themselves, beside a framework that prints none: progress bars of tqdm,
+// "378/2724 [13:58:09<86:18:35, 132.44s/it]" (tqdm/tqdm tqdm/std.py, format_meter), and "step 12", "global_step: 12",
+// "iter=12", "iteration 12".
+#include <array>
+
+#include "records.hpp"
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+
+bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
+
+// `at` is behind the "<" of "378/2724[13:58:09<".
+record_match read_bar(const record_text& text, std::size_t at, bool) {
+  const std::string_view all = text.view();
+  const std::size_t first = text.line_begin(at - 1);
+  std::size_t i = at - 1;
+  const auto back = [&](auto&& belongs) {
+    const std::size_t from = i;
+    while (i > first && belongs(all[i - 1])) --i;
+    return from - i;
+  };
+  const auto back_over = [&](char c) { return i > first && all[i - 1] == c && i-- > first; };
+  if (back([](char c) { return is_digit(c) || c == ':'; }) < 4 || !back_over('[')) return no_record();
+  const std::size_t of = i;
+  if (back(is_digit) == 0) return no_record();
+  const auto length = text.number_at(i, "[");
+  if (!length || length->end != of || !back_over('/') || back(is_digit) == 0) return no_record();
+  const auto step = text.number_at(i, "/");
+  constexpr std::int64_t longest = 0xFFFFFFFF;
+  if (!step || step_of(*step) < 0 || step_of(*length) < 0 || step_of(*length) > longest) return no_record();
+  scale_record r{.what = kind::reached, .from = scale_record::origin::bar, .step = step_of(*step)};
+  r.part = static_cast<std::uint32_t>(step_of(*length));
+  return whole_record(r, at);
+}
+
+record_match read_number(const record_text& text, std::size_t at, bool last, std::size_t word) {
+  const std::string_view all = text.view();
+  constexpr std::string_view global = "global_";
+  const std::string_view before = all.substr(text.line_begin(at - word), at - word - text.line_begin(at - word));
+  const char previous = before.empty() ? ' ' : before.back();
+  const bool inside_word =
+      (previous >= 'a' && previous <= 'z') || (previous >= 'A' && previous <= 'Z') || previous == '_';
+  if (inside_word && !before.ends_with(global)) return no_record();
+  if (all.substr(at).starts_with("ation")) at += 5;
+  if (at < all.size() && (all[at] == ':' || all[at] == '=' || all[at] == '#')) ++at;
+  if (at < all.size() && all[at] == '[') ++at;
+  if (at == all.size() || at == text.line_begin(at)) return no_record();  // not over lines: the words are too common
+  const auto n = text.number_at(at, "");
+  if (!n || step_of(*n) < 0) return no_record();
+  if (n->open && !last) return unfinished_record();
+  return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, n->end);
+}
+
+record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }
+
+constexpr std::array starts{
+    record_start{"<", read_bar},     record_start{"step", read_four}, record_start{"Step", read_four},
+    record_start{"iter", read_four}, record_start{"Iter", read_four},
+};
+
+}  // namespace
+
+std::span<const record_start> step_records() { return starts; }
+
+}  // namespace ulp::io

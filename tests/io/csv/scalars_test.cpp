@@ -1,0 +1,75 @@
+// --scalars: what a training loop logged, merged into the steps of another input.
+#include <cmath>
+
+#include "io/builders.hpp"
+#include "support/catch.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+const std::string histogram =
+    "step,tensor,n,zero,nan,inf,max_abs,e_min,counts\n"
+    "0,t,1,0,0,0,1,0,1\n"
+    "10,t,1,0,0,0,1,0,1\n";
+
+source_options scalars_from(const std::string& file) {
+  source_options options;
+  options.scalars = file;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("scalars: merged by step, other steps are fine") {
+  const playground place;
+  place.write("h.csv", histogram);
+  place.write("s.csv",
+              "step,loss,grad_norm,lr,scale,found_inf,applied,note\n5,9,9,9,9,1,1,x\n10,0.5,2,1e-4,1024,1,0,y\n");
+  const contents read = place.open(std::vector<std::string>{"h.csv"}, scalars_from("s.csv"));
+  REQUIRE(read.steps.size() == 2);
+  CHECK(std::isnan(read.steps[0].scalars.loss));
+  const step_scalars& merged = read.steps[1].scalars;
+  CHECK(merged.loss == 0.5);
+  CHECK(merged.grad_norm == 2);
+  CHECK(merged.learning_rate == 1e-4);
+  CHECK(merged.loss_scale == 1024);
+  CHECK(merged.found_inf == true);
+  CHECK(merged.applied == false);
+}
+
+TEST_CASE("scalars: fill what a step log does not say, and replace what it does") {
+  const playground place;
+  place.write("log.csv", "step,found_inf,loss\n0,1,7\n");
+  place.write("s.csv", "step,loss,scale\n0,8,\n");
+  const contents read = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
+  CHECK(read.description == "step log");
+  CHECK(read.steps[0].scalars.loss == 8);
+  CHECK(read.steps[0].scalars.found_inf == true);
+  CHECK(std::isnan(read.steps[0].scalars.loss_scale));
+}
+
+TEST_CASE("scalars: each way they can be wrong") {
+  const playground place;
+  place.write("h.csv", histogram);
+  place.write("a.step0003.npy", npy(npy_dict("<f4", "()"), "1234"));
+  const auto error_of = [&](const std::string& scalars, const std::string& input = "h.csv") {
+    place.write("s.csv", scalars);
+    return place.error(std::vector<std::string>{input}, scalars_from("s.csv"));
+  };
+  CHECK(error_of("") == "s.csv: is empty");
+  CHECK(error_of("loss\n1\n") == "s.csv: line 1: the column 'step' is missing");
+  CHECK(error_of("step,acc\n1,1\n") ==
+        "s.csv: line 1: none of the columns loss, grad_norm, lr, scale, found_inf, applied is here");
+  CHECK(error_of("step,loss\n") == "s.csv: holds no rows below its header");
+  CHECK(error_of("step,loss\n1,x\n") == "s.csv: line 2, column 'loss': 'x' is not a number");
+  CHECK(error_of("step,loss\n1\n") == "s.csv: line 2, column 'loss': the field is missing; the line has 1");
+  CHECK(error_of("step,loss\n1,1\n1,1\n") == "s.csv: line 3, column 'step': step 1 follows step 1; steps must ascend");
+  CHECK(error_of("step,loss\n1,1\n") == "s.csv: column 'step': none of its steps is one of the input's");
+  CHECK(error_of("step,loss\n1,1\n", "a.step0003.npy") ==
+        "s.csv: column 'step': none of its steps is one of the input's, which begin at step 3");
+  CHECK(place.error(std::vector<std::string>{"h.csv"}, scalars_from("absent.csv")) ==
+        "absent.csv: No such file or directory");
+  CHECK(place.error(std::vector<std::string>{"h.csv"}, scalars_from("")).empty());
+}
