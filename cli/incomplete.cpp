@@ -8,19 +8,13 @@
 namespace ulp::cli {
 namespace {
 
-class watched_source final : public source {
+class watched_source final : public forwarding_source {
  public:
   watched_source(std::unique_ptr<source> from, std::string name)
-      : from_(std::move(from)), name_(std::move(name)), ranks_(from_->header()) {}
-
-  [[nodiscard]] std::string description() const override { return from_->description(); }
-  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return from_->tensors(); }
-  [[nodiscard]] std::vector<std::string> notes() const override { return from_->notes(); }
-  [[nodiscard]] std::uint64_t step_count() const override { return from_->step_count(); }
-  [[nodiscard]] run_header header() const override { return from_->header(); }
+      : forwarding_source(std::move(from)), name_(std::move(name)), ranks_(inner().header()) {}
 
   [[nodiscard]] bool next(step& into) override {
-    if (from_->next(into)) {
+    if (inner().next(into)) {
       ranks_.see(into.key, into.ranks);
       return true;
     }
@@ -35,7 +29,6 @@ class watched_source final : public source {
     if (const std::string text = ranks_.note(name_); !text.empty()) note(text);
   }
 
-  std::unique_ptr<source> from_;
   std::string name_;
   rank_account ranks_;
   bool told_ = false;

@@ -276,7 +276,7 @@ namespace {
 
 std::unique_ptr<source> opened(const run_options& options, const source_options& how) {
   auto from = open_source(options.inputs, how);
-  if (from->description() == "recording") refuse_damaged(options.inputs.front());
+  if (from->kind() == source_kind::recording) refuse_damaged(options.inputs.front());
   if (from->tensors().empty()) {
     for (const auto& [option, given] : {std::pair{"--tensor", !options.tensor.empty()},
                                         {"--kind", !options.kinds.empty()},

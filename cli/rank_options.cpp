@@ -53,23 +53,20 @@ run_header header_of(const source& from, const rank_options& o, const std::strin
   return header;
 }
 
-class ranked_source final : public source {
+class ranked_source final : public forwarding_source {
  public:
   ranked_source(std::unique_ptr<source> from, run_header header, bool own_ranks)
-      : from_(std::move(from)), header_(std::move(header)), own_ranks_(own_ranks) {
+      : forwarding_source(std::move(from)), header_(std::move(header)), own_ranks_(own_ranks) {
     copy_tensors();
   }
 
-  [[nodiscard]] std::string description() const override { return from_->description(); }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override {
-    return is_shard_ ? tensors_ : from_->tensors();
+    return is_shard_ ? tensors_ : inner().tensors();
   }
-  [[nodiscard]] std::vector<std::string> notes() const override { return from_->notes(); }
-  [[nodiscard]] std::uint64_t step_count() const override { return from_->step_count(); }
   [[nodiscard]] run_header header() const override { return header_; }
 
   [[nodiscard]] bool next(step& into) override {
-    if (!from_->next(into)) return false;
+    if (!inner().next(into)) return false;
     if (!own_ranks_) into.ranks = {header_.rank};
     copy_tensors();
     return true;
@@ -79,11 +76,10 @@ class ranked_source final : public source {
   // How large a tensor is in all, its shards do not say.
   void copy_tensors() {
     if (!is_shard_) return;
-    const std::vector<tensor_info>& seen = from_->tensors();
+    const std::vector<tensor_info>& seen = inner().tensors();
     for (std::size_t i = tensors_.size(); i < seen.size(); ++i) tensors_.emplace_back(seen[i]).numel = 0;
   }
 
-  std::unique_ptr<source> from_;
   run_header header_;
   bool own_ranks_;
   bool is_shard_ = !own_ranks_ && header_.layout == "shard" && header_.world > 1;

@@ -71,7 +71,7 @@ std::uint64_t steps_in(const std::string& recording) {
 int record(const options& o, team* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
-  if ((o.with_errors || !o.edges.empty()) && !from->description().ends_with("dump"))
+  if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
     throw usage_error(fmt::format("{}: {} holds no single values: leave it out",
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");

@@ -84,24 +84,18 @@ class division {
 };
 
 // On rank 0.
-class gathering_source final : public source {
+class gathering_source final : public forwarding_source {
  public:
   gathering_source(std::unique_ptr<source> own, int size)
-      : own_(std::move(own)), size_(size), division_(own_->step_count(), size) {}
-
-  [[nodiscard]] std::string description() const override { return own_->description(); }
-  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return own_->tensors(); }
-  [[nodiscard]] std::vector<std::string> notes() const override { return own_->notes(); }
-  [[nodiscard]] std::uint64_t step_count() const override { return own_->step_count(); }
-  [[nodiscard]] run_header header() const override { return own_->header(); }
+      : forwarding_source(std::move(own)), size_(size), division_(inner().step_count(), size) {}
 
   [[nodiscard]] bool next(step& into) override {
-    if (!division_.next(*own_, into, number_, 0)) return false;
+    if (!division_.next(inner(), into, number_, 0)) return false;
     for (int rank = 1; rank < size_; ++rank) {
       if (!division_.counts(number_, rank)) continue;
       const message m = receive(rank);
       if (m.what == error_tag) throw std::runtime_error(m.bytes);
-      append_rows(m.bytes, own_->tensors().size(), into.tensors);
+      append_rows(m.bytes, inner().tensors().size(), into.tensors);
     }
     std::ranges::sort(into.tensors, {}, &tensor_row::tensor);  // as dumps give them to a single process
     ++number_;
@@ -109,7 +103,6 @@ class gathering_source final : public source {
   }
 
  private:
-  std::unique_ptr<source> own_;
   int size_;
   division division_;
   std::uint64_t number_ = 0;

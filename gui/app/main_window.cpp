@@ -249,7 +249,10 @@ void main_window::open(const session& s) {
 
 document::inputs_of_run main_window::chosen_files(const QString& title) {
   document::inputs_of_run inputs;
-  const QString kinds = tr("Runs (*.ulp *.safetensors *.npz *.npy *.csv *.gz);;All files (*)");
+  QStringList globs;
+  for (const input_format& form : input_formats())
+    globs.push_back(QString::fromUtf8(form.globs.data(), static_cast<qsizetype>(form.globs.size())));
+  const QString kinds = tr("Runs (%1);;All files (*)").arg(globs.join(' '));
   for (const QString& file : QFileDialog::getOpenFileNames(this, title, {}, kinds))
     inputs.push_back(file.toStdString());
   return inputs;

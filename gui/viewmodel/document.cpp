@@ -102,14 +102,15 @@ std::uint64_t new_run_id() noexcept {
 std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told,
                                            const source_options& how, first_look look) {
   std::unique_ptr<source> from = open_source(inputs, how);
-  if (look == first_look::yes && from->description() == "recording") refuse_damaged(inputs.front(), [&] { told(0); });
+  if (look == first_look::yes && from->kind() == source_kind::recording)
+    refuse_damaged(inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
   run->inputs = inputs;
   run->how = how;
   run->description = from->description();
   run->header = from->header();
   rank_account ranks(run->header);
-  if (from->description() == "recording" && from->step_count() >= long_run) {
+  if (from->kind() == source_kind::recording && from->step_count() >= long_run) {
     run->notes = from->notes();
     from.reset();
     load_merged(inputs.front(), *run, ranks, told);

@@ -123,6 +123,7 @@ class histogram_csv final : public source {
     step_ = rows_.step(at_.step, std::nullopt);
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::histogram_csv; }
   [[nodiscard]] std::string description() const override { return "histogram CSV"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
 

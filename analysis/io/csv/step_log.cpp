@@ -24,6 +24,7 @@ class step_log final : public source {
     if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::step_log; }
   [[nodiscard]] std::string description() const override { return "step log"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
 

@@ -64,6 +64,7 @@ class dump_source final : public source, public divisible {
     if (tensors_.empty() && !options_.allow_empty) refuse_empty();
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::dump; }
   [[nodiscard]] std::string description() const override { return description_; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }

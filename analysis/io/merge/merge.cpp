@@ -127,6 +127,7 @@ class merged_recordings final : public source {
     }
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
   [[nodiscard]] std::string description() const override {
     return std::to_string(plan_.parts.size()) + (plan_.parts.size() == 1 ? " recording" : " recordings");
   }

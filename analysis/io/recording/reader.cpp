@@ -96,6 +96,7 @@ class recording final : public source {
     }
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
   [[nodiscard]] std::string description() const override { return "recording"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }
@@ -137,6 +138,7 @@ class recorded_totals final : public source {
     }
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
   [[nodiscard]] std::string description() const override { return "recording"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return groups_; }
   [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }

@@ -19,16 +19,6 @@ using namespace std::string_view_literals;
 
 constexpr std::uint64_t looked_at = 512;
 
-struct known_start {
-  std::string_view bytes;
-  content what;
-};
-constexpr std::array known_starts{
-    known_start{"\x93NUMPY"sv, content::npy},  known_start{"PK\x03\x04"sv, content::npz},
-    known_start{"PK\x05\x06"sv, content::npz}, known_start{"SQLite format 3\0"sv, content::recording},
-    known_start{"\x1F\x8B"sv, content::text},
-};
-
 struct refused_start {
   std::string_view bytes;
   std::string_view reason;
@@ -47,8 +37,24 @@ constexpr std::array refused_starts{
     refused_start{"\x89HDF\r\n\x1A\n"sv, "is an HDF5 file, which is not read; save safetensors, .npz or .npy"sv},
 };
 
+bool is_recording(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
+  return start.starts_with("SQLite format 3\0"sv);
+}
+
+bool is_npy(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
+  return start.starts_with("\x93NUMPY"sv);
+}
+
+bool is_npz(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
+  return start.starts_with("PK\x03\x04"sv) || start.starts_with("PK\x05\x06"sv);
+}
+
+bool is_pytorch(const std::string& path, std::string_view start, const read_limits& limits) {
+  return is_npz(path, start, limits) && is_pt(zip_archive(path, limits));
+}
+
 // Eight bytes of length, then JSON, perhaps padded in front.
-bool is_safetensors(std::string_view start) {
+bool is_safetensors(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
   constexpr std::size_t length_size = 8;
   if (start.size() <= length_size) return false;
   const bool short_header = start.substr(4, 4) == "\0\0\0\0"sv;
@@ -57,48 +63,72 @@ bool is_safetensors(std::string_view start) {
 }
 
 // The head of a TFRecord; or, where that is damaged, the version in its first event.
-bool is_tfevents(std::string_view start) {
+bool is_tfevents(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
   return starts_tfrecord(start) || start.substr(0, 64).find("brain.Event:") != std::string_view::npos;
 }
 
-bool is_text(std::string_view start) {
-  return std::ranges::none_of(start, [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool of_terminals = c == '\b' || c == '\f' || c == '\x1B';  // colours and progress bars in logs
-    return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && !of_terminals;
-  });
+bool is_gzip(std::string_view start) { return start.starts_with("\x1F\x8B"sv); }
+
+bool is_text(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
+  return is_gzip(start) || std::ranges::none_of(start, [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           const bool of_terminals = c == '\b' || c == '\f' || c == '\x1B';  // colours and progress bars in logs
+           return byte < 0x20 && c != '\n' && c != '\r' && c != '\t' && !of_terminals;
+         });
+}
+
+// The first that begins like a file counts; text is what is none of the others.
+using enum content::form;
+constexpr std::array contents{
+    content{recording, {"recording", "*.ulp"}, is_recording, nullptr},
+    content{dump, {"npy", "*.npy"}, is_npy, open_npy},
+    content{dump, {"pt", "*.pt *.pth"}, is_pytorch, open_pt},
+    content{dump, {"npz", "*.npz"}, is_npz, open_npz},
+    content{dump, {"safetensors", "*.safetensors"}, is_safetensors, open_safetensors},
+    content{event_file, {"TensorBoard event file", "*.tfevents.*"}, is_tfevents, nullptr},
+    content{text, {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz"}, is_text, nullptr},
+};
+constexpr const content& as_text = contents.back();
+
+// Whether the name ends as the first of the globs says.
+bool is_named(std::string_view path, const content& row) {
+  return path.ends_with(row.shown.globs.substr(1, row.shown.globs.find(' ') - 1));
 }
 
 }  // namespace
 
-content content_of(const std::string& path, const read_limits& limits) {
+const content& content_of(const std::string& path, const read_limits& limits) {
   const auto fail = [&](std::string_view reason) { throw input_error(path, "", std::string(reason)); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (path == "-" || status.type() == std::filesystem::file_type::fifo) return content::text;
+  if (path == "-" || status.type() == std::filesystem::file_type::fifo) return as_text;
   if (std::filesystem::is_directory(status)) fail("is a folder; name the files in it");
 
   const file_reader file(path);
   if (file.size() == 0) fail("is empty");
   const auto bytes = file.read(0, std::min(file.size(), looked_at));
-  const std::string text(bytes.begin(), bytes.end());
-  const std::string_view start = text;
-  for (const known_start& known : known_starts)
-    if (start.starts_with(known.bytes))
-      return known.what == content::npz && is_pt(zip_archive(path, limits)) ? content::pt : known.what;
-  if (is_safetensors(start)) return content::safetensors;
-  if (is_tfevents(start)) return content::tfevents;
+  const std::string start(bytes.begin(), bytes.end());
+  for (const content& row : contents)
+    if (&row != &as_text && row.begins(path, start, limits)) return row;
   for (const refused_start& refused : refused_starts)
     if (start.starts_with(refused.bytes)) fail(refused.reason);
-
-  if (path.ends_with(".safetensors")) return content::safetensors;
-  if (path.ends_with(".npz")) return content::npz;
-  if (path.ends_with(".npy")) return content::npy;
-  if (!is_text(start))
+  for (const content& row : contents)
+    if (row.open != nullptr && !is_gzip(start) && is_named(path, row)) return row;
+  if (!as_text.begins(path, start, limits))
     fail(
         "is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training "
         "log");
-  return content::text;
+  return as_text;
 }
 
 }  // namespace ulp::io
+
+namespace ulp {
+
+std::vector<input_format> input_formats() {
+  std::vector<input_format> all;
+  for (const io::content& row : io::contents) all.push_back(row.shown);
+  return all;
+}
+
+}  // namespace ulp

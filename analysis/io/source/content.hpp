@@ -1,19 +1,31 @@
-// What a file is, read from its first bytes.
+// What a file is, read from its first bytes: the table of all forms that are read.
 #ifndef ULP_IO_SOURCE_CONTENT_HPP
 #define ULP_IO_SOURCE_CONTENT_HPP
 
+#include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 #include <ulp/io/limits.hpp>
+#include <ulp/io/source.hpp>
+
+#include "reader.hpp"
 
 namespace ulp::io {
 
-// text: CSV or a training log.
-enum class content { safetensors, npz, npy, pt, tfevents, recording, text };
+// One row for each reader; those of text look at its first line themselves.
+struct content {
+  enum class form : std::uint8_t { recording, dump, event_file, text };
+  form how;
+  input_format shown;
+  bool (*begins)(const std::string& path, std::string_view start, const read_limits& limits);
+  std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits);  // of a dump
+};
 
-// Throws input_error for a file that is none of these, and says what it is where that is known. The name's extension
-// decides only where the bytes do not, so that a damaged file gets the error of its own reader.
-[[nodiscard]] content content_of(const std::string& path, const read_limits& limits = {});
+// Throws input_error for a file that is none of these, and says what it is where that is known. The name decides only
+// where the bytes do not, so that a damaged dump gets the error of its own reader.
+[[nodiscard]] const content& content_of(const std::string& path, const read_limits& limits = {});
 
 }  // namespace ulp::io
 

@@ -32,24 +32,20 @@ void fill(step_scalars& scalars, const step_scalars& logged) {
   fill(scalars.applied, logged.applied);
 }
 
-class labelled_source final : public source, public divisible {
+class labelled_source final : public forwarding_source, public divisible {
  public:
   labelled_source(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars)
-      : inner_(std::move(inner)), options_(options), scalars_(std::move(scalars)) {
+      : forwarding_source(std::move(inner)), options_(options), scalars_(std::move(scalars)) {
     label_new_tensors();
   }
 
-  [[nodiscard]] std::string description() const override { return inner_->description(); }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
-  [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
-  [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
-  [[nodiscard]] run_header header() const override { return inner_->header(); }
 
-  [[nodiscard]] bool next(step& into) override { return labelled(inner_->next(into), into); }
+  [[nodiscard]] bool next(step& into) override { return labelled(inner().next(into), into); }
 
-  [[nodiscard]] bool divides() const override { return ulp::divides(*inner_); }
+  [[nodiscard]] bool divides() const override { return ulp::divides(inner()); }
   [[nodiscard]] bool next_part(step& into, std::size_t index, std::size_t count) override {
-    return labelled(ulp::next_part(*inner_, into, index, count), into);
+    return labelled(ulp::next_part(inner(), into, index, count), into);
   }
 
  private:
@@ -67,7 +63,7 @@ class labelled_source final : public source, public divisible {
 
   // Tensors are new, or known better than before: a source may learn that a tensor's size varies.
   void label_new_tensors() {
-    const std::vector<tensor_info>& seen = inner_->tensors();
+    const std::vector<tensor_info>& seen = inner().tensors();
     for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].numel = seen[i].numel;
     for (std::size_t i = tensors_.size(); i < seen.size(); ++i) {
       tensor_info& info = tensors_.emplace_back(seen[i]);
@@ -88,19 +84,18 @@ class labelled_source final : public source, public divisible {
     if (options_.factor_is_loss_scale && !of.tensors.empty()) {
       factor = of.scalars.loss_scale;
       if (!(factor > 0) || !std::isfinite(factor))
-        throw input_error(options_.scalars.empty() ? inner_->description() : options_.scalars,
+        throw input_error(options_.scalars.empty() ? inner().description() : options_.scalars,
                           "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale asks for");
     }
     if (std::isnan(factor)) return;
     for (tensor_row& row : of.tensors) {
       if (!std::isnan(row.factor) && row.factor != factor)
-        throw input_error(inner_->description(), "step " + std::to_string(of.key.step),
+        throw input_error(inner().description(), "step " + std::to_string(of.key.step),
                           "its factor is known and is another one: leave out --factor");
       row.factor = factor;
     }
   }
 
-  std::unique_ptr<source> inner_;
   source_options options_;
   scalar_table scalars_;
   bool any_logged_ = false;

@@ -9,9 +9,9 @@
 namespace ulp::io {
 namespace {
 
-class reading_ahead final : public source {
+class reading_ahead final : public forwarding_source {
  public:
-  explicit reading_ahead(std::unique_ptr<source> inner) : inner_(std::move(inner)) {}
+  using forwarding_source::forwarding_source;
   ~reading_ahead() override {
     {
       const std::lock_guard lock(mutex_);
@@ -22,12 +22,6 @@ class reading_ahead final : public source {
   }
   reading_ahead(const reading_ahead&) = delete;
   reading_ahead& operator=(const reading_ahead&) = delete;
-
-  [[nodiscard]] std::string description() const override { return inner_->description(); }
-  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
-  [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
-  [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
-  [[nodiscard]] run_header header() const override { return inner_->header(); }
 
   [[nodiscard]] bool next(step& into) override {
     if (!reader_.joinable()) reader_ = std::thread([this] { read(); });
@@ -50,7 +44,7 @@ class reading_ahead final : public source {
     for (bool more = true; more;) {
       std::exception_ptr failure;
       try {
-        more = inner_->next(now);
+        more = inner().next(now);
       } catch (...) {
         failure = std::current_exception();
         more = false;
@@ -67,7 +61,6 @@ class reading_ahead final : public source {
     }
   }
 
-  std::unique_ptr<source> inner_;
   std::thread reader_;
   std::mutex mutex_;
   std::condition_variable changed_;

@@ -52,32 +52,6 @@ std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& f
   return steps;
 }
 
-std::optional<io::dump_file> as_dump(const std::string& path, io::content what) {
-  switch (what) {
-    case io::content::safetensors: return io::dump_file{path, io::open_safetensors};
-    case io::content::npz: return io::dump_file{path, io::open_npz};
-    case io::content::npy: return io::dump_file{path, io::open_npy};
-    case io::content::pt: return io::dump_file{path, io::open_pt};
-    case io::content::tfevents:
-    case io::content::recording:
-    case io::content::text: break;
-  }
-  return std::nullopt;
-}
-
-std::string_view name_of(io::content what) {
-  switch (what) {
-    case io::content::safetensors: return "safetensors";
-    case io::content::npz: return "npz";
-    case io::content::npy: return "npy";
-    case io::content::pt: return "pt";
-    case io::content::tfevents: return "TensorBoard event file";
-    case io::content::recording: return "recording";
-    case io::content::text: return "CSV or training log";
-  }
-  return "";
-}
-
 void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar_table& scalars,
                        const source_options& options) {
   const auto is_logged = [&](const io::dump_step& step) { return io::logged_at(scalars, step.number) != nullptr; };
@@ -90,23 +64,22 @@ void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar
 std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
                                    const io::scalar_table& scalars) {
   std::vector<io::dump_file> files;
-  std::optional<io::content> common;
+  const io::content* first = nullptr;
   bool mixed = false;
   for (const std::string& path : inputs) {
-    const io::content what = io::content_of(path, options.limits);
-    const auto file = as_dump(path, what);
-    if (!file)
+    const io::content& what = io::content_of(path, options.limits);
+    if (what.open == nullptr)
       throw input_error(
           path, "",
-          "is a " + std::string(name_of(what)) +
+          "is a " + std::string(what.shown.name) +
               "; only dumps and event files can be given several at once; ulp merge puts recordings together");
-    mixed = mixed || common.value_or(what) != what;
-    common = what;
-    files.push_back(*file);
+    if (first == nullptr) first = &what;
+    mixed = mixed || first != &what;
+    files.push_back({path, what.open});
   }
   std::vector<io::dump_step> steps = in_order_of_steps(files, options.steps_from);
   check_common_step(steps, scalars, options);
-  const std::string description = (mixed ? "mixed" : std::string(name_of(*common))) + " dump";
+  const std::string description = (mixed ? "mixed" : std::string(first->shown.name)) + " dump";
   return io::open_dumps(std::move(steps), description, options, scalars);
 }
 
@@ -146,14 +119,14 @@ std::unique_ptr<source> open_text(const std::string& path, const read_limits& li
 std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
                                         const io::scalar_table& scalars) {
   if (inputs.size() == 1) {
-    const io::content what = io::content_of(inputs.front(), options.limits);
-    if (what == io::content::recording)
+    const auto form = io::content_of(inputs.front(), options.limits).how;
+    if (form == io::content::form::recording)
       return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
                                                                   : io::read_ahead(open_recording(inputs.front()));
-    if (what == io::content::text) return open_text(inputs.front(), options.limits);
+    if (form == io::content::form::text) return open_text(inputs.front(), options.limits);
   }
   const auto is_tfevents = [&](const std::string& path) {
-    return io::content_of(path, options.limits) == io::content::tfevents;
+    return io::content_of(path, options.limits).how == io::content::form::event_file;
   };
   if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
   return open_dumps(inputs, options, scalars);

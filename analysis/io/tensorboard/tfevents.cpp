@@ -50,6 +50,7 @@ class tfevents final : public source {
     make_notes();
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::event_files; }
   [[nodiscard]] std::string description() const override { return "TensorBoard events"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }

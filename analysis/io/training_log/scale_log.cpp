@@ -71,6 +71,7 @@ class scale_log final : public source {
     }
   }
 
+  [[nodiscard]] source_kind kind() const override { return source_kind::training_log; }
   [[nodiscard]] std::string description() const override { return "loss-scale log of " + history_.frameworks; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }

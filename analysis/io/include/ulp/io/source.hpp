@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,16 @@ struct run_header {
   bool incomplete = false;            // steps may be missing, or come: it is not closed
 };
 
+// What is known of the values behind the counts of an input, and where.
+enum class source_kind : std::uint8_t {
+  recording,      // exact cell tables, or what was recorded
+  dump,           // single values
+  histogram_csv,  // counts by binade
+  event_files,    // counts between TensorBoard's edges
+  step_log,       // overflow or the largest gradient of each step
+  training_log    // loss scale and skipped steps
+};
+
 // Reads steps one after the other, in ascending order of their keys. Throws input_error; a step that was returned is
 // whole. Not thread-safe.
 class source {
@@ -34,7 +45,9 @@ class source {
   source& operator=(const source&) = delete;
   virtual ~source() = default;
 
-  // What kind of input it is, for people: "safetensors dump", "recording".
+  [[nodiscard]] virtual source_kind kind() const = 0;
+
+  // The same for people: "safetensors dump", "recording".
   [[nodiscard]] virtual std::string description() const = 0;
 
   // The tensors seen so far; indices never change, the list may grow with each step.
@@ -51,6 +64,35 @@ class source {
 
   [[nodiscard]] virtual run_header header() const { return {}; }
 };
+
+// What the inner source says, for those that change some of it.
+class forwarding_source : public source {
+ public:
+  explicit forwarding_source(std::unique_ptr<source> inner) : inner_(std::move(inner)) {}
+
+  [[nodiscard]] source_kind kind() const override { return inner_->kind(); }
+  [[nodiscard]] std::string description() const override { return inner_->description(); }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
+  [[nodiscard]] bool next(step& into) override { return inner_->next(into); }
+  [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
+  [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
+  [[nodiscard]] run_header header() const override { return inner_->header(); }
+
+ protected:
+  [[nodiscard]] source& inner() const { return *inner_; }
+
+ private:
+  std::unique_ptr<source> inner_;
+};
+
+// A form of file that is read.
+struct input_format {
+  std::string_view name;   // "TensorBoard event file"
+  std::string_view globs;  // of the names that such files usually have, separated by blanks
+};
+
+// All of them. What a file is, its content says; the globs are for those who choose files.
+[[nodiscard]] std::vector<input_format> input_formats();
 
 // What the user says about inputs that do not say it themselves. The first expression that is found in a name counts.
 struct source_options {
