@@ -850,6 +850,7 @@ _APPLICATION = 0x756C7072  # "ulpr"
 _KINDS = ("unknown", "weight_grad", "activation_grad", "weight", "update", "activation")
 _ROLES = ("unknown", "low", "float32")
 _PAGE = 8192
+_CHECKED = 1 << 24  # longer recordings are not looked at wholly before they are appended to
 _LOG = 1000 * _PAGE  # about so long it becomes before it is taken in, as SQLite has it
 
 
@@ -984,14 +985,17 @@ class _Database(sqlite3.Connection):
         if self.written > _LOG:
             self.checkpoint()
         self.execute("BEGIN IMMEDIATE")
+        bound = None
         try:
             if self.taken_in:
-                self.bind()  # first, so that every journal has it
+                bound = self.bind()  # first, so that every journal has it
             yield
             self.execute("COMMIT")
         except BaseException:
             if self.in_transaction:
                 self.execute("ROLLBACK")
+            elif bound and _look(_number, self) == bound:  # interrupted when it was done
+                self.taken_in = not self.has_log
             raise
         self.taken_in = not self.has_log
         self.written += 6 * _PAGE  # of tables and indices
@@ -1011,6 +1015,7 @@ class _Database(sqlite3.Connection):
     def bind(self):
         (id, number), *_ = _binding(self)
         _insert(self, "meta", ("binding", f"{id or secrets.token_hex(16)} {number + 1}"))
+        return number + 1
 
     def has_tables(self):
         return self.execute("SELECT count(*) FROM sqlite_master").fetchone() != (0,)
@@ -1023,6 +1028,10 @@ def _binding(db):
     meta = dict(db.execute(f"SELECT key, value FROM meta WHERE key IN ({keys})"))
     found = re.fullmatch("([0-9a-f]{32}) ([0-9]{1,18})", str(meta.pop("binding", "")))
     return (found[1], int(found[2])) if found else (None, -1), meta.pop("closed", None) is not None, meta
+
+
+def _number(db):
+    return _binding(db)[0][1]
 
 
 def _follows(before, after):
@@ -1075,6 +1084,9 @@ class _Lock:
         self.descriptor, self.created, self.identity = None, False, None
         with contextlib.suppress(OSError):
             self._refuse_twice(os.stat(path))
+        of = re.sub("-(wal|journal|shm)$", "", path)
+        if of != path and os.path.exists(of):
+            raise RecorderError(f"is the name of a part of {os.path.basename(of)}: give another name")
         flags = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
         try:  # one process gets a name, however many begin at once
             self.descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o666)
@@ -1162,8 +1174,12 @@ def _look_beside(path, head):
     name, log, journal = os.path.basename(path), _size(path + "-wal"), _size(path + "-journal")
     if log and journal:
         raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
+    if journal and head and journal > 2 * _size(path) + 2**20:
+        raise RecorderError(f"{name}-journal is larger than its own can be: move it away")
     if journal and head and not _is_own(path, "-journal"):
         raise RecorderError(f"{name}-journal is another recording's or an old one, and would take steps: move it away")
+    if head[19:20] == b"\2" and not os.path.exists(path + "-wal") and os.stat(path).st_nlink > 1:
+        raise RecorderError("has another name too, beside which its log may be: append by that name, or copy it")
     if log <= 32:
         return True
     if not _is_own(path, "-wal"):
@@ -1184,16 +1200,24 @@ def _is_own(path, suffix):
         alone.execute("PRAGMA trusted_schema=OFF")
         alone.execute("PRAGMA writable_schema=ON")  # reads what is there of a file that is shorter than it says
         try:
-            _look(_check_identity, alone)
-            binding, rows = _look(_binding, alone), _look(_rows, alone)
+            if not _is_known(alone):
+                binding = rows = None
+            else:
+                binding, rows = _look(_binding, alone), _look(_rows, alone)
+                if binding is None and suffix == "-wal":
+                    raise RecorderError(
+                        f"{os.path.basename(path)} is damaged where it names its write-ahead log: copy it by `ulp merge`, "
+                        "and append to the copy"
+                    )
             if not whole.has_tables():  # killed while it was made
                 return not rows and (binding is None or binding[0][1] < 1)
-            _check_identity(whole)
+            if not _is_known(whole):
+                return False
             its, most = _binding(whole), _look(_rows, whole)
             if suffix == "-wal":  # goes on from the file
                 return _follows(binding, its) and (None in (rows, most) or rows <= most)
             own = _follows(its, binding) and (rows is None or rows <= most + 1)  # takes it back by a step
-        except (sqlite3.DatabaseError, RecorderError):
+        except sqlite3.DatabaseError:
             return False
         if own and not _look(_is_sound, whole):
             raise RecorderError(
@@ -1205,10 +1229,22 @@ def _is_own(path, suffix):
 
 def _is_sound(db):
     """Whether its pages and all checksums are right."""
-    return db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",) and all(
+    return db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",) and all(
         _has_checksum(table, row)
         for table in re.findall(r"CREATE TABLE (\w+)", _SCHEMA)
         for row in db.execute(f"SELECT * FROM {table}")
+    )
+
+
+def _has_all_rows(db):
+    """Whether the indices by which steps and totals are found have as many rows as their tables. No row is ever removed."""
+    return all(
+        db.execute(
+            f"SELECT (SELECT count(*) FROM {of} WHERE step BETWEEN -9223372036854775807 - 1 AND 9223372036854775807) = "
+            f"(SELECT coalesce(max(rowid), 0) FROM {of.split()[0]})"
+        ).fetchone()[0]
+        for of in ("step INDEXED BY sqlite_autoindex_step_1", "step INDEXED BY step_scalars", "total INDEXED BY total_summary")
+        if db.execute("SELECT 1 FROM sqlite_master WHERE name=?", of.split()[3:]).fetchone()
     )
 
 
@@ -1235,23 +1271,36 @@ def _is_log_cut(path):
         sums = [0, 0]
         for i, word in enumerate(struct.unpack("<>"[magic & 1] + "6I", head[:24])):
             sums[i % 2] = (sums[0] + word + sums[1]) % 2**32
-        is_log = magic & ~1 == 0x377F0682 and struct.unpack(">2I", head[24:]) == tuple(sums)
+        is_page = 512 <= page <= 65536 and page & (page - 1) == 0
+        is_log = magic & ~1 == 0x377F0682 and is_page and struct.unpack(">2I", head[24:]) == tuple(sums)
         if seen <= 0 and not is_log:
             raise RecorderError(f"{name} is no write-ahead log, or its beginning is damaged: move it away")
         pages, rest = divmod(_size(path + "-wal") - 32, 24 + page)
-        last, unseen = -1, []  # behind its own may be pages of a log before
-        for at in range(max(seen, 0), pages):
+        seen = max(seen, 0)
+        last, unseen = seen - 1, []
+        for at in range(seen, pages):
             log.seek(32 + at * (24 + page))
             _, ends_transaction, salts = struct.unpack(">2I8s", log.read(16))
             if salts == head[16:24]:
                 last = at
                 unseen += [at] if ends_transaction else []
+            elif at > last + 16:  # pages of a log before, which lie behind its own
+                break
         if unseen and unseen[0] < last:
             raise RecorderError(
                 f"{name} is damaged, and all steps behind the damage would be lost for ever: copy the recording by "
                 "`ulp merge`, which keeps the steps before, and append to the copy"
             )
         return bool(unseen) or rest not in (0, 24)
+
+
+def _is_known(db):
+    """Whether all of its schema can be read and is ours: else nothing else of it is read, which could be a stranger's view."""
+    try:
+        _check_identity(db)
+    except (sqlite3.DatabaseError, RecorderError):
+        return False
+    return True
 
 
 def _look(what, db):
@@ -1343,8 +1392,7 @@ class _File:
             self.db.checkpoint()
             with self.db.transaction():
                 pass  # no log is empty then but that of a copy which lost it
-            for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
-                self.tensors[info[0]] = id, _Info(*info)
+            self._read_tensors()
             self.rows_before = _rows(self.db)
         except BaseException as error:
             if self.db is not None:
@@ -1391,9 +1439,17 @@ class _File:
                 _insert(self.db, "meta", pair)
             self.db.bind()
 
+    def _read_tensors(self):
+        self.tensors = {}
+        for id, *info in self.db.execute("SELECT id, name, kind, role, through, shape, numel FROM tensor"):
+            self.tensors[info[0]] = id, _Info(*info)
+
     def _go_on(self, is_cut):
         """Before a log is there: a copy without it is then known to lack it."""
         _check_identity(self.db)
+        with contextlib.closing(sqlite3.connect(self.path)) as looked:  # on self.db its log could not be taken in then
+            if not (_is_sound if _size(self.path) <= _CHECKED else _has_all_rows)(looked):
+                raise RecorderError("is damaged (ulp check lists where): nothing is appended")
         self.db.checkpoint()
         head = self.lock.head()  # its journal is played back
         with self.db.transaction():
@@ -1433,6 +1489,8 @@ class _File:
                     _insert(self.db, "total", (*key, *total), (cells,))
         except BaseException as error:
             self.tensors = before
+            with contextlib.suppress(sqlite3.Error):  # an interrupt may come when the step is in the file
+                self._read_tensors()
             if not isinstance(error, (sqlite3.Error, RecorderError)):
                 raise
             damaged = type(error) is sqlite3.DatabaseError  # then nothing is known of what is in the file

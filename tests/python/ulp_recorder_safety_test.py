@@ -816,6 +816,109 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 counts["refused"] += 1
         self.assertTrue(all(counts.values()), counts)
 
+    def test_journals_that_fill_the_disk(self):
+        file = self.killed("a.ulp", 0, 3, "within", log=False)
+        os.truncate(file + "-journal", 2 * os.path.getsize(file) + 2**20 + 1)
+        self.refused("a.ulp", "-journal is larger than its own can be: move it away")
+
+    def test_logs_that_seem_long(self):
+        file = self.killed("a.ulp", 0, 5)
+        os.truncate(file + "-wal", 2**32)
+        with mock.patch.object(recorder.shutil, "copyfile"), self.assertRaises(recorder.RecorderError):
+            recorder.Recorder(file, append=True)
+
+    def test_second_names(self):
+        os.link(self.killed("a.ulp", 0, 5), self.path("b.ulp"))
+        with self.assertRaisesRegex(recorder.RecorderError, "has another name too, beside which its log may be"):
+            recorder.Recorder(self.path("b.ulp"), append=True)
+        self.assertEqual(self.appended("a.ulp", 5), list(range(6)))
+        with self.assertRaisesRegex(recorder.RecorderError, "is the name of a part of a.ulp"):
+            recorder.Recorder(self.path("a.ulp-wal"))
+
+    def test_views_in_damaged_schemas(self):
+        """What can be read of a schema is not all of it: nothing in it is run."""
+        file = self.path("a.ulp")
+        with sqlite3.connect(file) as db:
+            db.executescript(
+                "PRAGMA page_size=8192; CREATE VIEW meta(key, value) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT "
+                "i+1 FROM n) SELECT 'binding', i FROM n;"
+                f"PRAGMA application_id={recorder._APPLICATION}; PRAGMA user_version=2;"
+            )
+            for i in range(40):
+                db.execute(f"CREATE TABLE t{i}({', '.join('c%d_%s' % (j, 'x' * 200) for j in range(9))})")
+        db.close()
+        octets = bytearray(open(file, "rb").read())
+        last = max(at for at in range(0, len(octets), 8192) if octets[at : at + 1] == b"\x0d" and b"CREATE TABLE t39" in
+                   octets[at : at + 8192])  # fmt: skip
+        octets[last] = 0xEE
+        octets[18:20] = b"\2\2"
+        with open(file, "wb") as copy:
+            copy.write(octets)
+        shutil.copy(self.killed("b.ulp", 0, 3) + "-wal", file + "-wal")
+        signal.alarm(20)
+        self.addCleanup(signal.alarm, 0)
+        with self.assertRaises(recorder.RecorderError):
+            recorder.Recorder(file, append=True)
+
+    def test_damaged_recordings_are_not_appended_to(self):
+        file = self.path("a.ulp")
+        with recorder.Recorder(file) as rec:
+            for step in range(300):
+                rec.step(step, grads={"x": np.float32([1])})
+        kept = open(file, "rb").read()
+        counts = {"appended": 0, "refused": 0}
+        for page in range(1, len(kept) // 8192):
+            for at, bits in ((4, 0x20), (12, 4)):
+                octets = bytearray(kept)
+                octets[page * 8192 + at] ^= bits
+                with open(file, "wb") as copy:
+                    copy.write(octets)
+                try:
+                    with recorder.Recorder(file, append=True) as rec:
+                        rec.step(300, grads={"x": np.float32([1])})
+                    self.assertIn(support.check(file), (0, None))
+                    counts["appended"] += 1
+                except recorder.RecorderError:
+                    with open(file, "rb") as copy:
+                        self.assertEqual(copy.read(), bytes(octets))
+                    counts["refused"] += 1
+        self.assertGreater(counts["refused"], 10, counts)
+
+    def test_interrupted_when_it_is_done(self):
+        """An interrupt that comes when SQLite returns from COMMIT: the step is in the file, and what follows knows that."""
+
+        class Stopped(recorder._Database):
+            stop = False
+
+            def execute(self, sql, *arguments):
+                result = super().execute(sql, *arguments)
+                if sql == "COMMIT" and self.stop:
+                    self.stop = False
+                    raise KeyboardInterrupt
+                return result
+
+        path = self.path("a.ulp")
+        with mock.patch.object(recorder, "_Database", Stopped):
+            rec = recorder.Recorder(path)
+            db = rec._file.db
+            for step in range(6):
+                if step in (2, 4):
+                    db.checkpoint()
+                    db.stop = True
+                    with self.assertRaises(KeyboardInterrupt):
+                        rec.step(step, grads={"conv": np.float32([1])})
+                else:
+                    rec.step(step, grads={f"fc{step}": np.float32([1, 2])})
+            for suffix in ("", "-wal"):
+                shutil.copy(path + suffix, self.path("b.ulp") + suffix)
+            rec.close()
+        self.assertEqual(self.appended("b.ulp", 6), list(range(7)))
+        with sqlite3.connect(path) as db:
+            names = [name for (name,) in db.execute("SELECT name FROM tensor ORDER BY id")]
+        db.close()
+        self.assertEqual(names, ["fc0", "fc1", "conv", "fc3", "fc5"])
+        self.assertEqual(steps_of(path), list(range(6)))
+
     def test_a_log_and_a_journal(self):
         file = self.killed("a.ulp", 0, 5)
         with open(file + "-journal", "wb") as journal:

@@ -97,6 +97,7 @@ class walk {
     struct stat folder {};
     struct stat entry {};
     if (fstat(place_.folder.get(), &folder) != 0) place_.fail();
+    if (parts_.empty()) refuse_companion(name);
     if (fstatat(place_.folder.get(), name.c_str(), &entry, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT && parts_.empty() && name != "." && name != "..") return false;
       place_.fail();
@@ -125,6 +126,17 @@ class walk {
     else if (name != ".")
       place_.path += (place_.path.ends_with('/') ? "" : "/") + name;
     return true;
+  }
+
+  // SQLite takes what has such a name for a part of the recording.
+  void refuse_companion(const std::string& name) const {
+    for (const std::string_view suffix : {"-wal", "-journal", "-shm"}) {
+      if (!name.ends_with(suffix)) continue;
+      const std::string recording = name.substr(0, name.size() - suffix.size());
+      struct stat there {};
+      if (!recording.empty() && fstatat(place_.folder.get(), recording.c_str(), &there, 0) == 0)
+        place_.fail("is the name of a part of '" + recording + "', which lies there: give another name");
+    }
   }
 
   void follow(const std::string& name) {

@@ -83,6 +83,11 @@ void catch_ending_signals(void (*handler)(int signal)) noexcept {
 
 void end_by_signal(int signal) noexcept {
   remove_unfinished();
+  if (signal == SIGBUS) {
+    print_error(program_name);
+    print_error(": a file was cut short while it was read: read it when nobody changes it\n");
+    std::_Exit(code_of_terminate);
+  }
   std::signal(signal, SIG_DFL);
   sigset_t only;
   sigemptyset(&only);

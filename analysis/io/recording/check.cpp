@@ -16,6 +16,7 @@
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
 #include "levels.hpp"
+#include "lost_rows.hpp"
 #include "opening.hpp"
 #include "schema.hpp"
 #include "totals.hpp"
@@ -338,10 +339,9 @@ recording_report check_recording(const std::string& path, const check_options& o
 }
 
 void refuse_damaged(const std::string& path, const std::function<void()>& progress) {
-  constexpr std::uintmax_t small = std::uintmax_t{1} << 24;
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-  if (unknown || size > small) return;
+  if (unknown || size > io::checked_wholly) return;
   const recording_report report = check_recording(path, {.progress = progress});
   if (report.problems.empty()) return;
   const recording_problem& first = report.problems.front();

@@ -1,5 +1,7 @@
 #include "opening.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -17,6 +19,7 @@
 #include "database/log_file.hpp"
 #include "database/private_copy.hpp"
 #include "database/transactions.hpp"
+#include "lost_rows.hpp"
 #include "schema.hpp"
 
 namespace ulp::io {
@@ -273,6 +276,23 @@ database opened_for_reading(const std::string& path) {
   return std::move(f.alone);
 }
 
+// Before anything is added: by the journal beside it, or as it is.
+void refuse_damage(const std::string& path, const found& f) {
+  const bool has_journal = f.beside.journal.value_or(0) > 0;
+  if (!has_journal && !f.is_ours) return;
+  if (std::error_code unknown; !has_journal && std::filesystem::file_size(f.file, unknown) > checked_wholly)
+    return refuse_lost_rows(open_for_reading(path));
+  const recording_report left = check_recording(path, {.most = 2});
+  const std::string known = what_is_missing(f.alone);
+  for (const recording_problem& problem : left.problems)
+    if (has_journal)
+      throw input_error(path, "",
+                        "the journal beside it would leave it damaged (" + problem.reason +
+                            "): keep both; what can be read of them is copied by `ulp merge`, and appended to");
+    else if (problem.reason != known)
+      throw input_error(path, problem.place, problem.reason + ": nothing is appended (ulp check lists what is wrong)");
+}
+
 }  // namespace
 
 database open_for_reading(const std::string& path) {
@@ -301,11 +321,20 @@ database open_for_appending(const std::string& path) {
         "it by `ulp merge`, which keeps the steps before, and append to the copy");
   // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
   if (!all_there) static_cast<void>(open_for_reading(path));
-  if (f.beside.journal.value_or(0) > 0)
-    if (const recording_report left = check_recording(path, {.most = 1}); !left.problems.empty())
-      throw input_error(path, "",
-                        "the journal beside it would leave it damaged (" + left.problems[0].reason +
-                            "): keep both; what can be read of them is copied by `ulp merge`, and appended to");
+  if (f.beside.log && f.header && f.header->has_log) {
+    f.alone.allow_torn();
+    if (const condition own = condition_of(f.alone); own.is_recording && !own.is_told)
+      throw input_error(
+          path, "",
+          "is damaged where it names its write-ahead log (FILE-wal): copy it by `ulp merge`, and append to "
+          "the copy");
+  }
+  struct stat file {};
+  if (f.header && f.header->has_log && !f.beside.log && stat(f.file.c_str(), &file) == 0 && file.st_nlink > 1)
+    throw input_error(path, "",
+                      "has another name too, beside which its write-ahead log may be: append by that name, or copy "
+                      "the recording");
+  refuse_damage(path, f);
   database db = opened_for_writing(path, f.file);
   check_identity(db);
   db.set_complete(f.beside.journal.value_or(0) > 0 ? without_log(header_of(db)) : f.alone.is_complete());

@@ -8,6 +8,7 @@
 #include "encoding/bounds.hpp"
 #include "encoding/checksum.hpp"
 #include "encoding/tables.hpp"
+#include "lost_rows.hpp"
 #include "opening.hpp"
 #include "schema.hpp"
 #include "totals.hpp"
@@ -29,6 +30,7 @@ class step_rows {
   // Opens the recording, and refuses what is none. `tables`: none, or ", summary, cells".
   step_rows(const std::string& path, const std::string& tables, const steps_asked& asked = {})
       : db_(io::open_for_reading(path)), parts_(tables.empty() ? 1 : 2) {
+    io::refuse_lost_rows(db_);
     try {
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);

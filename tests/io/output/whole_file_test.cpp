@@ -139,6 +139,17 @@ TEST_CASE("another user's file does not say who may read what takes its place") 
   CHECK(read_file(dir / "r") == "new");
 }
 
+TEST_CASE("what lies beside a recording is no place for an output") {
+  const temporary_dir dir;
+  write_file(dir / "run.ulp", "");
+  for (const std::string suffix : {"-wal", "-shm", "-journal"}) {
+    CHECK(error_of(dir / ("run.ulp" + suffix))
+              .ends_with("is the name of a part of 'run.ulp', which lies there: give another name"));
+    write_whole(dir / ("none" + suffix), "new");
+  }
+  CHECK(names_in(dir.path()).size() == 4);
+}
+
 TEST_CASE("an access control list stays") {
   const temporary_dir dir;
   write_file(dir / "r", "old");

@@ -419,6 +419,71 @@ TEST_CASE("a log that was damaged is told of, and nothing is appended to it") {
   }
 }
 
+TEST_CASE("a log that is said to be very long is read as far as it goes") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log(path);
+  std::error_code has_no_holes;
+  fs::resize_file(path + "-wal", std::uintmax_t{1} << 36, has_no_holes);
+  if (has_no_holes) return;
+  CHECK(steps_in(path) == 5);
+  CHECK(check_recording(path).problems.empty());
+}
+
+TEST_CASE("what a damaged page hides is missed, by all who read, merge or append") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string copy = (dir / "copy.ulp").string();
+  constexpr std::size_t page = 8192;
+  write(path, 0, 600);
+  const std::string bytes = read_file(path);
+  const std::string digest = digest_of(*open_recording(path));
+  int found = 0;
+  for (std::size_t at = page; at < bytes.size(); at += page)
+    for (const auto& [offset, bits] : {std::pair{4, 0x10}, std::pair{4, 0x01}, std::pair{12, 4}, std::pair{0, 8}}) {
+      std::string damaged = bytes;
+      damaged[at + static_cast<std::size_t>(offset)] ^= static_cast<char>(bits);
+      write_file(copy, damaged);
+      INFO("page " << at / page << ", byte " << offset);
+      std::string now;
+      const std::string merged = error_of([&] { now = digest_of(*open_merged({copy})); });
+      CHECK((!merged.empty() || now == digest));
+      const std::string appended = error_of([&] { write(copy, 600, 601, recording_writer::mode::append); });
+      if (appended.empty()) CHECK(check_recording(copy).problems.empty());
+      found += static_cast<int>(!merged.empty());
+    }
+  CHECK(found > 50);
+}
+
+TEST_CASE("a recording with a second name is not appended to where its log may be beside the first") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string second = (dir / "second.ulp").string();
+  write_with_log(path);
+  fs::create_hard_link(path, second);
+  CHECK(error_of([&] { recording_writer(second, recording_writer::mode::append); }).find("has another name too") !=
+        std::string::npos);
+  write(path, 5, 6, recording_writer::mode::append);
+  CHECK(steps_in(path) == 6);
+}
+
+TEST_CASE("a log is not taken in by a recording that cannot name it") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string other = (dir / "other.ulp").string();
+  write_with_log(path);
+  write_with_log(other);
+  std::string bytes = read_file(path);
+  const std::size_t meta = bytes.find("binding");
+  REQUIRE(meta != std::string::npos);
+  bytes[meta / 8192 * 8192] ^= 0x10;  // the kind of the page
+  write_file(path, bytes);
+  fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
+  const auto before = contents(dir.path());
+  CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
+  CHECK(contents(dir.path()) == before);
+}
+
 TEST_CASE("a file that is no log stays where a log would lie") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();

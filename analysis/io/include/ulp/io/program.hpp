@@ -17,7 +17,8 @@ void print_error(std::string_view text) noexcept;
 // Calls that wait are broken off. A broken pipe and a file that may not grow become errors of writing instead.
 void catch_ending_signals(void (*handler)(int signal)) noexcept;
 
-// Such a handler, or what one does last: removes unfinished files, then ends as the signal by default does.
+// Such a handler, or what one does last: removes unfinished files, then ends as the signal by default does; by SIGBUS, which comes where
+// somebody cuts a file that is mapped to memory, with a line and the exit code of end_by_terminate_with.
 void end_by_signal(int signal) noexcept;
 
 // From now on an exception that nobody catches is one line, beginning with the program's name, and this exit code.
