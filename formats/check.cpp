@@ -119,12 +119,6 @@ std::string value_of(const format& f, std::uint64_t code) {
   return x.signaling ? "signaling NaN" : decimal(x);
 }
 
-std::string name_of(const format& f) {
-  for (const catalog_entry& entry : catalog())
-    if (entry.format == f) return std::string{entry.name};
-  return "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.fraction_bits);
-}
-
 std::uint64_t input_count(operation op, const format& from) {
   const int bits = operand_count(op) * from.width();
   if (bits > 32)
@@ -299,9 +293,9 @@ std::string to_string(operation op, const format& to, const format& from, const 
 }
 
 std::string check_report::text() const {
-  std::string what = std::string{ulp::to_string(operation)} + " to " + name_of(to);
-  if (from != to) what += " from " + name_of(from);
-  what += ", " + ulp::to_string(rounding) + ": " + grouped(compared) + (compared == 1 ? " input, " : " inputs, ");
+  std::string what = std::string{ulp::to_string(operation)} + " to " + ulp::to_string(to);
+  if (from != to) what += " from " + ulp::to_string(from);
+  what += ", " + in_full(rounding) + ": " + grouped(compared) + (compared == 1 ? " input, " : " inputs, ");
   if (compared == 0) return what + "nothing was compared\n";
   if (disagreeing == 0) return what + "all agree\n";
   what += grouped(disagreeing) + (disagreeing == 1 ? " disagrees" : " disagree");

@@ -80,4 +80,18 @@ std::string to_string(const rounding& mode) {
   return text;
 }
 
+std::string in_full(const rounding& mode) {
+  std::string text = to_string(mode);
+  if (mode.overflow == overflow_delivery::saturate) text += ", saturating";
+  switch (mode.flush) {
+    case flush::never: break;
+    case flush::before_rounding: text += ", ftz before"; break;
+    case flush::after_rounding: text += ", ftz after"; break;
+    case flush::result: text += ", ftz result"; break;
+  }
+  if (mode.daz) text += ", daz";
+  if (mode.tininess == tininess::before_rounding) text += ", tininess before";
+  return text;
+}
+
 }  // namespace ulp

@@ -109,6 +109,11 @@ struct catalog_entry {
 // The same without the reason.
 [[nodiscard]] std::optional<format> find_format(std::string_view name);
 
+// The name that parse_format reads back to this format: the catalogue's, or e<E>m<M> with the options that differ from
+// what it means alone, "e4m3,bias=30,specials=none". A format without sign or, E8M0 apart, without zero has no such
+// name, and gets sign=no or zero=no in it. Allocates.
+[[nodiscard]] std::string to_string(const format& f);
+
 // Names a user may have meant by an unknown one, nearest first; may be empty. Allocates.
 [[nodiscard]] std::vector<std::string> similar_format_names(std::string_view name);
 

@@ -64,7 +64,7 @@ struct check_report {
   std::vector<disagreement> first;  // in the order of the inputs
 
   [[nodiscard]] bool agrees() const noexcept { return compared > 0 && disagreeing == 0; }
-  // The counts, and of each disagreement kept the operands, the exact result, what was expected and what came, codes
+  // The formats by the names that parse_format reads, all of the rounding, the counts, and of each disagreement kept the operands, the exact result, what was expected and what came, codes
   // with their values. Ends with a newline.
   [[nodiscard]] std::string text() const;
 };

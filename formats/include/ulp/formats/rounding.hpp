@@ -137,6 +137,9 @@ struct discarded {
 // The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".
 [[nodiscard]] std::string to_string(const rounding& mode);
 
+// That and everything else that is not as in rounding{}: "toward-zero, saturating, ftz after, daz, tininess before".
+[[nodiscard]] std::string in_full(const rounding& mode);
+
 }  // namespace ulp
 
 #endif
