@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/similar.hpp>
 
 namespace ulp {

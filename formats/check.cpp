@@ -5,11 +5,12 @@
 #include <atomic>
 #include <exception>
 #include <ostream>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
-#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/formats/vectors.hpp>
@@ -228,6 +229,12 @@ class checker {
 }  // namespace
 
 namespace detail {
+
+void cannot_be_called(int arguments, bool stochastic) {
+  throw std::invalid_argument("ulp::check: the callable cannot be called with " + std::to_string(arguments) +
+                              (arguments == 1 ? " unsigned integer" : " unsigned integers") +
+                              ": the codes of the operands" + (stochastic ? " and the random bits" : ""));
+}
 
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
                           const check_options& options, bool returns_flags, const checked_block& mine) {

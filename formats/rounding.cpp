@@ -1,4 +1,4 @@
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/names.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // Pins catalog.hpp and format.hpp: names and aliases, which e<E>m<M> are formats, the published limits of each named
 // format, and that every limit derived in format.hpp is the one found by looking at all codes.
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -8,6 +8,7 @@
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "support/catch.hpp"
 

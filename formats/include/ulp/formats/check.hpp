@@ -16,7 +16,6 @@
 #include <functional>
 #include <iosfwd>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -91,6 +90,9 @@ using checked_block =
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
                           const check_options& options, bool returns_flags, const checked_block& mine);
 
+// Throws what check() says.
+[[noreturn]] void cannot_be_called(int arguments, bool stochastic);
+
 // Codes are passed to parameters and come back in whatever integer types the callable has; a signed one is taken as its
 // bits.
 #pragma GCC diagnostic push
@@ -150,7 +152,7 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 }  // namespace detail
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
-// between the formats, the inputs are more than 2^32, or the callable does not take as many arguments; what the
+// between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many arguments; what the
 // callable throws passes through. With all_random_bits the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
@@ -161,10 +163,7 @@ template <class Callable>
   const bool stochastic = options.rounding.direction == direction::stochastic;
   const int arguments = operand_count(op) + (stochastic ? 1 : 0);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> indices) {
-    if (!std::is_invocable_v<function&, decltype(std::uint64_t{I})...>)
-      throw std::invalid_argument("ulp::check: the callable cannot be called with " + std::to_string(arguments) +
-                                  (arguments == 1 ? " unsigned integer" : " unsigned integers") +
-                                  ": the codes of the operands" + (stochastic ? " and the random bits" : ""));
+    if (!std::is_invocable_v<function&, decltype(std::uint64_t{I})...>) detail::cannot_be_called(arguments, stochastic);
     const auto block = [&](std::span<const operand_codes> operands, std::span<const std::uint32_t> random,
                            std::span<encoded> results) {
       for (std::size_t i = 0; i < operands.size(); ++i) {

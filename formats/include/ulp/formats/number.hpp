@@ -12,10 +12,9 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <istream>
+#include <iosfwd>
 #include <limits>
-#include <ostream>
+#include <string_view>
 #include <type_traits>
 
 #include <ulp/formats/arithmetic.hpp>

@@ -1,15 +1,13 @@
 // How a real number becomes a number of a format: direction, overflow delivery, flushing, tininess, random bits.
 //
 // What was lost by cutting a significand is separated from which way to go, so that every operation rounds by the one
-// function rounds_up. constexpr, no exceptions, no allocation (the text functions at the end excepted).
+// function rounds_up. constexpr, no exceptions, no allocation. Their names: names.hpp.
 #ifndef ULP_FORMATS_ROUNDING_HPP
 #define ULP_FORMATS_ROUNDING_HPP
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace ulp {
 
@@ -75,8 +73,15 @@ class random_input {
   constexpr random_input(std::uint32_t bits = 0) noexcept : first_(bits) {}
   // For all_random_bits: the binary digits of R after the point, 32 in a word, the first in the top bit of the first
   // word. Those not given are zero. The words are referred to, not copied.
-  explicit constexpr random_input(std::span<const std::uint32_t> words) noexcept
-      : words_(words.data()), size_(static_cast<std::uint32_t>(words.size())), first_(words.empty() ? 0 : words[0]) {}
+  constexpr random_input(const std::uint32_t* words, std::size_t size) noexcept
+      : words_(words), size_(static_cast<std::uint32_t>(size)), first_(size == 0 ? 0 : words[0]) {}
+  // Of a std::span, array or vector of them.
+  template <class Words>
+  requires requires(const Words& words) {
+    { words.data() } -> std::convertible_to<const std::uint32_t*>;
+    { words.size() } -> std::convertible_to<std::size_t>;
+  }
+  explicit constexpr random_input(const Words& words) noexcept : random_input(words.data(), words.size()) {}
 
   [[nodiscard]] constexpr std::uint32_t value() const noexcept { return first_; }
   [[nodiscard]] constexpr std::uint32_t word(std::uint32_t i) const noexcept {
@@ -127,18 +132,6 @@ struct discarded {
   const std::uint64_t nearest = top + ((next && (below || (top & 1) != 0)) ? 1 : 0);
   return nearest + random >= one;
 }
-
-// Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
-// toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro, or as Berkeley TestFloat or RISC-V call it), or
-// stochastic (sr) with its options, each at most once, after a colon or comma: "stochastic:A,bits=8", "sr,bits=8", "sr:bits=all" for all_random_bits. Only direction, definition and
-// random_bits are set. nullopt where the text names none. The names of hardware: presets.hpp.
-[[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
-
-// The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".
-[[nodiscard]] std::string to_string(const rounding& mode);
-
-// That and everything else that is not as in rounding{}: "toward-zero, saturating, ftz after, daz, tininess before".
-[[nodiscard]] std::string in_full(const rounding& mode);
 
 }  // namespace ulp
 
