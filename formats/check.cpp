@@ -240,6 +240,7 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
                           const check_options& options, bool returns_flags, const checked_block& mine) {
   if (!is_defined(op, to, from))
     throw std::invalid_argument("ulp::check: a format without sign and zero has conversions only");
+  if (!options.rounding.is_valid()) throw std::invalid_argument("ulp::check: the rounding has a field out of range");
   checker all(op, to, from, options, options.flags && returns_flags, mine);
   if (inputs == check_inputs::all) {
     const int width = from.width();

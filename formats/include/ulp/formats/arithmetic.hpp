@@ -300,6 +300,7 @@ constexpr bool is_plain(const unpacked& x, const unpacked& y, const rounding& mo
 
 constexpr encoded add(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && detail::sums_in_64_bits(to, mode)) [[likely]]
     return detail::add_in_64_bits(to, x, y, mode, random);
   return detail::add_rare(to, x, y, mode, random);
@@ -314,6 +315,7 @@ constexpr encoded sub(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode)) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_product(x, y), mode, random);
   return detail::mul_rare(to, x, y, mode, random);
@@ -321,6 +323,7 @@ constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && mode.random_bits != all_random_bits) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_quotient(x, y, to.precision()), mode,
                                  random);
@@ -329,6 +332,7 @@ constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (mode.daz && (x.subnormal || y.subnormal))
     return rem(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
   if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
@@ -340,6 +344,7 @@ constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, co
 }
 
 constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_nan(x)) return detail::propagated(to, x, {});
   if (detail::is_zero(x) || (mode.daz && x.subnormal)) return detail::encode_zero(to, x.negative);
   if (x.negative) return detail::invalid_operation(to);
@@ -350,6 +355,7 @@ constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode
 
 constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, const unpacked& z, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && z.kind == number_class::finite && detail::sums_in_64_bits(to, mode)) [[likely]] {
     const unpacked product = detail::exact_product(x, y);
     if (detail::has_room(product)) [[likely]]
@@ -373,6 +379,7 @@ template <class Int>
 requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
 constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code, const rounding& mode,
                                           random_input random) noexcept {
+  expect_valid(mode);
   constexpr Int lowest = std::numeric_limits<Int>::min();
   constexpr Int largest = std::numeric_limits<Int>::max();
   const unpacked x = decode(from, code);

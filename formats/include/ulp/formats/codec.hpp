@@ -60,6 +60,7 @@ struct encoded {
 //  - without zero (E8M0): zero and what is below the smallest number become that; without sign: negative numbers
 //    become NaN and invalid. In the one-bit significands of E8M0 a tie goes up (IEEE 754-2019, 4.3.1).
 //  - `random` is read when direction is stochastic only.
+// Precondition: mode.is_valid(), see rounding.hpp.
 [[nodiscard]] constexpr encoded encode(const format& to, const unpacked& x, const rounding& mode = {},
                                        random_input random = {}) noexcept;
 [[nodiscard]] constexpr encoded encode(const format& to, float x, const rounding& mode = {},
@@ -316,6 +317,7 @@ template <class Magnitude>
 }  // namespace detail
 
 constexpr encoded encode(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
+  expect_valid(mode);
   if (x.kind == number_class::finite) [[likely]] {
     if (mode.daz && x.subnormal) return detail::encode_zero(to, x.negative);
     return detail::encode_finite(to, x.negative, x, mode, random);

@@ -54,6 +54,10 @@ enum class tininess : std::uint8_t { after_rounding, before_rounding };
 // conversion, addition, multiplication and fma; division and square root then use 32.
 inline constexpr int all_random_bits = 0;
 
+// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is no constant
+// expression; at run time it ends the program (std::abort) where it would have no meaning, which is for a direction, or
+// in stochastic rounding a definition or number of random bits, out of range. What is handed in from outside is asked
+// before: check() throws std::invalid_argument, parse_rounding makes valid ones only.
 struct rounding {
   ulp::direction direction = direction::nearest_even;
   ulp::overflow_delivery overflow = overflow_delivery::ieee;
@@ -63,8 +67,22 @@ struct rounding {
   stochastic_definition definition = stochastic_definition::a;
   int random_bits = 32;  // N, 1..32, or all_random_bits; used by direction::stochastic only
 
+  // Whether every field has one of its values, random_bits in every direction.
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    return direction <= ulp::direction::stochastic && overflow <= overflow_delivery::saturate &&
+           flush <= ulp::flush::result && tininess <= ulp::tininess::before_rounding &&
+           definition <= stochastic_definition::c && random_bits >= 0 && random_bits <= 32;
+  }
+
   friend constexpr bool operator==(const rounding&, const rounding&) = default;
 };
+
+// Enforces the precondition: to be called by whoever takes a rounding and does not pass it on. One comparison at run time
+// but for stochastic rounding.
+[[gnu::always_inline]] constexpr void expect_valid(const rounding& mode) noexcept {
+  const bool asked = __builtin_is_constant_evaluated() || mode.direction >= direction::stochastic;
+  if (asked && !mode.is_valid()) __builtin_abort();
+}
 
 // The random bits R of one stochastic rounding.
 class random_input {
