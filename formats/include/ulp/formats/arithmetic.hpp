@@ -52,70 +52,39 @@ namespace ulp {
                                     const rounding& mode = {}, random_input random = {}) noexcept;
 
 // The same of codes, operands and result in one format.
-[[nodiscard]] constexpr encoded add(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded add(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return add(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded sub(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded sub(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return sub(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded mul(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded mul(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return mul(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded div(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded div(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return div(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded rem(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded rem(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return rem(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded sqrt(const format& in, std::uint64_t a, const rounding& mode = {},
+[[nodiscard]] constexpr encoded sqrt(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept {
   return sqrt(in, decode(in, a), mode, random);
 }
-[[nodiscard]] constexpr encoded fma(const format& in, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                                    const rounding& mode = {}, random_input random = {}) noexcept {
+[[nodiscard]] constexpr encoded fma(const format& in, code a, code b, code c, const rounding& mode = {},
+                                    random_input random = {}) noexcept {
   return fma(in, decode(in, a), decode(in, b), decode(in, c), mode, random);
 }
 
-// Values are not codes: decode them first.
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded add(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded sub(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded mul(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded div(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded rem(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <std::floating_point A>
-encoded sqrt(const format&, A, const rounding& = {}, random_input = {}) = delete;
-template <class A, class B, class C>
-requires std::floating_point<A> || std::floating_point<B> || std::floating_point<C> encoded fma(const format&, A, B, C,
-                                                                                                const rounding& = {},
-                                                                                                random_input = {})
-= delete;
-template <std::floating_point A>
-encoded convert(const format&, const format&, A, const rounding& = {}, random_input = {}) = delete;
-
 // A code of `from` as one of `to`.
-[[nodiscard]] constexpr encoded convert(const format& to, const format& from, std::uint64_t code,
-                                        const rounding& mode = {}, random_input random = {}) noexcept {
-  return encode(to, decode(from, code), mode, random);
+[[nodiscard]] constexpr encoded convert(const format& to, const format& from, code of, const rounding& mode = {},
+                                        random_input random = {}) noexcept {
+  return encode(to, decode(from, of), mode, random);
 }
 
 // An integer as a code of `to`.
@@ -132,8 +101,8 @@ struct rounded_integer {
 // nothing else (IEEE 754-2019, 5.8). Of `mode` the direction, the random bits and DAZ count.
 template <class Int>
 requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-[[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code,
-                                                        const rounding& mode = {}, random_input random = {}) noexcept;
+[[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode = {},
+                                                        random_input random = {}) noexcept;
 
 struct comparison {
   std::partial_ordering order = std::partial_ordering::unordered;
@@ -142,10 +111,8 @@ struct comparison {
 
 // How two numbers of one format compare (IEEE 754-2019, 5.11): quiet raises invalid for signaling NaNs, as == does,
 // signaling for every NaN, as < does. With `daz` subnormals are zeros.
-[[nodiscard]] constexpr comparison compare_quiet(const format& in, std::uint64_t a, std::uint64_t b,
-                                                 bool daz = false) noexcept;
-[[nodiscard]] constexpr comparison compare_signaling(const format& in, std::uint64_t a, std::uint64_t b,
-                                                     bool daz = false) noexcept;
+[[nodiscard]] constexpr comparison compare_quiet(const format& in, code a, code b, bool daz = false) noexcept;
+[[nodiscard]] constexpr comparison compare_signaling(const format& in, code a, code b, bool daz = false) noexcept;
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -377,12 +344,12 @@ constexpr encoded from_integer(const format& to, std::int64_t n, const rounding&
 
 template <class Int>
 requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code, const rounding& mode,
+constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode,
                                           random_input random) noexcept {
   expect_valid(mode);
   constexpr Int lowest = std::numeric_limits<Int>::min();
   constexpr Int largest = std::numeric_limits<Int>::max();
-  const unpacked x = decode(from, code);
+  const unpacked x = decode(from, of);
   if (detail::is_nan(x)) return {0, status::invalid};
   if (detail::is_zero(x) || (mode.daz && x.subnormal)) return {0, status::none};
   if (detail::is_infinite(x) || x.exponent >= 63) {
@@ -398,10 +365,10 @@ constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code
   return {static_cast<Int>(static_cast<std::int64_t>(value)), cut.is_exact() ? status::none : status::inexact};
 }
 
-constexpr comparison compare_quiet(const format& in, std::uint64_t a, std::uint64_t b, bool daz) noexcept {
+constexpr comparison compare_quiet(const format& in, code a, code b, bool daz) noexcept {
   return detail::compare(in, a, b, daz, false);
 }
-constexpr comparison compare_signaling(const format& in, std::uint64_t a, std::uint64_t b, bool daz) noexcept {
+constexpr comparison compare_signaling(const format& in, code a, code b, bool daz) noexcept {
   return detail::compare(in, a, b, daz, true);
 }
 

@@ -75,8 +75,7 @@ std::ostream& operator<<(std::ostream& out, const check_report& report);
                                     const disagreement& d, bool flags);
 
 // Whether two codes are the same result: equal, or both NaN unless nan_codes is set.
-[[nodiscard]] constexpr bool same_result(const format& to, std::uint64_t a, std::uint64_t b,
-                                         bool nan_codes = false) noexcept {
+[[nodiscard]] constexpr bool same_result(const format& to, code a, code b, bool nan_codes = false) noexcept {
   return a == b || (!nan_codes && decode(to, a).kind == number_class::nan && decode(to, b).kind == number_class::nan &&
                     ((a | b) & ~to.code_mask()) == 0);
 }

@@ -71,9 +71,9 @@ class number {
   explicit constexpr number(number<G> x) noexcept : code_(narrow(convert(F, G, x.code(), mode).code)) {}
 
   // Bits above the width of the format are ignored.
-  [[nodiscard]] static constexpr number from_code(code_type code) noexcept {
+  [[nodiscard]] static constexpr number from_code(ulp::code bits) noexcept {
     number x{};
-    x.code_ = narrow(code & F.code_mask());
+    x.code_ = narrow(bits & F.code_mask());
     return x;
   }
   [[nodiscard]] constexpr code_type code() const noexcept { return code_; }
