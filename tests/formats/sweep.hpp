@@ -60,7 +60,7 @@ class sweep {
   std::string first_;
 };
 
-inline bool same(const encoded& a, const encoded& b) { return a.code == b.code && a.flags == b.flags; }
+constexpr bool same(const encoded& a, const encoded& b) { return a.code == b.code && a.flags == b.flags; }
 
 inline std::string describe(const format& f) {
   std::ostringstream out;

@@ -25,6 +25,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/detail/literal.hpp>
 #include <ulp/formats/detail/nearest.hpp>
+#include <ulp/formats/functions.hpp>
 
 namespace ulp {
 
@@ -157,6 +158,28 @@ class number {
   friend constexpr number remainder(number a, number b) noexcept {
     return from_code(narrow(rem(F, a.code_, b.code_, mode).code));
   }
+  // What functions.hpp says of these names; nearbyint is rint.
+  friend constexpr number nextafter(number a, number b) noexcept { return of(ulp::nextafter(F, a.code_, b.code_)); }
+  friend constexpr number min(number a, number b) noexcept { return of(ulp::min(F, a.code_, b.code_)); }
+  friend constexpr number max(number a, number b) noexcept { return of(ulp::max(F, a.code_, b.code_)); }
+  friend constexpr number fmin(number a, number b) noexcept { return of(ulp::fmin(F, a.code_, b.code_)); }
+  friend constexpr number fmax(number a, number b) noexcept { return of(ulp::fmax(F, a.code_, b.code_)); }
+  friend constexpr number scalbn(number x, int n) noexcept { return of(ulp::scalbn(F, x.code_, n, mode)); }
+  friend constexpr number ldexp(number x, int n) noexcept { return scalbn(x, n); }
+  friend constexpr number frexp(number x, int* exponent) noexcept {
+    const fraction_and_exponent parts = ulp::frexp(F, x.code_, mode);
+    *exponent = parts.exponent;
+    return of(parts.fraction);
+  }
+  friend constexpr number logb(number x) noexcept { return of(ulp::logb(F, x.code_, mode)); }
+  friend constexpr int ilogb(number x) noexcept { return ulp::ilogb(F, x.code_).value; }
+  friend constexpr number floor(number x) noexcept { return of(ulp::floor(F, x.code_)); }
+  friend constexpr number ceil(number x) noexcept { return of(ulp::ceil(F, x.code_)); }
+  friend constexpr number trunc(number x) noexcept { return of(ulp::trunc(F, x.code_)); }
+  friend constexpr number round(number x) noexcept { return of(ulp::round(F, x.code_)); }
+  friend constexpr number roundeven(number x) noexcept { return of(ulp::roundeven(F, x.code_)); }
+  friend constexpr number rint(number x) noexcept { return of(ulp::rint(F, x.code_, mode)); }
+  friend constexpr number nearbyint(number x) noexcept { return rint(x); }
   friend constexpr bool isnan(number x) noexcept { return is_nan(x); }
   friend constexpr bool isinf(number x) noexcept {
     return F.has_infinity() && (x.code_ & F.magnitude_mask()) == F.infinity_code();
@@ -187,6 +210,7 @@ class number {
       R.overflow == overflow_delivery::ieee && R.flush == flush::never && !R.daz;
   using shortcut = detail::nearest<F, R.direction>;
 
+  static constexpr number of(const encoded& e) noexcept { return from_code(e.code); }
   static constexpr code_type narrow(std::uint64_t code) noexcept { return static_cast<code_type>(code); }
   static constexpr bool is_nan(number x) noexcept {
     if (F.top == specials::nan_negative_zero) return x.code_ == F.sign_mask();
