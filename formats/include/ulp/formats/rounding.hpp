@@ -55,9 +55,9 @@ enum class tininess : std::uint8_t { after_rounding, before_rounding };
 inline constexpr int all_random_bits = 0;
 
 // Every function that takes a rounding has the precondition is_valid(). A call with another rounding is no constant
-// expression; at run time it ends the program (std::abort) where it would have no meaning, which is for a direction, or
-// in stochastic rounding a definition or number of random bits, out of range. What is handed in from outside is asked
-// before: check() throws std::invalid_argument, parse_rounding makes valid ones only.
+// expression; at run time it ends the program (std::abort) as soon as a number is rounded in a direction that there is
+// not, or stochastically with a number of random bits that there is not. What is handed in from outside is asked before:
+// check() throws std::invalid_argument, parse_rounding makes valid ones only.
 struct rounding {
   ulp::direction direction = direction::nearest_even;
   ulp::overflow_delivery overflow = overflow_delivery::ieee;
@@ -77,11 +77,9 @@ struct rounding {
   friend constexpr bool operator==(const rounding&, const rounding&) = default;
 };
 
-// Enforces the precondition: to be called by whoever takes a rounding and does not pass it on. One comparison at run time
-// but for stochastic rounding.
+// For whoever takes a rounding and does not pass it on. Costs nothing at run time, where rounds_up asks what it must.
 [[gnu::always_inline]] constexpr void expect_valid(const rounding& mode) noexcept {
-  const bool asked = __builtin_is_constant_evaluated() || mode.direction >= direction::stochastic;
-  if (asked && !mode.is_valid()) __builtin_abort();
+  if (__builtin_is_constant_evaluated() && !mode.is_valid()) __builtin_abort();
 }
 
 // The random bits R of one stochastic rounding.
@@ -138,8 +136,10 @@ struct discarded {
     case direction::to_odd: return ((half | rest) & (odd ? 0 : 1)) != 0;
     case direction::stochastic: break;
   }
-  // Where nothing is lost, none of the three goes up.
   const int n = mode.random_bits;
+  if (mode.direction != direction::stochastic || n < 0 || n > 32) [[unlikely]]
+    __builtin_abort();
+  // Where nothing is lost, none of the three goes up.
   const std::uint64_t one = std::uint64_t{1} << n;
   const std::uint64_t top = lost.leading >> (33 - n);  // floor(v 2^N)
   if (mode.definition == stochastic_definition::a) return top + random >= one;
