@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/model/outcome.hpp>
 

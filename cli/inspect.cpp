@@ -9,6 +9,7 @@
 #include <span>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/text.hpp>

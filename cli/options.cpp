@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/presets.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/io/check.hpp>

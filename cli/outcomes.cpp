@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/report/run_notes.hpp>

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/survey.hpp>

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/report/table.hpp>

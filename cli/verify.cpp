@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <ulp/formats/check.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/printable.hpp>
 
