@@ -90,23 +90,19 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_advise(CLI::App& program, action& chosen) {
+command advise_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command =
-      *program.add_subcommand("advise", "what a run needs: format, loss scale, clipping, in plain words");
-  add_run(command, o->run);
-  add_groups(command, o->run);
-  command.add_option("--format", o->format_name, "the format that is scaled, see `ulp formats`")
-      ->type_name("F")
-      ->capture_default_str();
-  command.add_option("--epsilon", o->epsilon, "the share of the nonzero gradients that may underflow")
-      ->type_name("X")
-      ->capture_default_str();
-  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
-      ->type_name("REGEX");
-  add_rounding(command, o->rounding);
-  add_output(command, o->output);
-  command.footer(
+  command made{.name = "advise", .help = "what a run needs: format, loss scale, clipping, in plain words"};
+  add_run(made, o->run);
+  add_groups(made, o->run);
+  made.add("--format", &o->format_name, "the format that is scaled, see `ulp formats`",
+           {.type = "F", .show_default = true});
+  made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
+           {.type = "X", .show_default = true});
+  made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
+  add_rounding(made, o->rounding);
+  add_output(made, o->output);
+  made.footer =
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
       "fractions\n"
       "of 1, [low, high] where the input does not decide; scales end in log2; null is what is not known or does not "
@@ -121,8 +117,9 @@ void add_advise(CLI::App& program, action& chosen) {
       "  not_helped                  forward_overflow_steps overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
       "  recorded_values nothing     no numbers\n\n"
       "Example:\n"
-      "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

@@ -16,7 +16,7 @@ namespace {
 
 struct options {
   std::vector<std::string> files;
-  std::size_t most = 100;
+  std::uint64_t most = 100;
   output_options output;
 };
 
@@ -58,19 +58,18 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_check(CLI::App& program, action& chosen) {
+command check_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("check", "whether recordings are whole and true to themselves");
-  command.add_option("FILE", o->files, "recordings")->required();
-  command.add_option("--most", o->most, "problems to list of each file")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  add_output(command, o->output);
-  command.footer(
+  command made{.name = "check", .help = "whether recordings are whole and true to themselves"};
+  made.add("FILE", &o->files, "recordings", {.required = true});
+  made.add("--most", &o->most, "problems to list of each file",
+           {.type = "N:POSITIVE", .show_default = true, .check = positive});
+  add_output(made, o->output);
+  made.footer =
       "Example:\n  ulp check examples/digits.ulp\n"
-      "Exit codes: 0 no problem, 1 problems, which are listed, 2 a file that is no recording or cannot be read.");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "Exit codes: 0 no problem, 1 problems, which are listed, 2 a file that is no recording or cannot be read.";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

@@ -38,18 +38,19 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_eval(CLI::App& program, action& chosen) {
+command eval_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("eval", "an operation on codes, line by line in TestFloat's form");
-  command.add_option("FILE", o->file, "lines of operands in hexadecimal; - for standard input")->capture_default_str();
-  add_vectors_of(command, o->vectors);
-  command.footer(
+  command made{.name = "eval", .help = "an operation on codes, line by line in TestFloat's form"};
+  made.add("FILE", &o->file, "lines of operands in hexadecimal; - for standard input", {.show_default = true});
+  add_vectors_of(made, o->vectors);
+  made.footer =
       "Prints operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
       "stochastic\n"
       "rounding the random bits stand before the result: those given after the operands, else drawn from --seed.\n"
       "Example:\n"
-      "  echo 857F 74FB | ulp eval --op add --format float16 --rounding toward-zero");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  echo 857F 74FB | ulp eval --op add --format float16 --rounding toward-zero";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

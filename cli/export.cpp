@@ -108,20 +108,20 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_export(CLI::App& program, action& chosen) {
+command export_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("export", "a recording or another input as histogram CSV or JSON lines");
-  add_run(command, o->run);
-  command.add_option("-o,--output", o->output, "the file to write; - for standard output")
-      ->type_name("FILE")
-      ->capture_default_str();
-  command.add_flag("--json-lines", o->json_lines,
-                   "an object a line for each step and tensor, with all that is known, instead of CSV with octaves");
-  command.footer(
+  command made{.name = "export", .help = "a recording or another input as histogram CSV or JSON lines"};
+  add_run(made, o->run);
+  made.add("-o,--output", &o->output, "the file to write; - for standard output",
+           {.type = "FILE", .show_default = true});
+  made.add("--json-lines", &o->json_lines,
+           "an object a line for each step and tensor, with all that is known, instead of CSV with octaves");
+  made.footer =
       "Example:\n"
       "  ulp export examples/digits.ulp --steps 0:100 -o /tmp/digits.csv\n"
-      "What the columns and keys mean is in docs/inputs.md; every command reads the CSV again.");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "What the columns and keys mean is in docs/inputs.md; every command reads the CSV again.";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/model/outcome.hpp>
 
@@ -159,16 +160,16 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_formats(CLI::App& program, action& chosen) {
+command formats_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("formats", "the number formats: layout, range, special codes, source");
-  command.add_option(
-      "NAME", o->names,
-      "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
-      "(specials ieee, fn, fnuz or none; subnormals=no)");
-  add_output(command, o->output);
-  command.footer("Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command made{.name = "formats", .help = "the number formats: layout, range, special codes, source"};
+  made.add("NAME", &o->names,
+           "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
+           "(specials ieee, fn, fnuz or none; subnormals=no)");
+  add_output(made, o->output);
+  made.footer = "Example:\n  ulp formats cbfloat16 e4m3 e6m9,bias=30,specials=none";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

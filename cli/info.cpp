@@ -218,14 +218,15 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_info(CLI::App& program, action& chosen) {
+command info_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("info", "what is in a recording or another input");
-  add_run(command, o->run);
-  command.add_flag("--digest", o->digest, "print only a SHA-256 of the content, however it was split and ordered");
-  add_output(command, o->output);
-  command.footer("Example:\n  ulp info examples/digits.ulp");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command made{.name = "info", .help = "what is in a recording or another input"};
+  add_run(made, o->run);
+  made.add("--digest", &o->digest, "print only a SHA-256 of the content, however it was split and ordered");
+  add_output(made, o->output);
+  made.footer = "Example:\n  ulp info examples/digits.ulp";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

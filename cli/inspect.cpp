@@ -9,6 +9,7 @@
 #include <span>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/text.hpp>
@@ -258,19 +259,18 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_inspect(CLI::App& program, action& chosen) {
+command inspect_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("inspect", "one number of a format: its bits, exact value, neighbours");
-  command
-      .add_option("VALUE", o->value, "a decimal, 2^N, 0x1.8p-3, 1.01b*2^3, inf, nan; or a code in hexadecimal, 0x3C01")
-      ->required();
-  command.add_option("--format", o->format_name, "the format to round to, or to read the code in")
-      ->type_name("F")
-      ->required();
-  command.add_flag("--json", o->json, "print JSON");
-  add_rounding(command, o->rounding);
-  command.footer("Examples:\n  ulp inspect 0.1 --format cbfloat16\n  ulp inspect 0x3C01 --format float16");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command made{.name = "inspect", .help = "one number of a format: its bits, exact value, neighbours"};
+  made.add("VALUE", &o->value, "a decimal, 2^N, 0x1.8p-3, 1.01b*2^3, inf, nan; or a code in hexadecimal, 0x3C01",
+           {.required = true});
+  made.add("--format", &o->format_name, "the format to round to, or to read the code in",
+           {.type = "F", .required = true});
+  made.add("--json", &o->json, "print JSON");
+  add_rounding(made, o->rounding);
+  made.footer = "Examples:\n  ulp inspect 0.1 --format cbfloat16\n  ulp inspect 0x3C01 --format float16";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

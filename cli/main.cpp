@@ -12,46 +12,22 @@
 namespace {
 
 int run(int argc, char** argv) {
-  CLI::App program{"What 16 bits do to your gradients, exactly.", "ulp"};
-  program.require_subcommand(1);
-  program.set_version_flag("--version", "ulp " ULP_VERSION);
-  program.footer(
-      "ulp COMMAND --help tells more, with an example.\n"
-      "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage, or what was asked for cannot be read or "
-      "written,\n"
-      "130 ended by Ctrl-C. Another signal ends it as signals do; so does, without a word, standard output that nobody "
-      "reads.");
-  program.get_formatter()->column_width(34);
-  ulp::cli::action chosen;
-  ulp::cli::add_formats(program, chosen);
-  ulp::cli::add_inspect(program, chosen);
-  ulp::cli::add_eval(program, chosen);
-  ulp::cli::add_vectors(program, chosen);
-  ulp::cli::add_verify(program, chosen);
-  ulp::cli::add_record(program, chosen);
-  ulp::cli::add_info(program, chosen);
-  ulp::cli::add_check(program, chosen);
-  ulp::cli::add_merge(program, chosen);
-  ulp::cli::add_export(program, chosen);
-  ulp::cli::add_outcomes(program, chosen);
-  ulp::cli::add_scalers(program, chosen);
-  ulp::cli::add_replay(program, chosen);
-  ulp::cli::add_sweep(program, chosen);
-  ulp::cli::add_advise(program, chosen);
-  ulp::cli::add_report(program, chosen);
-  ulp::cli::add_view(program, chosen);
-  try {
-    program.parse(argc, argv);
-  } catch (const CLI::Success& help) {
-    return program.exit(help);
-  } catch (const CLI::ParseError& problem) {
-    const auto subcommands = program.get_subcommands();
-    if (subcommands.empty() && argc > 1 && argv[1][0] != '-')
-      throw ulp::cli::usage_error(fmt::format("unknown command '{}' (see ulp --help)", argv[1]));
-    const std::string name = subcommands.empty() ? "ulp" : "ulp " + subcommands.front()->get_name();
-    throw ulp::cli::usage_error(std::string{problem.what()} + " (see " + name + " --help)");
-  }
-  return chosen();
+  using namespace ulp::cli;
+  return ulp::cli::run(
+      {.name = "ulp",
+       .help = "What 16 bits do to your gradients, exactly.",
+       .version = "ulp " ULP_VERSION,
+       .footer =
+           "ulp COMMAND --help tells more, with an example.\n"
+           "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage, or what was asked for cannot be "
+           "read or written,\n"
+           "130 ended by Ctrl-C. Another signal ends it as signals do; so does, without a word, standard output "
+           "that nobody reads.",
+       .commands = {formats_command(), inspect_command(), eval_command(), vectors_command(), verify_command(),
+                    record_command(), info_command(), check_command(), merge_command(), export_command(),
+                    outcomes_command(), scalers_command(), replay_command(), sweep_command(), advise_command(),
+                    report_command(), view_command()}},
+      argc, argv);
 }
 
 // Of the exception in flight, after the line that tells it.

@@ -68,23 +68,24 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_merge(CLI::App& program, action& chosen) {
+command merge_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("merge", "the recordings of all ranks, or of several runs, into one");
-  command.add_option("INPUT", o->inputs, "recordings")->type_name("RUN.ulp ...")->required();
-  command.add_option("-o,--output", o->output, "the recording to write")->type_name("RUN.ulp")->required();
-  command.add_flag("--later-wins", o->later_wins,
-                   "where steps overlap, a recording given later takes over from its first step on: a run that was "
-                   "started again from an earlier step");
-  command.footer(
+  command made{.name = "merge", .help = "the recordings of all ranks, or of several runs, into one"};
+  made.add("INPUT", &o->inputs, "recordings", {.type = "RUN.ulp ...", .required = true});
+  made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
+  made.add("--later-wins", &o->later_wins,
+           "where steps overlap, a recording given later takes over from its first step on: a run that was "
+           "started again from an earlier step");
+  made.footer =
       "Recordings of one run (one --run-id): shards and local gradients of its ranks are added, reduced replicas must "
       "be\n"
       "equal. Recordings of different runs, or of other steps, are put one after the other.\n"
       "Example:\n"
       "  ulp record examples/digits.ulp --steps :100 -o /tmp/first.ulp\n"
       "  ulp record examples/digits.ulp --steps 100: -o /tmp/second.ulp\n"
-      "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/digits.ulp");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  ulp merge /tmp/first.ulp /tmp/second.ulp -o /tmp/digits.ulp";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

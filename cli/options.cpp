@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/presets.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/io/check.hpp>
@@ -108,17 +109,6 @@ std::pair<std::string, std::string> key_and_value(const std::string& text, const
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-CLI::Validator whole_number() {
-  return {[](std::string& text) -> std::string {
-            std::int64_t value = 0;
-            const char* const end = text.data() + text.size();
-            const auto [stop, error] = std::from_chars(text.data(), end, value);
-            if (error == std::errc{} && stop == end && value >= 0) return "";
-            return fmt::format("'{}' is no integer from 0 to 9223372036854775807", text);
-          },
-          ""};
-}
-
 rounding rounding_options::value(const format& to) const {
   const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
                                       : parse_rounding(direction, to);
@@ -150,6 +140,8 @@ std::string rounding_options::text(const format& to) const {
 
 namespace {
 
+constexpr const char* rounding_group = "Rounding";
+
 // "nvidia (13 bits to float16, 16 to bfloat16), ..."
 std::string text_of_presets() {
   std::string text;
@@ -169,33 +161,25 @@ std::string text_of_presets() {
 
 }  // namespace
 
-void add_rounding(CLI::App& command, rounding_options& options) {
-  const std::string group = "Rounding";
-  command
-      .add_option(
-          "--rounding", options.direction,
-          "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
-          "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr; A, 32 bits); as hardware is documented to convert float32, "
-          "stochastic:A: " +
-              text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away")
-      ->type_name("R")
-      ->group(group);
-  command.add_flag("--saturate", options.saturate, "deliver the largest finite number on overflow")->group(group);
-  command.add_option("--ftz", options.flush, "flush subnormal results to zero")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"before", "after", "result"}))
-      ->group(group);
-  command.add_flag("--daz", options.daz, "read subnormal operands as zero")->group(group);
-  command.add_option("--tininess", options.tininess, "when the underflow flag takes a result for tiny")
-      ->type_name("WHEN")
-      ->check(CLI::IsMember({"before", "after"}))
-      ->capture_default_str()
-      ->group(group);
-  command.add_option("--seed", options.seed, "of the random bits of stochastic rounding")
-      ->type_name("N")
-      ->check(whole_number())
-      ->capture_default_str()
-      ->group(group);
+void add_rounding(command& to, rounding_options& options) {
+  to.add("--rounding", &options.direction,
+         "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
+         "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr; A, 32 bits); as hardware is documented to convert float32, "
+         "stochastic:A: " +
+             text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away",
+         {.type = "R", .group = rounding_group});
+  add_rounding_details(to, options);
+}
+
+void add_rounding_details(command& to, rounding_options& options) {
+  to.add("--saturate", &options.saturate, "deliver the largest finite number on overflow", {.group = rounding_group});
+  to.add("--ftz", &options.flush, "flush subnormal results to zero",
+         {.type = "WHEN", .group = rounding_group, .one_of = {"before", "after", "result"}});
+  to.add("--daz", &options.daz, "read subnormal operands as zero", {.group = rounding_group});
+  to.add("--tininess", &options.tininess, "when the underflow flag takes a result for tiny",
+         {.type = "WHEN", .group = rounding_group, .show_default = true, .one_of = {"before", "after"}});
+  to.add("--seed", &options.seed, "of the random bits of stochastic rounding",
+         {.type = "N", .group = rounding_group, .show_default = true, .check = whole_number});
 }
 
 selection run_options::selected() const {
@@ -311,80 +295,53 @@ std::unique_ptr<source> open_run_for(const run_options& options, std::span<const
   return open_run(options, how);
 }
 
-void add_groups(CLI::App& command, run_options& options) {
-  command
-      .add_option("--group", options.groups,
-                  "tensors whose name contains a match of this expression, under a name; the first that matches counts")
-      ->type_name("NAME=REGEX")
-      ->allow_extra_args(false)
-      ->group("Selection");
+void add_groups(command& to, run_options& options) {
+  to.add("--group", &options.groups,
+         "tensors whose name contains a match of this expression, under a name; the first that matches counts",
+         {.type = "NAME=REGEX", .group = "Selection"});
 }
 
-void add_run(CLI::App& command, run_options& options) {
-  command
-      .add_option(
-          "INPUT", options.inputs,
-          "a recording; gradient dumps (.npy .npz .safetensors .pt), one a step; a histogram CSV; TensorBoard "
-          "event files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input")
-      ->required();
+void add_run(command& to, run_options& options) {
+  to.add("INPUT", &options.inputs,
+         "a recording; gradient dumps (.npy .npz .safetensors .pt), one a step; a histogram CSV; TensorBoard "
+         "event files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input",
+         {.required = true});
 
   const std::string selection_group = "Selection";
-  command
-      .add_option("--tensor", options.tensor,
-                  "tensors whose name contains a match of this regular expression (RE2 syntax)")
-      ->type_name("REGEX")
-      ->group(selection_group);
-  command
-      .add_option("--kind", options.kinds,
-                  fmt::format("tensors of these kinds ({}); REGEX=KIND says what tensors are instead", kind_names))
-      ->type_name("KIND")
-      ->allow_extra_args(false)
-      ->group(selection_group);
-  command
-      .add_option("--role", options.roles,
-                  fmt::format("tensors of these roles ({}); REGEX=ROLE says how tensors are kept instead", role_names))
-      ->type_name("ROLE")
-      ->allow_extra_args(false)
-      ->group(selection_group);
-  command.add_option("--steps", options.steps, "steps A to B-1, either may be left out; A alone is one step")
-      ->type_name("A:B")
-      ->group(selection_group);
-  command.add_option("--every", options.every, "steps divisible by N")
-      ->type_name("N")
-      ->check(whole_number())
-      ->group(selection_group);
+  to.add("--tensor", &options.tensor, "tensors whose name contains a match of this regular expression (RE2 syntax)",
+         {.type = "REGEX", .group = selection_group});
+  to.add("--kind", &options.kinds,
+         fmt::format("tensors of these kinds ({}); REGEX=KIND says what tensors are instead", kind_names),
+         {.type = "KIND", .group = selection_group});
+  to.add("--role", &options.roles,
+         fmt::format("tensors of these roles ({}); REGEX=ROLE says how tensors are kept instead", role_names),
+         {.type = "ROLE", .group = selection_group});
+  to.add("--steps", &options.steps, "steps A to B-1, either may be left out; A alone is one step",
+         {.type = "A:B", .group = selection_group});
+  to.add("--every", &options.every, "steps divisible by N",
+         {.type = "N", .group = selection_group, .check = whole_number});
 
   const std::string input_group = "What inputs do not say themselves";
-  command
-      .add_option("--steps-from", options.steps_from,
-                  "the step of a dump: the first group of this expression in its path (default: step<digits>, "
-                  "iter_<digits>; where no path has one, the order of the inputs)")
-      ->type_name("REGEX")
-      ->group(input_group);
-  command
-      .add_option("--scalars", options.scalars,
-                  "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied")
-      ->type_name("FILE.csv")
-      ->group(input_group);
-  command
-      .add_option("--factor", options.factor,
-                  "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars")
-      ->type_name("X")
-      ->group(input_group);
+  to.add("--steps-from", &options.steps_from,
+         "the step of a dump: the first group of this expression in its path (default: step<digits>, "
+         "iter_<digits>; where no path has one, the order of the inputs)",
+         {.type = "REGEX", .group = input_group});
+  to.add("--scalars", &options.scalars,
+         "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied",
+         {.type = "FILE.csv", .group = input_group});
+  to.add("--factor", &options.factor,
+         "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars",
+         {.type = "X", .group = input_group});
 
   const std::string trust_group = "What is refused";
-  command.add_flag("--allow-empty", options.allow_empty, "take dumps without any tensor that is read as empty steps")
-      ->group(trust_group);
+  to.add("--allow-empty", &options.allow_empty, "take dumps without any tensor that is read as empty steps",
+         {.group = trust_group});
   std::string defaults;
   for (const limit_name& l : limit_names())
     defaults += fmt::format("{}{}={}", defaults.empty() ? "" : " ", l.name, read_limits{}.*l.value);
-  command
-      .add_option(
-          "--limit", options.limits,
-          fmt::format("read inputs that cost more, where you trust them: a number, or none (default: {})", defaults))
-      ->type_name("NAME=VALUE")
-      ->allow_extra_args(false)
-      ->group(trust_group);
+  to.add("--limit", &options.limits,
+         fmt::format("read inputs that cost more, where you trust them: a number, or none (default: {})", defaults),
+         {.type = "NAME=VALUE", .group = trust_group});
 }
 
 void check_steps_counted(std::uint64_t steps, const run_options& options) {

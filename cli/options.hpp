@@ -2,7 +2,6 @@
 #ifndef ULP_CLI_OPTIONS_HPP
 #define ULP_CLI_OPTIONS_HPP
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -15,6 +14,8 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/tensor_choice.hpp>
+
+#include "command_line.hpp"
 
 namespace ulp::cli {
 
@@ -36,9 +37,6 @@ namespace ulp::cli {
 // Throws usage_error that names the option and says what is wrong.
 [[nodiscard]] regex regex_of(const std::string& text, const std::string& option);
 
-// Refuses what is no integer from 0 to 2^63 - 1 without sign: CLI11 would take -1 for 2^64 - 1.
-[[nodiscard]] CLI::Validator whole_number();
-
 struct rounding_options {
   std::string direction;  // a name or a preset; empty: the format's own
   bool saturate = false;
@@ -58,7 +56,8 @@ struct rounding_options {
   // It in words: "nearest-even", "nvidia (stochastic:A,bits=13)".
   [[nodiscard]] std::string text(const format& to) const;
 };
-void add_rounding(CLI::App& command, rounding_options& options);
+void add_rounding(command& to, rounding_options& options);
+void add_rounding_details(command& to, rounding_options& options);  // all but the direction
 
 // Which run, what the inputs do not say themselves, and which part of it is used.
 struct run_options {
@@ -81,8 +80,8 @@ struct run_options {
   [[nodiscard]] bool selects() const;                    // less than everything
   [[nodiscard]] std::vector<std::string> files() const;  // all that are read
 };
-void add_run(CLI::App& command, run_options& options);
-void add_groups(CLI::App& command, run_options& options);  // where groups are told apart
+void add_run(command& to, run_options& options);
+void add_groups(command& to, run_options& options);  // where groups are told apart
 
 // Opens the inputs and tells what a user should know about them.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_options& options);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/report/run_notes.hpp>
@@ -298,42 +299,33 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_outcomes(CLI::App& program, action& chosen) {
+command outcomes_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command =
-      *program.add_subcommand("outcomes", "how many values underflow, become subnormal or overflow in a format");
-  add_run(command, o->run);
-  add_groups(command, o->run);
-  command.add_option("--format", o->formats, "formats, see `ulp formats`")
-      ->type_name("F,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->required();
-  command.add_option("--scale", o->scales, "loss scales on the true gradient")
-      ->type_name("S,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      .add_option("--by", o->by, "keep apart tensor, kind, step, group, or several of them; the rest is summed over")
-      ->type_name("WHAT,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->check(CLI::IsMember({"tensor", "kind", "step", "group"}))
-      ->capture_default_str();
-  command.add_flag("--as-recorded", o->as_recorded,
-                   "let the scale multiply the values as recorded, whatever their factor");
-  add_rounding(command, o->rounding);
-  add_output(command, o->output);
-  command.footer(
+  command made{.name = "outcomes", .help = "how many values underflow, become subnormal or overflow in a format"};
+  add_run(made, o->run);
+  add_groups(made, o->run);
+  made.add("--format", &o->formats, "formats, see `ulp formats`",
+           {.type = "F,...", .required = true, .split_at_commas = true});
+  made.add("--scale", &o->scales, "loss scales on the true gradient",
+           {.type = "S,...", .show_default = true, .split_at_commas = true});
+  made.add("--by", &o->by, "keep apart tensor, kind, step, group, or several of them; the rest is summed over",
+           {.type = "WHAT,...",
+            .show_default = true,
+            .split_at_commas = true,
+            .one_of = {"tensor", "kind", "step", "group"}});
+  made.add("--as-recorded", &o->as_recorded, "let the scale multiply the values as recorded, whatever their factor");
+  add_rounding(made, o->rounding);
+  add_output(made, o->output);
+  made.footer =
       "--csv and --json add L1 and L2 sums, what is lost of them, MSE, cosine similarity, and whether these are exact. "
       "They\n"
       "are for dumps and for what was recorded with `ulp record --with-errors`, else modelled (~).\n"
-      "Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind");
-  command.callback([o, &chosen] {
+      "Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind";
+  made.run = [o] {
     o->formats = joined_names(o->formats);
-    chosen = [o] { return run(*o); };
-  });
+    return run(*o);
+  };
+  return made;
 }
 
 }  // namespace ulp::cli

@@ -18,15 +18,9 @@
 
 namespace ulp::cli {
 
-CLI::Validator a_name() {
-  return {[](const std::string& given) { return given.empty() ? std::string{"is empty: which file?"} : ""; }, ""};
-}
-
-void add_output(CLI::App& command, output_options& options) {
-  command.add_option("--csv", options.csv, "write CSV to this file; - for standard output")
-      ->type_name("FILE")
-      ->check(a_name());
-  command.add_flag("--json", options.json, "print JSON");
+void add_output(command& to, output_options& options) {
+  to.add("--csv", &options.csv, "write CSV to this file; - for standard output", {.type = "FILE", .check = a_name});
+  to.add("--json", &options.json, "print JSON");
 }
 
 void write_table(const table& t, const output_options& options, bool text) {

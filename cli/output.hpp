@@ -2,13 +2,14 @@
 #ifndef ULP_CLI_OUTPUT_HPP
 #define ULP_CLI_OUTPUT_HPP
 
-#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <ulp/io/whole_file.hpp>
 #include <ulp/report/table.hpp>
 #include <vector>
+
+#include "command_line.hpp"
 
 namespace ulp::cli {
 
@@ -20,10 +21,7 @@ struct output_options {
   [[nodiscard]] bool machine_stdout() const { return json || csv == "-"; }
 };
 
-// Refuses an empty name, which an unset variable of a script gives.
-[[nodiscard]] CLI::Validator a_name();
-
-void add_output(CLI::App& command, output_options& options);
+void add_output(command& to, output_options& options);
 
 // Writes `t` as the options ask, JSON after all notes; as text when no form for machines goes to stdout and `text` is set.
 void write_table(const table& t, const output_options& options, bool text = true);

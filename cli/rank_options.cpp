@@ -95,23 +95,18 @@ std::unique_ptr<source> with_ranks(std::unique_ptr<source> from, const rank_opti
   return std::make_unique<ranked_source>(std::move(from), std::move(header), own_ranks);
 }
 
-void add_ranks(CLI::App& command, rank_options& o) {
+void add_ranks(command& to, rank_options& o) {
   const std::string group = "One rank of several, for ulp merge";
-  command.add_option("--run-id", o.run_id, "the run's name, equal for all of its ranks (default: a new one)")
-      ->type_name("ID")
-      ->group(group);
-  command.add_option("--rank", o.rank, "the rank whose gradients these are, from 0")->type_name("R")->group(group);
-  command.add_option("--world", o.world, "how many ranks the run has")->type_name("N")->group(group);
-  command
-      .add_option("--layout", o.layout,
-                  "shard: each rank has parts of the tensors (FSDP, ZeRO, tensor parallel); replica: all of them")
-      ->check(CLI::IsMember({"shard", "replica"}))
-      ->group(group);
-  command
-      .add_option("--reduction", o.reduction,
-                  "reduced: gradients over all ranks (default); local: each rank's own, before they are reduced")
-      ->check(CLI::IsMember({"reduced", "local"}))
-      ->group(group);
+  to.add("--run-id", &o.run_id, "the run's name, equal for all of its ranks (default: a new one)",
+         {.type = "ID", .group = group});
+  to.add("--rank", &o.rank, "the rank whose gradients these are, from 0", {.type = "R", .group = group});
+  to.add("--world", &o.world, "how many ranks the run has", {.type = "N", .group = group});
+  to.add("--layout", &o.layout,
+         "shard: each rank has parts of the tensors (FSDP, ZeRO, tensor parallel); replica: all of them",
+         {.group = group, .one_of = {"shard", "replica"}});
+  to.add("--reduction", &o.reduction,
+         "reduced: gradients over all ranks (default); local: each rank's own, before they are reduced",
+         {.group = group, .one_of = {"reduced", "local"}});
 }
 
 }  // namespace ulp::cli

@@ -2,12 +2,13 @@
 #ifndef ULP_CLI_RANK_OPTIONS_HPP
 #define ULP_CLI_RANK_OPTIONS_HPP
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <ulp/io/source.hpp>
+
+#include "command_line.hpp"
 
 namespace ulp::cli {
 
@@ -18,7 +19,7 @@ struct rank_options {
   std::string layout;
   std::string reduction;
 };
-void add_ranks(CLI::App& command, rank_options& options);
+void add_ranks(command& to, rank_options& options);
 
 // The source as the options describe it; `appended_to` is the recording that its steps are added to, or empty. Throws
 // usage_error where options are missing or contradict that recording.

@@ -141,33 +141,27 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_record(CLI::App& program, action& chosen) {
+command record_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("record", "gradient dumps, histograms or logs into one recording");
-  add_run(command, o->run);
-  command.add_option("-o,--output", o->output, "the recording to write")->type_name("RUN.ulp")->required();
-  command.add_flag("--append", o->append, "add steps to an existing recording");
-  CLI::Option* const no_sums =
-      command.add_flag("--no-sums", o->no_sums, "leave out the exact sums: smaller, norms become estimates");
-  command
-      .add_flag("--with-errors", o->with_errors,
-                "add the error ladder: SQNR, MSE and cosine become exact to nearest; about three times larger")
-      ->excludes(no_sums);
-  command
-      .add_option(
-          "--edge", o->edges,
-          "magnitudes of the true gradient above which values are counted apart, so that clipping by that value "
-          "is exact")
-      ->type_name("X,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->excludes(no_sums);
-  add_ranks(command, o->ranks);
-  command.footer(
+  command made{.name = "record", .help = "gradient dumps, histograms or logs into one recording"};
+  add_run(made, o->run);
+  made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
+  made.add("--append", &o->append, "add steps to an existing recording");
+  made.add("--no-sums", &o->no_sums, "leave out the exact sums: smaller, norms become estimates");
+  made.add("--with-errors", &o->with_errors,
+           "add the error ladder: SQNR, MSE and cosine become exact to nearest; about three times larger",
+           {.excludes = "--no-sums"});
+  made.add("--edge", &o->edges,
+           "magnitudes of the true gradient above which values are counted apart, so that clipping by that value "
+           "is exact",
+           {.type = "X,...", .split_at_commas = true, .excludes = "--no-sums"});
+  add_ranks(made, o->ranks);
+  made.footer =
       "Example:\n"
       "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
-      "The step of a dump is read from its path; the line printed at the end says which steps were found.");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "The step of a dump is read from its path; the line printed at the end says which steps were found.";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

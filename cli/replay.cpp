@@ -397,60 +397,45 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_replay(CLI::App& program, action& chosen) {
+command replay_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command =
-      *program.add_subcommand("replay", "the loss-scale trajectory of a run under another scaler and format");
-  add_run(command, o->run);
-  add_groups(command, o->run);
-  auto* const scaler = command.add_option("--scaler", o->scaler, "the policy, see `ulp scalers`")->type_name("NAME");
-  command
-      .add_option("--config", o->config,
-                  "instead of scaler, parameters, format and clipping: a configuration of DeepSpeed, Accelerate, "
-                  "Lightning, Cerebras, NxD or Megatron-LM")
-      ->type_name("FILE")
-      ->excludes(scaler);
-  command.add_option("--set", o->parameters, "a parameter of the policy, under the framework's name")
-      ->type_name("key=value")
-      ->allow_extra_args(false);
-  command.add_option("--start", o->start, "a part of its state before the first step: scale and counters")
-      ->type_name("key=value")
-      ->allow_extra_args(false);
-  command.add_option("--format", o->format_name, "the format whose overflow the scaler sees, see `ulp formats`")
-      ->type_name("F");
-  command
-      .add_option(
-          "--check", o->check,
-          "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
-          "role low, else all weight gradients, else all)")
-      ->type_name("REGEX");
-  auto* const norm =
-      command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")->type_name("X");
-  command.add_option("--clip-value", o->clip_value, "clip each unscaled gradient to [-X, X]")
-      ->type_name("X")
-      ->excludes(norm);
-  command
-      .add_option(
-          "--order", o->order,
-          "the order of unscaling, looking for overflow and clipping; clip,unscale,check and the like are mistakes "
-          "that training loops make")
-      ->type_name("A,B,C")
-      ->capture_default_str();
-  add_rounding(command, o->rounding);
-  add_output(command, o->output);
-  command
-      .add_option("--per-tensor", o->per_tensor, "write CSV with a row for each step and counted tensor to this file")
-      ->type_name("FILE")
-      ->check(a_name());
-  command.footer(
+  command made{.name = "replay", .help = "the loss-scale trajectory of a run under another scaler and format"};
+  add_run(made, o->run);
+  add_groups(made, o->run);
+  made.add("--scaler", &o->scaler, "the policy, see `ulp scalers`", {.type = "NAME"});
+  made.add("--config", &o->config,
+           "instead of scaler, parameters, format and clipping: a configuration of DeepSpeed, Accelerate, "
+           "Lightning, Cerebras, NxD or Megatron-LM",
+           {.type = "FILE", .excludes = "--scaler"});
+  made.add("--set", &o->parameters, "a parameter of the policy, under the framework's name", {.type = "key=value"});
+  made.add("--start", &o->start, "a part of its state before the first step: scale and counters",
+           {.type = "key=value"});
+  made.add("--format", &o->format_name, "the format whose overflow the scaler sees, see `ulp formats`", {.type = "F"});
+  made.add("--check", &o->check,
+           "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
+           "role low, else all weight gradients, else all)",
+           {.type = "REGEX"});
+  made.add("--clip-norm", &o->clip_norm, "clip the unscaled gradients to this L2 norm", {.type = "X"});
+  made.add("--clip-value", &o->clip_value, "clip each unscaled gradient to [-X, X]",
+           {.type = "X", .excludes = "--clip-norm"});
+  made.add("--order", &o->order,
+           "the order of unscaling, looking for overflow and clipping; clip,unscale,check and the like are mistakes "
+           "that training loops make",
+           {.type = "A,B,C", .show_default = true});
+  add_rounding(made, o->rounding);
+  add_output(made, o->output);
+  made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
+           {.type = "FILE", .check = a_name});
+  made.footer =
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors where "
       "none is\n"
       "one); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was found, "
       "scales,\n"
       "counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged.\n"
       "Example:\n"
-      "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16");
-  command.callback([o, &chosen] { chosen = [o] { return run(completed(*o)); }; });
+      "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
+  made.run = [o] { return run(completed(*o)); };
+  return made;
 }
 
 }  // namespace ulp::cli

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/survey.hpp>
@@ -271,36 +272,28 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_report(CLI::App& program, action& chosen) {
+command report_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("report", "one HTML page about a run: findings, pictures, numbers");
-  add_run(command, o->run);
-  add_groups(command, o->run);
-  command.add_option("-o,--output", o->output, "the page to write; - for standard output")
-      ->type_name("FILE.html")
-      ->required();
-  command.add_option("--scaler", o->scalers, "the policies to replay, see `ulp scalers`")
-      ->type_name("NAME,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--set", o->parameters, "a parameter, for the policies that have it")
-      ->type_name("key=value")
-      ->allow_extra_args(false);
-  command.add_option("--format", o->format_name, "the format that is scaled, see `ulp formats`")
-      ->type_name("F")
-      ->capture_default_str();
-  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
-      ->type_name("REGEX");
-  command.add_option("--clip-norm", o->clip_norm, "clip the unscaled gradients to this L2 norm")->type_name("X");
-  command.add_option("--epsilon", o->epsilon, "the share of the nonzero gradients that may underflow")
-      ->type_name("X")
-      ->capture_default_str();
-  add_rounding(command, o->rounding);
-  command.footer(
+  command made{.name = "report", .help = "one HTML page about a run: findings, pictures, numbers"};
+  add_run(made, o->run);
+  add_groups(made, o->run);
+  made.add("-o,--output", &o->output, "the page to write; - for standard output",
+           {.type = "FILE.html", .required = true});
+  made.add("--scaler", &o->scalers, "the policies to replay, see `ulp scalers`",
+           {.type = "NAME,...", .show_default = true, .split_at_commas = true});
+  made.add("--set", &o->parameters, "a parameter, for the policies that have it", {.type = "key=value"});
+  made.add("--format", &o->format_name, "the format that is scaled, see `ulp formats`",
+           {.type = "F", .show_default = true});
+  made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
+  made.add("--clip-norm", &o->clip_norm, "clip the unscaled gradients to this L2 norm", {.type = "X"});
+  made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
+           {.type = "X", .show_default = true});
+  add_rounding(made, o->rounding);
+  made.footer =
       "Example:\n"
-      "  ulp report examples/digits.ulp --scaler pytorch,cerebras --clip-norm 1 -o /tmp/digits.html");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  ulp report examples/digits.ulp --scaler pytorch,cerebras --clip-norm 1 -o /tmp/digits.html";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

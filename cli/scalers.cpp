@@ -119,13 +119,14 @@ const scaler_entry& scaler_named(const std::string& name) {
   throw usage_error(fmt::format("unknown scaler '{}'; near: {} (see ulp scalers)", name, near));
 }
 
-void add_scalers(CLI::App& program, action& chosen) {
+command scalers_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("scalers", "the loss-scale policies: parameters, rules, quirks, source");
-  command.add_option("NAME", o->name, "one policy to describe");
-  add_output(command, o->output);
-  command.footer("Example:\n  ulp scalers pytorch_gradscaler");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+  command made{.name = "scalers", .help = "the loss-scale policies: parameters, rules, quirks, source"};
+  made.add("NAME", &o->name, "one policy to describe");
+  add_output(made, o->output);
+  made.footer = "Example:\n  ulp scalers pytorch_gradscaler";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

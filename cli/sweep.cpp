@@ -29,7 +29,7 @@ struct options {
   std::vector<std::string> roundings;
   rounding_options rounding;
   std::string check;
-  std::size_t show = 40;
+  std::uint64_t show = 40;
   output_options output;
 };
 
@@ -289,45 +289,30 @@ int run(const options& given) {
 
 }  // namespace
 
-void add_sweep(CLI::App& program, action& chosen) {
+command sweep_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command =
-      *program.add_subcommand("sweep", "many scalers, parameters, formats and roundings over one run, ranked");
-  add_run(command, o->run);
-  command.add_option("--scaler", o->scalers, "the policies, see `ulp scalers`")
-      ->type_name("NAME,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->required();
-  command
-      .add_option("--set", o->parameters,
-                  "a parameter and its values in turn, for the policies that have it; several make a grid")
-      ->type_name("key=v1,v2")
-      ->allow_extra_args(false);
-  command.add_option("--format", o->formats, "the formats, see `ulp formats`")
-      ->type_name("F,...")
-      ->allow_extra_args(false)
-      ->delimiter(',')
-      ->required();
-  command.add_option("--check", o->check, "the tensors whose overflow the scaler sees, as in ulp replay")
-      ->type_name("REGEX");
-  command.add_option("--show", o->show, "how many rows are printed")
-      ->type_name("N")
-      ->check(whole_number())
-      ->capture_default_str();
-  add_rounding(command, o->rounding);
-  command.remove_option(command.get_option("--rounding"));
-  command.add_option("--rounding", o->roundings, "as in ulp replay; several times for several")
-      ->type_name("R")
-      ->allow_extra_args(false)
-      ->group("Rounding");
-  add_output(command, o->output);
-  command.footer(
+  command made{.name = "sweep", .help = "many scalers, parameters, formats and roundings over one run, ranked"};
+  add_run(made, o->run);
+  made.add("--scaler", &o->scalers, "the policies, see `ulp scalers`",
+           {.type = "NAME,...", .required = true, .split_at_commas = true});
+  made.add("--set", &o->parameters,
+           "a parameter and its values in turn, for the policies that have it; several make a grid",
+           {.type = "key=v1,v2"});
+  made.add("--format", &o->formats, "the formats, see `ulp formats`",
+           {.type = "F,...", .required = true, .split_at_commas = true});
+  made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
+  made.add("--show", &o->show, "how many rows are printed", {.type = "N", .show_default = true, .check = whole_number});
+  add_rounding_details(made, o->rounding);
+  made.add("--rounding", &o->roundings, "as in ulp replay; several times for several",
+           {.type = "R", .group = "Rounding"});
+  add_output(made, o->output);
+  made.footer =
       "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider, and rank by their middle. "
       "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
-      "fp16,cb16");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "fp16,cb16";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

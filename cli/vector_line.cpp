@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/report/table.hpp>
@@ -188,16 +189,14 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
 
 }  // namespace
 
-void add_vectors_of(CLI::App& command, vector_options& options) {
+void add_vectors_of(command& to, vector_options& options) {
   std::string names;
   for (const std::string_view name : operation_names()) names += (names.empty() ? "" : " ") + std::string{name};
-  command.add_option("--op", options.operation, names)->type_name("OP")->required();
-  command.add_option("--format", options.format_name, "the format of the result")->type_name("F")->required();
-  command
-      .add_option("--from", options.from_name,
-                  "the format of the operands (default: that of the result; convert wants it)")
-      ->type_name("F");
-  add_rounding(command, options.rounding);
+  to.add("--op", &options.operation, names, {.type = "OP", .required = true});
+  to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
+  to.add("--from", &options.from_name, "the format of the operands (default: that of the result; convert wants it)",
+         {.type = "F"});
+  add_rounding(to, options.rounding);
 }
 
 vector_kind::vector_kind(const vector_options& options)

@@ -5,7 +5,6 @@
 #ifndef ULP_CLI_VECTOR_LINE_HPP
 #define ULP_CLI_VECTOR_LINE_HPP
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -24,7 +23,7 @@ struct vector_options {
   std::string from_name;  // empty: format_name
   rounding_options rounding;
 };
-void add_vectors_of(CLI::App& command, vector_options& options);
+void add_vectors_of(command& to, vector_options& options);
 
 // What lines are about.
 struct vector_kind {

@@ -41,23 +41,21 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_vectors(CLI::App& program, action& chosen) {
+command vectors_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("vectors", "test vectors with their results, in TestFloat's form");
-  add_vectors_of(command, o->vectors);
-  command
-      .add_option("--level", o->level,
-                  "1: some thousands of lines for one operand, 50 thousand for two, 350 for three; 2: all codes for "
-                  "one, a million, five millions")
-      ->check(CLI::IsMember({1, 2}))
-      ->type_name("1|2")
-      ->capture_default_str();
-  command.footer(
+  command made{.name = "vectors", .help = "test vectors with their results, in TestFloat's form"};
+  add_vectors_of(made, o->vectors);
+  made.add("--level", &o->level,
+           "1: some thousands of lines for one operand, 50 thousand for two, 350 for three; 2: all codes for "
+           "one, a million, five millions",
+           {.type = "1|2", .show_default = true, .one_of = {"1", "2"}});
+  made.footer =
       "A line is operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid; under\n"
       "stochastic rounding with the random bits before the result. --seed changes the random vectors too.\n"
       "Example:\n"
-      "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

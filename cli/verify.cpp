@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <ulp/formats/check.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/printable.hpp>
 
@@ -17,7 +18,7 @@ namespace {
 struct options {
   vector_options vectors;
   std::string file = "-";
-  std::size_t keep = 10;
+  std::uint64_t keep = 10;
   bool ignore_flags = false;
   bool json = false;
 };
@@ -113,24 +114,23 @@ int run(const options& o) {
 
 }  // namespace
 
-void add_verify(CLI::App& program, action& chosen) {
+command verify_command() {
   auto o = std::make_shared<options>();
-  CLI::App& command = *program.add_subcommand("verify", "check somebody's results, in TestFloat's form");
-  command.add_option("FILE", o->file, "lines of operands, result, flags in hexadecimal; - for standard input")
-      ->capture_default_str();
-  add_vectors_of(command, o->vectors);
-  command.add_option("--show", o->keep, "how many lines that differ are explained")
-      ->type_name("N")
-      ->check(whole_number())
-      ->capture_default_str();
-  command.add_flag("--ignore-flags", o->ignore_flags, "compare results only; the flags still have to be there");
-  command.add_flag("--json", o->json, "print the counts as JSON");
-  command.footer(
+  command made{.name = "verify", .help = "check somebody's results, in TestFloat's form"};
+  made.add("FILE", &o->file, "lines of operands, result, flags in hexadecimal; - for standard input",
+           {.show_default = true});
+  add_vectors_of(made, o->vectors);
+  made.add("--show", &o->keep, "how many lines that differ are explained",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags still have to be there");
+  made.add("--json", &o->json, "print the counts as JSON");
+  made.footer =
       "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid; under\n"
       "stochastic rounding a line has its random bits before the result. Exit code 1 where a line differs.\n"
       "Example:\n"
-      "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero");
-  command.callback([o, &chosen] { chosen = [o] { return run(*o); }; });
+      "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero";
+  made.run = [o] { return run(*o); };
+  return made;
 }
 
 }  // namespace ulp::cli

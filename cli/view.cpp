@@ -41,15 +41,13 @@ int run(const std::vector<std::string>& arguments) {
 
 }  // namespace
 
-void add_view(CLI::App& program, action& chosen) {
-  CLI::App& command = *program.add_subcommand("view", "open the viewer, ulpscope, which takes the same arguments");
+command view_command() {
+  command made{.name = "view", .help = "open the viewer, ulpscope, which takes the same arguments"};
   auto words = std::make_shared<std::vector<std::string>>();
-  command.prefix_command();
-  command.footer("Example:\n  ulp view examples/digits.ulp --view window\n\nulpscope --help lists all it takes.");
-  command.callback([&command, words, &chosen] {
-    *words = command.remaining();
-    chosen = [words] { return run(*words); };
-  });
+  made.words = words.get();
+  made.footer = "Example:\n  ulp view examples/digits.ulp --view window\n\nulpscope --help lists all it takes.";
+  made.run = [words] { return run(*words); };
+  return made;
 }
 
 }  // namespace ulp::cli

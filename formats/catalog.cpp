@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/similar.hpp>
 
 namespace ulp {
@@ -86,6 +87,11 @@ std::optional<std::pair<int, int>> exmy(std::string_view name) noexcept {
 }
 
 std::string quoted(std::string_view text) { return "'" + std::string{text} + "'"; }
+
+// As AMD's formats have it: the exponent that infinity and NaN do not take goes to the small numbers.
+constexpr int usual_bias(int exponent_bits, specials top) noexcept {
+  return (1 << (exponent_bits - 1)) - (top == specials::nan_negative_zero ? 0 : 1);
+}
 
 // What the options of e<E>m<M> say.
 struct options {
@@ -171,8 +177,7 @@ parsed<format> parse_format(std::string_view name) {
            .fraction_bits = fraction_bits,
            .top = o.top.value_or(specials::ieee),
            .bottom = o.bottom.value_or(lowest_binade::subnormals)};
-  // As AMD's formats have it: the exponent that infinity and NaN do not take goes to the small numbers.
-  f.bias = o.bias.value_or((1 << (exponent_bits - 1)) - (f.top == specials::nan_negative_zero ? 0 : 1));
+  f.bias = o.bias.value_or(usual_bias(exponent_bits, f.top));
   // Every finite number must be one of float64: then it prints, scales and converts without a rounding of its own. A
   // bias larger by one makes all exponents smaller by one.
   format unbiased = f;
@@ -187,6 +192,19 @@ parsed<format> parse_format(std::string_view name) {
 }
 
 std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
+
+std::string to_string(const format& f) {
+  for (const catalog_entry& row : rows)
+    if (row.format == f) return std::string{row.name};
+  std::string text = "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.fraction_bits);
+  if (f.bias != usual_bias(f.exponent_bits, f.top)) text += ",bias=" + std::to_string(f.bias);
+  for (const specials_name& n : specials_names)
+    if (n.top == f.top && f.top != specials::ieee) text += ",specials=" + std::string{n.name};
+  if (f.bottom == lowest_binade::normals_and_zero) text += ",subnormals=no";
+  if (!f.has_zero()) text += ",zero=no";
+  if (!f.has_sign) text += ",sign=no";
+  return text;
+}
 
 std::vector<std::string> similar_format_names(std::string_view typed) {
   const std::string name = lower(typed);

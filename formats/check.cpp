@@ -5,11 +5,12 @@
 #include <atomic>
 #include <exception>
 #include <ostream>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <thread>
 
-#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/formats/vectors.hpp>
@@ -117,12 +118,6 @@ std::string value_of(const format& f, std::uint64_t code) {
   if ((code & ~f.code_mask()) != 0) return "more than the " + std::to_string(f.width()) + " bits of a code";
   const unpacked x = decode(f, code);
   return x.signaling ? "signaling NaN" : decimal(x);
-}
-
-std::string name_of(const format& f) {
-  for (const catalog_entry& entry : catalog())
-    if (entry.format == f) return std::string{entry.name};
-  return "e" + std::to_string(f.exponent_bits) + "m" + std::to_string(f.fraction_bits);
 }
 
 std::uint64_t input_count(operation op, const format& from) {
@@ -235,10 +230,17 @@ class checker {
 
 namespace detail {
 
+void cannot_be_called(int arguments, bool stochastic) {
+  throw std::invalid_argument("ulp::check: the callable cannot be called with " + std::to_string(arguments) +
+                              (arguments == 1 ? " unsigned integer" : " unsigned integers") +
+                              ": the codes of the operands" + (stochastic ? " and the random bits" : ""));
+}
+
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
                           const check_options& options, bool returns_flags, const checked_block& mine) {
   if (!is_defined(op, to, from))
     throw std::invalid_argument("ulp::check: a format without sign and zero has conversions only");
+  if (!options.rounding.is_valid()) throw std::invalid_argument("ulp::check: the rounding has a field out of range");
   checker all(op, to, from, options, options.flags && returns_flags, mine);
   if (inputs == check_inputs::all) {
     const int width = from.width();
@@ -299,9 +301,9 @@ std::string to_string(operation op, const format& to, const format& from, const 
 }
 
 std::string check_report::text() const {
-  std::string what = std::string{ulp::to_string(operation)} + " to " + name_of(to);
-  if (from != to) what += " from " + name_of(from);
-  what += ", " + ulp::to_string(rounding) + ": " + grouped(compared) + (compared == 1 ? " input, " : " inputs, ");
+  std::string what = std::string{ulp::to_string(operation)} + " to " + ulp::to_string(to);
+  if (from != to) what += " from " + ulp::to_string(from);
+  what += ", " + in_full(rounding) + ": " + grouped(compared) + (compared == 1 ? " input, " : " inputs, ");
   if (compared == 0) return what + "nothing was compared\n";
   if (disagreeing == 0) return what + "all agree\n";
   what += grouped(disagreeing) + (disagreeing == 1 ? " disagrees" : " disagree");

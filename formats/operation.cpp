@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <ulp/formats/arithmetic.hpp>
+#include <ulp/formats/names.hpp>
 
 namespace ulp {
 namespace {

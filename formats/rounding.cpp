@@ -1,4 +1,4 @@
-#include <ulp/formats/rounding.hpp>
+#include <ulp/formats/names.hpp>
 
 #include <algorithm>
 #include <array>
@@ -77,6 +77,20 @@ std::string to_string(const rounding& mode) {
     text += "ABC"[static_cast<int>(mode.definition)];
     text += ",bits=" + (mode.random_bits == all_random_bits ? "all" : std::to_string(mode.random_bits));
   }
+  return text;
+}
+
+std::string in_full(const rounding& mode) {
+  std::string text = to_string(mode);
+  if (mode.overflow == overflow_delivery::saturate) text += ", saturating";
+  switch (mode.flush) {
+    case flush::never: break;
+    case flush::before_rounding: text += ", ftz before"; break;
+    case flush::after_rounding: text += ", ftz after"; break;
+    case flush::result: text += ", ftz result"; break;
+  }
+  if (mode.daz) text += ", daz";
+  if (mode.tininess == tininess::before_rounding) text += ", tininess before";
   return text;
 }
 

@@ -1,4 +1,4 @@
-#include <ulp/formats/status.hpp>
+#include <ulp/formats/names.hpp>
 
 #include <array>
 #include <cstddef>

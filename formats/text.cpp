@@ -226,7 +226,8 @@ std::string exact_decimal(const unpacked& x) {
   return sign + digits.substr(0, digits.size() - places) + "." + digits.substr(digits.size() - places);
 }
 
-std::string shortest_decimal(const format& in, std::uint64_t code) {
+std::string shortest_decimal(const format& in, code of) {
+  const std::uint64_t code = of;
   const unpacked x = decode(in, code);
   const std::string exact = exact_decimal(x);
   if (x.kind != number_class::finite) return exact;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "findings.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/model/policy_analysis.hpp>
 #include <ulp/report/table.hpp>
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 namespace ulp::gui {
 namespace {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/presets.hpp>
 #include <ulp/io/regex.hpp>
 #include <ulp/report/command_text.hpp>

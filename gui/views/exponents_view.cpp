@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "charts/chart.hpp"
 #include "plot/frame.hpp"

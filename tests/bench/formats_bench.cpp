@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 #include <ulp/formats/arithmetic.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/number.hpp>
 #include <vector>
 

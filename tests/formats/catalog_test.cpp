@@ -1,6 +1,7 @@
 // Pins catalog.hpp and format.hpp: names and aliases, which e<E>m<M> are formats, the published limits of each named
 // format, and that every limit derived in format.hpp is the one found by looking at all codes.
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -374,4 +375,35 @@ TEST_CASE("what becomes of other formats' codes in cbfloat16") {
   CHECK(inexact == 896);
   CHECK(zero == 11136);
   CHECK(infinite == 12288);
+}
+
+TEST_CASE("the name of a format is read back to it") {
+  for (const catalog_entry& row : catalog()) CHECK(to_string(row.format) == row.name);
+  CHECK(to_string(*find_format("e4m3,bias=30,specials=none")) == "e4m3,bias=30,specials=none");
+  CHECK(to_string(*find_format("e4m3")) == "e4m3");
+  CHECK(to_string(*find_format("e5m10")) == "float16");
+  CHECK(to_string(*find_format("e6m9,subnormals=no,specials=fn")) == "dlfloat16");
+  CHECK(to_string(*find_format("e6m9,subnormals=no,bias=-3")) == "e6m9,bias=-3,subnormals=no");
+  CHECK(to_string(*find_format("e4m2,specials=fnuz")) == "e4m2,specials=fnuz");
+
+  // All fields with all options, and every bias that there is.
+  std::uint64_t formats = 0;
+  for (int e = 2; e <= 11; ++e)
+    for (int m = 1; m <= 52; ++m)
+      for (const specials top : {specials::ieee, specials::nan_all_ones, specials::nan_negative_zero, specials::none})
+        for (const lowest_binade bottom : {lowest_binade::subnormals, lowest_binade::normals_and_zero}) {
+          const int step = m % 13 == 3 || e + m < 8 ? 1 : 97;
+          for (int bias = -1100; bias <= 1100 + (1 << e); bias += step) {
+            const format f{.exponent_bits = e, .fraction_bits = m, .bias = bias, .top = top, .bottom = bottom};
+            if (!f.is_valid()) continue;
+            ++formats;
+            const std::string name = to_string(f);
+            if (find_format(name) != f) FAIL_CHECK(name);
+          }
+        }
+  CHECK(formats > 500'000);
+  // What has no name is told apart all the same, and not read.
+  const format no_sign{.exponent_bits = 8, .fraction_bits = 2, .bias = 127, .has_sign = false};
+  CHECK(to_string(no_sign) == "e8m2,sign=no");
+  CHECK_FALSE(find_format(to_string(no_sign)).has_value());
 }

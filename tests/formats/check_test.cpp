@@ -8,6 +8,7 @@
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "support/catch.hpp"
 
@@ -120,6 +121,23 @@ TEST_CASE("the report explains a disagreement") {
   CHECK(out.str() == report.text());
   CHECK(out.str().starts_with("convert to bfloat16 from float32, nearest-even: "));
   CHECK(out.str().find(" disagree, the first:\ninput ") != std::string::npos);
+}
+
+TEST_CASE("the report names the format and the rounding that were used") {
+  const format odd = *find_format("e4m3,bias=30,specials=none");
+  const rounding mode{.direction = direction::toward_zero,
+                      .overflow = overflow_delivery::saturate,
+                      .flush = flush::after_rounding,
+                      .daz = true,
+                      .tininess = tininess::before_rounding};
+  const auto mine = [&](std::uint32_t x) { return encode(odd, decode(binary32, x), mode); };
+  const auto report = check(operation::convert, odd, binary32, check_inputs::level_1, mine, {.rounding = mode});
+  CHECK(
+      report.text().starts_with("convert to e4m3,bias=30,specials=none from float32, toward-zero, saturating, ftz "
+                                "after, daz, tininess before: "));
+  CHECK(in_full({}) == "nearest-even");
+  CHECK(in_full({.flush = flush::before_rounding}) == "nearest-even, ftz before");
+  CHECK(in_full({.direction = direction::stochastic, .flush = flush::result}) == "stochastic:A,bits=32, ftz result");
 }
 
 TEST_CASE("long values are cut and marked") {

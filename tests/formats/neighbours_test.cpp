@@ -1,5 +1,6 @@
 // Pins neighbours.hpp: next_up, next_down and ulp_distance against the sorted numbers of each small format, IEEE
 // 754-2019's rules for specials, and the size of steps.
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
 
 #include <algorithm>

@@ -40,7 +40,7 @@ void for_all_types(Check check) {
 
 template <class T>
 T of(std::uint64_t code) {
-  return T::from_code(static_cast<typename T::code_type>(code & T::definition.code_mask()));
+  return T::from_code(code);
 }
 
 struct generator {
@@ -65,7 +65,7 @@ void compare_binary(sweep& s, T a, T b) {
   check("mul", a * b, mul(f, a.code(), b.code(), T::mode));
   check("div", a / b, div(f, a.code(), b.code(), T::mode));
   check("rem", remainder(a, b), rem(f, a.code(), b.code(), T::mode));
-  const std::partial_ordering order = compare_quiet(f, a.code(), b.code()).order;
+  const std::partial_ordering order = compare_quiet(f, a.code(), b.code(), T::mode.daz).order;
   s.expect((a < b) == (order < 0) && (a > b) == (order > 0) && (a == b) == (order == 0) && (a != b) == (order != 0) &&
                (a <= b) == (order <= 0) && (a >= b) == (order >= 0),
            [&] { return "order of " + describe(encoded{a.code()}) + ' ' + describe(encoded{b.code()}); });
@@ -141,6 +141,76 @@ TEST_CASE("operators give the results of arithmetic.hpp") {
     INFO(describe(f));
     CHECK(s.failures() == "");
   });
+}
+
+TEST_CASE("the rounding is a part of the type") {
+  constexpr rounding saturating{.overflow = overflow_delivery::saturate};
+  constexpr rounding away{.direction = direction::nearest_away};
+  constexpr rounding truncating{.direction = direction::toward_zero};
+  constexpr rounding down_without_subnormals{
+      .direction = direction::toward_negative, .flush = flush::after_rounding, .daz = true};
+  static_assert(std::is_same_v<number<float16>, number<float16, rounding{}>>);
+  static_assert(std::is_same_v<dlfloat16_t, number<dlfloat16, away>>);
+  using types =
+      std::tuple<number<float8_e4m3fn, saturating>, number<float8_e5m2, saturating>, number<float6_e2m3, away>,
+                 number<float8_e5m2, away>, number<float8_e4m3fnuz, away>, number<float8_e5m2, truncating>,
+                 number<float8_e4m3fn, truncating>, number<float6_e3m2, rounding{.direction = direction::to_odd}>,
+                 number<float8_e5m2, rounding{.direction = direction::toward_positive}>,
+                 number<float8_e4m3fn, down_without_subnormals>, number<float8_e5m2, rounding{.flush = flush::result}>,
+                 number<float8_e5m2, rounding{.daz = true}>, number<float16, saturating>, number<float16, away>,
+                 number<bfloat16, truncating>, number<dlfloat16, rounding{}>>;
+  for_each(static_cast<types*>(nullptr), []<class T>(T) {
+    constexpr ulp::format f = T::definition;
+    static_assert(sizeof(T) == sizeof(typename T::code_type) && std::is_trivial_v<T>);
+    sweep s;
+    generator next{11};
+    for (std::uint64_t a = 0; f.width() <= 8 && a <= f.code_mask(); ++a)
+      for (std::uint64_t b = 0; b <= f.code_mask(); ++b) {
+        compare_binary(s, of<T>(a), of<T>(b));
+        compare_fma(s, of<T>(a), of<T>(b), of<T>(next()));
+      }
+    for (int i = 0; i < 50000; ++i) {
+      const T a = of<T>(next());
+      const T b = i % 4 == 0 ? of<T>((a.code() ^ f.sign_mask()) + next() % 8) : of<T>(next());
+      compare_binary(s, a, b);
+      compare_fma(s, a, b, of<T>(((a * b).code() ^ f.sign_mask()) + next() % 4 - 2));
+      const double x = std::ldexp(static_cast<double>(next() % 4096) - 2048, static_cast<int>(next() % 60) - 40);
+      s.expect(T(x).code() == encode(f, x, T::mode).code &&
+                   T(static_cast<float>(x)).code() == encode(f, static_cast<float>(x), T::mode).code &&
+                   T(a.code()).code() == from_integer(f, a.code(), T::mode).code &&
+                   sqrt(a).code() == ulp::sqrt(f, a.code(), T::mode).code,
+               [&] { return "conversion " + std::to_string(x); });
+      s.expect(!(a == b) || std::hash<T>{}(a) == std::hash<T>{}(b),
+               [&] { return "hash " + describe(encoded{a.code()}); });
+    }
+    INFO(describe(f) << ' ' << describe(T::mode));
+    CHECK(s.failures() == "");
+  });
+
+  using ending = number<float8_e4m3fn, saturating>;
+  static_assert(ending(1000.0f) == std::numeric_limits<ending>::max() && ending(448) * ending(2) == ending(448));
+  static_assert(isnan(float8_e4m3fn_t(448) * float8_e4m3fn_t(2)));
+  static_assert(float16_t(0.3).code() == 0x34CD && number<float16, truncating>(0.3).code() == 0x34CC);
+  // Types of different roundings do not mix unless they are converted, each by its own rounding.
+  static_assert(!std::is_convertible_v<float8_e4m3fn_t, ending> && !std::is_convertible_v<ending, float8_e4m3fn_t>);
+  static_assert(ending(float16_t(1000)) == ending(448) && isnan(float8_e4m3fn_t(float16_t(1000))));
+  static_assert(float8_e4m3fn_t(ending(448)) == float8_e4m3fn_t(448));
+  static_assert(std::numeric_limits<number<float16, truncating>>::round_style == std::round_toward_zero);
+  static_assert(std::numeric_limits<number<float16, saturating>>::is_iec559 == false);
+  static_assert(std::numeric_limits<float16_t>::is_iec559 && std::numeric_limits<float16_t>::round_error() == 0.5_f16);
+  // What is no rounding of values.
+  constexpr auto takes = []<rounding R>() {
+    return requires { typename number<float16, R>; };
+  };
+  static_assert(takes.operator()<rounding{}>() && !takes.operator()<rounding{.direction = direction::stochastic}>() &&
+                !takes.operator()<rounding{.random_bits = 40}>());
+  // Text is in the format's own rounding: it reads back.
+  const auto near = number<float16, truncating>::from_code(0x34CD);
+  CHECK(fmt::format("{}", near) == "0.3");
+  std::istringstream in{"0.3"};
+  number<float16, truncating> read{};
+  in >> read;
+  CHECK(read == near);
 }
 
 TEST_CASE("classification and sign") {

@@ -3,6 +3,7 @@
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
 
 #include "support/catch.hpp"

@@ -9,6 +9,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "formats/sweep.hpp"
 #include "support/catch.hpp"

@@ -1,5 +1,6 @@
 // Pins rounding.hpp: which way each direction goes for each kind of discarded part, the definitions of stochastic
 // rounding against their formulas over all 8-bit parts, and the spellings of roundings, accepted and rejected.
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/rounding.hpp>
 
 #include <array>

@@ -9,6 +9,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/rounding.hpp>
 
 namespace ulp::test {
@@ -59,7 +60,7 @@ class sweep {
   std::string first_;
 };
 
-inline bool same(const encoded& a, const encoded& b) { return a.code == b.code && a.flags == b.flags; }
+constexpr bool same(const encoded& a, const encoded& b) { return a.code == b.code && a.flags == b.flags; }
 
 inline std::string describe(const format& f) {
   std::ostringstream out;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "formats/sweep.hpp"
 #include "support/catch.hpp"

@@ -15,7 +15,8 @@ void mend(io::database& db, const io::row_parts& parts, const std::string& key) 
   try {
     io::statement rows(db, ("SELECT " + key + ", * FROM " + table).c_str());
     io::statement update(db, ("UPDATE " + table + " SET crc=? WHERE " + key + "=?").c_str());
-    while (rows.row()) {
+    constexpr int most = 100000;  // pages of a damaged file may go in a circle
+    for (int i = 0; i < most && rows.row(); ++i) {
       const std::string crc = io::checksums_of(rows, parts, parts.count(), 1);
       if (rows.type(0) == SQLITE_INTEGER)
         update.bind(io::statement::blob{crc}, rows.integer(0)).row();

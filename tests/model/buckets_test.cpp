@@ -5,6 +5,7 @@
 #include <limits>
 #include <random>
 
+#include <ulp/formats/names.hpp>
 #include <ulp/model/cell_counter.hpp>
 #include <ulp/model/clamping.hpp>
 #include <ulp/model/expectation.hpp>

@@ -5,6 +5,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include <cmath>

@@ -2,6 +2,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/neighbours.hpp>
 #include <ulp/model/cell_counter.hpp>
 #include <ulp/model/cell_table.hpp>

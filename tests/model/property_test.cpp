@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/model/cell_counter.hpp>
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/scaler.hpp>

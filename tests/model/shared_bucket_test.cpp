@@ -5,6 +5,7 @@
 #include <map>
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/lost_mass.hpp>
 

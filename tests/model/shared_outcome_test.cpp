@@ -3,6 +3,7 @@
 #include "support/catch.hpp"
 
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/io/source.hpp>

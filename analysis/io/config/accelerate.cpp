@@ -91,7 +91,8 @@ void import_deepspeed_file(const config_section& top, const config_section& deep
 }
 
 void read_clipping(const config_section& section, std::string_view key) {
-  const auto norm = section.text(key) == "auto" ? std::nullopt : section.number(key);
+  if (section.text(key) == "auto") return;
+  const auto norm = section.number(key);
   if (!norm) return;
   if (*norm < 0) section.fail(key, "must not be negative");
   section.means(key, *norm == 0 ? "no clipping" : "clipped to this L2 norm");

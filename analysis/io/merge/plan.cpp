@@ -13,6 +13,7 @@
 
 #include "database/sqlite.hpp"
 #include "encoding/payload.hpp"
+#include "recording/lost_rows.hpp"
 #include "recording/opening.hpp"
 #include "recording/schema.hpp"
 
@@ -23,6 +24,7 @@ namespace {
 class key_rows {
  public:
   explicit key_rows(const std::string& path) : db_(open_for_reading(path)) {
+    refuse_lost_rows(db_);
     rows_ = std::make_unique<statement>(
         db_, "SELECT step, attempt, microbatch, ranks FROM step ORDER BY step, attempt, microbatch");
     advance();

@@ -341,7 +341,8 @@ recording_report check_recording(const std::string& path, const check_options& o
 void refuse_damaged(const std::string& path, const std::function<void()>& progress) {
   std::error_code unknown;
   const std::uintmax_t size = std::filesystem::file_size(path, unknown);
-  if (unknown || size > io::checked_wholly) return;
+  if (unknown) return;
+  if (size > io::checked_wholly) return io::refuse_lost_rows(io::open_for_reading(path));
   const recording_report report = check_recording(path, {.progress = progress});
   if (report.problems.empty()) return;
   const recording_problem& first = report.problems.front();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include "database/sqlite.hpp"
 #include "encoding/bounds.hpp"
@@ -30,7 +31,6 @@ class step_rows {
   // Opens the recording, and refuses what is none. `tables`: none, or ", summary, cells".
   step_rows(const std::string& path, const std::string& tables, const steps_asked& asked = {})
       : db_(io::open_for_reading(path)), parts_(tables.empty() ? 1 : 2) {
-    io::refuse_lost_rows(db_);
     try {
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);
@@ -58,6 +58,7 @@ class step_rows {
 
   // The row, its first column of tables being number 11; nullptr at the end.
   [[nodiscard]] const statement* next(step& into) {
+    if (!std::exchange(begun_, true)) io::refuse_lost_rows(db_);
     if (!steps_ || !steps_->row()) {
       steps_.reset();
       return nullptr;
@@ -85,6 +86,7 @@ class step_rows {
   std::string missing_;
   std::uint64_t count_ = 0;
   std::optional<step_key> last_;
+  bool begun_ = false;
   std::unique_ptr<statement> steps_;
 };
 

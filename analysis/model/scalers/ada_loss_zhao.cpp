@@ -141,11 +141,10 @@ struct ada_loss_zhao {
   }
 };
 
-constexpr std::array<std::string_view, 2> aliases{"ada_loss", "zhao"};
-
 }  // namespace
 
 registration ada_loss_zhao_row() {
+  static constexpr std::array<std::string_view, 2> aliases{"ada_loss", "zhao"};
   return {{.name = "ada_loss_zhao",
            .aliases = aliases,
            .family = "own",

@@ -44,11 +44,10 @@ struct apex_amp {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"apex"};
-
 }  // namespace
 
 registration apex_amp_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"apex"};
   return {{.name = "apex_amp",
            .aliases = aliases,
            .family = "A",

@@ -1,8 +1,6 @@
 // apex.fp16_utils.DynamicLossScaler: NVIDIA/apex 22.03 apex/fp16_utils/loss_scaler.py.
 // Reproduced: doubles; growth where the steps since the last overflow are a multiple of the window, so growth itself
 // does not start the count anew; the floor of 1. (apex's FP16_Optimizer uses apex_amp's scaler instead.)
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -33,13 +31,11 @@ struct apex_fp16_utils {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration apex_fp16_utils_row() {
   return {{.name = "apex_fp16_utils",
-           .aliases = aliases,
+           .aliases = {},
            .family = "A",
            .summary = "apex.fp16_utils.DynamicLossScaler",
            .tests = "float32 sum of the scaled gradients of a tensor",

@@ -21,11 +21,10 @@ struct apex_update_scale_hysteresis : hysteresis_arguments {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"apex_hysteresis"};
-
 }  // namespace
 
 registration apex_update_scale_hysteresis_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"apex_hysteresis"};
   return {{.name = "apex_update_scale_hysteresis",
            .aliases = aliases,
            .family = "A / Hc",

@@ -96,11 +96,10 @@ struct cerebras_dls {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"cerebras"};
-
 }  // namespace
 
 registration cerebras_dls_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"cerebras"};
   return {{.name = "cerebras_dls",
            .aliases = aliases,
            .family = "C",

@@ -81,11 +81,10 @@ struct cerebras_tf_legacy {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"cerebras_tf"};
-
 }  // namespace
 
 registration cerebras_tf_legacy_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"cerebras_tf"};
   return {{.name = "cerebras_tf_legacy",
            .aliases = aliases,
            .family = "own",

@@ -48,11 +48,10 @@ struct chainer_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"chainer"};
-
 }  // namespace
 
 registration chainer_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"chainer"};
   return {{.name = "chainer_dynamic",
            .aliases = aliases,
            .family = "own",

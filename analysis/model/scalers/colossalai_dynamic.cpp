@@ -63,11 +63,10 @@ struct colossalai_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 2> aliases{"colossalai", "colossal"};
-
 }  // namespace
 
 registration colossalai_dynamic_row() {
+  static constexpr std::array<std::string_view, 2> aliases{"colossalai", "colossal"};
   return {
       {.name = "colossalai_dynamic",
        .aliases = aliases,

@@ -11,11 +11,10 @@ struct composer_closure : gradscaler_arguments {
   using machine = gradscaler_machine;
 };
 
-constexpr std::array<std::string_view, 1> aliases{"composer"};
-
 }  // namespace
 
 registration composer_closure_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"composer"};
   return {{.name = "composer_closure",
            .aliases = aliases,
            .family = "A",

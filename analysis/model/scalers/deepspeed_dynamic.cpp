@@ -5,7 +5,6 @@
 // are divided by the scale after the update. Defaults are the class's: JSON with any loss-scale key has those of
 // `deepspeed`.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "engine.hpp"
@@ -63,13 +62,11 @@ struct deepspeed_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration deepspeed_dynamic_row() {
   return {{.name = "deepspeed_dynamic",
-           .aliases = aliases,
+           .aliases = {},
            .family = "A / Hs / Hc",
            .summary = "DeepSpeed with ZeRO, defaults of the class (those of the JSON: deepspeed)",
            .tests = "element of the scaled gradients",

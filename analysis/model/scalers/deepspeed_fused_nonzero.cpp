@@ -4,8 +4,6 @@
 // and then every window; the factor is the int 2, so a whole scale stays an int until the first overflow, and beyond
 // the largest double raises instead of becoming infinite; hysteresis is not looked at; no error at the minimum;
 // gradients are divided by the scale after the update. Defaults are the class's; JSON gives those of `deepspeed_fused`.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -40,13 +38,11 @@ struct deepspeed_fused_nonzero {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration deepspeed_fused_nonzero_row() {
   return {{.name = "deepspeed_fused_nonzero",
-           .aliases = aliases,
+           .aliases = {},
            .family = "B",
            .summary = "DeepSpeed FP16_Optimizer, fused, without ZeRO, defaults of the class",
            .tests = "element of the scaled gradients",

@@ -1,7 +1,5 @@
 // DeepSpeed's FP16_UnfusedOptimizer: microsoft/DeepSpeed @38327e07 deepspeed/runtime/fp16/unfused_optimizer.py.
 // Reproduced: the rules of the fused one in doubles, growth to infinity included, with a floor of 0.25 of its own.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -32,13 +30,11 @@ struct deepspeed_unfused {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration deepspeed_unfused_row() {
   return {{.name = "deepspeed_unfused",
-           .aliases = aliases,
+           .aliases = {},
            .family = "B",
            .summary = "DeepSpeed FP16_UnfusedOptimizer (LAMB)",
            .tests = "element of the scaled gradients",

@@ -7,13 +7,10 @@
 #include "fairseq.hpp"
 
 namespace ulp::scalers {
-namespace {
-
-constexpr std::array<std::string_view, 1> aliases{"fairscale"};
-
-}  // namespace
+namespace {}  // namespace
 
 registration fairscale_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"fairscale"};
   return {{.name = "fairscale_dynamic",
            .aliases = aliases,
            .family = "E",

@@ -49,11 +49,10 @@ struct fairscale_layerwise {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"layerwise"};
-
 }  // namespace
 
 registration fairscale_layerwise_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"layerwise"};
   return {{.name = "fairscale_layerwise",
            .aliases = aliases,
            .family = "A",

@@ -13,11 +13,10 @@ struct fairscale_sharded_cpu : gradscaler_arguments {
   using machine = engine<float32, rules{}>;
 };
 
-constexpr std::array<std::string_view, 1> aliases{"fairscale_sharded"};
-
 }  // namespace
 
 registration fairscale_sharded_cpu_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"fairscale_sharded"};
   return {{.name = "fairscale_sharded_cpu",
            .aliases = aliases,
            .family = "A",

@@ -8,13 +8,10 @@
 #include "fairseq.hpp"
 
 namespace ulp::scalers {
-namespace {
-
-constexpr std::array<std::string_view, 1> aliases{"fairseq"};
-
-}  // namespace
+namespace {}  // namespace
 
 registration fairseq_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"fairseq"};
   return {{.name = "fairseq_dynamic",
            .aliases = aliases,
            .family = "A",

@@ -68,11 +68,10 @@ struct flax_dynamic_scale {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"flax"};
-
 }  // namespace
 
 registration flax_dynamic_scale_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"flax"};
   return {{.name = "flax_dynamic_scale",
            .aliases = aliases,
            .family = "C",

@@ -38,11 +38,10 @@ struct jmp_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"jmp"};
-
 }  // namespace
 
 registration jmp_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"jmp"};
   return {{.name = "jmp_dynamic",
            .aliases = aliases,
            .family = "A",

@@ -29,11 +29,10 @@ struct keras3_lso {
   }
 };
 
-constexpr std::array<std::string_view, 2> aliases{"keras", "keras3"};
-
 }  // namespace
 
 registration keras3_lso_row() {
+  static constexpr std::array<std::string_view, 2> aliases{"keras", "keras3"};
   return {{.name = "keras3_lso",
            .aliases = aliases,
            .family = "A",

@@ -1,8 +1,6 @@
 // Megatron-LM's ConstantGradScaler, what --loss-scale gives: NVIDIA/Megatron-LM @d98e8a64
 // megatron/core/optimizer/grad_scaler.py.
 // Reproduced: a float32 scale that nothing changes; a step that overflows is skipped all the same.
-#include <array>
-
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -30,13 +28,11 @@ struct megatron_constant {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration megatron_constant_row() {
   return {{.name = "megatron_constant",
-           .aliases = aliases,
+           .aliases = {},
            .family = "S",
            .summary = "Megatron-LM ConstantGradScaler",
            .tests = "element of the scaled gradients; the main gradients",

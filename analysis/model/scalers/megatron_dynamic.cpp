@@ -54,11 +54,10 @@ struct megatron_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"megatron"};
-
 }  // namespace
 
 registration megatron_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"megatron"};
   return {{.name = "megatron_dynamic",
            .aliases = aliases,
            .family = "A / Hs",

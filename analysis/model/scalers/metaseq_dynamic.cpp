@@ -16,11 +16,10 @@ struct metaseq_dynamic : fairseq_arguments {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"metaseq"};
-
 }  // namespace
 
 registration metaseq_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"metaseq"};
   return {{.name = "metaseq_dynamic",
            .aliases = aliases,
            .family = "D",

@@ -42,11 +42,10 @@ struct mindspore_amp_scaler {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"mindspore_amp"};
-
 }  // namespace
 
 registration mindspore_amp_scaler_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"mindspore_amp"};
   return {{.name = "mindspore_amp_scaler",
            .aliases = aliases,
            .family = "A",

@@ -52,11 +52,10 @@ struct mindspore_manager {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"mindspore"};
-
 }  // namespace
 
 registration mindspore_manager_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"mindspore"};
   return {{.name = "mindspore_manager",
            .aliases = aliases,
            .family = "A",

@@ -2,8 +2,6 @@
 // mindspore/python/mindspore/nn/wrap/loss_scale.py.
 // Reproduced: float32; backoff multiplies by the float32 reciprocal of the factor; growth counts as the last overflow;
 // the floor of 1; no ceiling.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -38,13 +36,11 @@ struct mindspore_update_cell {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration mindspore_update_cell_row() {
   return {{.name = "mindspore_update_cell",
-           .aliases = aliases,
+           .aliases = {},
            .family = "A",
            .summary = "MindSpore DynamicLossScaleUpdateCell, updated on the device",
            .tests = "element of the unscaled gradients",

@@ -58,11 +58,10 @@ struct mxnet_amp {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"mxnet"};
-
 }  // namespace
 
 registration mxnet_amp_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"mxnet"};
   return {
       {.name = "mxnet_amp",
        .aliases = aliases,

@@ -11,11 +11,10 @@ namespace {
 
 using nemo_gradscaler = hysteresis_arguments;
 
-constexpr std::array<std::string_view, 1> aliases{"nemo"};
-
 }  // namespace
 
 registration nemo_gradscaler_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"nemo"};
   return {{.name = "nemo_gradscaler",
            .aliases = aliases,
            .family = "A / Hc",

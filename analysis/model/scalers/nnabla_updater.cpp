@@ -57,11 +57,10 @@ struct nnabla_updater {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"nnabla"};
-
 }  // namespace
 
 registration nnabla_updater_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"nnabla"};
   return {{.name = "nnabla_updater",
            .aliases = aliases,
            .family = "own",

@@ -1,6 +1,4 @@
 // No loss scaling at all: what float32 and bfloat16 training does. Infinities reach the optimizer.
-#include <array>
-
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -19,13 +17,11 @@ struct no_scaling {
   [[nodiscard]] transition<state> next(state s, const scaler_input&) const { return {s, {}}; }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration no_scaling_row() {
   return {{.name = "none",
-           .aliases = aliases,
+           .aliases = {},
            .family = "S",
            .summary = "no loss scaling",
            .tests = "nothing",

@@ -64,11 +64,10 @@ struct openseq2seq_backoff {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"openseq2seq"};
-
 }  // namespace
 
 registration openseq2seq_backoff_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"openseq2seq"};
   return {{.name = "openseq2seq_backoff",
            .aliases = aliases,
            .family = "A, clipped",

@@ -20,11 +20,10 @@ struct paddle_dygraph : paddle_arguments {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"paddle"};
-
 }  // namespace
 
 registration paddle_dygraph_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"paddle"};
   return {{.name = "paddle_dygraph",
            .aliases = aliases,
            .family = "A / P",

@@ -1,8 +1,6 @@
 // Paddle's update_loss_scaling kernel, for static graphs: PaddlePaddle/Paddle @20ffb9f4
 // paddle/phi/kernels/impl/amp_kernel_impl.h, with the defaults of paddle.static.amp.decorate.
 // Reproduced: as paddle_dygraph, with a floor of 1 and growth to infinity dropped.
-#include <array>
-
 #include "paddle.hpp"
 
 namespace ulp::scalers {
@@ -32,13 +30,11 @@ struct paddle_static : paddle_arguments {
   }
 };
 
-constexpr std::array<std::string_view, 0> aliases{};
-
 }  // namespace
 
 registration paddle_static_row() {
   return {{.name = "paddle_static",
-           .aliases = aliases,
+           .aliases = {},
            .family = "A / P",
            .summary = "Paddle's update_loss_scaling kernel in static graphs",
            .tests = "element of the scaled gradients",

@@ -64,11 +64,10 @@ struct popart_als {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"popart"};
-
 }  // namespace
 
 registration popart_als_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"popart"};
   return {{.name = "popart_als",
            .aliases = aliases,
            .family = "own",

@@ -13,11 +13,10 @@ struct pytorch_fsdp_sharded_cpu : gradscaler_arguments {
   using machine = engine<float32, rules{}>;
 };
 
-constexpr std::array<std::string_view, 2> aliases{"fsdp", "pytorch_fsdp"};
-
 }  // namespace
 
 registration pytorch_fsdp_sharded_cpu_row() {
+  static constexpr std::array<std::string_view, 2> aliases{"fsdp", "pytorch_fsdp"};
   return {{.name = "pytorch_fsdp_sharded_cpu",
            .aliases = aliases,
            .family = "A",

@@ -13,11 +13,10 @@ struct pytorch_gradscaler : gradscaler_arguments {
   using machine = gradscaler_machine;
 };
 
-constexpr std::array<std::string_view, 5> aliases{"pytorch", "torch", "gradscaler", "accelerate", "lightning"};
-
 }  // namespace
 
 registration pytorch_gradscaler_row() {
+  static constexpr std::array<std::string_view, 5> aliases{"pytorch", "torch", "gradscaler", "accelerate", "lightning"};
   return {{.name = "pytorch_gradscaler",
            .aliases = aliases,
            .family = "A",

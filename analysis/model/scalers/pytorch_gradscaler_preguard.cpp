@@ -25,11 +25,10 @@ struct pytorch_gradscaler_preguard : gradscaler_arguments {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"pytorch_preguard"};
-
 }  // namespace
 
 registration pytorch_gradscaler_preguard_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"pytorch_preguard"};
   return {{.name = "pytorch_gradscaler_preguard",
            .aliases = aliases,
            .family = "A",

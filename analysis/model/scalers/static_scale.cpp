@@ -35,11 +35,10 @@ struct static_scale {
   }
 };
 
-constexpr std::array<std::string_view, 2> aliases{"constant", "static_scale"};
-
 }  // namespace
 
 registration static_scale_row() {
+  static constexpr std::array<std::string_view, 2> aliases{"constant", "static_scale"};
   return {{.name = "static",
            .aliases = aliases,
            .family = "S",

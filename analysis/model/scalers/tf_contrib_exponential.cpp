@@ -46,11 +46,10 @@ struct tf_contrib_exponential {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"tf_contrib"};
-
 }  // namespace
 
 registration tf_contrib_exponential_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"tf_contrib"};
   return {{.name = "tf_contrib_exponential",
            .aliases = aliases,
            .family = "A / F",

@@ -36,11 +36,10 @@ struct tf_keras_dynamic {
   }
 };
 
-constexpr std::array<std::string_view, 1> aliases{"tf_keras"};
-
 }  // namespace
 
 registration tf_keras_dynamic_row() {
+  static constexpr std::array<std::string_view, 1> aliases{"tf_keras"};
   return {{.name = "tf_keras_dynamic",
            .aliases = aliases,
            .family = "A",

@@ -1,6 +1,7 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/check.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/text.hpp>
 
 int main() {

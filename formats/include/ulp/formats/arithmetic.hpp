@@ -52,70 +52,39 @@ namespace ulp {
                                     const rounding& mode = {}, random_input random = {}) noexcept;
 
 // The same of codes, operands and result in one format.
-[[nodiscard]] constexpr encoded add(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded add(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return add(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded sub(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded sub(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return sub(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded mul(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded mul(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return mul(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded div(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded div(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return div(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded rem(const format& in, std::uint64_t a, std::uint64_t b, const rounding& mode = {},
+[[nodiscard]] constexpr encoded rem(const format& in, code a, code b, const rounding& mode = {},
                                     random_input random = {}) noexcept {
   return rem(in, decode(in, a), decode(in, b), mode, random);
 }
-[[nodiscard]] constexpr encoded sqrt(const format& in, std::uint64_t a, const rounding& mode = {},
+[[nodiscard]] constexpr encoded sqrt(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept {
   return sqrt(in, decode(in, a), mode, random);
 }
-[[nodiscard]] constexpr encoded fma(const format& in, std::uint64_t a, std::uint64_t b, std::uint64_t c,
-                                    const rounding& mode = {}, random_input random = {}) noexcept {
+[[nodiscard]] constexpr encoded fma(const format& in, code a, code b, code c, const rounding& mode = {},
+                                    random_input random = {}) noexcept {
   return fma(in, decode(in, a), decode(in, b), decode(in, c), mode, random);
 }
 
-// Values are not codes: decode them first.
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded add(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded sub(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded mul(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded div(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <class A, class B>
-requires std::floating_point<A> || std::floating_point<B> encoded rem(const format&, A, B, const rounding& = {},
-                                                                      random_input = {})
-= delete;
-template <std::floating_point A>
-encoded sqrt(const format&, A, const rounding& = {}, random_input = {}) = delete;
-template <class A, class B, class C>
-requires std::floating_point<A> || std::floating_point<B> || std::floating_point<C> encoded fma(const format&, A, B, C,
-                                                                                                const rounding& = {},
-                                                                                                random_input = {})
-= delete;
-template <std::floating_point A>
-encoded convert(const format&, const format&, A, const rounding& = {}, random_input = {}) = delete;
-
 // A code of `from` as one of `to`.
-[[nodiscard]] constexpr encoded convert(const format& to, const format& from, std::uint64_t code,
-                                        const rounding& mode = {}, random_input random = {}) noexcept {
-  return encode(to, decode(from, code), mode, random);
+[[nodiscard]] constexpr encoded convert(const format& to, const format& from, code of, const rounding& mode = {},
+                                        random_input random = {}) noexcept {
+  return encode(to, decode(from, of), mode, random);
 }
 
 // An integer as a code of `to`.
@@ -132,8 +101,8 @@ struct rounded_integer {
 // nothing else (IEEE 754-2019, 5.8). Of `mode` the direction, the random bits and DAZ count.
 template <class Int>
 requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-[[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code,
-                                                        const rounding& mode = {}, random_input random = {}) noexcept;
+[[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode = {},
+                                                        random_input random = {}) noexcept;
 
 struct comparison {
   std::partial_ordering order = std::partial_ordering::unordered;
@@ -142,10 +111,8 @@ struct comparison {
 
 // How two numbers of one format compare (IEEE 754-2019, 5.11): quiet raises invalid for signaling NaNs, as == does,
 // signaling for every NaN, as < does. With `daz` subnormals are zeros.
-[[nodiscard]] constexpr comparison compare_quiet(const format& in, std::uint64_t a, std::uint64_t b,
-                                                 bool daz = false) noexcept;
-[[nodiscard]] constexpr comparison compare_signaling(const format& in, std::uint64_t a, std::uint64_t b,
-                                                     bool daz = false) noexcept;
+[[nodiscard]] constexpr comparison compare_quiet(const format& in, code a, code b, bool daz = false) noexcept;
+[[nodiscard]] constexpr comparison compare_signaling(const format& in, code a, code b, bool daz = false) noexcept;
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -300,6 +267,7 @@ constexpr bool is_plain(const unpacked& x, const unpacked& y, const rounding& mo
 
 constexpr encoded add(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && detail::sums_in_64_bits(to, mode)) [[likely]]
     return detail::add_in_64_bits(to, x, y, mode, random);
   return detail::add_rare(to, x, y, mode, random);
@@ -314,6 +282,7 @@ constexpr encoded sub(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode)) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_product(x, y), mode, random);
   return detail::mul_rare(to, x, y, mode, random);
@@ -321,6 +290,7 @@ constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && mode.random_bits != all_random_bits) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_quotient(x, y, to.precision()), mode,
                                  random);
@@ -329,6 +299,7 @@ constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, co
 
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (mode.daz && (x.subnormal || y.subnormal))
     return rem(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
   if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
@@ -340,6 +311,7 @@ constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, co
 }
 
 constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_nan(x)) return detail::propagated(to, x, {});
   if (detail::is_zero(x) || (mode.daz && x.subnormal)) return detail::encode_zero(to, x.negative);
   if (x.negative) return detail::invalid_operation(to);
@@ -350,6 +322,7 @@ constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode
 
 constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, const unpacked& z, const rounding& mode,
                       random_input random) noexcept {
+  expect_valid(mode);
   if (detail::is_plain(x, y, mode) && z.kind == number_class::finite && detail::sums_in_64_bits(to, mode)) [[likely]] {
     const unpacked product = detail::exact_product(x, y);
     if (detail::has_room(product)) [[likely]]
@@ -371,11 +344,12 @@ constexpr encoded from_integer(const format& to, std::int64_t n, const rounding&
 
 template <class Int>
 requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code, const rounding& mode,
+constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode,
                                           random_input random) noexcept {
+  expect_valid(mode);
   constexpr Int lowest = std::numeric_limits<Int>::min();
   constexpr Int largest = std::numeric_limits<Int>::max();
-  const unpacked x = decode(from, code);
+  const unpacked x = decode(from, of);
   if (detail::is_nan(x)) return {0, status::invalid};
   if (detail::is_zero(x) || (mode.daz && x.subnormal)) return {0, status::none};
   if (detail::is_infinite(x) || x.exponent >= 63) {
@@ -391,10 +365,10 @@ constexpr rounded_integer<Int> to_integer(const format& from, std::uint64_t code
   return {static_cast<Int>(static_cast<std::int64_t>(value)), cut.is_exact() ? status::none : status::inexact};
 }
 
-constexpr comparison compare_quiet(const format& in, std::uint64_t a, std::uint64_t b, bool daz) noexcept {
+constexpr comparison compare_quiet(const format& in, code a, code b, bool daz) noexcept {
   return detail::compare(in, a, b, daz, false);
 }
-constexpr comparison compare_signaling(const format& in, std::uint64_t a, std::uint64_t b, bool daz) noexcept {
+constexpr comparison compare_signaling(const format& in, code a, code b, bool daz) noexcept {
   return detail::compare(in, a, b, daz, true);
 }
 

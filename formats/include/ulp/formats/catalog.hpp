@@ -1,16 +1,12 @@
-// The named formats, one constexpr row each with its source, and the parser of format names.
+// The named formats, one constexpr row each with its source. Formats by name, others too: names.hpp.
 #ifndef ULP_FORMATS_CATALOG_HPP
 #define ULP_FORMATS_CATALOG_HPP
 
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/format.hpp>
-#include <ulp/formats/parsed.hpp>
 
 namespace ulp {
 
@@ -95,22 +91,6 @@ struct catalog_entry {
 
 // The catalogue's row of a name or alias, nullptr where there is none.
 [[nodiscard]] const catalog_entry* find_entry(std::string_view name) noexcept;
-
-// The format of a catalogue name or alias, or of `e<E>m<M>`, E in 2..11, M in 1..52: IEEE-style with bias 2^(E-1)-1
-// unless options say otherwise, separated by commas: "e6m9,bias=30,specials=none".
-//   bias=N           so that float64 holds every finite number of the format
-//   specials=ieee|fn|fnuz|none   the values of `specials` in their order, under the names of ml_dtypes; with fnuz the
-//                    bias is 2^(E-1) where none is given
-//   subnormals=yes|no            no: lowest_binade::normals_and_zero
-// A catalogue alias wins over the pattern; "e4m3" is the pattern (it has infinities and ends at 240), "e4m3fn" is OCP's.
-// The error of an unknown name lists near ones. Allocates.
-[[nodiscard]] parsed<format> parse_format(std::string_view name);
-
-// The same without the reason.
-[[nodiscard]] std::optional<format> find_format(std::string_view name);
-
-// Names a user may have meant by an unknown one, nearest first; may be empty. Allocates.
-[[nodiscard]] std::vector<std::string> similar_format_names(std::string_view name);
 
 }  // namespace ulp
 

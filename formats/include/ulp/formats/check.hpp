@@ -16,7 +16,6 @@
 #include <functional>
 #include <iosfwd>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -64,7 +63,7 @@ struct check_report {
   std::vector<disagreement> first;  // in the order of the inputs
 
   [[nodiscard]] bool agrees() const noexcept { return compared > 0 && disagreeing == 0; }
-  // The counts, and of each disagreement kept the operands, the exact result, what was expected and what came, codes
+  // The formats by the names that parse_format reads, all of the rounding, the counts, and of each disagreement kept the operands, the exact result, what was expected and what came, codes
   // with their values. Ends with a newline.
   [[nodiscard]] std::string text() const;
 };
@@ -76,8 +75,7 @@ std::ostream& operator<<(std::ostream& out, const check_report& report);
                                     const disagreement& d, bool flags);
 
 // Whether two codes are the same result: equal, or both NaN unless nan_codes is set.
-[[nodiscard]] constexpr bool same_result(const format& to, std::uint64_t a, std::uint64_t b,
-                                         bool nan_codes = false) noexcept {
+[[nodiscard]] constexpr bool same_result(const format& to, code a, code b, bool nan_codes = false) noexcept {
   return a == b || (!nan_codes && decode(to, a).kind == number_class::nan && decode(to, b).kind == number_class::nan &&
                     ((a | b) & ~to.code_mask()) == 0);
 }
@@ -90,6 +88,9 @@ using checked_block =
 
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
                           const check_options& options, bool returns_flags, const checked_block& mine);
+
+// Throws what check() says.
+[[noreturn]] void cannot_be_called(int arguments, bool stochastic);
 
 // Codes are passed to parameters and come back in whatever integer types the callable has; a signed one is taken as its
 // bits.
@@ -150,7 +151,7 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 }  // namespace detail
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
-// between the formats, the inputs are more than 2^32, or the callable does not take as many arguments; what the
+// between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many arguments; what the
 // callable throws passes through. With all_random_bits the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
@@ -161,10 +162,7 @@ template <class Callable>
   const bool stochastic = options.rounding.direction == direction::stochastic;
   const int arguments = operand_count(op) + (stochastic ? 1 : 0);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> indices) {
-    if (!std::is_invocable_v<function&, decltype(std::uint64_t{I})...>)
-      throw std::invalid_argument("ulp::check: the callable cannot be called with " + std::to_string(arguments) +
-                                  (arguments == 1 ? " unsigned integer" : " unsigned integers") +
-                                  ": the codes of the operands" + (stochastic ? " and the random bits" : ""));
+    if (!std::is_invocable_v<function&, decltype(std::uint64_t{I})...>) detail::cannot_be_called(arguments, stochastic);
     const auto block = [&](std::span<const operand_codes> operands, std::span<const std::uint32_t> random,
                            std::span<encoded> results) {
       for (std::size_t i = 0; i < operands.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 
+#include <ulp/formats/code.hpp>
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
 #include <ulp/formats/status.hpp>
@@ -43,7 +44,7 @@ struct encoded {
 };
 
 // The exact value of a code; bits above width() are ignored. Never rounds, raises no flag.
-[[nodiscard]] constexpr unpacked decode(const format& from, std::uint64_t code) noexcept;
+[[nodiscard]] constexpr unpacked decode(const format& from, code of) noexcept;
 [[nodiscard]] constexpr unpacked decode(float x) noexcept { return decode(binary32, std::bit_cast<std::uint32_t>(x)); }
 [[nodiscard]] constexpr unpacked decode(double x) noexcept { return decode(binary64, std::bit_cast<std::uint64_t>(x)); }
 
@@ -60,6 +61,7 @@ struct encoded {
 //  - without zero (E8M0): zero and what is below the smallest number become that; without sign: negative numbers
 //    become NaN and invalid. In the one-bit significands of E8M0 a tie goes up (IEEE 754-2019, 4.3.1).
 //  - `random` is read when direction is stochastic only.
+// Precondition: mode.is_valid(), see rounding.hpp.
 [[nodiscard]] constexpr encoded encode(const format& to, const unpacked& x, const rounding& mode = {},
                                        random_input random = {}) noexcept;
 [[nodiscard]] constexpr encoded encode(const format& to, float x, const rounding& mode = {},
@@ -78,11 +80,11 @@ struct encoded {
 
 // The value of a code as float or double, rounded to nearest even where it does not fit (into double every format
 // with at most 11 exponent and 52 fraction bits and IEEE bias fits).
-[[nodiscard]] constexpr float to_float(const format& from, std::uint64_t code) noexcept {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(encode(binary32, decode(from, code)).code));
+[[nodiscard]] constexpr float to_float(const format& from, code of) noexcept {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(encode(binary32, decode(from, of)).code));
 }
-[[nodiscard]] constexpr double to_double(const format& from, std::uint64_t code) noexcept {
-  return std::bit_cast<double>(encode(binary64, decode(from, code)).code);
+[[nodiscard]] constexpr double to_double(const format& from, code of) noexcept {
+  return std::bit_cast<double>(encode(binary64, decode(from, of)).code);
 }
 
 // x * 2^n exactly; NaN, infinity and zero are unchanged.
@@ -125,7 +127,8 @@ constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noex
 
 }  // namespace detail
 
-[[gnu::always_inline]] constexpr unpacked decode(const format& from, std::uint64_t code) noexcept {
+[[gnu::always_inline]] constexpr unpacked decode(const format& from, code of) noexcept {
+  const std::uint64_t code = of;
   // With the exponent field at the top.
   const std::uint64_t aligned = code << (64 - from.exponent_bits - from.fraction_bits);
   const std::uint64_t field = aligned >> (64 - from.exponent_bits);
@@ -316,6 +319,7 @@ template <class Magnitude>
 }  // namespace detail
 
 constexpr encoded encode(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
+  expect_valid(mode);
   if (x.kind == number_class::finite) [[likely]] {
     if (mode.daz && x.subnormal) return detail::encode_zero(to, x.negative);
     return detail::encode_finite(to, x.negative, x, mode, random);

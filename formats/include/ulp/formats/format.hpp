@@ -9,6 +9,10 @@
 
 #include <cstdint>
 
+#ifndef __SIZEOF_INT128__
+static_assert(sizeof(void*) >= 8, "ulpscope needs unsigned __int128, so a 64-bit target: no -m32");
+#endif
+
 namespace ulp {
 
 // What the top codes mean.

@@ -33,7 +33,8 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 // The least number above the one of `code` (IEEE 754-2019, 5.3.1, nextUp): from the largest finite number to infinity
 // where the format has one, else the largest finite number itself; both zeros go to the smallest number above; what is
 // below that on the other side goes to -0 where the format has it, else to 0; infinity stays, NaN is unchanged.
-[[nodiscard]] constexpr std::uint64_t next_up(const format& in, std::uint64_t code) noexcept {
+[[nodiscard]] constexpr std::uint64_t next_up(const format& in, code of) noexcept {
+  const std::uint64_t code = of;
   if (detail::is_nan(in, code)) return code;
   const std::uint64_t magnitude = code & in.magnitude_mask();
   if ((code & in.sign_mask()) == 0) return std::min(magnitude + 1, detail::last_place(in));
@@ -43,7 +44,8 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 }
 
 // The greatest number below (nextDown): -nextUp(-x), but the smallest number of a format without sign stays.
-[[nodiscard]] constexpr std::uint64_t next_down(const format& in, std::uint64_t code) noexcept {
+[[nodiscard]] constexpr std::uint64_t next_down(const format& in, code of) noexcept {
+  const std::uint64_t code = of;
   if (detail::is_nan(in, code)) return code;
   const std::uint64_t magnitude = code & in.magnitude_mask();
   if ((code & in.sign_mask()) != 0) return in.sign_mask() | std::min(magnitude + 1, detail::last_place(in));
@@ -53,7 +55,7 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 
 // How many steps of next_up or next_down lead from one code to the other, both zeros being one number and infinity
 // being one step beyond the largest. Precondition: neither is NaN.
-[[nodiscard]] constexpr std::uint64_t ulp_distance(const format& in, std::uint64_t a, std::uint64_t b) noexcept {
+[[nodiscard]] constexpr std::uint64_t ulp_distance(const format& in, code a, code b) noexcept {
   const std::int64_t from = detail::place_of(in, a);
   const std::int64_t to = detail::place_of(in, b);
   // Unsigned: infinities of float64 are further apart than an int64 reaches.

@@ -1,8 +1,12 @@
-// number<format>: a value type with the operators of float, for any format of the catalogue that has zero and sign.
+// number<format, rounding>: a value type with the operators of float, for any format of the catalogue that has zero and
+// sign.
 //
-// Each operation is the exact result rounded once, to nearest: to even, or as the format's own definition says
-// (own_direction). No flags and no other directions: those are arithmetic.hpp's. Overflow gives infinity, NaN where the
-// format has none, the largest finite number where it has neither. Nothing depends on the processor's floating-point
+// Each operation is the exact result rounded once by the type's rounding: where none is given to nearest, to even or as
+// the format's own definition says (own_direction), overflow giving infinity, NaN where the format has none, the largest
+// finite number where it has neither. With number<float8_e4m3fn, rounding{.overflow = overflow_delivery::saturate}> it
+// ends at 448. Types of other roundings are other types, converted explicitly. No flags and no stochastic rounding: those
+// are arithmetic.hpp's. Under DAZ subnormal numbers are operands and compare as zeros, and are otherwise what they are.
+// Text is read and printed in the format's own rounding whatever the type's, so that it reads back. Nothing depends on the processor's floating-point
 // state. Conversions are explicit. Trivially copyable, the size of its code; a default initialised number has, like a
 // float, no value, number{} is zero. constexpr but for text; nothing throws, only text allocates.
 #ifndef ULP_FORMATS_NUMBER_HPP
@@ -12,16 +16,16 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <istream>
+#include <iosfwd>
 #include <limits>
-#include <ostream>
+#include <string_view>
 #include <type_traits>
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/detail/literal.hpp>
 #include <ulp/formats/detail/nearest.hpp>
+#include <ulp/formats/functions.hpp>
 
 namespace ulp {
 
@@ -51,14 +55,18 @@ std::istream& scan(std::istream& in, const format& to, std::uint64_t& code);
 template <format F>
 concept arithmetic_format = F.is_valid() && (F.has_sign) && F.has_zero();
 
-template <format F>
-requires arithmetic_format<F>
+// What it can round by: everything but stochastic rounding, which takes random bits.
+template <rounding R>
+concept arithmetic_rounding = R.is_valid() && R.direction != direction::stochastic;
+
+template <format F, rounding R = rounding{.direction = own_direction(F)}>
+requires arithmetic_format<F> && arithmetic_rounding<R>
 class number {
  public:
   using code_type = detail::smallest_code<F.width()>;
   static constexpr ulp::format definition = F;
   // The rounding of all its operations.
-  static constexpr rounding mode{.direction = own_direction(F)};
+  static constexpr rounding mode = R;
 
   number() = default;
 
@@ -68,13 +76,13 @@ class number {
   template <std::integral Int>
   requires(sizeof(Int) <= 8) explicit constexpr number(Int n) noexcept : code_(narrow(of_integer(n))) {}
   explicit number(long double) = delete;  // by way of double it would be rounded twice
-  template <format G>
-  explicit constexpr number(number<G> x) noexcept : code_(narrow(convert(F, G, x.code(), mode).code)) {}
+  template <format G, rounding S>
+  explicit constexpr number(number<G, S> x) noexcept : code_(narrow(convert(F, G, x.code(), mode).code)) {}
 
   // Bits above the width of the format are ignored.
-  [[nodiscard]] static constexpr number from_code(code_type code) noexcept {
+  [[nodiscard]] static constexpr number from_code(ulp::code bits) noexcept {
     number x{};
-    x.code_ = narrow(code & F.code_mask());
+    x.code_ = narrow(bits & F.code_mask());
     return x;
   }
   [[nodiscard]] constexpr code_type code() const noexcept { return code_; }
@@ -104,7 +112,7 @@ class number {
   friend constexpr number operator+(number a, number b) noexcept { return from_code(narrow(sum(a.code_, b.code_))); }
   friend constexpr number operator-(number a, number b) noexcept { return a + (is_nan(b) ? b : -b); }
   friend constexpr number operator*(number a, number b) noexcept {
-    if constexpr (detail::has_shortcut(F)) return from_code(narrow(shortcut::mul(a.code_, b.code_)));
+    if constexpr (has_shortcut) return from_code(narrow(shortcut::mul(a.code_, b.code_)));
     return from_code(narrow(mul(F, a.code_, b.code_, mode).code));
   }
   friend constexpr number operator/(number a, number b) noexcept {
@@ -134,22 +142,44 @@ class number {
   }
 
   friend constexpr bool operator==(number a, number b) noexcept {
-    return compare_quiet(F, a.code_, b.code_).order == std::partial_ordering::equivalent;
+    return compare_quiet(F, a.code_, b.code_, R.daz).order == std::partial_ordering::equivalent;
   }
   friend constexpr std::partial_ordering operator<=>(number a, number b) noexcept {
-    return compare_quiet(F, a.code_, b.code_).order;
+    return compare_quiet(F, a.code_, b.code_, R.daz).order;
   }
 
   // As in <cmath>; found by argument-dependent lookup, beside `using std::sqrt` and the like in generic code. Functions
   // that would be rounded twice by way of double are not here: no exp, log, trigonometry.
   friend constexpr number fma(number a, number b, number c) noexcept {
-    if constexpr (detail::has_shortcut(F)) return from_code(narrow(shortcut::fma(a.code_, b.code_, c.code_)));
+    if constexpr (has_shortcut) return from_code(narrow(shortcut::fma(a.code_, b.code_, c.code_)));
     return from_code(narrow(ulp::fma(F, a.code_, b.code_, c.code_, mode).code));
   }
   friend constexpr number sqrt(number x) noexcept { return from_code(narrow(ulp::sqrt(F, x.code_, mode).code)); }
   friend constexpr number remainder(number a, number b) noexcept {
     return from_code(narrow(rem(F, a.code_, b.code_, mode).code));
   }
+  // What functions.hpp says of these names; nearbyint is rint.
+  friend constexpr number nextafter(number a, number b) noexcept { return of(ulp::nextafter(F, a.code_, b.code_)); }
+  friend constexpr number min(number a, number b) noexcept { return of(ulp::min(F, a.code_, b.code_)); }
+  friend constexpr number max(number a, number b) noexcept { return of(ulp::max(F, a.code_, b.code_)); }
+  friend constexpr number fmin(number a, number b) noexcept { return of(ulp::fmin(F, a.code_, b.code_)); }
+  friend constexpr number fmax(number a, number b) noexcept { return of(ulp::fmax(F, a.code_, b.code_)); }
+  friend constexpr number scalbn(number x, int n) noexcept { return of(ulp::scalbn(F, x.code_, n, mode)); }
+  friend constexpr number ldexp(number x, int n) noexcept { return scalbn(x, n); }
+  friend constexpr number frexp(number x, int* exponent) noexcept {
+    const fraction_and_exponent parts = ulp::frexp(F, x.code_, mode);
+    *exponent = parts.exponent;
+    return of(parts.fraction);
+  }
+  friend constexpr number logb(number x) noexcept { return of(ulp::logb(F, x.code_, mode)); }
+  friend constexpr int ilogb(number x) noexcept { return ulp::ilogb(F, x.code_).value; }
+  friend constexpr number floor(number x) noexcept { return of(ulp::floor(F, x.code_)); }
+  friend constexpr number ceil(number x) noexcept { return of(ulp::ceil(F, x.code_)); }
+  friend constexpr number trunc(number x) noexcept { return of(ulp::trunc(F, x.code_)); }
+  friend constexpr number round(number x) noexcept { return of(ulp::round(F, x.code_)); }
+  friend constexpr number roundeven(number x) noexcept { return of(ulp::roundeven(F, x.code_)); }
+  friend constexpr number rint(number x) noexcept { return of(ulp::rint(F, x.code_, mode)); }
+  friend constexpr number nearbyint(number x) noexcept { return rint(x); }
   friend constexpr bool isnan(number x) noexcept { return is_nan(x); }
   friend constexpr bool isinf(number x) noexcept {
     return F.has_infinity() && (x.code_ & F.magnitude_mask()) == F.infinity_code();
@@ -174,15 +204,20 @@ class number {
   }
 
  private:
-  using shortcut = detail::nearest<F, own_direction(F)>;
+  // Tininess shows in flags only.
+  static constexpr bool has_shortcut =
+      detail::has_shortcut(F) && (R.direction == direction::nearest_even || R.direction == direction::nearest_away) &&
+      R.overflow == overflow_delivery::ieee && R.flush == flush::never && !R.daz;
+  using shortcut = detail::nearest<F, R.direction>;
 
+  static constexpr number of(const encoded& e) noexcept { return from_code(e.code); }
   static constexpr code_type narrow(std::uint64_t code) noexcept { return static_cast<code_type>(code); }
   static constexpr bool is_nan(number x) noexcept {
     if (F.top == specials::nan_negative_zero) return x.code_ == F.sign_mask();
     return F.has_nan() && (x.code_ & F.magnitude_mask()) > (F.has_infinity() ? F.infinity_code() : F.max_finite_code());
   }
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
-    if constexpr (detail::has_shortcut(F)) return shortcut::add(a, b);
+    if constexpr (has_shortcut) return shortcut::add(a, b);
     return add(F, a, b, mode).code;
   }
   template <std::integral Int>
@@ -227,12 +262,12 @@ consteval dlfloat16_t operator""_dl16(const char* text) { return detail::literal
 }  // namespace ulp
 
 // Where a format has no infinity or NaN, those functions return 0, as the standard says of types without.
-template <ulp::format F>
-class std::numeric_limits<ulp::number<F>> {
-  using number = ulp::number<F>;
-  static constexpr number of(std::uint64_t code) noexcept {
-    return number::from_code(static_cast<typename number::code_type>(code));
-  }
+template <ulp::format F, ulp::rounding R>
+class std::numeric_limits<ulp::number<F, R>> {
+  using number = ulp::number<F, R>;
+  static constexpr bool is_nearest =
+      R.direction == ulp::direction::nearest_even || R.direction == ulp::direction::nearest_away;
+  static constexpr number of(std::uint64_t code) noexcept { return number::from_code(code); }
 
  public:
   static constexpr bool is_specialized = true;
@@ -244,9 +279,16 @@ class std::numeric_limits<ulp::number<F>> {
   static constexpr bool has_signaling_NaN = F.has_infinity() && F.fraction_bits > 1;
   static constexpr std::float_denorm_style has_denorm = F.has_subnormals() ? std::denorm_present : std::denorm_absent;
   static constexpr bool has_denorm_loss = false;
-  static constexpr std::float_round_style round_style = std::round_to_nearest;
-  static constexpr bool is_iec559 =
-      F == ulp::float16 || F == ulp::binary32 || F == ulp::binary64;  // the interchange formats
+  static constexpr std::float_round_style round_style =
+      is_nearest                                       ? std::round_to_nearest
+      : R.direction == ulp::direction::toward_zero     ? std::round_toward_zero
+      : R.direction == ulp::direction::toward_positive ? std::round_toward_infinity
+      : R.direction == ulp::direction::toward_negative ? std::round_toward_neg_infinity
+                                                       : std::round_indeterminate;
+  // The interchange formats, unless they saturate or flush.
+  static constexpr bool is_iec559 = (F == ulp::float16 || F == ulp::binary32 || F == ulp::binary64) &&
+                                    R.overflow == ulp::overflow_delivery::ieee && R.flush == ulp::flush::never &&
+                                    !R.daz && R.direction != ulp::direction::to_odd;
   static constexpr bool is_bounded = true;
   static constexpr bool is_modulo = false;
   static constexpr int radix = 2;
@@ -259,7 +301,7 @@ class std::numeric_limits<ulp::number<F>> {
   static constexpr int min_exponent10 = ulp::detail::lowest_decimal_exponent(F);
   static constexpr int max_exponent10 = ulp::detail::highest_decimal_exponent(F);
   static constexpr bool traps = false;
-  static constexpr bool tinyness_before = false;
+  static constexpr bool tinyness_before = R.tininess == ulp::tininess::before_rounding;
 
   static constexpr number min() noexcept { return of(F.min_normal_code()); }
   static constexpr number max() noexcept { return of(F.max_finite_code()); }
@@ -270,7 +312,7 @@ class std::numeric_limits<ulp::number<F>> {
             F, {.kind = ulp::number_class::finite, .exponent = -F.fraction_bits, .significand = std::uint64_t{1} << 63})
             .code);
   }
-  static constexpr number round_error() noexcept { return number(0.5f); }
+  static constexpr number round_error() noexcept { return number(is_nearest ? 0.5f : 1.0f); }
   static constexpr number infinity() noexcept { return of(F.has_infinity() ? F.infinity_code() : 0); }
   static constexpr number quiet_NaN() noexcept { return of(F.has_nan() ? F.nan_code() : 0); }
   static constexpr number signaling_NaN() noexcept {
@@ -279,11 +321,13 @@ class std::numeric_limits<ulp::number<F>> {
   static constexpr number denorm_min() noexcept { return of(F.min_positive_code()); }
 };
 
-// Equal numbers hash alike: both zeros.
-template <ulp::format F>
-struct std::hash<ulp::number<F>> {
-  std::size_t operator()(ulp::number<F> x) const noexcept {
-    return std::hash<std::uint64_t>{}((x.code() & F.magnitude_mask()) == 0 && F.has_negative_zero() ? 0 : x.code());
+// Equal numbers hash alike: both zeros, and under DAZ the subnormal numbers.
+template <ulp::format F, ulp::rounding R>
+struct std::hash<ulp::number<F, R>> {
+  std::size_t operator()(ulp::number<F, R> x) const noexcept {
+    const ulp::unpacked exact = ulp::decode(F, x.code());
+    const bool zero = exact.kind == ulp::number_class::zero || (R.daz && exact.subnormal);
+    return std::hash<std::uint64_t>{}(zero ? 0 : x.code());
   }
 };
 

@@ -12,8 +12,8 @@
 #include <ulp/formats/number.hpp>
 #include <ulp/formats/text.hpp>
 
-template <ulp::format F>
-struct fmt::formatter<ulp::number<F>> {
+template <ulp::format F, ulp::rounding R>
+struct fmt::formatter<ulp::number<F, R>> {
   constexpr auto parse(fmt::format_parse_context& context) {
     const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
     const auto is_alignment = [](char c) { return c == '<' || c == '>' || c == '^'; };
@@ -33,7 +33,7 @@ struct fmt::formatter<ulp::number<F>> {
   }
 
   template <class Context>
-  auto format(ulp::number<F> x, Context& context) const {
+  auto format(ulp::number<F, R> x, Context& context) const {
     if (as_double_) return double_.format(static_cast<double>(x), context);
     const std::string text = ulp::shortest_decimal(F, x.code());
     if (!aligned_) return fmt::format_to(context.out(), "{:>{}}", text, width_);

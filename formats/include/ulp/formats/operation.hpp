@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -19,8 +18,6 @@ enum class operation : std::uint8_t { add, sub, mul, div, sqrt, fma, rem, conver
 // In the order of the enumeration.
 [[nodiscard]] std::span<const std::string_view> operation_names() noexcept;
 [[nodiscard]] std::string_view to_string(operation op) noexcept;
-// By its name, or as Berkeley TestFloat calls it (mulAdd for fma). nullopt where the text names none.
-[[nodiscard]] std::optional<operation> parse_operation(std::string_view name) noexcept;
 
 [[nodiscard]] constexpr int operand_count(operation op) noexcept {
   switch (op) {

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include <ulp/formats/format.hpp>
+#include <ulp/formats/names.hpp>
 #include <ulp/formats/parsed.hpp>
 #include <ulp/formats/rounding.hpp>
 

@@ -1,15 +1,13 @@
 // How a real number becomes a number of a format: direction, overflow delivery, flushing, tininess, random bits.
 //
 // What was lost by cutting a significand is separated from which way to go, so that every operation rounds by the one
-// function rounds_up. constexpr, no exceptions, no allocation (the text functions at the end excepted).
+// function rounds_up. constexpr, no exceptions, no allocation. Their names: names.hpp.
 #ifndef ULP_FORMATS_ROUNDING_HPP
 #define ULP_FORMATS_ROUNDING_HPP
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 
 namespace ulp {
 
@@ -56,6 +54,10 @@ enum class tininess : std::uint8_t { after_rounding, before_rounding };
 // conversion, addition, multiplication and fma; division and square root then use 32.
 inline constexpr int all_random_bits = 0;
 
+// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is no constant
+// expression; at run time it ends the program (std::abort) as soon as a number is rounded in a direction that there is
+// not, or stochastically with a number of random bits that there is not. What is handed in from outside is asked before:
+// check() throws std::invalid_argument, parse_rounding makes valid ones only.
 struct rounding {
   ulp::direction direction = direction::nearest_even;
   ulp::overflow_delivery overflow = overflow_delivery::ieee;
@@ -65,8 +67,20 @@ struct rounding {
   stochastic_definition definition = stochastic_definition::a;
   int random_bits = 32;  // N, 1..32, or all_random_bits; used by direction::stochastic only
 
+  // Whether every field has one of its values, random_bits in every direction.
+  [[nodiscard]] constexpr bool is_valid() const noexcept {
+    return direction <= ulp::direction::stochastic && overflow <= overflow_delivery::saturate &&
+           flush <= ulp::flush::result && tininess <= ulp::tininess::before_rounding &&
+           definition <= stochastic_definition::c && random_bits >= 0 && random_bits <= 32;
+  }
+
   friend constexpr bool operator==(const rounding&, const rounding&) = default;
 };
+
+// For whoever takes a rounding and does not pass it on. Costs nothing at run time, where rounds_up asks what it must.
+[[gnu::always_inline]] constexpr void expect_valid(const rounding& mode) noexcept {
+  if (__builtin_is_constant_evaluated() && !mode.is_valid()) __builtin_abort();
+}
 
 // The random bits R of one stochastic rounding.
 class random_input {
@@ -75,8 +89,15 @@ class random_input {
   constexpr random_input(std::uint32_t bits = 0) noexcept : first_(bits) {}
   // For all_random_bits: the binary digits of R after the point, 32 in a word, the first in the top bit of the first
   // word. Those not given are zero. The words are referred to, not copied.
-  explicit constexpr random_input(std::span<const std::uint32_t> words) noexcept
-      : words_(words.data()), size_(static_cast<std::uint32_t>(words.size())), first_(words.empty() ? 0 : words[0]) {}
+  constexpr random_input(const std::uint32_t* words, std::size_t size) noexcept
+      : words_(words), size_(static_cast<std::uint32_t>(size)), first_(size == 0 ? 0 : words[0]) {}
+  // Of a std::span, array or vector of them.
+  template <class Words>
+  requires requires(const Words& words) {
+    { words.data() } -> std::convertible_to<const std::uint32_t*>;
+    { words.size() } -> std::convertible_to<std::size_t>;
+  }
+  explicit constexpr random_input(const Words& words) noexcept : random_input(words.data(), words.size()) {}
 
   [[nodiscard]] constexpr std::uint32_t value() const noexcept { return first_; }
   [[nodiscard]] constexpr std::uint32_t word(std::uint32_t i) const noexcept {
@@ -115,8 +136,10 @@ struct discarded {
     case direction::to_odd: return ((half | rest) & (odd ? 0 : 1)) != 0;
     case direction::stochastic: break;
   }
-  // Where nothing is lost, none of the three goes up.
   const int n = mode.random_bits;
+  if (mode.direction != direction::stochastic || n < 0 || n > 32) [[unlikely]]
+    __builtin_abort();
+  // Where nothing is lost, none of the three goes up.
   const std::uint64_t one = std::uint64_t{1} << n;
   const std::uint64_t top = lost.leading >> (33 - n);  // floor(v 2^N)
   if (mode.definition == stochastic_definition::a) return top + random >= one;
@@ -127,15 +150,6 @@ struct discarded {
   const std::uint64_t nearest = top + ((next && (below || (top & 1) != 0)) ? 1 : 0);
   return nearest + random >= one;
 }
-
-// Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
-// toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro, or as Berkeley TestFloat or RISC-V call it), or
-// stochastic (sr) with its options, each at most once, after a colon or comma: "stochastic:A,bits=8", "sr,bits=8", "sr:bits=all" for all_random_bits. Only direction, definition and
-// random_bits are set. nullopt where the text names none. The names of hardware: presets.hpp.
-[[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
-
-// The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".
-[[nodiscard]] std::string to_string(const rounding& mode);
 
 }  // namespace ulp
 

@@ -3,7 +3,6 @@
 #define ULP_FORMATS_STATUS_HPP
 
 #include <cstdint>
-#include <string>
 
 namespace ulp {
 
@@ -26,9 +25,6 @@ constexpr status& operator|=(status& a, status b) noexcept { return a = a | b; }
 [[nodiscard]] constexpr bool any(status raised, status asked) noexcept {
   return (static_cast<unsigned>(raised) & static_cast<unsigned>(asked)) != 0;
 }
-
-// "inexact, underflow", or "none".
-[[nodiscard]] std::string to_string(status flags);
 
 }  // namespace ulp
 

@@ -10,12 +10,19 @@
 
 namespace ulp::detail {
 
+// Not constexpr: a literal that comes to a call of one of them is no constant expression, and the compiler's message
+// names the reason, without exceptions too.
+inline void literal_may_have_some_800_digits() {}
+inline void octal_literal_is_written_without_the_leading_zero() {}
+inline void literal_is_neither_decimal_nor_hexadecimal() {}
+inline void hexadecimal_literal_may_have_16_digits() {}
+
 // A decimal number as its digits, 0.d0d1d2... * 10^point, multiplied and divided by powers of two digit by digit: exact
 // and short.
 class decimal_digits {
  public:
   constexpr void append(int digit) {
-    if (size_ == capacity) throw "a literal may have some 800 digits";  // a compile-time error
+    if (size_ == capacity) literal_may_have_some_800_digits();
     digit_[size_++] = static_cast<signed char>(digit);
   }
   constexpr void set_point(int point) {
@@ -95,7 +102,7 @@ constexpr unpacked parse_literal(const char* text) {
   if (!hexadecimal && text[0] == '0' && (text[1] == '\'' || (text[1] >= '0' && text[1] <= '9'))) {
     const char* rest = text;
     while (*rest != '\0' && *rest != '.' && *rest != 'e' && *rest != 'E') ++rest;
-    if (*rest == '\0') throw "an octal literal: write it without the leading zero";
+    if (*rest == '\0') octal_literal_is_written_without_the_leading_zero();
   }
   for (; *text != '\0'; ++text) {
     const char c = *text;
@@ -112,9 +119,9 @@ constexpr unpacked parse_literal(const char* text) {
       break;
     }
     const bool is_digit = c >= '0' && c <= '9';
-    if (!is_digit && !hexadecimal) throw "neither a decimal nor a hexadecimal literal";
+    if (!is_digit && !hexadecimal) literal_is_neither_decimal_nor_hexadecimal();
     if (hexadecimal) {
-      if (integer >> 60 != 0) throw "a hexadecimal literal may have 16 digits";
+      if (integer >> 60 != 0) hexadecimal_literal_may_have_16_digits();
       integer = 16 * integer + static_cast<std::uint64_t>(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
       if (after_point) point -= 4;
     } else {
