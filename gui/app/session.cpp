@@ -120,6 +120,8 @@ session session_from(const QByteArray& json, const QString& name) {
 }
 
 session read_session(const QString& path) {
+  if (QFileInfo(path).exists() && !QFileInfo(path).isFile())
+    throw std::runtime_error((path + ": " + QObject::tr("is no regular file")).toStdString());
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) throw std::runtime_error((path + ": " + file.errorString()).toStdString());
   return session_from(file.readAll(), path);

@@ -283,6 +283,12 @@ class command_test : public QObject {
     }
   }
 
+  void a_session_is_a_regular_file() {
+    const auto made = run_ulpscope("--session /dev/zero --export " + out("bad.png"));
+    QCOMPARE(made.exit_code, 2);
+    QVERIFY2(made.err.find("/dev/zero: is no regular file\n") != std::string::npos, made.err.c_str());
+  }
+
   void a_name_that_is_no_utf8_is_refused() {
     const std::string name = (dir_ / "run").string();
     const auto made = run_ulpscope("--export " + out("bad.png") + " \"" + name + "$(printf '\\377').ulp\"");
