@@ -30,6 +30,7 @@ import stat
 import struct
 import sys
 import tempfile
+import time
 import warnings
 import weakref
 import zlib
@@ -1172,6 +1173,8 @@ def _look_beside(path, head):
         if reason:
             raise RecorderError(f"{os.path.basename(path + suffix)} {reason}: remove it, or give another name")
     name, log, journal = os.path.basename(path), _size(path + "-wal"), _size(path + "-journal")
+    if log and not _is_index_whole(path + "-shm"):
+        raise RecorderError(f"{name}-shm was cut short, and would hide steps: remove it when nobody uses the recording")
     if log and journal:
         raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
     if journal and head and journal > 2 * _size(path) + 2**20:
@@ -1191,6 +1194,15 @@ def _look_beside(path, head):
 
 def _size(path):
     return os.path.getsize(path) if os.path.exists(path) else 0
+
+
+def _is_index_whole(path):
+    """Whether the index of a log, if there is one, is as SQLite makes it: begun, or of pieces of 32768 bytes, within a moment."""
+    for _ in range(100):
+        if (size := _size(path)) == 3 or size % 32768 == 0:
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _is_own(path, suffix):
@@ -1278,20 +1290,35 @@ def _is_log_cut(path):
         pages, rest = divmod(_size(path + "-wal") - 32, 24 + page)
         seen = max(seen, 0)
         last, unseen = seen - 1, []
-        for at in range(seen, pages):
-            log.seek(32 + at * (24 + page))
-            _, ends_transaction, salts = struct.unpack(">2I8s", log.read(16))
-            if salts == head[16:24]:
-                last = at
-                unseen += [at] if ends_transaction else []
-            elif at > last + 16:  # pages of a log before, which lie behind its own
-                break
+        for at, ends_transaction, _ in _own_pages(log):
+            last = at
+            if at >= seen and ends_transaction:
+                unseen.append(at)
         if unseen and unseen[0] < last:
             raise RecorderError(
                 f"{name} is damaged, and all steps behind the damage would be lost for ever: copy the recording by "
                 "`ulp merge`, which keeps the steps before, and append to the copy"
             )
-        return bool(unseen) or rest not in (0, 24)
+        return bool(unseen) or (rest not in (0, 24) and pages - last <= 16)
+
+
+def _own_pages(log):
+    """The whole pages of a log that are not of a log before, which lie behind its own: number, whether a transaction ends, and
+    where in the log the page does."""
+    log.seek(0)
+    head = log.read(32)
+    (page,) = struct.unpack(">I", head[8:12])
+    at = last = -1
+    while 512 <= page <= 65536 and at - last <= 16:
+        at += 1
+        end = 32 + (at + 1) * (24 + page)
+        log.seek(end - page - 24)
+        frame = log.read(16)
+        if end > os.fstat(log.fileno()).st_size:
+            break
+        if frame[8:] == head[16:24]:
+            last = at
+            yield at, frame[4:8] != bytes(4), end
 
 
 def _is_known(db):
@@ -1309,19 +1336,28 @@ def _look(what, db):
         return what(db)
 
 
+def _copy_front(path, copy, front, size):
+    """Of a file of some size the first bytes."""
+    with open(path, "rb") as file, open(copy, "wb") as to:
+        while front > 0 and (piece := file.read(min(front, 1 << 20))):
+            front -= to.write(piece)
+        to.truncate(size)
+
+
 @contextlib.contextmanager
 def _copy(path, suffix):
     """A private copy of a recording with what lies beside it, for SQLite to do in it what it does."""
     try:
         with tempfile.TemporaryDirectory(prefix="ulp-") as folder:
             copy = os.path.join(folder, "copy.ulp")
-            shutil.copyfile(path + suffix, copy + suffix)
             if suffix == "-journal":
+                shutil.copyfile(path + suffix, copy + suffix)
                 shutil.copyfile(path, copy)
-            else:  # all of `meta` is in front, and the rest may be long
-                with open(path, "rb") as file, open(copy, "wb") as front:
-                    front.write(file.read(1 << 20))
-                    front.truncate(_size(path))
+            else:  # all of `meta` is in front, and the rest of both may be long
+                _copy_front(path, copy, 1 << 20, _size(path))
+                with open(path + suffix, "rb") as log:
+                    end = max((end for *_, end in _own_pages(log)), default=32)
+                _copy_front(path + suffix, copy + suffix, end, end)
             with contextlib.closing(sqlite3.connect(copy, isolation_level=None, factory=_Database)) as db:
                 db.execute("PRAGMA trusted_schema=OFF")
                 db.execute("PRAGMA synchronous=OFF")

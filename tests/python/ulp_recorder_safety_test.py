@@ -1,6 +1,7 @@
 """Pins that nothing recorded is lost: kills at any moment, full disks, names that are taken, readers in between,
 forks; and that training goes on whatever happens to the recording."""
 
+import contextlib
 import math
 import os
 import random
@@ -823,9 +824,23 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_logs_that_seem_long(self):
         file = self.killed("a.ulp", 0, 5)
-        os.truncate(file + "-wal", 2**32)
-        with mock.patch.object(recorder.shutil, "copyfile"), self.assertRaises(recorder.RecorderError):
-            recorder.Recorder(file, append=True)
+        try:
+            os.truncate(file + "-wal", 2**42)  # more than there is room for
+        except OSError:
+            self.skipTest("needs a file system for files with holes")
+        self.assertEqual(self.appended("a.ulp", 5), list(range(6)))
+
+    def test_cut_indices(self):
+        """Of a log that a reader is connected to: SQLite would find none of its steps."""
+        file = self.killed("a.ulp", 0, 5)
+        with contextlib.closing(sqlite3.connect(file)) as reader:
+            reader.execute("SELECT count(*) FROM step").fetchone()
+            whole = open(file + "-shm", "rb").read()
+            os.truncate(file + "-shm", 100)
+            self.refused("a.ulp", "-shm was cut short, and would hide steps: remove it")
+            with open(file + "-shm", "wb") as index:
+                index.write(whole)
+        self.assertEqual(self.appended("a.ulp", 5), list(range(6)))
 
     def test_second_names(self):
         os.link(self.killed("a.ulp", 0, 5), self.path("b.ulp"))

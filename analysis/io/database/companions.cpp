@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
+#include <thread>
 
 #include <ulp/io/error.hpp>
 
@@ -79,6 +81,21 @@ void refuse_super_journal(const std::string& shown, const std::string& resolved)
 bool is_connected(const std::string& resolved) {
   constexpr off_t deadman_switch = 128;
   return is_locked(resolved + "-shm", deadman_switch);
+}
+
+void refuse_cut_index(const std::string& resolved) {
+  const std::string file = resolved + "-shm";
+  const auto is_whole = [&] {
+    constexpr off_t piece = 32768;
+    constexpr off_t begun = 3;  // what SQLite cuts it to, in unixLockSharedMemory
+    struct stat index {};
+    return stat(file.c_str(), &index) != 0 || index.st_size == begun || index.st_size % piece == 0;
+  };
+  for (int tries = 0; tries < 100; ++tries) {
+    if (is_whole()) return;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  refuse(file, "was cut short while somebody uses the recording, and would hide steps: end who uses it, and remove it");
 }
 
 }  // namespace ulp::io

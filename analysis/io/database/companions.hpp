@@ -31,6 +31,10 @@ void refuse_super_journal(const std::string& shown, const std::string& resolved)
 // (https://www.sqlite.org/walformat.html#wal_locks calls those before; UNIX_SHM_DMS, src/os_unix.c).
 [[nodiscard]] bool is_connected(const std::string& resolved);
 
+// Refuses the index of a log that somebody is connected to where it is cut short: SQLite would find none of the log's steps
+// by it. It grows in pieces of 32 KiB (WALINDEX_PGSZ, src/wal.c), each in a moment that is waited for. Throws input_error.
+void refuse_cut_index(const std::string& resolved);
+
 }  // namespace ulp::io
 
 #endif

@@ -114,6 +114,7 @@ found look_at(const std::string& path, bool appending = false) {
   f.beside = look_for_companions(path, file);
   const bool has_journal = f.beside.journal.value_or(0) > 0;
   f.is_connected = f.beside.log && is_connected(file);
+  if (f.is_connected) refuse_cut_index(file);
   // A writer of version 1 has no lock to know it by.
   f.is_alive = !appending && (f.header->version < 2 ? f.is_connected : is_being_written(file));
   completeness complete = without_log(f.header);

@@ -430,6 +430,40 @@ TEST_CASE("a log that is said to be very long is read as far as it goes") {
   CHECK(check_recording(path).problems.empty());
 }
 
+TEST_CASE("an index that was cut short hides no steps of the log that somebody is connected to") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_with_log(path);
+  std::array<int, 2> connected{};
+  REQUIRE(pipe(connected.data()) == 0);
+  const pid_t reader = fork();
+  if (reader == 0) {
+    sqlite3* db = nullptr;
+    const bool is_read = sqlite3_open(path.c_str(), &db) == SQLITE_OK &&
+                         sqlite3_exec(db, "SELECT * FROM step", nullptr, nullptr, nullptr) == SQLITE_OK;
+    if (is_read && write(connected[1], "x", 1) == 1)
+      for (;;) pause();
+    _exit(1);
+  }
+  close(connected[1]);
+  char told = 0;
+  REQUIRE(read(connected[0], &told, 1) == 1);
+  CHECK(steps_in(path) == 5);
+  const std::string whole = read_file(path + "-shm");
+  for (const std::uintmax_t size : {97, 136, 20000}) {
+    fs::resize_file(path + "-shm", size);
+    for (const auto& [name, read] : readings)
+      CHECK(error_of([&] { read(path); }).find("run.ulp-shm: was cut short") != std::string::npos);
+    CHECK(error_of([&] { write(path, 5, 6, recording_writer::mode::append); }).find("-shm: was cut short") !=
+          std::string::npos);
+    write_file(path + "-shm", whole);
+  }
+  kill(reader, SIGKILL);
+  REQUIRE(waitpid(reader, nullptr, 0) == reader);
+  write(path, 5, 6, recording_writer::mode::append);
+  CHECK(steps_in(path) == 6);
+}
+
 TEST_CASE("what a damaged page hides is missed, by all who read, merge or append") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
