@@ -1,0 +1,293 @@
+#include "intervals.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <ulp/io/error.hpp>
+
+#include "choice.hpp"
+
+namespace ulp::io {
+namespace {
+
+using kind = scale_record::kind;
+using origin = scale_record::origin;
+
+constexpr std::int64_t most_steps_at_once = 100'000;  // from one printed line to the next
+constexpr std::int64_t most_steps = 20'000'000;       // in all
+constexpr std::uint64_t lines_late = 4;               // that a line may come after that of a later step
+
+class interval_reader {
+ public:
+  explicit interval_reader(const std::string& path) : path_(path) {}
+
+  // How many steps there are between one record and the next of its kind: for the first, which has none before it.
+  void expect(origin from, std::int64_t steps) { spacing_[from].last = steps; }
+
+  void add(const scale_record& r) {
+    switch (r.what) {
+      case kind::overflow: add_overflow(r); break;
+      case kind::grown: grown_ = r.after; break;
+      case kind::position: position_ = r.step; break;
+      case kind::fresh: start_ = r.after; break;
+      case kind::restored: restore(r); break;
+      case kind::reached: reach(r); break;
+      case kind::window:
+      case kind::bfloat16: break;
+    }
+  }
+
+  [[nodiscard]] std::vector<log_part> finish() {
+    close();
+    if (!pending_.empty() && reached_) {
+      const auto count = static_cast<std::int64_t>(pending_.size());
+      const std::int64_t steps = updates_only_ ? 0 : count;
+      put({.step = *reached_ + steps,
+           .steps = steps,
+           .skipped = count,
+           .at_end = true,
+           .events = std::exchange(pending_, {})});
+    }
+    return std::move(parts_);
+  }
+
+ private:
+  // Steps from one line to the next.
+  struct line_spacing {
+    std::int64_t last = 0;
+    std::int64_t greatest = 0;
+    int seen = 0;
+    void see(std::int64_t steps) {
+      last = steps;
+      greatest = std::max(greatest, steps);
+      ++seen;
+    }
+    // The most that there are, 0 while that is not known.
+    [[nodiscard]] std::int64_t regular() const { return seen > 1 ? greatest : 0; }
+  };
+
+  void add_overflow(const scale_record& r) {
+    scale_record event = r;
+    const std::int64_t at = std::exchange(position_, -1);
+    // Other ranks print the same, and DeepSpeed says it in two ways.
+    const bool told = last_overflow_ && (at >= 0 ? at == last_overflow_->step : is_repeated(r));
+    if (told) return;
+    event.step = at;
+    last_overflow_ = event;
+    reached_since_ = false;
+    grown_ = not_known;
+    const bool late =
+        open_ && open_->skipped > std::int64_t(open_->events.size()) && r.line - open_->line <= lines_late;
+    (late ? open_->events : pending_).push_back(event);
+  }
+
+  // A scale that fell once cannot fall from the same value again before it has grown.
+  [[nodiscard]] bool is_repeated(const scale_record& r) const {
+    const bool same = r.after == last_overflow_->after && (r.before == last_overflow_->before || std::isnan(r.before) ||
+                                                           std::isnan(last_overflow_->before));
+    return same && !reached_since_ && (r.before != r.after || last_overflow_->step >= 0);
+  }
+
+  void restore(const scale_record& r) {
+    close();
+    if (reached_ && r.step < *reached_) restart({.to = r.step});
+    if (reached_ && r.step > *reached_) gap_ = true;
+    reached_ = r.step;
+    restored_ = true;
+    start_over();
+  }
+
+  // What is known of the run before a restart says nothing of the run after it.
+  void start_over() {
+    last_of_.clear();
+    pending_.clear();
+    last_overflow_.reset();
+    total_skipped_.reset();
+    grown_ = not_known;
+  }
+
+  void reach(const scale_record& r) {
+    const auto last = last_of_.find(r.from);
+    const bool again = last != last_of_.end() && r.step <= last->second.step;
+    if (again && r.step == last->second.step &&
+        (r.from == origin::fairseq || !is_framework(r.from) || same(r, last->second)))
+      return;
+    if (again) go_back(r);
+    if (open_ && r.step == open_->step) {  // another framework's line of the same step
+      merge(r);
+    } else if (reached_with_open() && r.step <= *reached_with_open() && !again) {
+      last_of_[r.from] = r;
+      return;  // behind what another framework's lines said already
+    } else if (!updates_only_ || reached_with_open() != r.step) {
+      close();
+      open(r);
+    }
+    if (!again && last != last_of_.end()) spacing_[r.from].see(r.step - last->second.step);
+    last_of_[r.from] = r;
+  }
+
+  [[nodiscard]] static bool same(const scale_record& a, const scale_record& b) {
+    const auto equal = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+    return a.skipped == b.skipped && equal(a.after, b.after) && equal(a.loss, b.loss) &&
+           equal(a.grad_norm, b.grad_norm) && equal(a.learning_rate, b.learning_rate);
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> reached_with_open() const {
+    return open_ ? std::optional(open_->step) : reached_;
+  }
+
+  // The run was started again from a checkpoint that no line tells of.
+  void go_back(const scale_record& r) {
+    const std::int64_t usual = std::max<std::int64_t>(1, spacing_[r.from].last);
+    const std::int64_t from = std::max<std::int64_t>(0, r.step - usual);
+    if (!is_framework(r.from) && from == 0)
+      fail(r.line, "the step numbers begin again: give a log whose numbers go on from one epoch to the next");
+    close();
+    const std::vector<scale_record> skipped = pending_;  // most likely those of the run that goes on
+    start_over();
+    pending_ = skipped;
+    resumed_ = true;
+    const bool is_apex = !is_framework(r.from);  // whose checkpoint need not hold the scale
+    restart({.to = from, .keeps_scale = !is_apex});
+    gap_ = gap_ || is_apex;
+    reached_ = from;
+    if (const auto known_total = totals_.find(from); known_total != totals_.end()) total_skipped_ = known_total->second;
+    totals_.erase(totals_.upper_bound(from), totals_.end());
+  }
+
+  void open(const scale_record& r) {
+    updates_only_ = updates_only_ || r.from == origin::fairseq;
+    reached_since_ = true;
+    log_interval now{.from = r.from, .line = r.line, .step = r.step, .nans = r.nans, .record = r};
+    now.events = std::exchange(pending_, {});
+    now.grown = std::exchange(grown_, not_known);
+    auto events = static_cast<std::int64_t>(now.events.size());
+    if (r.from == origin::deepspeed) {
+      if (total_skipped_) now.skipped = std::max<std::int64_t>(0, r.skipped - *total_skipped_);
+      total_skipped_ = r.skipped;
+      totals_[r.step] = r.skipped;
+    } else {
+      now.skipped = std::max<std::int64_t>(0, r.skipped);
+    }
+    if (resumed_ && r.from != origin::fairseq) {  // before that, the earlier run may have skipped some
+      events = std::min(events, r.step - *reached_);
+      now.events.erase(now.events.begin(), now.events.end() - events);
+    }
+    resumed_ = false;
+    if (!reached_) reached_ = begin_of_first(r, std::max(now.skipped, events));
+    if (r.from == origin::deepspeed && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
+    now.steps = r.step - *reached_;
+    // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
+    const std::int64_t usual = spacing_[r.from].regular();
+    if ((r.from == origin::megatron || r.from == origin::fairseq) && usual > 0 && now.steps > usual) {
+      now.steps = usual;
+      now.after_gap = true;
+    }
+    if (now.steps > most_steps_at_once * r.lines)
+      fail(r.line, std::to_string(now.steps) + " steps lie between this line and " +
+                       (r.lines == 1 ? "the one before" : "the " + std::to_string(r.lines) + " before") + "; at most " +
+                       std::to_string(most_steps_at_once) + (r.lines == 1 ? "" : " for each") + " can be taken");
+    total_steps_ += now.steps;
+    if (total_steps_ > most_steps)
+      fail(r.line, "more than " + std::to_string(most_steps) + " steps; cut the log into parts");
+    open_ = std::move(now);
+  }
+
+  [[nodiscard]] std::int64_t begin_of_first(const scale_record& r, std::int64_t skipped) {
+    std::int64_t steps = spacing_[r.from].last;
+    // The only line: the run is a new one if its arguments are there, or if its skipped steps are.
+    const bool fresh = start_ > 0 || (r.from == origin::deepspeed && r.skipped == skipped);
+    if (steps <= 0) steps = fresh ? r.step : 1;
+    if (steps > most_steps_at_once) steps = 1;
+    if (r.from != origin::fairseq) steps = std::max(steps, skipped);
+    // A script that counts from 0 prints it when that step is done; a progress bar, before the first.
+    const std::int64_t least = r.from == origin::print && r.step == 0 ? -1 : 0;
+    return std::max(least, r.step - steps);
+  }
+
+  void merge(const scale_record& r) {
+    if (r.from == origin::deepspeed) {
+      if (total_skipped_ && r.skipped > *total_skipped_)
+        open_->skipped = std::max(open_->skipped, r.skipped - *total_skipped_);
+      total_skipped_ = r.skipped;
+    } else {
+      open_->skipped = std::max(open_->skipped, r.skipped);
+      open_->nans = std::max(open_->nans, r.nans);
+      open_->record = r;
+    }
+    open_->events.insert(open_->events.end(), pending_.begin(), pending_.end());
+    pending_.clear();
+    if (!std::isnan(grown_)) open_->grown = std::exchange(grown_, not_known);
+  }
+
+  void close() {
+    if (!open_) return;
+    log_interval now = *std::exchange(open_, std::nullopt);
+    now.skipped = std::max(now.skipped, static_cast<std::int64_t>(now.events.size()));
+    if (now.from != origin::fairseq && now.skipped > now.steps)
+      fail(now.line, std::to_string(now.skipped) + " of the " + std::to_string(now.steps) + " steps up to step " +
+                         std::to_string(now.step) +
+                         " were skipped: lines are missing, or several ranks print them; keep those of one");
+    put(std::move(now));
+  }
+
+  void put(log_interval now) {
+    now.updates_only = updates_only_;
+    now.after_gap = std::exchange(gap_, false) || now.after_gap;
+    now.start = start_;
+    reached_ = now.step;
+    if (!first_ && (now.steps > 0 || now.skipped > 0)) first_ = now.step - now.steps + 1;
+    parts_.emplace_back(std::move(now));
+  }
+
+  void restart(log_restart back) {
+    if (first_ && *first_ > back.to) first_.reset();
+    parts_.emplace_back(back);
+  }
+
+  [[noreturn]] void fail(std::uint64_t line, const std::string& reason) const {
+    throw input_error(path_, "line " + std::to_string(line), reason);
+  }
+
+  std::string path_;
+  std::vector<log_part> parts_;
+  std::optional<std::int64_t> reached_;  // the step up to which parts_ go
+  std::optional<std::int64_t> first_;    // step of them that was not taken back
+  bool updates_only_ = false;            // steps are updates, which skipped ones are not
+  bool restored_ = false;
+  bool resumed_ = false;               // the next line is the first after a restart that no line tells of
+  bool gap_ = false;                   // before the next interval
+  std::optional<log_interval> open_;   // the last: added when the next line is there, since lines may come late
+  std::vector<scale_record> pending_;  // skipped since the last step that was reached
+  std::optional<scale_record> last_overflow_;
+  bool reached_since_ = false;
+  std::int64_t position_ = -1;
+  std::optional<std::int64_t> total_skipped_;
+  std::map<std::int64_t, std::int64_t> totals_;  // skipped up to a step, as DeepSpeed counts
+  std::map<origin, scale_record> last_of_;
+  std::map<origin, line_spacing> spacing_;
+  double start_ = not_known;  // of a fresh run
+  double grown_ = not_known;  // since the last overflow
+  std::int64_t total_steps_ = 0;
+};
+
+}  // namespace
+
+std::vector<log_part> intervals_of(const std::vector<scale_record>& records, const std::string& path) {
+  interval_reader reader(path);
+  std::map<origin, std::int64_t> first;
+  for (const scale_record& r : records) {
+    if (r.what != kind::reached) continue;
+    const auto [at, fresh] = first.try_emplace(r.from, r.step);
+    if (fresh || at->second < 0 || r.step <= at->second) continue;
+    reader.expect(r.from, r.step - at->second);
+    at->second = -1;
+  }
+  for (const scale_record& r : records) reader.add(r);
+  return reader.finish();
+}
+
+}  // namespace ulp::io

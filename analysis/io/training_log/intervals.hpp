@@ -1,0 +1,43 @@
+// From the records of a log to intervals: what its lines say of the steps from one of them to the next.
+#ifndef ULP_IO_TRAINING_LOG_INTERVALS_HPP
+#define ULP_IO_TRAINING_LOG_INTERVALS_HPP
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "records.hpp"
+
+namespace ulp::io {
+
+struct log_interval {
+  scale_record::origin from = scale_record::origin::print;
+  std::uint64_t line = 0;
+  std::int64_t step = 0;   // its last
+  std::int64_t steps = 0;  // those of fairseq are updates: without the skipped ones
+  std::int64_t skipped = 0;
+  std::int64_t nans = 0;               // of the skipped ones, those whose loss was not finite
+  bool updates_only = false;           // its steps are updates
+  bool after_gap = false;              // steps before it are missing, or their scale says nothing of it
+  bool at_end = false;                 // no line follows the steps that it tells of
+  std::vector<scale_record> events{};  // overflows that had lines of their own: at most those skipped
+  double start = not_known;            // the scale of a fresh run
+  double grown = not_known;            // the scale after it, where a line said that it grew
+  scale_record record{};               // its line
+};
+
+// The run went on from an earlier step, as after a restart from a checkpoint.
+struct log_restart {
+  std::int64_t to = 0;
+  bool keeps_scale = true;
+};
+
+using log_part = std::variant<log_interval, log_restart>;
+
+// Of chosen records (choice.hpp), in the order of their lines. Throws input_error where they cannot be of one run.
+[[nodiscard]] std::vector<log_part> intervals_of(const std::vector<scale_record>& records, const std::string& path);
+
+}  // namespace ulp::io
+
+#endif
