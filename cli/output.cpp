@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <stdexcept>
 #include <string_view>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
+#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 
@@ -35,11 +35,8 @@ void write_table(const table& t, const output_options& options, bool text) {
 
 void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
   if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
-  for (const std::string& input : inputs) {
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(input, ignored) && std::filesystem::equivalent(input, options.csv, ignored))
-      throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
-  }
+  if (is_one_of(options.csv, inputs))
+    throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
 }
 
 csv_stream::csv_stream(const std::string& path) {

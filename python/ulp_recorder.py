@@ -54,6 +54,14 @@ except ImportError:
 class RecorderError(RuntimeError):
     """What went wrong with which recording, and what to do."""
 
+    def __init__(self, text):
+        super().__init__(_printable(text))
+
+
+def _printable(text):
+    """Names of files may hold what a terminal obeys."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
 
 def _torch():
     """torch if the job uses it: importing it just to look would cost a JAX job seconds."""
@@ -1397,11 +1405,14 @@ def _check_identity(db):
         raise RecorderError(f"is no recording of version {_VERSION}: give another name")
 
 
+_LOST = "was moved, removed or replaced while it was recorded: no step is in a file of that name"
+
+
 class _File:
     """A recording open for writing."""
 
     def __init__(self, path, append, meta, ranks):
-        self.shown = os.fspath(path)
+        self.shown = _printable(os.fsdecode(path))
         # Never one of the names that SQLite takes for something else; and what lies beside a link is of what it names.
         self.path = os.path.realpath(path) if append and os.path.exists(path) else os.path.abspath(path)
         self.ranks = ranks
@@ -1484,7 +1495,9 @@ class _File:
         """Before a log is there: a copy without it is then known to lack it."""
         _check_identity(self.db)
         with contextlib.closing(sqlite3.connect(self.path)) as looked:  # on self.db its log could not be taken in then
-            if not (_is_sound if _size(self.path) <= _CHECKED else _has_all_rows)(looked):
+            keys = {key for (key,) in looked.execute("SELECT key FROM meta")}
+            whole = {"run_id", "rank", "world", "reduction", "layout"} <= keys
+            if not whole or not (_is_sound if _size(self.path) <= _CHECKED else _has_all_rows)(looked):
                 raise RecorderError("is damaged (ulp check lists where): nothing is appended")
         self.db.checkpoint()
         head = self.lock.head()  # its journal is played back
@@ -1507,6 +1520,8 @@ class _File:
         the first that was not there when the file was opened), microbatch."""
         if os.getpid() != self.process:
             raise RecorderError(f"{self.shown}: this process is a fork of the one that records: only that one may")
+        if not self.lock.holds(self.path):
+            raise RecorderError(f"{self.shown}: {_LOST}")
         before = dict(self.tensors)
         groups = {}
         for row in rows:
@@ -1681,10 +1696,15 @@ class Recorder:
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._watched = [], []
-        if self._file is not None:
-            self._finish()
-            self._closed = True
-        self._file = None
+        if self._file is None:
+            return
+        file, self._file, self._closed = self._file, None, True
+        is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
+        self._finish()
+        if is_lost and self._strict:
+            raise RecorderError(f"{file.shown}: {_LOST}")
+        if is_lost:
+            warnings.warn(f"ulp_recorder: {file.shown}: {_LOST}", RuntimeWarning, stacklevel=2)
 
     @property
     def _due(self):
@@ -1765,7 +1785,7 @@ class Recorder:
             text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
             place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
             end = "; the tenth in a row: nothing more is recorded" if self._failures == 10 else ""
-            warnings.warn(f"ulp_recorder: {place}{text}{end}", RuntimeWarning, stacklevel=2)
+            warnings.warn(_printable(f"ulp_recorder: {place}{text}{end}"), RuntimeWarning, stacklevel=2)
             if end:
                 self.close()
                 self._closed = False

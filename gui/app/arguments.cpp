@@ -2,16 +2,24 @@
 
 #include <QCommandLineParser>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
+#include <ulp/io/whole_file.hpp>
 #include <utility>
 
 #include "views/all_views.hpp"
 
 namespace ulp::gui {
 namespace {
+
+[[noreturn]] void print_and_end(const QString& text) {
+  std::fputs(text.toUtf8().constData(), stdout);
+  if (std::fflush(stdout) != 0) refuse("standard output cannot be written");
+  std::exit(0);
+}
 
 // The scenarios of --scaler A,B with the other options in each.
 std::vector<scenario_spec> scenarios(const QCommandLineParser& given) {
@@ -113,7 +121,8 @@ arguments parse_arguments() {
       {"limit", "raise a limit on what inputs may cost, as in `ulp replay`; applies to everything opened", "NAME=N"});
   parser.addOption({"allow-empty", "take dumps without any tensor that is read as empty steps"});
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
-  parser.process(*QCoreApplication::instance());  // --help and --version
+  if (parser.isSet("help") || parser.isSet("help-all")) print_and_end(parser.helpText());
+  if (parser.isSet("version")) print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
 
   arguments a;
   session& s = a.asked;
@@ -161,6 +170,8 @@ arguments parse_arguments() {
   }
   a.output = parser.value("export");
   if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: which file?");
+  if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString()}))
+    refuse("--export: " + a.output + " is read here and would be overwritten");
   if (parser.isSet("export") && s.runs.empty()) refuse("--export: which run? Give an INPUT");
   a.colours = parser.value("theme");
   if (!a.colours.isEmpty() && a.colours != "light" && a.colours != "dark")

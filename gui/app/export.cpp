@@ -107,11 +107,14 @@ void export_view(view& what, const QString& path, QSize size, const theme& colou
   what.catch_up_now();
   const QString suffix = path.mid(path.lastIndexOf('.') + 1).toLower();
   const QByteArray bytes = bytes_of(what, what.state(), suffix, size, colours);
-  save(bytes, path);
+  save(bytes, path, what.state().doc());
 }
 
-void save(const QByteArray& bytes, const QString& path) {
-  whole_file file(QFile::encodeName(path).toStdString());
+void save(const QByteArray& bytes, const QString& path, const document& shown) {
+  const std::string name = QFile::encodeName(path).toStdString();
+  for (const auto& run : shown.runs())
+    if (is_one_of(name, run->inputs)) throw std::runtime_error(name + " is read here and would be overwritten");
+  whole_file file(name);
   file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   file.finish();
 }

@@ -14,8 +14,8 @@ namespace ulp::gui {
 // which run. The file is whole or absent. Throws std::runtime_error.
 void export_view(view& what, const QString& path, QSize size, const theme& colours);
 
-// As a file that is whole or absent. Throws std::runtime_error.
-void save(const QByteArray& bytes, const QString& path);
+// As a file that is whole or absent, and none of those that are shown. Throws std::runtime_error.
+void save(const QByteArray& bytes, const QString& path, const document& shown);
 
 }  // namespace ulp::gui
 

@@ -282,7 +282,7 @@ void main_window::choose_and_save_session() {
       QFileDialog::getSaveFileName(this, tr("Save the session"), "run.ulpscope.json", tr("Sessions (*.json)"));
   if (path.isEmpty()) return;
   try {
-    save(to_json(session_of(state_, current().key())), path);
+    save(to_json(session_of(state_, current().key())), path, doc_);
   } catch (const std::exception& problem) {
     warn(this, shown_text(problem.what()));
   }

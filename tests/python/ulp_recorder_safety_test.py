@@ -266,6 +266,26 @@ class TrainingGoesOn(support.InFolder):
         rec.close()
         self.assertEqual(steps_of(self.path("a.ulp")), [0])
 
+    def test_files_that_are_removed_or_replaced(self):
+        for what in (os.remove, lambda file: os.rename(file, file + ".old"), lambda file: shutil.copy(file, file + "2")):
+            rec = recorder.Recorder(self.path("a.ulp"))
+            rec.step(0, grads={"x": np.float32([1])})
+            what(self.path("a.ulp"))
+            if os.path.exists(self.path("a.ulp2")):
+                os.replace(self.path("a.ulp2"), self.path("a.ulp"))
+            for said in self.said(lambda: rec.step(1, grads={"x": np.float32([1])})), self.said(rec.close):
+                self.assertEqual(len(said), 1)
+                self.assertIn("was moved, removed or replaced", said[0])
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
+        with self.assertRaisesRegex(recorder.RecorderError, "removed"), recorder.Recorder(self.path("a.ulp"), strict=True):
+            os.remove(self.path("a.ulp"))
+
+    def test_names_are_printable(self):
+        with self.assertRaises(recorder.RecorderError) as refused:
+            recorder.Recorder(self.path("no\x1b[31m\u202e/x.ulp"))
+        self.assertTrue(str(refused.exception).isprintable())
+
     def test_interrupts_pass(self):
         with recorder.Recorder(self.path("a.ulp")) as rec:
             with mock.patch.object(recorder, "_tables_of", side_effect=KeyboardInterrupt):
@@ -898,6 +918,15 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                         self.assertEqual(copy.read(), bytes(octets))
                     counts["refused"] += 1
         self.assertGreater(counts["refused"], 10, counts)
+
+    def test_headers_that_lack_a_key(self):
+        for key in ("run_id", "rank", "world", "reduction", "layout"):
+            with recorder.Recorder(self.path(key)) as rec:
+                rec.step(0, grads={"x": np.float32([1])})
+            with contextlib.closing(sqlite3.connect(self.path(key))) as db, db:
+                db.execute("DELETE FROM meta WHERE key=?", (key,))
+            with self.assertRaisesRegex(recorder.RecorderError, "is damaged"):
+                recorder.Recorder(self.path(key), append=True)
 
     def test_interrupted_when_it_is_done(self):
         """An interrupt that comes when SQLite returns from COMMIT: the step is in the file, and what follows knows that."""

@@ -3,15 +3,18 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <ulp/io/error.hpp>
 #include <ulp/io/whole_file.hpp>
 #include <vector>
 
+#include "database/locks.hpp"
 #include "descriptor.hpp"
 #include "output_place.hpp"
 #include "unfinished.hpp"
@@ -67,6 +70,18 @@ void take_over_permissions(const output_place& place, int file) {
   if (fchmod(file, mode) != 0) place.fail();
 }
 
+// Steps that were recorded stay. One that is being written may be empty yet.
+void refuse_recording(const output_place& place) {
+  const descriptor file(openat(place.folder.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  std::array<char, 72> head{};
+  constexpr std::size_t application_at = 68;  // https://www.sqlite.org/fileformat.html, 1.3
+  constexpr std::string_view application = "ulpr";
+  const bool is_read = file && pread(file.get(), head.data(), head.size(), 0) == ssize_t{head.size()};
+  if (is_read && std::string_view(head.data() + application_at, application.size()) == application)
+    place.fail("it is a recording, which nothing else replaces: give another name, or remove it first");
+  if (io::is_being_written(place.path)) place.fail("a recording is being written there: give another name");
+}
+
 }  // namespace
 
 struct whole_file::state {
@@ -77,6 +92,7 @@ struct whole_file::state {
   std::string waiting;
 
   explicit state(const std::string& path) : place(io::place_of_output(path)) {
+    if (place.own < 0 && place.there && place.is_regular()) refuse_recording(place);
     if (place.own >= 0)
       file = descriptor(fcntl(place.own, F_DUPFD_CLOEXEC, 3));
     else if (place.is_regular())
@@ -191,6 +207,13 @@ struct whole_database::state {
     if (failed != 0) place.fail();
   }
 };
+
+bool is_one_of(const std::string& output, const std::vector<std::string>& inputs) {
+  return std::ranges::any_of(inputs, [&](const std::string& input) {
+    std::error_code ignored;
+    return std::filesystem::is_regular_file(input, ignored) && std::filesystem::equivalent(input, output, ignored);
+  });
+}
 
 void refuse_planted(const std::string& path) { static_cast<void>(io::place_of_output(path)); }
 

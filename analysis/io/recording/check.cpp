@@ -19,6 +19,7 @@
 #include "lost_rows.hpp"
 #include "opening.hpp"
 #include "schema.hpp"
+#include "step_rows.hpp"
 #include "totals.hpp"
 
 namespace ulp {
@@ -134,43 +135,30 @@ class checker {
   }
 
   void steps() {
-    statement s(db_, ("SELECT " + std::string{io::step_columns} + ", summary, cells, " + io::crc_column(db_) +
-                      " FROM step ORDER BY step, attempt, microbatch")
-                         .c_str());
+    io::step_rows rows(db_, io::step_rows::with::tables);
     io::total_rows totals(db_, totals_with::cells);
-    std::optional<step_key> last;
-    while (s.row()) {
-      std::string place = "after " + (last ? io::describe(*last) : "the header");
+    const auto place = [&] { return rows.key() ? io::describe(*rows.key()) : "the header"; };
+    for (;;) {
       try {
-        const step_key key = io::key_at(s);
-        place = io::describe(key);
-        if (last && !(*last < key)) throw payload_error("does not come after the one before");
-        last = key;
-      } catch (const payload_error& problem) {  // SQLite's order cannot be relied on
-        return add("step", place, problem.what());
+        if (!rows.next()) return;
+      } catch (const payload_error& problem) {
+        return add("step", "after " + place(), problem.what());
       }
-      const bool good = row(s, place);
-      compare_totals(totals, *last, place, good);
+      const bool good = row(rows, place());
+      compare_totals(totals, *rows.key(), place(), good);
       ++report_.steps;
       advance();
     }
   }
 
   // Whether it is good; its tables are then in merged_.
-  bool row(const statement& s, const std::string& place) {
+  bool row(const io::step_rows& rows, const std::string& place) {
     merged_ = {};
     const std::size_t before = report_.problems.size();
     try {
-      io::check_row(db_, s, io::step_row, 2);
-      static_cast<void>(io::parse_ranks(s.text_at(3)));
-      for (const int column : {4, 5, 6, 7}) static_cast<void>(s.real(column));
-      for (const int column : {8, 9}) static_cast<void>(s.flag(column));
-      step logged;
-      if (s.is_text(10))
-        io::read_max_abs(s.text_at(10), logged);
-      else
-        static_cast<void>(s.optional_real(10));
-      tables(s.blob_at(11), s.blob_at(12), place);
+      step now;
+      rows.read(now);
+      tables(rows.summary(), rows.cells(), place);
     } catch (const payload_error& problem) {
       add("step", place, problem.what());
     }

@@ -63,6 +63,14 @@ database opened(const std::string& path, const std::string& file, file_access ho
   return database({.shown = path, .file = file, .access = how, .alone = alone});
 }
 
+// With a log that nobody writes to, whose index is made in memory.
+database opened_still(const std::string& path, const std::string& file) {
+  database still = opened(path, file, file_access::reading_still);
+  still.run("PRAGMA locking_mode=EXCLUSIVE");  // then SQLite makes it there
+  sqlite3_db_config(still.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  return still;
+}
+
 // A recording as it lies there.
 struct found {
   std::string file;  // without links
@@ -232,7 +240,8 @@ database with_journal(const std::string& path, found& f) {
   std::error_code unknown;
   if (*f.beside.journal > 2 * std::filesystem::file_size(f.file, unknown) + more)
     throw input_error(path, "", "the journal beside it is larger than its own can be: move " + path + "-journal away");
-  const database whole = opened(path, f.file, file_access::reading);
+  const bool has_still_log = f.header->has_log && !f.is_connected;
+  const database whole = has_still_log ? opened_still(path, f.file) : opened(path, f.file, file_access::reading);
   const bool is_hot = sqlite3_exec(whole.get(), "SELECT 1 FROM sqlite_schema", nullptr, nullptr, nullptr) != SQLITE_OK;
   if (is_hot && sqlite3_extended_errcode(whole.get()) != SQLITE_READONLY_ROLLBACK) whole.fail("");
   database copy = is_hot ? played_back(path, f.file) : snapshot(path, whole);
@@ -250,10 +259,7 @@ database with_log(const std::string& path, found& f) {
     db.set_complete(f.alone.is_complete());
     return db;
   }
-  database still = opened(path, f.file, file_access::reading_still);
-  // An index in memory is what SQLite has in this mode.
-  still.run("PRAGMA locking_mode=EXCLUSIVE");
-  sqlite3_db_config(still.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+  database still = opened_still(path, f.file);
   refuse_foreign_log(path, f.alone, still);
   still.set_complete(f.alone.is_complete());
   return still;
@@ -338,6 +344,7 @@ database open_for_appending(const std::string& path) {
   refuse_damage(path, f);
   database db = opened_for_writing(path, f.file);
   check_identity(db);
+  static_cast<void>(read_header(db));
   db.set_complete(f.beside.journal.value_or(0) > 0 ? without_log(header_of(db)) : f.alone.is_complete());
   return db;
 }

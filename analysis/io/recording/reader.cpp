@@ -1,17 +1,16 @@
 #include <ulp/io/recording.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include "database/sqlite.hpp"
 #include "encoding/bounds.hpp"
-#include "encoding/checksum.hpp"
 #include "encoding/tables.hpp"
 #include "lost_rows.hpp"
 #include "opening.hpp"
 #include "schema.hpp"
+#include "step_rows.hpp"
 #include "totals.hpp"
 
 namespace ulp {
@@ -20,17 +19,11 @@ namespace {
 using io::database;
 using io::statement;
 
-struct steps_asked {
-  std::int64_t first = std::numeric_limits<std::int64_t>::min();
-  std::int64_t last = std::numeric_limits<std::int64_t>::max();
-};
-
-// The steps of a recording but for their tables, in the order of their keys.
-class step_rows {
+// What both ways to read a recording share.
+class opened : public source {
  public:
-  // Opens the recording, and refuses what is none. `tables`: none, or ", summary, cells".
-  step_rows(const std::string& path, const std::string& tables, const steps_asked& asked = {})
-      : db_(io::open_for_reading(path)), parts_(tables.empty() ? 1 : 2) {
+  opened(const std::string& path, io::step_rows::with what, const io::steps_asked& asked)
+      : db_(io::open_for_reading(path)) {
     try {
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);
@@ -40,96 +33,76 @@ class step_rows {
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
       statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
-      const std::string select = "SELECT " + std::string{io::step_columns} + tables + ", " + io::crc_column(db_) +
-                                 " FROM step" + which + " ORDER BY step, attempt, microbatch";
-      steps_ = std::make_unique<statement>(db_, select.c_str());
+      rows_.emplace(db_, what, asked);
+      recorded_ = io::read_tensors(db_);
     } catch (const io::payload_error& problem) {
       throw input_error(path, "", problem.what());
     }
   }
 
-  [[nodiscard]] database& db() noexcept { return db_; }
-  [[nodiscard]] const run_header& header() const noexcept { return header_; }
-  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-  [[nodiscard]] std::vector<std::string> notes() const {
+  [[nodiscard]] source_kind kind() const final { return source_kind::recording; }
+  [[nodiscard]] std::string description() const final { return "recording"; }
+  [[nodiscard]] std::uint64_t step_count() const final { return count_; }
+  [[nodiscard]] run_header header() const final { return header_; }
+  [[nodiscard]] std::vector<std::string> notes() const final {
     if (missing_.empty()) return {};
     return {db_.path() + ": " + missing_};
   }
 
-  // The row, its first column of tables being number 11; nullptr at the end.
-  [[nodiscard]] const statement* next(step& into) {
+  [[nodiscard]] bool next(step& into) final {
     if (!std::exchange(begun_, true)) io::refuse_lost_rows(db_);
-    if (!steps_ || !steps_->row()) {
-      steps_.reset();
-      return nullptr;
+    try {
+      if (!rows_->next()) return false;
+      std::vector<tensor_row> room = std::move(into.tensors);
+      into = {};
+      into.key = *rows_->key();
+      rows_->read(into);
+      into.tensors = std::move(room);
+      read_tables(into);
+      return true;
+    } catch (const io::payload_error& problem) {
+      throw input_error(db_.path(), io::describe(into.key) + what_is_read(), problem.what());
     }
-    const statement& s = *steps_;
-    into = {};
-    into.key = io::key_at(s);
-    io::check_row(db_, s, io::step_row, parts_);
-    if (last_ && !(*last_ < into.key))
-      throw io::payload_error("does not come after the one before: the file is damaged");
-    last_ = into.key;
-    into.ranks = io::parse_ranks(s.text_at(3));
-    into.scalars = {s.real(4), s.real(5), s.real(6), s.real(7), s.flag(8), s.flag(9)};
-    if (s.is_text(10))
-      io::read_max_abs(s.bytes(10), into);
-    else
-      into.max_abs = s.optional_real(10);
-    return steps_.get();
   }
+
+ protected:
+  virtual void read_tables(step& into) = 0;
+  // For errors.
+  [[nodiscard]] virtual std::string what_is_read() const { return ""; }
+
+  [[nodiscard]] const database& db() const noexcept { return db_; }
+  [[nodiscard]] const io::step_rows& row() const noexcept { return *rows_; }
+  [[nodiscard]] const std::vector<tensor_info>& recorded() const noexcept { return recorded_; }
 
  private:
   database db_;
-  std::size_t parts_;
   run_header header_;
   std::string missing_;
   std::uint64_t count_ = 0;
-  std::optional<step_key> last_;
+  std::optional<io::step_rows> rows_;
+  std::vector<tensor_info> recorded_;
   bool begun_ = false;
-  std::unique_ptr<statement> steps_;
 };
 
-class recording final : public source {
+class recording final : public opened {
  public:
-  recording(const std::string& path, const steps_asked& asked) : rows_(path, ", summary, cells", asked) {
-    try {
-      tensors_ = io::read_tensors(rows_.db());
-    } catch (const io::payload_error& problem) {
-      throw input_error(path, "", problem.what());
-    }
-  }
+  recording(const std::string& path, const io::steps_asked& asked) : opened(path, io::step_rows::with::tables, asked) {}
 
-  [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
-  [[nodiscard]] std::string description() const override { return "recording"; }
-  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
-  [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }
-  [[nodiscard]] run_header header() const override { return rows_.header(); }
-  [[nodiscard]] std::vector<std::string> notes() const override { return rows_.notes(); }
-
-  [[nodiscard]] bool next(step& into) override {
-    try {
-      std::vector<tensor_row> room = std::move(into.tensors);
-      const statement* const s = rows_.next(into);
-      if (s == nullptr) return false;
-      into.tensors = std::move(room);
-      tables_.read(s->blob_at(11), s->blob_at(12), {.tensors = tensors_.size()}, into.tensors);
-      return true;
-    } catch (const io::payload_error& problem) {
-      throw input_error(rows_.db().path(), io::describe(into.key), problem.what());
-    }
-  }
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return recorded(); }
 
  private:
-  step_rows rows_;
-  std::vector<tensor_info> tensors_;
+  void read_tables(step& into) override {
+    tables_.read(row().summary(), row().cells(), {.tensors = recorded().size()}, into.tensors);
+  }
+
   io::table_reader tables_;
 };
 
-class recorded_totals final : public source {
+class recorded_totals final : public opened {
  public:
-  recorded_totals(const std::string& path, totals_with with) : rows_(path, ""), totals_(rows_.db(), with) {
-    for (const tensor_info& t : io::read_tensors(rows_.db())) {
+  recorded_totals(const std::string& path, totals_with with)
+      : opened(path, io::step_rows::with::scalars, {}), totals_(db(), with) {
+    for (const tensor_info& t : recorded()) {
       const auto same = [&](const tensor_info& other) { return other.kind == t.kind && other.role == t.role; };
       const auto known = std::ranges::find_if(groups_, same);
       if (known != groups_.end()) {
@@ -142,38 +115,25 @@ class recorded_totals final : public source {
     }
   }
 
-  [[nodiscard]] source_kind kind() const override { return source_kind::recording; }
-  [[nodiscard]] std::string description() const override { return "recording"; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return groups_; }
-  [[nodiscard]] std::uint64_t step_count() const override { return rows_.count(); }
-  [[nodiscard]] run_header header() const override { return rows_.header(); }
-  [[nodiscard]] std::vector<std::string> notes() const override { return rows_.notes(); }
-
-  [[nodiscard]] bool next(step& into) override {
-    try {
-      std::vector<tensor_row> room = std::move(into.tensors);
-      if (rows_.next(into) == nullptr) return false;
-      room.clear();
-      into.tensors = std::move(room);
-      totals_.take(into.key, now_);
-      for (group_total& total : now_) {
-        const auto same = [&](const tensor_info& g) { return g.kind == total.kind && g.role == total.role; };
-        const auto group = std::ranges::find_if(groups_, same);
-        if (group == groups_.end()) throw io::payload_error("a total of a kind and role that no tensor has");
-        if (total.tensors > group->stands_for) throw io::payload_error("a total of more tensors than there are");
-        tensor_row& row = into.tensors.emplace_back();
-        row.tensor = static_cast<std::uint32_t>(group - groups_.begin());
-        row.factor = total.factor;
-        row.table = std::move(total.table);
-      }
-      return true;
-    } catch (const io::payload_error& problem) {
-      throw input_error(rows_.db().path(), io::describe(into.key) + " total", problem.what());
-    }
-  }
 
  private:
-  step_rows rows_;
+  void read_tables(step& into) override {
+    into.tensors.clear();
+    totals_.take(into.key, now_);
+    for (group_total& total : now_) {
+      const auto same = [&](const tensor_info& g) { return g.kind == total.kind && g.role == total.role; };
+      const auto group = std::ranges::find_if(groups_, same);
+      if (group == groups_.end()) throw io::payload_error("a total of a kind and role that no tensor has");
+      if (total.tensors > group->stands_for) throw io::payload_error("a total of more tensors than there are");
+      tensor_row& to = into.tensors.emplace_back();
+      to.tensor = static_cast<std::uint32_t>(group - groups_.begin());
+      to.factor = total.factor;
+      to.table = std::move(total.table);
+    }
+  }
+  [[nodiscard]] std::string what_is_read() const override { return " total"; }
+
   io::total_rows totals_;
   std::vector<group_total> now_;
   std::vector<tensor_info> groups_;
@@ -182,11 +142,11 @@ class recorded_totals final : public source {
 }  // namespace
 
 std::unique_ptr<source> open_recording(const std::string& path) {
-  return std::make_unique<recording>(path, steps_asked{});
+  return std::make_unique<recording>(path, io::steps_asked{});
 }
 
 std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last) {
-  return std::make_unique<recording>(path, steps_asked{first, last});
+  return std::make_unique<recording>(path, io::steps_asked{first, last});
 }
 
 std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
@@ -224,13 +184,17 @@ bool totals_are_as_good(const std::string& path) {
 }
 
 std::vector<step_total> read_totals(const std::string& path) {
+  const database db = io::open_for_reading(path);
   std::vector<step_total> all;
   std::vector<group_total> now;
-  step_rows steps(path, "");
   step row;
   try {
-    io::total_rows totals(steps.db(), totals_with::cells);
-    while (steps.next(row) != nullptr) {
+    io::refuse_lost_rows(db);
+    io::step_rows steps(db, io::step_rows::with::scalars);
+    io::total_rows totals(db, totals_with::cells);
+    while (steps.next()) {
+      row.key = *steps.key();
+      steps.read(row);
       totals.take(row.key, now);
       for (group_total& total : now) all.push_back({std::move(total), row.key});
     }

@@ -1,6 +1,7 @@
 #include "schema.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <iterator>
@@ -160,7 +161,7 @@ std::string what_is_missing(const database& db) {
 run_header read_header(const database& db) {
   run_header header;
   header.format = static_cast<std::uint32_t>(db.version());
-  std::size_t keys = 0;
+  std::vector<std::string> seen;
   statement s(db, ("SELECT key, value, " + crc_column(db) + " FROM meta").c_str());
   while (s.row()) {
     try {
@@ -184,7 +185,8 @@ run_header read_header(const database& db) {
       return std::string{value};
     };
     constexpr std::size_t most_keys = 1000;
-    if (++keys > most_keys) throw input_error(db.path(), "header", "has more keys than any recording");
+    if (seen.size() == most_keys) throw input_error(db.path(), "header", "has more keys than any recording");
+    seen.emplace_back(key);
     if (key == "run_id") {
       check_text(db.path(), "header", "run_id", value);
       header.run_id = value;
@@ -194,6 +196,11 @@ run_header read_header(const database& db) {
     if (key == "reduction") header.reduction = one_of("local", "reduced");
     if (key == "layout") header.layout = one_of("replica", "shard");
   }
+  // Every recorder writes them with the tables; a page that was lost takes them away.
+  constexpr std::array<std::string_view, 5> needed{"run_id", "rank", "world", "reduction", "layout"};
+  for (const std::string_view key : needed)
+    if (db.version() >= 2 && std::ranges::find(seen, key) == seen.end())
+      throw input_error(db.path(), "header", in_quotes(key) + " is missing: the file is damaged");
   return header;
 }
 

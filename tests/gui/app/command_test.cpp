@@ -53,6 +53,11 @@ class command_test : public QObject {
     }
   }
 
+  void help_that_cannot_be_written_is_an_error() {
+    for (const char* const what : {"--help", "--version"})
+      QCOMPARE(run_ulpscope(std::string{what} + " >/dev/full").exit_code, 2);
+  }
+
   void an_export_keeps_permissions() {
     write_file(dir_ / "kept.csv", "old");
     std::filesystem::permissions(dir_ / "kept.csv",
@@ -281,6 +286,26 @@ class command_test : public QObject {
       QVERIFY2(made.err.find(bad.filename().string()) != std::string::npos, made.err.c_str());
       QVERIFY(!std::filesystem::exists(dir_ / "bad.png"));
     }
+  }
+
+  void what_is_read_is_not_overwritten() {
+    const auto copy = (dir_ / "run.csv").string();
+    std::filesystem::copy_file(source_dir() / "tests/data/octaves/digits.ulp", copy);
+    std::filesystem::create_symlink(copy, dir_ / "link.csv");
+    const std::string before = ulp::test::read_file(copy);
+    for (const char* const output : {"run.csv", "link.csv"}) {
+      const auto made = run_ulpscope(copy + " --view overview --export " + out(output));
+      QCOMPARE(made.exit_code, 2);
+      QVERIFY2(made.err.find("is read here and would be overwritten\n") != std::string::npos, made.err.c_str());
+    }
+    QCOMPARE(ulp::test::read_file(copy), before);
+    const auto session = (dir_ / "s.json").string();
+    ulp::test::write_file(session, R"({"ulpscope_session": 1, "runs": [["tests/data/octaves/digits.ulp"]], "replays": [)"
+                              R"({"run": 0, "scaler": "pytorch_gradscaler", "format": "float16"}]})");
+    const auto made = run_ulpscope("--session " + session + " --export " + session);
+    QCOMPARE(made.exit_code, 2);
+    QVERIFY2(made.err.find("is read here and would be overwritten\n") != std::string::npos, made.err.c_str());
+    QVERIFY(ulp::test::read_file(session).starts_with("{\"ulpscope_session"));
   }
 
   void a_session_is_a_regular_file() {

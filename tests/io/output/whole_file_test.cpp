@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
 #include <ulp/io/whole_file.hpp>
 #include <vector>
 
+#include "database/locks.hpp"
 #include "support/catch.hpp"
 #include "support/files.hpp"
 
@@ -52,6 +55,24 @@ mode_t mode_of(const fs::path& path) {
 constexpr uid_t somebody = 12345;
 
 }  // namespace
+
+TEST_CASE("nothing but a recording takes the place of a recording") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  auto writer = std::make_optional<recording_writer>(path, recording_writer::mode::create);
+  CHECK(error_of(path).find("it is a recording, which nothing else replaces") != std::string::npos);
+  writer.reset();
+  const std::string whole = read_file(path);
+  fs::create_symlink(path, dir / "link");
+  CHECK(error_of(dir / "link").find("it is a recording, which nothing else replaces") != std::string::npos);
+  CHECK(read_file(path) == whole);
+  {
+    write_file(dir / "empty", "");
+    const io::writer_lock begun((dir / "empty").string(), io::writer_lock::file::made);
+    CHECK(error_of(dir / "empty").find("a recording is being written there") != std::string::npos);
+  }
+  CHECK(error_of(dir / "empty").empty());
+}
 
 TEST_CASE("what is there stays until a file is finished, and where it is not") {
   const temporary_dir dir;

@@ -489,6 +489,39 @@ TEST_CASE("what a damaged page hides is missed, by all who read, merge or append
   CHECK(found > 50);
 }
 
+TEST_CASE("a header that lacks one of its keys is damaged, for all who read or append") {
+  for (const std::string key : {"run_id", "rank", "world", "reduction", "layout"}) {
+    const temporary_dir dir;
+    const std::string path = (dir / "run.ulp").string();
+    write(path, 0, 3);
+    io::database({.shown = path, .file = path, .access = io::file_access::writing})
+        .run(("DELETE FROM meta WHERE key='" + key + "'").c_str());
+    const std::string missing = "'" + key + "' is missing: the file is damaged";
+    CHECK(error_of([&] { steps_in(path); }).find(missing) != std::string::npos);
+    CHECK(error_of([&] { static_cast<void>(open_totals(path, totals_with::cells)); }).find(missing) !=
+          std::string::npos);
+    const recording_report report = check_recording(path);
+    REQUIRE(!report.problems.empty());
+    CHECK(report.problems[0].reason.find(missing) != std::string::npos);
+    CHECK(error_of([&] { write(path, 5, 6, recording_writer::mode::append); }).find(missing) != std::string::npos);
+  }
+}
+
+TEST_CASE("an empty log with a journal that takes nothing back is read without a trace") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write(path, 0, 3);
+  std::string bytes = read_file(path);
+  bytes[18] = bytes[19] = 2;  // it has a log, says the header
+  write_file(path, bytes);
+  write_file(path + "-wal", "");
+  write_file(path + "-journal", "no journal");
+  const auto before = contents(dir.path());
+  for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }).empty());
+  CHECK(steps_in(path) == 3);
+  CHECK(contents(dir.path()) == before);
+}
+
 TEST_CASE("a recording with a second name is not appended to where its log may be beside the first") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();

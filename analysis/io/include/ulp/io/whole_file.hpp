@@ -5,13 +5,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ulp {
 
 // What was there stays until finish(), which keeps its permissions (and owner, group and ACL, as far as this process
 // may set them); else the file gets those that any new file gets. A link is followed: what it points to is replaced. A
 // link of another user is refused, and in a sticky folder that all may write, such as /tmp, his files and pipes are too. A pipe or a device is
-// written directly, and so are this process's own descriptors (/dev/stdout, /dev/fd/3). Throws input_error.
+// written directly, and so are this process's own descriptors (/dev/stdout, /dev/fd/3). A recording is not replaced. Throws
+// input_error.
 class whole_file {
  public:
   explicit whole_file(const std::string& path);
@@ -47,6 +49,9 @@ class whole_database {
   struct state;
   std::unique_ptr<state> state_;
 };
+
+// Whether an output would replace one of the files that are read, by whatever name.
+[[nodiscard]] bool is_one_of(const std::string& output, const std::vector<std::string>& inputs);
 
 // For what is written in place: throws where whole_file would refuse what another user put there.
 void refuse_planted(const std::string& path);

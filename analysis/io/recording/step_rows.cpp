@@ -1,0 +1,42 @@
+#include "step_rows.hpp"
+
+#include <string>
+
+#include "encoding/bounds.hpp"
+#include "encoding/checksum.hpp"
+#include "schema.hpp"
+
+namespace ulp::io {
+
+step_rows::step_rows(const database& db, with what, const steps_asked& asked)
+    : db_(&db), parts_(what == with::tables ? 2 : 1) {
+  const std::string select = "SELECT " + std::string{step_columns} + (what == with::tables ? ", summary, cells" : "") +
+                             ", " + crc_column(db) + " FROM step WHERE step BETWEEN " + std::to_string(asked.first) +
+                             " AND " + std::to_string(asked.last) + " ORDER BY step, attempt, microbatch";
+  rows_.emplace(db, select.c_str());
+}
+
+bool step_rows::next() {
+  if (!rows_ || !rows_->row()) {
+    rows_.reset();
+    return false;
+  }
+  const step_key found = key_at(*rows_);
+  if (key_ && !(*key_ < found)) throw payload_error("does not come after the one before: the file is damaged");
+  key_ = found;
+  return true;
+}
+
+void step_rows::read(step& into) const {
+  const statement& s = *rows_;
+  check_row(*db_, s, step_row, parts_);
+  into.key = *key_;
+  into.ranks = parse_ranks(s.text_at(3));
+  into.scalars = {s.real(4), s.real(5), s.real(6), s.real(7), s.flag(8), s.flag(9)};
+  if (s.is_text(10))
+    read_max_abs(s.text_at(10), into);
+  else
+    into.max_abs = s.optional_real(10);
+}
+
+}  // namespace ulp::io

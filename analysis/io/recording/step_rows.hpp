@@ -1,0 +1,47 @@
+// The rows of the table of steps, in the order of their keys.
+#ifndef ULP_IO_RECORDING_STEP_ROWS_HPP
+#define ULP_IO_RECORDING_STEP_ROWS_HPP
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+#include <ulp/io/source.hpp>
+
+#include "database/sqlite.hpp"
+
+namespace ulp::io {
+
+struct steps_asked {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+};
+
+class step_rows {
+ public:
+  enum class with : std::uint8_t { scalars, tables };
+
+  step_rows(const database& db, with what, const steps_asked& asked = {});
+
+  // Moves on; false at the end, after which SQLite holds nothing of the file. Throws payload_error where the key is none, or
+  // does not come after the one before: a damaged index cannot be relied on for what follows.
+  [[nodiscard]] bool next();
+  [[nodiscard]] const std::optional<step_key>& key() const noexcept { return key_; }
+
+  // The row but for its tables, which it leaves as they are. Checks its checksum. Throws payload_error.
+  void read(step& into) const;
+  // Valid until `next`. Throws payload_error.
+  [[nodiscard]] std::string_view summary() const { return rows_->blob_at(11); }
+  [[nodiscard]] std::string_view cells() const { return rows_->blob_at(12); }
+
+ private:
+  const database* db_;
+  std::size_t parts_;  // of a row's checksum
+  std::optional<statement> rows_;
+  std::optional<step_key> key_;
+};
+
+}  // namespace ulp::io
+
+#endif
