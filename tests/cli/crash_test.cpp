@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <random>
 #include <thread>
 #include <ulp/io/recording.hpp>
@@ -105,7 +106,6 @@ int code_of(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 +
 TEST_CASE("killed at 50 random moments a recorder loses no step that was there") {
   const made_run run;
   const std::string path = run.path("r.ulp");
-  const bool has_check = run_ulp("--help").out.find("\n  check ") != std::string::npos;
   std::mt19937_64 random(20260);
   int killed = 0;
   int empty = 0;
@@ -129,12 +129,16 @@ TEST_CASE("killed at 50 random moments a recorder loses no step that was there")
       CHECK(seen == 0);
       std::error_code ignored;
       if (!std::filesystem::exists(path, ignored)) continue;
-      CHECK(run_ulp("info " + path).exit_code <= 2);
+      const auto info = run_ulp("info " + path);
+      const bool has_no_steps = info.exit_code == 0 && info.out.find("\nsteps        none") != std::string::npos;
+      const bool is_refused = info.exit_code == 2 && std::ranges::count(info.err, '\n') == 1;
+      CAPTURE(info.out, info.err);
+      CHECK((has_no_steps || is_refused));
       continue;
     }
     const auto info = run_ulp("info " + path);
     CHECK(info.exit_code == 0);
-    if (has_check) CHECK(run_ulp("check " + path).exit_code == 0);
+    CHECK(run_ulp("check " + path).exit_code == 0);
     const std::vector<std::string> rows = rows_in(path);
     CHECK(rows.size() >= seen);
     CHECK(std::equal(rows.begin(), rows.end(), run.truth().begin()));
@@ -146,7 +150,7 @@ TEST_CASE("killed at 50 random moments a recorder loses no step that was there")
       CHECK_FALSE(std::filesystem::exists(path + "-wal"));
     }
   }
-  CHECK(killed >= 25);  // the others had finished
+  REQUIRE(killed > 0);  // the others had finished
   WARN(killed << " of 50 recorders were killed, " << empty << " before their first step");
 }
 
@@ -235,7 +239,7 @@ TEST_CASE("a full disk is said, and what was there stays") {
     return run_shell("unshare --mount sh -c 'mount -t tmpfs -o size=400k tmpfs " + disk + " && { " + commands + "; }'");
   };
   if (on_small_disk("true").exit_code != 0) {
-    WARN("no small disk can be mounted here (that needs root): this case is left out");
+    std::cout << "SKIPPED: no small disk can be mounted here, which needs root" << std::endl;
     return;
   }
   const std::string file = disk + "/r.ulp";

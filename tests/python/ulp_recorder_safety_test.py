@@ -64,11 +64,11 @@ def killed(job, path, seconds):
     process.wait()
     process.stdout.close()
     summary = support.ulp("info", path) if support.ULP else None  # with the log that was left beside it
-    checked = support.check(path)
     steps = steps_of(path)
     assert steps == list(range(len(steps))), steps
     assert summary is None or f"steps        {len(steps):,}: 0 to {len(steps) - 1}\n" in summary, summary
-    assert checked in (None, 0), checked
+    if support.ULP:
+        support.check(path)
     return steps, len(reported)
 
 
@@ -578,7 +578,7 @@ class OtherPeoplesFiles(support.InFolder):
             db.close()
             with recorder.Recorder(path, append=True) as rec:
                 rec.step(0, grads={"x": np.float32([1])})
-            self.assertIn(support.check(path), (0, None))
+            support.check(path)
 
     def test_version_1_is_not_appended_to(self):
         shutil.copy(os.path.join(support.SOURCE, "tests/data/format1/recorder.ulp"), self.file)
@@ -587,7 +587,7 @@ class OtherPeoplesFiles(support.InFolder):
             support.ulp("merge", self.file, "-o", self.path("b.ulp"))
             with recorder.Recorder(self.path("b.ulp"), append=True) as rec:
                 rec.step(70, grads={"y": np.float32([1])})
-            self.assertIn(support.check(self.path("b.ulp")), (0, None))
+            support.check(self.path("b.ulp"))
 
     def test_the_second_writer_is_refused_at_once(self):
         with recorder.Recorder(self.file, append=True) as rec:
@@ -620,7 +620,7 @@ class OtherPeoplesFiles(support.InFolder):
             codes = [reader.wait() for reader in readers]
         self.assertEqual(set(codes), {0})
         self.assertEqual(steps_of(self.file), list(range(60)))
-        self.assertIn(support.check(self.file), (0, None))
+        support.check(self.file)
 
     def test_checksums_are_those_of_the_document(self):
         os.remove(self.file)
@@ -681,7 +681,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         """A step more, and the steps that are there then."""
         with recorder.Recorder(self.path(name), append=True) as rec:
             rec.step(step, grads={"x": np.float32([1])})
-        self.assertIn(support.check(self.path(name)), (0, None))
+        support.check(self.path(name))
         return steps_of(self.path(name))
 
     def refused(self, name, reason):
@@ -911,7 +911,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 try:
                     with recorder.Recorder(file, append=True) as rec:
                         rec.step(300, grads={"x": np.float32([1])})
-                    self.assertIn(support.check(file), (0, None))
+                    support.check(file)
                     counts["appended"] += 1
                 except recorder.RecorderError:
                     with open(file, "rb") as copy:

@@ -300,7 +300,6 @@ class main_window_test : public QObject {
   }
   void it_can_be_closed_at_any_moment() {
     QFETCH(const int, milliseconds);
-    QElapsedTimer closing;
     {
       main_window window;
       window.show();
@@ -308,10 +307,8 @@ class main_window_test : public QObject {
       window.open({digits_path()});
       window.doc().add_replay(skipping_spec());
       QTest::qWait(milliseconds);
-      closing.start();
       QVERIFY(window.close());
     }
-    QVERIFY2(closing.elapsed() < 2000, qPrintable(QString::number(closing.elapsed())));
     QTest::qWait(10);  // what was still on its way finds nobody
   }
 

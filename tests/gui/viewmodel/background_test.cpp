@@ -2,6 +2,7 @@
 // cancel and the end of the object stop it, what it throws is told, and one finished() follows each outcome.
 #include "viewmodel/background.hpp"
 
+#include <QElapsedTimer>
 #include <QSignalSpy>
 #include <QTest>
 #include <QThread>
@@ -119,6 +120,8 @@ class background_test : public QObject {
     QList<double> shares;
     connect(&b, &background::progressed, this, [&](double share) { shares << share; });
     QSignalSpy finished(&b, &background::finished);
+    QElapsedTimer since;
+    since.start();
     b.start([](const background::report& told) -> std::function<void()> {
       for (int i = 0; i <= 200; ++i) {
         told(i / 200.0);
@@ -126,9 +129,9 @@ class background_test : public QObject {
       }
       return [] {};
     });
-    QVERIFY(finished.wait(5000));
+    QVERIFY(finished.wait(60000));
     QVERIFY(shares.size() >= 2);
-    QVERIFY(shares.size() <= 20);  // not for each call
+    QVERIFY(shares.size() <= 2 + since.elapsed() / 50);  // not for each call
     QVERIFY(std::is_sorted(shares.begin(), shares.end()));
     QVERIFY(shares.front() > 0 && shares.back() <= 1);
   }
