@@ -33,7 +33,7 @@ std::optional<int> least_scale(const survey& run, const advice_options& o) {
 // In the order of preference: as many fraction bits as possible.
 std::vector<std::string> formats_to_try() {
   std::vector<std::string> names;
-  for (const char* const name : common_formats()) names.emplace_back(name);
+  for (const char* const name : usual_formats(format_room::few)) names.emplace_back(name);
   std::ranges::stable_sort(names, std::greater{}, [](const std::string& f) { return find_format(f)->fraction_bits; });
   return names;
 }

@@ -82,9 +82,10 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
                {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), false, true},
                {"static_scales", "static scales that do"},
                {"verdict", "verdict"}};
-  for (std::size_t i = 0; i < usual_formats.size(); ++i) {
-    told(static_cast<double>(i) / usual_formats.size());
-    const format to = *find_format(usual_formats.at(i).name);
+  const auto names = usual_formats(format_room::all);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    told(static_cast<double>(i) / static_cast<double>(names.size()));
+    const format to = *find_format(names[i]);
     const rounding mode{.direction = own_direction(to)};
     const auto at = [&](double s) { return all.outcomes(shown, to, mode, s); };
     const outcome_counts one = at(1);
@@ -95,7 +96,7 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
                                 : good.from <= 0 && good.until >= 0 ? "no loss scale needed"
                                 : good.any()                        ? "a static scale does"
                                                                     : "no static scale does";
-    t.rows.push_back({std::string{usual_formats.at(i).name}, percent(one, underflow_share(one)),
+    t.rows.push_back({std::string{names[i]}, percent(one, underflow_share(one)),
                       percent(one, share_of_nonzero(one, one.overflow)), percent(scaled, underflow_share(scaled)),
                       percent(scaled, share_of_nonzero(scaled, scaled.overflow)), empty ? "" : good.text(), verdict});
   }
@@ -107,7 +108,7 @@ table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info
   const tensor_tables all = over_all_steps(run, told);
   table t;
   t.columns = {{"tensor", "tensor"}};
-  for (const usual_format& f : usual_formats) t.columns.push_back({f.name, f.name});
+  for (const char* const name : usual_formats(format_room::all)) t.columns.push_back({name, name});
   struct ranked {
     std::size_t none = 0;  // formats
     std::vector<table_value> cells;
@@ -123,8 +124,8 @@ table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info
     first = last;
     if (tensor >= shown.size() || !shown[tensor]) continue;
     ranked row{.none = 0, .cells = {tensors[tensor].name}};
-    for (const usual_format& f : usual_formats) {
-      const format to = *find_format(f.name);
+    for (const char* const name : usual_formats(format_room::all)) {
+      const format to = *find_format(name);
       const static_scales good = scales_that_do(
           epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = own_direction(to)}, s); });
       row.none += good.any() ? 0 : 1;
@@ -144,10 +145,10 @@ table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, 
                         const rounding_text& mode) {
   table t;
   t.columns = {{"", title}, {"", "gradients", false, true}};
-  for (const char* const f : common_formats()) t.columns.push_back({"", f, false, true});
+  for (const char* const f : usual_formats(format_room::few)) t.columns.push_back({"", f, false, true});
   for (const tensor_set& set : sets) {
     std::vector<table_value> row{set.name, {}};
-    for (const char* const f : common_formats()) {
+    for (const char* const f : usual_formats(format_room::few)) {
       const format to = *find_format(f);
       const outcome_counts c = run.outcomes(set, to, mode.value(to), 1);
       const value_range underflow = underflow_share(c);

@@ -142,7 +142,7 @@ void page_maker::add_commands(report_page& to) const {
     add("advise", option_text("--format", first.format) + option_text("--epsilon", asked_.epsilon) + rounded +
                       (first.check.empty() ? "" : option_text("--check", first.check)) + grouping);
   if (!to.matrix.rows.empty())
-    add("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(common_formats(), ","),
+    add("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(usual_formats(format_room::few), ","),
                                 grouping.empty() ? "kind" : "group", grouping, rounded));
 }
 

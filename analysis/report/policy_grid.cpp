@@ -102,6 +102,26 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
   return all;
 }
 
+std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
+                                     const std::function<void(double)>& told) {
+  const std::vector<scenario_text> texts = grid_of(grid);
+  const std::vector<scenario> scenarios = scenarios_of(texts, run);
+  const selection counted = run.selected();
+  sweep all(scenarios);
+  const auto from = open_source(run.inputs, reading_for(run, scenarios));
+  constexpr double reading = 0.8;  // of the time
+  step now;
+  for (std::uint64_t n = 0; from->next(now); ++n) {
+    const std::uint64_t steps = from->step_count();
+    told(steps == 0 ? 0 : reading * static_cast<double>(n) / static_cast<double>(steps));
+    if (counted.takes(now.key.step) && now.key.microbatch == -1) all.add(now, from->tensors());
+  }
+  std::size_t done = 0;
+  const auto results = all.results(
+      [&] { told(reading + (1 - reading) * static_cast<double>(++done) / static_cast<double>(texts.size())); });
+  return ranked(texts, results, all.steps());
+}
+
 std::string parameters_text(const scenario_text& text) { return fmt::format("{}", fmt::join(text.parameters, " ")); }
 
 }  // namespace ulp

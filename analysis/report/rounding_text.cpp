@@ -34,6 +34,12 @@ rounding rounding_text::value(const format& to) const {
   const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
                                       : parse_rounding(direction, to);
   if (!read.value) throw std::invalid_argument("--rounding: " + read.error);
+  const auto check = [](const char* option, const std::string& given, const std::vector<std::string>& all) {
+    if (std::ranges::find(all, given) == all.end())
+      throw std::invalid_argument(fmt::format("{}: '{}' is none of {}", option, given, fmt::join(all, ", ")));
+  };
+  if (!flush.empty()) check("--ftz", flush, {"before", "after", "result"});
+  check("--tininess", tininess, {"before", "after"});
   rounding mode = *read.value;
   mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
   mode.daz = daz;

@@ -102,6 +102,21 @@ std::vector<text_option> options_of(scenario_text& text) {
   return all;
 }
 
+void set_parameter(scenario_text& text, const std::string& key, const std::string& value) {
+  const auto is_key = [&](const std::string& p) { return p.starts_with(key + "="); };
+  const auto known = std::ranges::find_if(text.parameters, is_key);
+  if (known != text.parameters.end())
+    *known = key + "=" + value;
+  else
+    text.parameters.push_back(key + "=" + value);
+}
+
+std::optional<std::string> parameter_of(const scenario_text& text, const std::string& key) {
+  for (const std::string& p : text.parameters)
+    if (p.starts_with(key + "=")) return p.substr(key.size() + 1);
+  return std::nullopt;
+}
+
 scaler scaler_of(const scenario_text& text) {
   if (text.scaler.empty()) throw std::invalid_argument("--scaler: which policy? (see ulp scalers)");
   std::vector<std::pair<std::string, parameter_value>> parameters;
@@ -195,8 +210,7 @@ scenario_text with_configuration(scenario_text given, const configuration& confi
   given.scaler = said.scaler;
   std::vector<std::string> parameters;
   for (const auto& [name, value] : said.parameters) {
-    const auto overrides = [&](const std::string& text) { return text.starts_with(name + "="); };
-    if (std::ranges::none_of(given.parameters, overrides)) parameters.push_back(name + "=" + to_string(value));
+    if (!parameter_of(given, name)) parameters.push_back(name + "=" + to_string(value));
   }
   given.parameters.insert(given.parameters.begin(), parameters.begin(), parameters.end());
   if (given.format.empty()) given.format = said.format.value_or("");

@@ -3,6 +3,7 @@
 #define ULP_REPORT_POLICY_GRID_HPP
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,11 @@ struct swept_policy {
 // The front first; then by lost steps, then by underflow; what is equal stays in the order of the grid.
 [[nodiscard]] std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid,
                                                const std::vector<sweep_result>& results, std::uint64_t steps);
+
+// The grid over the whole run. `told` hears the share that is done; what it throws ends the work. Throws
+// std::invalid_argument, input_error.
+[[nodiscard]] std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
+                                                   const std::function<void(double)>& told);
 
 // "growth_interval=200 init_scale=8".
 [[nodiscard]] std::string parameters_text(const scenario_text& text);

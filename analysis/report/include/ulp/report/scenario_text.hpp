@@ -32,6 +32,11 @@ struct scenario_text {
 
 [[nodiscard]] std::vector<text_option> options_of(scenario_text& text);
 
+// In place of what was set, if anything.
+void set_parameter(scenario_text& text, const std::string& key, const std::string& value);
+// As it was set; nullopt: the policy's own.
+[[nodiscard]] std::optional<std::string> parameter_of(const scenario_text& text, const std::string& key);
+
 // The scaler in its start state. Throws parameter_error, std::invalid_argument.
 [[nodiscard]] scaler scaler_of(const scenario_text& text);
 

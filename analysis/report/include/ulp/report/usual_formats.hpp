@@ -7,20 +7,24 @@
 
 namespace ulp {
 
+// How much room there is: for a few, for some more, for all.
+enum class format_room { few, more, all };
+
 struct usual_format {
   const char* name;
-  bool common;  // where there is room for a few
+  format_room least;  // where it is shown
 };
 
-inline constexpr std::array usual_formats{usual_format{"float16", true},       usual_format{"cbfloat16", true},
-                                          usual_format{"bfloat16", true},      usual_format{"tf32", false},
-                                          usual_format{"dlfloat16", false},    usual_format{"float8_e5m2", true},
-                                          usual_format{"float8_e4m3fn", true}, usual_format{"float8_e4m3fnuz", false}};
+inline constexpr std::array usual_format_rows{
+    usual_format{"float16", format_room::few},       usual_format{"cbfloat16", format_room::few},
+    usual_format{"bfloat16", format_room::few},      usual_format{"tf32", format_room::more},
+    usual_format{"dlfloat16", format_room::all},     usual_format{"float8_e5m2", format_room::few},
+    usual_format{"float8_e4m3fn", format_room::few}, usual_format{"float8_e4m3fnuz", format_room::all}};
 
-[[nodiscard]] inline std::vector<const char*> common_formats() {
+[[nodiscard]] inline std::vector<const char*> usual_formats(format_room room) {
   std::vector<const char*> names;
-  for (const usual_format& f : usual_formats)
-    if (f.common) names.push_back(f.name);
+  for (const usual_format& f : usual_format_rows)
+    if (f.least <= room) names.push_back(f.name);
   return names;
 }
 
