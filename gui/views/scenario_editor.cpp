@@ -245,7 +245,10 @@ scenario_text scenario_editor::typed() const {
   spec.check = check_->text().toStdString();
   further_->take_values(further_options(spec));
   if (spec.rounding.tininess.empty()) spec.rounding.tininess = rounding_text{}.tininess;
-  if (spec.scaler != shown_scaler_) return spec;  // the parameters are those of another
+  if (spec.scaler != shown_scaler_) {
+    spec.start.clear();  // this and the parameters are those of another
+    return spec;
+  }
   const auto defaults = defaults_of(spec.scaler);
   for (int row = 0; row < parameters_->rowCount() && row < static_cast<int>(defaults.size()); ++row) {
     const std::string value = parameters_->item(row, 1)->text().trimmed().toStdString();
@@ -277,6 +280,7 @@ void scenario_editor::apply() {
   if (edited_ >= state_.doc().replays().size()) return;
   state_.doc().change_replay(edited_, spec);
   showing_ = true;
+  if (spec.scaler != shown_scaler_) further_->show_values(further_options(spec));
   show_parameters(spec);
   showing_ = false;
 }

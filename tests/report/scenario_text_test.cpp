@@ -260,9 +260,10 @@ TEST_CASE("totals do not suffice where something tells tensors apart") {
   text.rounding.daz = true;
   CHECK_FALSE(merged(text));
   text = usual();
-  text.scaler = "ada_scale";
-  if (find_scaler(text.scaler) != nullptr && make_scaler(*find_scaler(text.scaler)).per_layer())
-    CHECK_FALSE(merged(text));
+  const auto per_layer = std::ranges::find(scaler_catalog(), true, &scaler_entry::per_layer);
+  REQUIRE(per_layer != scaler_catalog().end());
+  text.scaler = per_layer->name;
+  CHECK_FALSE(merged(text));
   CHECK_FALSE(merged(usual(), {.tensor = "fc"}));
   CHECK_FALSE(merged(usual(), {.groups = {"a=fc"}}));
   CHECK_FALSE(merged(usual(), {.kinds = {"fc=weight"}}));

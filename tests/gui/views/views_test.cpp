@@ -2,6 +2,7 @@
 // chosen changes what all views look at, and what is shown; every view is reached by name for those who do not see it;
 // damaged and odd runs are said to be so.
 #include <QAbstractItemModel>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QGraphicsView>
@@ -632,6 +633,19 @@ class views_test : public QObject {
     QVERIFY(problem().isEmpty());
     QCOMPARE(s.doc.replays()[0].spec.parameters, skipping_spec().parameters);
     QTRY_VERIFY(s.doc.replays()[0].result != nullptr);
+
+    // What is under More is of the same scenario.
+    editor.findChild<QCheckBox*>("saturate")->setChecked(true);
+    editor.findChild<QLineEdit*>("start")->setText("scale=8 _growth_tracker=3");
+    editor.findChild<QLineEdit*>("seed")->setText("x");
+    QTest::qWait(350);
+    QVERIFY(!s.doc.replays()[0].spec.rounding.saturate);
+    editor.findChild<QLineEdit*>("seed")->setText("9");
+    QTRY_VERIFY(s.doc.replays()[0].spec.rounding.saturate);
+    QCOMPARE(s.doc.replays()[0].spec.start, (std::vector<std::string>{"scale=8", "_growth_tracker=3"}));
+    QCOMPARE(s.doc.replays()[0].spec.rounding.seed, std::uint64_t{9});
+    QTRY_VERIFY(s.doc.replays()[0].result != nullptr);
+    QCOMPARE(s.doc.replays()[0].result->steps.front().scale_used, 8.0);
 
     QTest::mouseClick(editor.findChild<QPushButton*>("add"), Qt::LeftButton);
     QTRY_COMPARE(s.doc.replays().size(), std::size_t{2});
