@@ -17,11 +17,11 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
   std::string format_name = "float16";
   std::string check;
   std::string epsilon = "0.001";
-  rounding_options rounding;
+  rounding_text rounding;
   output_options output;
 };
 

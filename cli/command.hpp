@@ -4,7 +4,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <ulp/model/scaler.hpp>
 
 #include "command_line.hpp"
 
@@ -19,9 +18,6 @@ inline constexpr int bad_input = 2;
 class usage_error : public std::runtime_error {
   using runtime_error::runtime_error;
 };
-
-// Throws usage_error that lists the names.
-[[nodiscard]] const scaler_entry& scaler_named(const std::string& name);
 
 [[nodiscard]] command advise_command();
 [[nodiscard]] command check_command();

@@ -2,26 +2,22 @@
 #ifndef ULP_CLI_CONFIGURATION_HPP
 #define ULP_CLI_CONFIGURATION_HPP
 
+#include <optional>
 #include <string>
-#include <ulp/io/config_import.hpp>
-#include <vector>
+#include <ulp/report/scenario_text.hpp>
+
+#include "command_line.hpp"
 
 namespace ulp::cli {
 
-// The options that a configuration stands in for, as given on the command line.
-struct policy_options {
-  std::string& scaler;
-  std::vector<std::string>& parameters;  // "key=value"
-  std::string& format_name;
-  std::string& clip_norm;
-  std::string& clip_value;
-};
+void add_config(command& to, std::string& file, option_details details, const char* instead);
 
-// Fills in what the file says. Parameters and format that were given stay; clipping that was given too is a usage_error.
-[[nodiscard]] imported_config apply_configuration(const std::string& file, policy_options given);
+// nullopt where no file is named. Throws usage_error where standard input is the run already.
+[[nodiscard]] std::optional<configuration> configuration_of(const std::string& file, const scenario_text& given,
+                                                            const run_text& run);
 
 // What its keys mean: on stdout, or as notes where that belongs to a machine.
-void print_configuration(const std::string& file, const imported_config& config, bool machine_stdout);
+void print_configuration(const configuration& config, bool machine_stdout);
 
 }  // namespace ulp::cli
 

@@ -17,7 +17,7 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
   std::string output = "-";
   bool json_lines = false;
 };

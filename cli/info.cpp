@@ -19,7 +19,7 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
   bool digest = false;
   output_options output;
 };

@@ -26,7 +26,7 @@ namespace {
 struct options {
   std::string value;
   std::string format_name;
-  rounding_options rounding;
+  rounding_text rounding;
   bool json = false;
 };
 

@@ -21,12 +21,12 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
   std::vector<std::string> formats;
   std::vector<std::string> scales{"1"};
   std::vector<std::string> by{"tensor"};
   bool as_recorded = false;
-  rounding_options rounding;
+  rounding_text rounding;
   output_options output;
 };
 

@@ -20,7 +20,7 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
   std::string output;
   bool append = false;
   bool no_sums = false;

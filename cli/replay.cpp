@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <set>
 #include <span>
-#include <ulp/formats/catalog.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/replay.hpp>
@@ -25,81 +23,21 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
+  run_text run;
+  scenario_text what;
   std::string config;
-  std::optional<imported_config> configuration;  // what it holds
-  std::string scaler;
-  std::vector<std::string> parameters;
-  std::vector<std::string> start;
-  std::string format_name;
-  std::string check;
-  std::string clip_norm;
-  std::string clip_value;
-  std::string order = "unscale,check,clip";
-  std::string per_tensor;  // a CSV file
-  rounding_options rounding;
+  std::optional<configuration> own;  // what it holds
+  std::string per_tensor;            // a CSV file
   output_options output;
 };
 
 // With what --config says, and nothing missing.
 options completed(options o) {
-  std::set<std::string> set;
-  for (const std::string& text : o.parameters)
-    if (const auto [key, value] = key_and_value(text, "--set"); !set.insert(key).second)
-      throw usage_error(fmt::format("--set: {} is given twice", key));
-  if (o.config == "-" && std::ranges::find(o.run.inputs, "-") != o.run.inputs.end())
-    throw usage_error("--config -: standard input is the run already");
-  if (!o.config.empty())
-    o.configuration = apply_configuration(o.config, {o.scaler, o.parameters, o.format_name, o.clip_norm, o.clip_value});
-  if (o.scaler.empty()) throw usage_error("--scaler or --config is required (see ulp replay --help)");
-  if (o.format_name.empty()) throw usage_error("--format is required (see ulp replay --help)");
+  o.own = configuration_of(o.config, o.what, o.run);
+  if (o.own) o.what = with_configuration(o.what, *o.own);
+  if (o.what.scaler.empty()) throw usage_error("--scaler or --config is required (see ulp replay --help)");
+  if (o.what.format.empty()) throw usage_error("--format is required (see ulp replay --help)");
   return o;
-}
-
-scaler scaler_of(const options& o) {
-  const scaler_entry& entry = scaler_named(o.scaler);
-  std::vector<std::pair<std::string, parameter_value>> parameters;
-  for (const std::string& text : o.parameters) {
-    const auto [key, value] = key_and_value(text, "--set");
-    parameters.emplace_back(key, parse_parameter(value));
-  }
-  try {
-    scaler made = make_scaler(entry, parameters);
-    std::set<std::string> started;
-    for (const std::string& text : o.start) {
-      const auto [key, value] = key_and_value(text, "--start");
-      if (!started.insert(key).second) throw usage_error(fmt::format("--start: {} is given twice", key));
-      const parameter_value parsed = parse_parameter(value);
-      const double* const number = std::get_if<double>(&parsed);
-      if (number == nullptr) throw usage_error(fmt::format("--start: '{}' is not a number", value));
-      made.set_state(key, *number);
-    }
-    if (!(made.scale() >= 0))
-      throw usage_error(fmt::format("{}: a replay cannot start from the scale {}", entry.name, shortest(made.scale())));
-    return made;
-  } catch (const parameter_error& problem) {
-    throw usage_error(fmt::format("{}: {}", entry.name, problem.what()));
-  }
-}
-
-scenario scenario_of(const options& o) {
-  scenario s{scaler_of(o)};
-  s.format = value_format_named(o.format_name);
-  s.rounding = o.rounding.value(s.format);
-  s.seed = o.rounding.seed;
-  if (!o.clip_norm.empty()) s.clip_norm = norm_clipping{positive_number(o.clip_norm, "--clip-norm")};
-  if (!o.clip_value.empty()) s.clip_value = value_clipping{positive_number(o.clip_value, "--clip-value")};
-  s.counted = o.run.selected();
-  s.groups = o.run.named_groups();
-  const auto order = parse_step_order(o.order);
-  if (!order)
-    throw usage_error(
-        fmt::format("--order: '{}' is not unscale, check and clip in some order (unscale,check,clip)", o.order));
-  if (*order != step_order{} && !s.clip_norm && !s.clip_value)
-    throw usage_error("--order: without --clip-norm or --clip-value there is nothing to order");
-  s.order = *order;
-  if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
-  return s;
 }
 
 // One step's rows of --per-tensor.
@@ -276,7 +214,7 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
   for (const auto& p : s.scaler.parameters())
     if (!std::holds_alternative<std::monostate>(p.value)) parameters += " " + p.name + "=" + to_string(p.value);
   line("scaler", std::string{s.scaler.entry().name} + parameters);
-  line("format", fmt::format("{}, {}", o.format_name, o.rounding.text(s.format)));
+  line("format", fmt::format("{}, {}", o.what.format, o.what.rounding.text(s.format)));
   line("checked", rule_text(r));
   line("steps", fmt::format("{}, of which {} skipped{}", grouped(sum.steps), grouped(sum.skipped),
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""));
@@ -300,7 +238,7 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
     line("scale of",
          sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient");
   }
-  const std::string wrong = s.order == step_order{} ? "" : fmt::format(" (in the order {})", o.order);
+  const std::string wrong = s.order == step_order{} ? "" : fmt::format(" (in the order {})", o.what.order);
   if (s.clip_norm || s.clip_value)
     line("clipping",
          sum.clipping_unknown == sum.steps
@@ -326,9 +264,11 @@ int run(const options& o) {
   read.push_back(o.config);
   keep_inputs(o.output, read);
   keep_inputs({.csv = o.per_tensor}, read);
-  const scenario s = scenario_of(o);
-  const std::unique_ptr<source> from = open_run_for(o.run, std::span{&s, 1}, !o.per_tensor.empty());
-  check_tensors_exist(o.check, *from);
+  const scenario s = scenario_of(o.what, o.run);
+  source_options how = reading_for(o.run, std::span{&s, 1});
+  how.merged = how.merged && o.per_tensor.empty();
+  const std::unique_ptr<source> from = open_run(o.run, how);
+  check_tensors_exist(o.what.check, *from);
   replayer r(s);
   trajectory_summary sum;
   trajectory_watch watch(s.scaler);
@@ -367,16 +307,17 @@ int run(const options& o) {
   check_tensors_counted(r.choice(), *from);
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0) {
     const std::size_t others = from->tensors().size() - 1;
-    throw usage_error(fmt::format("no overflow can be seen: {} match no recorded tensor (there {} '{}'{})",
-                                  o.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.check + "'",
-                                  others == 0 ? "is" : "are", from->tensors().front().name,
-                                  others == 0 ? "" : " and " + count_text(others, "other")));
+    throw usage_error(
+        fmt::format("no overflow can be seen: {} match no recorded tensor (there {} '{}'{})",
+                    o.what.check.empty() ? "--tensor, --kind and --role" : "--check '" + o.what.check + "'",
+                    others == 0 ? "is" : "are", from->tensors().front().name,
+                    others == 0 ? "" : " and " + count_text(others, "other")));
   }
   if (!sum.error.empty()) tell(fmt::format("{} ends the run: {}", s.scaler.entry().name, sum.error));
 
   if (per_tensor) per_tensor->finish();
-  if (o.configuration) print_configuration(o.config, *o.configuration, o.output.machine_stdout());
-  for (const std::string& text : policy_notes(s, o.format_name)) note(text);
+  if (o.own) print_configuration(*o.own, o.output.machine_stdout());
+  for (const std::string& text : policy_notes(s, o.what.format)) note(text);
   for (const std::string& text : group_notes(s.groups, from->tensors(), s.counted)) note(text);
   for (const std::string& text : notes.lines(r.choice())) note(text);
   for (const std::string& text : watch.warnings()) warn(text);
@@ -402,27 +343,8 @@ command replay_command() {
   command made{.name = "replay", .help = "the loss-scale trajectory of a run under another scaler and format"};
   add_run(made, o->run);
   add_groups(made, o->run);
-  made.add("--scaler", &o->scaler, "the policy, see `ulp scalers`", {.type = "NAME"});
-  made.add("--config", &o->config,
-           "instead of scaler, parameters, format and clipping: a configuration of DeepSpeed, Accelerate, "
-           "Lightning, Cerebras, NxD or Megatron-LM",
-           {.type = "FILE", .excludes = "--scaler"});
-  made.add("--set", &o->parameters, "a parameter of the policy, under the framework's name", {.type = "key=value"});
-  made.add("--start", &o->start, "a part of its state before the first step: scale and counters",
-           {.type = "key=value"});
-  made.add("--format", &o->format_name, "the format whose overflow the scaler sees, see `ulp formats`", {.type = "F"});
-  made.add("--check", &o->check,
-           "the tensors whose overflow the scaler sees (default: what --tensor selects, else weight gradients of "
-           "role low, else all weight gradients, else all)",
-           {.type = "REGEX"});
-  made.add("--clip-norm", &o->clip_norm, "clip the unscaled gradients to this L2 norm", {.type = "X"});
-  made.add("--clip-value", &o->clip_value, "clip each unscaled gradient to [-X, X]",
-           {.type = "X", .excludes = "--clip-norm"});
-  made.add("--order", &o->order,
-           "the order of unscaling, looking for overflow and clipping; clip,unscale,check and the like are mistakes "
-           "that training loops make",
-           {.type = "A,B,C", .show_default = true});
-  add_rounding(made, o->rounding);
+  add_options(made, options_of(o->what));
+  add_config(made, o->config, {.excludes = "--scaler"}, "instead of scaler, parameters, format and clipping");
   add_output(made, o->output);
   made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
            {.type = "FILE", .check = a_name});

@@ -3,8 +3,8 @@
 
 #include <memory>
 #include <string>
-#include <ulp/formats/similar.hpp>
 #include <ulp/model/scaler.hpp>
+#include <ulp/report/typed_values.hpp>
 #include <vector>
 
 #include "command.hpp"
@@ -100,24 +100,6 @@ int run(const options& o) {
 }
 
 }  // namespace
-
-const scaler_entry& scaler_named(const std::string& name) {
-  if (const scaler_entry* const entry = find_scaler(name)) return *entry;
-  std::vector<std::string_view> names;
-  for (const scaler_entry& e : scaler_catalog()) {
-    names.push_back(e.name);
-    names.insert(names.end(), e.aliases.begin(), e.aliases.end());
-  }
-  if (name.find(',') != std::string::npos)
-    throw usage_error(fmt::format("'{}' is more than one scaler; ulp sweep takes a list", name));
-  std::string near;
-  for (int i = 0; i < 3; ++i) {
-    const std::string_view best = nearest_name(name, names);
-    near += (near.empty() ? "" : ", ") + std::string{best};
-    std::erase(names, best);
-  }
-  throw usage_error(fmt::format("unknown scaler '{}'; near: {} (see ulp scalers)", name, near));
-}
 
 command scalers_command() {
   auto o = std::make_shared<options>();

@@ -4,16 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
-#include <numeric>
-#include <optional>
-#include <set>
-#include <tuple>
-#include <ulp/formats/similar.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
+#include <ulp/report/policy_grid.hpp>
 #include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
+#include "configuration.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -22,118 +19,12 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_options run;
-  std::vector<std::string> scalers;
-  std::vector<std::string> parameters;
-  std::vector<std::string> formats;
-  std::vector<std::string> roundings;
-  rounding_options rounding;
-  std::string check;
+  run_text run;
+  grid_text grid;
+  std::string config;
   std::uint64_t show = 40;
   output_options output;
 };
-
-// A parameter and the values it takes in turn.
-struct axis {
-  std::string name;
-  std::vector<std::string> values;
-};
-
-std::vector<axis> axes_of(const options& o) {
-  std::vector<axis> all;
-  for (const std::string& text : o.parameters) {
-    const auto [name, values] = key_and_value(text, "--set");
-    if (std::any_of(all.begin(), all.end(), [&](const axis& a) { return a.name == name; }))
-      throw usage_error(fmt::format("--set: {} is given twice; its values are a list, {}=v1,v2", name, name));
-    axis a{name, {}};
-    for (std::size_t at = 0; at <= values.size();) {
-      const std::size_t comma = std::min(values.find(',', at), values.size());
-      a.values.push_back(values.substr(at, comma - at));
-      if (a.values.back().empty()) throw usage_error(fmt::format("--set: '{}' has an empty value", text));
-      at = comma + 1;
-    }
-    all.push_back(std::move(a));
-  }
-  return all;
-}
-
-// One row of the grid.
-struct point {
-  std::string scaler;
-  std::string parameters;  // those that were set
-  std::string format;
-  std::string rounding;
-};
-
-struct grid {
-  std::vector<point> points;
-  std::vector<scenario> scenarios;
-};
-
-void add_points(grid& g, const options& o, const std::string& name, const std::vector<axis>& axes) {
-  const scaler_entry& entry = scaler_named(name);
-  std::vector<const axis*> own;
-  for (const axis& a : axes)
-    if (std::any_of(entry.parameters.begin(), entry.parameters.end(), [&](const auto& p) { return p.name == a.name; }))
-      own.push_back(&a);
-  std::vector<std::size_t> at(own.size(), 0);
-  while (true) {
-    std::vector<std::pair<std::string, parameter_value>> parameters;
-    std::string text;
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      const std::string& value = own[i]->values[at[i]];
-      parameters.emplace_back(own[i]->name, parse_parameter(value));
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", own[i]->name, value);
-    }
-    for (const std::string& format_name : o.formats)
-      for (const std::string& direction : o.roundings) {
-        try {
-          scenario s{make_scaler(entry, parameters)};
-          if (!(s.scaler.scale() >= 0))
-            throw usage_error(
-                fmt::format("{}: a replay cannot start from the scale {}", name, shortest(s.scaler.scale())));
-          s.format = value_format_named(format_name);
-          rounding_options rounding = o.rounding;
-          rounding.direction = direction;
-          s.rounding = rounding.value(s.format);
-          s.seed = rounding.seed;
-          s.counted = o.run.selected();
-          if (!o.check.empty()) s.checked = regex_of(o.check, "--check");
-          g.points.push_back({name, text, format_name, rounding.text(s.format)});
-          g.scenarios.push_back(std::move(s));
-        } catch (const parameter_error& problem) {
-          throw usage_error(fmt::format("{}{}{}: {}", name, text.empty() ? "" : " with ", text, problem.what()));
-        }
-      }
-    // The next combination, the last parameter running fastest.
-    std::size_t i = own.size();
-    while (i > 0 && ++at[i - 1] == own[i - 1]->values.size()) at[--i] = 0;
-    if (i == 0) return;
-  }
-}
-
-std::string near_parameter(const std::vector<std::string>& scalers, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const std::string& scaler : scalers)
-    for (const auto& p : scaler_named(scaler).parameters) names.push_back(p.name);
-  return std::string{nearest_name(name, names)};
-}
-
-grid grid_of(const options& o) {
-  const std::vector<axis> axes = axes_of(o);
-  grid g;
-  for (const std::string& name : o.scalers) add_points(g, o, name, axes);
-  for (const axis& a : axes) {
-    const auto has = [&](const std::string& name) {
-      const auto& all = scaler_named(name).parameters;
-      return std::any_of(all.begin(), all.end(), [&](const auto& p) { return p.name == a.name; });
-    };
-    if (std::none_of(o.scalers.begin(), o.scalers.end(), has))
-      throw usage_error(fmt::format("--set: no parameter '{}' in {}; near: {} (see ulp scalers NAME)", a.name,
-                                    fmt::join(o.scalers, ", "), near_parameter(o.scalers, a.name)));
-  }
-  return g;
-}
 
 // "0.02", "[0.01, 0.03]": percent.
 std::string share_text(const sweep_result& r) {
@@ -145,17 +36,7 @@ std::string share_text(const sweep_result& r) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
-table table_of(const grid& g, const std::vector<sweep_result>& results, std::uint64_t steps) {
-  const std::vector<bool> front = pareto_front(results, steps);
-  std::vector<std::size_t> order(results.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  // The front first; then by lost steps, then by underflow; what is equal stays in the order of the grid.
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    if (front[a] != front[b]) return static_cast<bool>(front[a]);
-    const auto lost_a = results[a].lost_steps(steps);
-    const auto lost_b = results[b].lost_steps(steps);
-    return std::tuple{lost_a, results[a].underflow_share(), a} < std::tuple{lost_b, results[b].underflow_share(), b};
-  });
+table table_of(const std::vector<swept_policy>& policies, std::uint64_t steps) {
   table t;
   t.columns = {{"rank", "rank"},
                {"pareto", ""},
@@ -178,21 +59,21 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
                {"", "last scale", false, true},
                {"error", ""},
                {"", "raised"}};
-  const bool any_raised =
-      std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty() || r.poisoned > 0; });
+  const bool any_raised = std::ranges::any_of(
+      policies, [](const swept_policy& p) { return !p.result.error.empty() || p.result.poisoned > 0; });
   std::int64_t rank = 0;
-  for (const std::size_t i : order) {
-    const sweep_result& r = results[i];
-    const point& p = g.points[i];
+  for (const swept_policy& p : policies) {
+    const sweep_result& r = p.result;
+    const std::string parameters = parameters_text(p.text);
     const auto counts = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
     t.rows.push_back(
         {++rank,
-         static_cast<bool>(front[i]),
-         std::string{front[i] ? "*" : ""},
-         p.scaler,
-         p.parameters.empty() ? table_value{} : table_value{p.parameters},
-         p.format,
-         p.rounding,
+         p.on_front,
+         std::string{p.on_front ? "*" : ""},
+         p.text.scaler,
+         parameters.empty() ? table_value{} : table_value{parameters},
+         p.text.format,
+         p.text.rounding.text(value_format_named(p.text.format)),
          static_cast<std::int64_t>(r.steps),
          count_range{r.skipped, r.skipped},
          static_cast<std::int64_t>(r.lost_steps(steps)),
@@ -212,12 +93,13 @@ table table_of(const grid& g, const std::vector<sweep_result>& results, std::uin
 }
 
 // Each once, however many scenarios it is true of.
-void print_notes(const grid& g, std::vector<std::string> lines, bool factor_unknown) {
+void print_notes(const std::vector<scenario_text>& grid, const std::vector<scenario>& scenarios,
+                 std::vector<std::string> lines, bool factor_unknown) {
   if (factor_unknown)
     lines.emplace_back(
         "the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
-  for (std::size_t i = 0; i < g.points.size(); ++i)
-    for (std::string& text : policy_notes(g.scenarios[i], g.points[i].format))
+  for (std::size_t i = 0; i < grid.size(); ++i)
+    for (std::string& text : policy_notes(scenarios[i], grid[i].format))
       if (std::ranges::find(lines, text) == lines.end()) lines.push_back(std::move(text));
   for (const std::string& text : lines) note(text);
 }
@@ -232,19 +114,33 @@ void refuse_twins(const std::string& option, const std::vector<std::string>& nam
                                                : fmt::format("{}: {} and {} are the same", option, names[j], names[i]));
 }
 
-int run(const options& given) {
-  options o = given;
-  keep_inputs(o.output, o.run.files());
-  o.formats = joined_names(o.formats);
-  if (o.roundings.empty()) o.roundings.emplace_back();
-  refuse_twins("--scaler", o.scalers, [](const std::string& name) { return scaler_named(name).name; });
-  refuse_twins("--format", o.formats, value_format_named);
-  refuse_twins("--rounding", o.roundings, [](const std::string& name) { return name; });
-  const grid g = grid_of(o);
-  sweep all(g.scenarios);
+// With what --config says, and nothing missing or twice.
+grid_text completed(const options& o) {
+  grid_text grid = o.grid;
+  grid.formats = joined_names(grid.formats);
+  scenario_text first = grid.base;
+  if (!grid.formats.empty()) first.format = grid.formats.front();
+  grid.own = configuration_of(o.config, first, o.run);
+  if (grid.scalers.empty() && !grid.own) throw usage_error("--scaler or --config is required (see ulp sweep --help)");
+  if (grid.formats.empty() && !(grid.own && grid.own->said.format))
+    throw usage_error("--format is required (see ulp sweep --help)");
+  refuse_twins("--scaler", grid.scalers, [](const std::string& name) { return scaler_named(name).name; });
+  refuse_twins("--format", grid.formats, value_format_named);
+  refuse_twins("--rounding", grid.roundings, [](const std::string& name) { return name; });
+  return grid;
+}
+
+int run(const options& o) {
+  std::vector<std::string> read = o.run.files();
+  read.push_back(o.config);
+  keep_inputs(o.output, read);
+  const grid_text asked = completed(o);
+  const std::vector<scenario_text> grid = grid_of(asked);
+  const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
+  sweep all(scenarios);
   const selection selected = o.run.selected();
-  const std::unique_ptr<source> from = open_run_for(o.run, g.scenarios);
-  check_tensors_exist(o.check, *from);
+  const std::unique_ptr<source> from = open_run(o.run, reading_for(o.run, scenarios));
+  check_tensors_exist(asked.base.check, *from);
   run_notes notes;
   bool factor_unknown = false;
   {
@@ -261,19 +157,20 @@ int run(const options& given) {
   check_steps_counted(all.steps(), o.run);
   std::vector<sweep_result> results;
   {
-    progress shown("scenarios", g.points.size());
+    progress shown("scenarios", grid.size());
     results = all.results([&] { shown.advance(); });
   }
   for (std::size_t i = 0; i < results.size(); ++i)
-    if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", g.points[i].scaler, results[i].error));
+    if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", grid[i].scaler, results[i].error));
   check_tensors_counted(all.choice(), *from);
-  table t = table_of(g, results, all.steps());
-  print_notes(g, notes.lines(all.choice()), factor_unknown);
+  table t = table_of(ranked(grid, results, all.steps()), all.steps());
+  if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
+  print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);
   write_table(t, o.output, false);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * no other has as few skipped steps and as little underflow, and less of one of them\n",
-             counted(g.points.size(), "scenario"), counted(all.steps(), "step"));
+             counted(grid.size(), "scenario"), counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
     fmt::print("steps after a policy raised are lost like skipped ones; its underflow is of the steps before\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
@@ -293,18 +190,17 @@ command sweep_command() {
   auto o = std::make_shared<options>();
   command made{.name = "sweep", .help = "many scalers, parameters, formats and roundings over one run, ranked"};
   add_run(made, o->run);
-  made.add("--scaler", &o->scalers, "the policies, see `ulp scalers`",
-           {.type = "NAME,...", .required = true, .split_at_commas = true});
-  made.add("--set", &o->parameters,
+  made.add("--scaler", &o->grid.scalers, "the policies, see `ulp scalers`",
+           {.type = "NAME,...", .split_at_commas = true});
+  add_config(made, o->config, {}, "one policy more, and format and clipping where they are not given");
+  made.add("--set", &o->grid.base.parameters,
            "a parameter and its values in turn, for the policies that have it; several make a grid",
            {.type = "key=v1,v2"});
-  made.add("--format", &o->formats, "the formats, see `ulp formats`",
-           {.type = "F,...", .required = true, .split_at_commas = true});
-  made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
-  made.add("--show", &o->show, "how many rows are printed", {.type = "N", .show_default = true, .check = whole_number});
-  add_rounding_details(made, o->rounding);
-  made.add("--rounding", &o->roundings, "as in ulp replay; several times for several",
+  made.add("--format", &o->grid.formats, "the formats, see `ulp formats`", {.type = "F,...", .split_at_commas = true});
+  add_options(made, options_of(o->grid.base), {"scaler", "set", "format", "rounding"});
+  made.add("--rounding", &o->grid.roundings, "as in ulp replay; several times for several",
            {.type = "R", .group = "Rounding"});
+  made.add("--show", &o->show, "how many rows are printed", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =
       "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider, and rank by their middle. "

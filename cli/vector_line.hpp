@@ -21,7 +21,7 @@ struct vector_options {
   std::string operation;
   std::string format_name;
   std::string from_name;  // empty: format_name
-  rounding_options rounding;
+  rounding_text rounding;
 };
 void add_vectors_of(command& to, vector_options& options);
 

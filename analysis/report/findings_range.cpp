@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/report/usual_formats.hpp>
 
 #include "findings.hpp"
 
@@ -30,8 +31,12 @@ std::optional<int> least_scale(const survey& run, const advice_options& o) {
 }
 
 // In the order of preference: as many fraction bits as possible.
-constexpr std::array formats_to_try{"float16", "cbfloat16", "bfloat16", "float8_e4m3fn", "float8_e5m2"};
-constexpr std::size_t sixteen_bits = 3;
+std::vector<std::string> formats_to_try() {
+  std::vector<std::string> names;
+  for (const char* const name : usual_formats(format_room::few)) names.emplace_back(name);
+  std::ranges::stable_sort(names, std::greater{}, [](const std::string& f) { return find_format(f)->fraction_bits; });
+  return names;
+}
 
 }  // namespace
 
@@ -42,8 +47,7 @@ finding which_format(const survey& run, const advice_options& o) {
   std::string perhaps;
   double nonzero = 0;
   named_values formats;
-  for (std::size_t i = 0; i < formats_to_try.size(); ++i) {
-    const std::string name = formats_to_try[i];
+  for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const outcome_counts c = run.outcomes(to, o.rounding, 1);
     nonzero = nonzero_of(c);
@@ -60,7 +64,7 @@ finding which_format(const survey& run, const advice_options& o) {
     formats.all.push_back({name, named_values{{{"underflow", underflow_of(c)},
                                                {"lost_l1", lost_share ? table_value{*lost_share} : table_value{}},
                                                {"overflow_steps", integer(overflowing)}}}});
-    if (i >= sixteen_bits || overflowing > 0) continue;
+    if (to.width() != 16 || overflowing > 0) continue;
     if (sufficient.empty() && underflow_of(c).high <= o.epsilon) sufficient = name;
     if (perhaps.empty() && underflow_of(c).low <= o.epsilon) perhaps = name;
   }

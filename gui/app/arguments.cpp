@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <stdexcept>
+#include <exception>
+#include <optional>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
 #include <ulp/io/whole_file.hpp>
+#include <ulp/report/typed_values.hpp>
 #include <utility>
 
+#include "viewmodel/typed_option.hpp"
 #include "views/all_views.hpp"
 
 namespace ulp::gui {
@@ -21,48 +24,64 @@ namespace {
   std::exit(0);
 }
 
-// The scenarios of --scaler A,B with the other options in each.
-std::vector<scenario_spec> scenarios(const QCommandLineParser& given) {
-  std::vector<scenario_spec> all;
-  const QStringList scalers = given.value("scaler").split(',');
-  for (const QString& scaler : scalers) {
-    scenario_spec spec;
-    spec.scaler = scaler.toStdString();
-    const auto take = [&](const char* option, std::string& into) { into = given.value(option).toStdString(); };
-    take("format", spec.format);
-    take("rounding", spec.rounding);
-    take("clip-norm", spec.clip_norm);
-    take("clip-value", spec.clip_value);
-    take("order", spec.order);
-    take("check", spec.check);
-    const scaler_entry* const entry = find_scaler(spec.scaler);
-    if (entry != nullptr) spec.scaler = entry->name;  // not an alias
-    for (const QString& set : given.values("set")) {
-      const auto at = set.indexOf('=');
-      if (at <= 0) refuse("--set: '" + set + "' is not key=value");
-      const std::string name = set.left(at).toStdString();
-      const auto is = [&](const scaler_parameter& p) { return p.name == name; };
-      if (scalers.size() == 1 || entry == nullptr || std::ranges::any_of(entry->parameters, is))
-        spec.parameters.emplace_back(name, set.mid(at + 1).toStdString());
-    }
-    try {
-      static_cast<void>(scenario_of(spec));
-    } catch (const std::invalid_argument& mistake) {
-      refuse(scaler + ": " + QString::fromUtf8(mistake.what()));
-    }
-    all.push_back(std::move(spec));
+// Of `ulp replay`: what is registered under the same names, said to several policies at once, or means something else here.
+bool is_own(const std::string& option) { return option == "scaler" || option == "tensor" || option == "steps"; }
+
+void add_options(QCommandLineParser& to, const std::vector<text_option>& options) {
+  for (const text_option& o : options)
+    if (!is_own(o.name))
+      to.addOption({QString::fromStdString(o.name), QString::fromStdString(o.help), QString::fromStdString(o.type)});
+}
+
+void take_options(const QCommandLineParser& given, const std::vector<text_option>& options) {
+  for (const text_option& o : options) {
+    const QString name = QString::fromStdString(o.name);
+    if (is_own(o.name) || !given.isSet(name)) continue;
+    if (auto* const* const list = std::get_if<std::vector<std::string>*>(&o.value))
+      for (const QString& value : given.values(name)) (*list)->push_back(value.toStdString());
+    else
+      set_text(o, o.type.empty() ? "yes" : given.value(name));
   }
-  for (const QString& set : given.values("set")) {
-    const std::string name = set.left(set.indexOf('=')).toStdString();
-    const auto has = [&](const scenario_spec& s) {
-      return std::ranges::find(s.parameters, name, &std::pair<std::string, std::string>::first) != s.parameters.end();
-    };
-    if (std::ranges::none_of(all, has))
-      refuse("--set: no scaler has a parameter '" + QString::fromStdString(name) + "'");
+}
+
+// The scenarios of --config and of --scaler A,B with the other options in each.
+std::vector<scenario_text> scenarios(const QCommandLineParser& given) {
+  scenario_text common;
+  take_options(given, options_of(common));
+  std::optional<configuration> own;
+  if (given.isSet("config")) {
+    own = read_configuration(given.value("config").toStdString(), common);
+    for (const std::string& line : own->said.notes)
+      print_error("ulpscope: note: " + printable(own->file + ": " + line) + "\n");
   }
-  if (given.isSet("order") && !given.isSet("clip-norm") && !given.isSet("clip-value"))
-    refuse("--order: without --clip-norm or --clip-value there is nothing to order");
+  std::vector<std::string> scalers;
+  if (given.isSet("scaler") || !own)
+    for (const QString& scaler : given.value("scaler").split(',')) scalers.push_back(scaler.toStdString());
+  std::vector<scenario_text> all = under_each(common, scalers, own);
+  for (scenario_text& one : all) {
+    one.scaler = scaler_named(one.scaler).name;  // not an alias
+    if (one.format.empty()) one.format = usual_scenario().format;
+    static_cast<void>(scenario_of(one));
+  }
   return all;
+}
+
+run_text reading(const QCommandLineParser& given) {
+  run_text how;
+  take_options(given, options_of(how));
+  static_cast<void>(how.selected());
+  static_cast<void>(how.how_to_read());
+  return how;
+}
+
+// What it gives; a mistake ends the program.
+template <typename Work>
+auto or_refuse(Work work) {
+  try {
+    return work();
+  } catch (const std::exception& mistake) {
+    refuse(QString::fromUtf8(mistake.what()));
+  }
 }
 
 void take_steps(const QString& text, session& s) {
@@ -107,19 +126,17 @@ arguments parse_arguments() {
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", "light or dark", "NAME"});
   parser.addOption({"scaler", "a policy, or several for comparison", "NAME,...", "pytorch_gradscaler"});
-  parser.addOption({"set", "a parameter of every policy that has it", "key=value"});
-  parser.addOption({"format", "of the scaled gradients", "F", "float16"});
-  parser.addOption({"rounding", "as of `ulp replay`", "R"});
-  parser.addOption({"clip-norm", "clip to this norm", "X"});
-  parser.addOption({"clip-value", "clip each value to this magnitude", "X"});
-  parser.addOption({"order", "of unscaling, overflow check and clipping: unscale,check,clip in some order", "LIST"});
-  parser.addOption({"check", "the tensors whose overflow the policy sees", "REGEX"});
-  parser.addOption({"tensor", "tensors whose name contains a match", "REGEX"});
+  parser.addOption({"config",
+                    "one policy more, the first, and format and clipping where they are not given: a configuration as "
+                    "of `ulp replay`",
+                    "FILE"});
+  scenario_text scenario;
+  add_options(parser, options_of(scenario));
+  parser.addOption({"tensor", "the tensors that are shown: whose name contains a match", "REGEX"});
   parser.addOption({"steps", "the steps that are shown, A to B", "A:B"});
   parser.addOption({"step", "the step of the cursor", "N"});
-  parser.addOption(
-      {"limit", "raise a limit on what inputs may cost, as in `ulp replay`; applies to everything opened", "NAME=N"});
-  parser.addOption({"allow-empty", "take dumps without any tensor that is read as empty steps"});
+  run_text how;
+  add_options(parser, options_of(how));  // of everything opened
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
   if (parser.isSet("help") || parser.isSet("help-all")) print_and_end(parser.helpText());
   if (parser.isSet("version")) print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
@@ -127,8 +144,9 @@ arguments parse_arguments() {
   arguments a;
   session& s = a.asked;
   if (parser.isSet("session")) {
-    for (const char* const other :
-         {"scaler", "set", "format", "rounding", "clip-norm", "clip-value", "order", "check", "compare"})
+    QStringList others{"config", "compare"};
+    for (const text_option& o : options_of(scenario)) others << QString::fromStdString(o.name);
+    for (const QString& other : others)
       if (parser.isSet(other)) refuse(QString("--session: says itself what --%1 says").arg(other));
     if (!parser.positionalArguments().isEmpty()) refuse("--session: names its runs itself: leave INPUT out");
     try {
@@ -142,9 +160,9 @@ arguments parse_arguments() {
     if (!first.empty()) s.runs.push_back(std::move(first));
     if (parser.isSet("compare") && s.runs.empty()) refuse("--compare: with which run? Give an INPUT");
     for (const QString& other : parser.values("compare")) s.runs.push_back({other.toStdString()});
-    const std::vector<scenario_spec> specs = scenarios(parser);
+    const std::vector<scenario_text> specs = or_refuse([&] { return scenarios(parser); });
     for (std::size_t run = 0; run < std::max<std::size_t>(1, s.runs.size()); ++run)
-      for (const scenario_spec& spec : specs) s.replays.push_back({.spec = spec, .run = run});
+      for (const scenario_text& spec : specs) s.replays.push_back({.spec = spec, .run = run});
     if (s.replays.size() > document::most_replays)
       refuse(QString("%1 replays are too many for one picture: at most %2, policies times runs")
                  .arg(s.replays.size())
@@ -162,12 +180,7 @@ arguments parse_arguments() {
     if (!number) refuse("--step: '" + parser.value("step") + "' is no step");
   }
 
-  a.how.allow_empty = parser.isSet("allow-empty");
-  try {
-    for (const QString& limit : parser.values("limit")) set_limit(a.how.limits, limit.toStdString());
-  } catch (const std::invalid_argument& mistake) {
-    refuse("--limit: " + QString::fromUtf8(mistake.what()));
-  }
+  a.how = or_refuse([&] { return reading(parser); });
   a.output = parser.value("export");
   if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: which file?");
   if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString()}))

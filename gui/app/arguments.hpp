@@ -11,8 +11,8 @@ namespace ulp::gui {
 
 struct arguments {
   session asked;
-  source_options how;  // the runs are read
-  QString output;      // file to export to; empty: a window
+  run_text how;    // the runs are read, whatever their inputs
+  QString output;  // file to export to; empty: a window
   QSize size{1100, 700};
   QString colours;  // light, dark, or as the desktop has it
 };

@@ -22,9 +22,9 @@ constexpr double title_height = 44;
 QString subtitle(const view& v, const view_state& state) {
   const loaded_run* const run = state.current_run();
   if (run == nullptr) return v.question();
-  return shown_text(run->inputs.front()) +
-         (run->inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->inputs.size() - 1) : QString()) + " - " +
-         QString::fromStdString(name_of(state.front().spec));
+  return shown_text(run->text.inputs.front()) +
+         (run->text.inputs.size() > 1 ? QObject::tr(" and %1 more").arg(run->text.inputs.size() - 1) : QString()) +
+         " - " + QString::fromStdString(name_of(state.front().spec));
 }
 
 void paint(QPainter& to, view& v, const view_state& state, QSize size, const theme& colours) {

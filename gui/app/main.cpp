@@ -46,7 +46,9 @@ int write(const arguments& a) {
     const auto quiet = [](double) {};
     std::vector<std::shared_ptr<const loaded_run>> runs;
     for (const auto& inputs : a.asked.runs) {
-      runs.push_back(load_run(inputs, quiet, a.how));
+      ulp::run_text text = a.how;
+      text.inputs = inputs;
+      runs.push_back(load_run(text, quiet));
       tell_notes(*runs.back());
       if (runs.back()->coarse) runs.back() = refined(*runs.back(), quiet);
     }

@@ -14,10 +14,10 @@
 #include <QSettings>
 #include <QStatusBar>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <exception>
 #include <stdexcept>
+#include <ulp/report/usual_formats.hpp>
 
 #include "export.hpp"
 #include "viewmodel/shown_text.hpp"
@@ -33,7 +33,7 @@ constexpr qsizetype most_recent = 10;
 
 // Round and round the usual ones.
 std::string format_after(const std::string& name) {
-  static constexpr std::array usual{"float16", "cbfloat16", "bfloat16", "float8_e5m2", "float8_e4m3fn"};
+  const std::vector<const char*> usual = usual_formats(format_room::few);
   const auto at = std::ranges::find(usual, name);
   return at == usual.end() || at + 1 == usual.end() ? usual.front() : at[1];
 }
@@ -43,7 +43,7 @@ std::string format_after(const std::string& name) {
 QString stamps(const document& doc) {
   QString all;
   for (const auto& run : doc.runs())
-    for (const std::string& input : run->inputs)
+    for (const std::string& input : run->text.inputs)
       for (const char* const suffix : {"", "-wal"}) {
         const QFileInfo file(QString::fromStdString(input) + suffix);
         all += QStringLiteral("%1 %2 ").arg(file.size()).arg(file.lastModified().toMSecsSinceEpoch());
@@ -120,7 +120,7 @@ main_window::main_window()
   });
   connect(&doc_, &document::run_changed, this, [this] {
     QStringList names;
-    for (const auto& run : doc_.runs()) names << QFileInfo(shown_text(run->inputs.front())).fileName();
+    for (const auto& run : doc_.runs()) names << QFileInfo(shown_text(run->text.inputs.front())).fileName();
     setWindowTitle(names.isEmpty() ? QStringLiteral("ulpscope") : names.join(tr(" and ")) + " - ulpscope");
     remember_recent();
   });
@@ -203,7 +203,7 @@ void main_window::make_menus() {
   replays->addAction(tr("Compare the others with the one in front"), QKeySequence(tr("Ctrl+B")), this,
                      [this] { state_.make_first(); });
   replays->addAction(tr("Next format"), QKeySequence(tr("Ctrl+Shift+F")), this, [this] {
-    scenario_spec spec = state_.front().spec;
+    scenario_text spec = state_.front().spec;
     spec.format = format_after(spec.format);
     doc_.change_replay(state_.front_index(), spec);
   });
@@ -317,8 +317,8 @@ void main_window::remember_recent() {
   QSettings settings;
   QStringList known = settings.value("recent").toStringList();
   for (const auto& run : doc_.runs()) {
-    if (run->inputs.size() != 1) continue;
-    const QString path = QFileInfo(QString::fromStdString(run->inputs.front())).absoluteFilePath();
+    if (run->text.inputs.size() != 1) continue;
+    const QString path = QFileInfo(QString::fromStdString(run->text.inputs.front())).absoluteFilePath();
     known.removeAll(path);
     known.prepend(path);
   }

@@ -5,47 +5,51 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <array>
 #include <filesystem>
 #include <stdexcept>
+#include <ulp/report/typed_values.hpp>
+
+#include "viewmodel/typed_option.hpp"
 
 namespace ulp::gui {
 namespace {
 
 constexpr int version = 1;
 
-// The fields of a scenario that are left out where they are empty.
-struct text_field {
-  const char* key;
-  std::string scenario_spec::*value;
-};
-constexpr std::array text_fields{
-    text_field{"rounding", &scenario_spec::rounding}, text_field{"clip_norm", &scenario_spec::clip_norm},
-    text_field{"clip_value", &scenario_spec::clip_value}, text_field{"order", &scenario_spec::order},
-    text_field{"check", &scenario_spec::check}};
+// Those with a key of their own; the others are left out where they are what they usually are.
+bool has_key(const std::string& option) { return option == "scaler" || option == "set" || option == "format"; }
+
+QString key_of(const text_option& o) { return QString::fromStdString(o.name).replace('-', '_'); }
 
 QJsonObject object_of(const session::replay& r) {
+  scenario_text spec = r.spec;
+  scenario_text usual;
   QJsonObject parameters;
-  for (const auto& [name, value] : r.spec.parameters)
+  for (const std::string& p : spec.parameters) {
+    const auto [name, value] = key_and_value(p, "--set");
     parameters[QString::fromStdString(name)] = QString::fromStdString(value);
+  }
   QJsonObject o{{"run", static_cast<qint64>(r.run)},
-                {"scaler", QString::fromStdString(r.spec.scaler)},
+                {"scaler", QString::fromStdString(spec.scaler)},
                 {"parameters", parameters},
-                {"format", QString::fromStdString(r.spec.format)}};
-  for (const text_field& f : text_fields)
-    if (const std::string& value = r.spec.*f.value; !value.empty()) o[f.key] = QString::fromStdString(value);
+                {"format", QString::fromStdString(spec.format)}};
+  const std::vector<text_option> given = options_of(spec);
+  const std::vector<text_option> others = options_of(usual);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    if (const QString text = text_of(given[i]); !has_key(given[i].name) && text != text_of(others[i]))
+      o[key_of(given[i])] = text;
   return o;
 }
 
 session::replay replay_of(const QJsonObject& o) {
-  const auto text = [&](const char* key) { return o[key].toString().toStdString(); };
-  session::replay r{.spec = {.scaler = text("scaler"), .format = text("format")},
-                    .run = static_cast<std::size_t>(o["run"].toInt(-1))};
-  if (const scaler_entry* const entry = find_scaler(r.spec.scaler)) r.spec.scaler = entry->name;  // not an alias
+  session::replay r{.run = static_cast<std::size_t>(o["run"].toInt(-1))};
+  r.spec.scaler = scaler_named(o["scaler"].toString().toStdString()).name;  // not an alias
+  r.spec.format = o["format"].toString().toStdString();
   const QJsonObject parameters = o["parameters"].toObject();
   for (auto p = parameters.begin(); p != parameters.end(); ++p)
-    r.spec.parameters.emplace_back(p.key().toStdString(), p.value().toString().toStdString());
-  for (const text_field& f : text_fields) r.spec.*f.value = text(f.key);
+    r.spec.parameters.push_back(p.key().toStdString() + "=" + p.value().toString().toStdString());
+  for (const text_option& option : options_of(r.spec))
+    if (!has_key(option.name) && o.contains(key_of(option))) set_text(option, o[key_of(option)].toString());
   static_cast<void>(scenario_of(r.spec));
   return r;
 }
@@ -131,7 +135,7 @@ session session_of(const view_state& state, const QString& view) {
   session s;
   for (const auto& run : state.doc().runs()) {
     s.runs.emplace_back();
-    for (const std::string& input : run->inputs)
+    for (const std::string& input : run->text.inputs)
       s.runs.back().push_back(QFileInfo(QString::fromStdString(input)).absoluteFilePath().toStdString());
   }
   for (const replay_entry& r : state.doc().replays()) s.replays.push_back({.spec = r.spec, .run = r.run});

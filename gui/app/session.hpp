@@ -9,14 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "viewmodel/scenario_spec.hpp"
+#include <ulp/report/scenario_text.hpp>
+
 #include "viewmodel/view_state.hpp"
 
 namespace ulp::gui {
 
 struct session {
   struct replay {
-    scenario_spec spec;
+    scenario_text spec;
     std::size_t run = 0;  // index into `runs`
     friend bool operator==(const replay&, const replay&) = default;
   };

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <future>
 #include <iterator>
+#include <span>
 #include <utility>
 
 #include <ulp/io/check.hpp>
@@ -26,7 +27,7 @@ void tell(const background::report& told, std::uint64_t done, std::uint64_t all)
 }
 
 std::string text_of(const tensor_choice& choice) {
-  const auto n = std::to_string(choice.checked_count());
+  const std::string n = std::to_string(choice.checked_count());
   switch (choice.rule()) {
     case check_rule::undecided: return "what the log says";
     case check_rule::expression: return n + " tensors, by expression";
@@ -36,6 +37,11 @@ std::string text_of(const tensor_choice& choice) {
     case check_rule::everything: return "all " + n + " tensors";
   }
   return "";
+}
+
+// Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
+bool is_read_as_it_is(const run_text& text) {
+  return text == run_text{.inputs = text.inputs, .allow_empty = text.allow_empty, .limits = text.limits};
 }
 
 // From so many steps on columns are made of the blocks that a recording keeps merged.
@@ -84,42 +90,45 @@ void load_merged(const std::string& path, loaded_run& run, rank_account& ranks, 
 }
 
 void add_notes(loaded_run& run, const rank_account& ranks) {
-  if (std::string text = ranks.warning(run.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
-  if (std::string text = ranks.note(run.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
+  if (std::string text = ranks.warning(run.text.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
+  if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
-    run.notes.push_back(run.inputs.front() + ": holds no steps (microbatches alone are none)");
+    run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are none)");
   if (run.picture.seen().as_recorded())
     run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
 }
 
 }  // namespace
 
+scenario_text usual_scenario() { return {.scaler = "pytorch_gradscaler", .format = "float16"}; }
+
 std::uint64_t new_run_id() noexcept {
   static std::atomic<std::uint64_t> last = 0;
   return ++last;
 }
 
-std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs, const background::report& told,
-                                           const source_options& how, first_look look) {
-  std::unique_ptr<source> from = open_source(inputs, how);
+std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told, first_look look) {
+  const selection counted = text.selected();
+  std::unique_ptr<source> from = open_source(text.inputs, text.how_to_read());
   if (look == first_look::yes && from->kind() == source_kind::recording)
-    refuse_damaged(inputs.front(), [&] { told(0); });
+    refuse_damaged(text.inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
-  run->inputs = inputs;
-  run->how = how;
+  run->text = text;
+  run->picture = run_picture(counted);
   run->description = from->description();
   run->header = from->header();
   rank_account ranks(run->header);
-  if (from->kind() == source_kind::recording && from->step_count() >= long_run) {
+  if (from->kind() == source_kind::recording && from->step_count() >= long_run && is_read_as_it_is(text)) {
     run->notes = from->notes();
     from.reset();
-    load_merged(inputs.front(), *run, ranks, told);
+    load_merged(text.inputs.front(), *run, ranks, told);
     add_notes(*run, ranks);
     return run;
   }
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
+    if (!counted.takes(now.key.step)) continue;
     ranks.see(now.key, now.ranks);
     run->picture.add(now, from->tensors());
   }
@@ -133,16 +142,16 @@ std::shared_ptr<const loaded_run> refined(const loaded_run& run, const backgroun
   const auto fine = std::make_shared<loaded_run>(run);
   fine->coarse = false;
   fine->picture.forget_blocks();
-  level_reader levels(run.inputs.front(), level_widths[0]);
+  level_reader levels(run.text.inputs.front(), level_widths[0]);
   fine->tensors = levels.tensors();  // more, where the file grows
   add_blocks(levels, run.picture.steps().size(), fine->picture, told);
   return fine;
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
-  const std::unique_ptr<source> from = run.description == "recording"
-                                           ? open_recording(run.inputs.front(), number, number)
-                                           : open_source(run.inputs, run.how);
+  const std::unique_ptr<source> from = run.description == "recording" && is_read_as_it_is(run.text)
+                                           ? open_recording(run.text.inputs.front(), number, number)
+                                           : open_source(run.text.inputs, run.text.how_to_read());
   tensor_tables all;
   step now;
   for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
@@ -155,13 +164,10 @@ tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const b
 
 double log2_or_gap(double x) { return x > 0 && std::isfinite(x) ? std::log2(x) : not_known; }
 
-std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_spec& spec,
+std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_text& spec,
                                                const background::report& told) {
-  const scenario s = scenario_of(spec);
-  source_options how = run.how;
-  how.merged = !s.checked && !s.scaler.per_layer() && !s.rounding.daz;
-  if (s.clip_value && !s.order.clip_before_unscale) how.edges = {s.clip_value->max_value};
-  const std::unique_ptr<source> from = open_source(run.inputs, how);
+  const scenario s = scenario_of(spec, run.text);
+  const std::unique_ptr<source> from = open_source(run.text.inputs, reading_for(run.text, std::span{&s, 1}));
   const auto result = std::make_shared<replayed_run>();
   result->steps.reserve(run.picture.steps().size());
   replayer r(s);
@@ -170,7 +176,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
-    if (now.key.microbatch != -1) continue;
+    if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
     notes.see(now);
     const trajectory_row row = r.advance(now, from->tensors());
     if (row.lacks_input) throw std::invalid_argument(row.error);
@@ -231,7 +237,11 @@ void document::load(std::vector<inputs_of_run> inputs,
     const auto of_all = [&](double share) {
       told((static_cast<double>(runs.size()) + share) / static_cast<double>(inputs.size()));
     };
-    for (const inputs_of_run& one : inputs) runs.push_back(load_run(one, of_all, how, look));
+    for (const inputs_of_run& one : inputs) {
+      run_text text = how;
+      text.inputs = one;
+      runs.push_back(load_run(text, of_all, look));
+    }
     return [then, runs = std::move(runs)] { then(runs); };
   });
 }
@@ -274,7 +284,7 @@ void document::compare(const inputs_of_run& inputs) {
 void document::reload() {
   if (runs_.empty()) return;
   std::vector<inputs_of_run> inputs;
-  for (const auto& run : runs_) inputs.push_back(run->inputs);
+  for (const auto& run : runs_) inputs.push_back(run->text.inputs);
   const auto then = [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
     std::vector<replay_entry> again;
     for (const replay_entry& r : replays_) again.push_back({.spec = r.spec, .run = r.run});
@@ -312,19 +322,19 @@ QString document::title_of(const replay_entry& r) const {
   if (runs_.size() < 2 || r.run >= runs_.size()) return name;
   // As much of the path's end as tells it from the others.
   const auto end_of = [](const loaded_run& run, qsizetype parts) {
-    return shown_text(run.inputs.front()).section('/', -parts);
+    return shown_text(run.text.inputs.front()).section('/', -parts);
   };
   const loaded_run& own = *runs_[r.run];
   qsizetype parts = 1;
   const auto is_taken = [&](const auto& other) {
-    return other.get() != &own && other->inputs.front() != own.inputs.front() &&
+    return other.get() != &own && other->text.inputs.front() != own.text.inputs.front() &&
            end_of(*other, parts) == end_of(own, parts);
   };
   while (std::ranges::any_of(runs_, is_taken)) ++parts;
   return end_of(own, parts) + ": " + name;
 }
 
-void document::add_replay(const scenario_spec& spec, std::size_t run) {
+void document::add_replay(const scenario_text& spec, std::size_t run) {
   if (replays_.size() == most_replays)
     return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
   replays_.push_back({.spec = spec, .run = run});
@@ -332,7 +342,7 @@ void document::add_replay(const scenario_spec& spec, std::size_t run) {
   replay_next();
 }
 
-void document::change_replay(std::size_t index, const scenario_spec& spec) {
+void document::change_replay(std::size_t index, const scenario_text& spec) {
   if (replays_.at(index).spec == spec) return;
   replays_[index] = {.spec = spec, .run = replays_[index].run};
   emit replays_changed();
@@ -391,7 +401,7 @@ void document::replay_next() {
   // What is being computed goes on where it is still the first that is wanted.
   if (replayer_.running() && replaying_ == std::pair{open->spec, run->id}) return;
   replaying_ = {open->spec, run->id};
-  const auto finish = [this, id = run->id](const scenario_spec& spec, const std::shared_ptr<const replayed_run>& result,
+  const auto finish = [this, id = run->id](const scenario_text& spec, const std::shared_ptr<const replayed_run>& result,
                                            const QString& failure) {
     for (replay_entry& r : replays_)
       if (const auto of = run_of(r); r.spec == spec && of && of->id == id && !r.result) {

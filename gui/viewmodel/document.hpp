@@ -15,10 +15,10 @@
 #include <ulp/io/source.hpp>
 #include <ulp/model/trajectory.hpp>
 #include <ulp/report/run_picture.hpp>
+#include <ulp/report/scenario_text.hpp>
 #include <ulp/report/series_extremes.hpp>
 
 #include "background.hpp"
-#include "scenario_spec.hpp"
 
 namespace ulp::gui {
 
@@ -28,8 +28,7 @@ namespace ulp::gui {
 struct loaded_run {
   std::uint64_t id = new_run_id();  // the same for what was read once, in more or less detail
   bool coarse = false;              // its columns can be had finer: refined()
-  std::vector<std::string> inputs;
-  source_options how;  // they were read, and are read again
+  run_text text;                    // as it was read, and is read again
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
   std::vector<std::string> warnings;
@@ -66,8 +65,11 @@ struct replayed_run {
 [[nodiscard]] inline double log2_critical(const replay_step& s) { return log2_or_gap(s.critical_scale); }
 [[nodiscard]] inline double log2_norm(const replay_step& s) { return log2_or_gap(s.norm); }
 
+// What is replayed where nothing is said.
+[[nodiscard]] scenario_text usual_scenario();
+
 struct replay_entry {
-  scenario_spec spec;
+  scenario_text spec = usual_scenario();
   std::size_t run = 0;                                   // which of the open runs
   std::shared_ptr<const replayed_run> result = nullptr;  // of the spec, or null while it is computed or where it failed
   QString failure = {};
@@ -78,15 +80,14 @@ struct replay_entry {
 enum class first_look : bool { no, yes };
 
 // Read and replay as the document does, in whatever thread calls. Throw input_error, std::invalid_argument.
-[[nodiscard]] std::shared_ptr<const loaded_run> load_run(const std::vector<std::string>& inputs,
-                                                         const background::report& told, const source_options& how = {},
+[[nodiscard]] std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told,
                                                          first_look look = first_look::yes);
 // A long recording is first read in columns of thousands of steps; refined() reads those that there is room for.
 [[nodiscard]] std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, const background::report& told);
-[[nodiscard]] std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_spec& spec,
+[[nodiscard]] std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scenario_text& spec,
                                                              const background::report& told);
 
 class document : public QObject {
@@ -97,8 +98,8 @@ class document : public QObject {
   explicit document(QObject* parent = nullptr);
 
   using inputs_of_run = std::vector<std::string>;
-  // What the user says of all that is opened from now on.
-  void read_with(source_options how) { how_ = std::move(how); }
+  // What the user says of all that is opened from now on, whatever its inputs.
+  void read_with(run_text how) { how_ = std::move(how); }
   // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
   void open(const inputs_of_run& inputs);
   // In place of what is open and of all replays; at least one run and one replay. `then` is called when they are open.
@@ -121,8 +122,8 @@ class document : public QObject {
   [[nodiscard]] bool busy() const noexcept { return loader_.running() || refiner_.running() || replayer_.running(); }
 
   // Replays are computed one after the other. The first is the one that others are compared with; there always is one.
-  void add_replay(const scenario_spec& spec, std::size_t run = 0);
-  void change_replay(std::size_t index, const scenario_spec& spec);
+  void add_replay(const scenario_text& spec, std::size_t run = 0);
+  void change_replay(std::size_t index, const scenario_text& spec);
   void remove_replay(std::size_t index);
   // The one that others are compared with.
   void make_first(std::size_t index);
@@ -141,13 +142,13 @@ class document : public QObject {
   void refine_next();
   void replay_next();
 
-  source_options how_;
+  run_text how_;
   std::vector<std::shared_ptr<const loaded_run>> runs_;
   std::vector<replay_entry> replays_{1};
   background loader_;
   background refiner_;
   background replayer_;
-  std::pair<scenario_spec, std::uint64_t> replaying_;  // and the id of its run
+  std::pair<scenario_text, std::uint64_t> replaying_;  // and the id of its run
 };
 
 }  // namespace ulp::gui

@@ -24,9 +24,9 @@ void view_state::look_at_run() {
   const auto before = std::exchange(run_, doc_.run_of(front()));
   if (run_ == nullptr) return;
   // What is compared, or read again and grown, is looked at as before.
-  const bool known = std::ranges::any_of(doc_.runs(), [&](const auto& r) { return r->inputs == inputs_; });
+  const bool known = std::ranges::any_of(doc_.runs(), [&](const auto& r) { return r->text.inputs == inputs_; });
   if (!known) {
-    inputs_ = doc_.run()->inputs;
+    inputs_ = doc_.run()->text.inputs;
     cursor_ = run_->picture.steps().empty() ? 0 : run_->picture.steps().front().key.step;
     shows_whole_ = true;
   }
@@ -169,7 +169,8 @@ void view_state::set_tensor(std::optional<std::uint32_t> tensor) {
 tensor_mask view_state::filtered(const loaded_run& of) const {
   const regex expression(filter_.toStdString());
   tensor_mask mask;
-  for (const tensor_info& t : of.tensors) mask.push_back(expression.matches(t.name));
+  const selection counted = of.text.selected();
+  for (const tensor_info& t : of.tensors) mask.push_back(counted.takes(t) && expression.matches(t.name));
   return mask;
 }
 

@@ -67,7 +67,7 @@ class view_state : public QObject {
   [[nodiscard]] std::optional<std::uint32_t> tensor() const noexcept { return tensor_; }
   [[nodiscard]] const tensor_mask& filtered() const noexcept { return filtered_; }
   [[nodiscard]] const tensor_mask& selected() const noexcept { return selected_; }
-  // What the filter leaves of another run.
+  // What the filter, and what was said when it was opened, leaves of another run.
   [[nodiscard]] tensor_mask filtered(const loaded_run& of) const;
 
   // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.

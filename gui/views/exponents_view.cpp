@@ -4,11 +4,11 @@
 #include <QPainter>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/report/usual_formats.hpp>
 
 #include "charts/chart.hpp"
 #include "plot/frame.hpp"
@@ -19,16 +19,15 @@ namespace {
 
 constexpr double note_height = 40;
 
-constexpr std::array ruler_formats{"float16", "cbfloat16", "bfloat16", "tf32", "float8_e5m2", "float8_e4m3fn"};
 constexpr double ruler_height = 16;
-constexpr double rulers_height = ruler_height * ruler_formats.size() + 4;
+const double rulers_height = ruler_height * static_cast<double>(usual_formats(format_room::more).size()) + 4;
 
 // What other formats hold at the same scale: from the smallest result above zero over the smallest normal number (a tick) up
 // to overflow.
 void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const chart& axis, double log2) {
   to.save();
   double y = room.top();
-  for (const char* const name : ruler_formats) {
+  for (const char* const name : usual_formats(format_room::more)) {
     const format f = *find_format(name);
     const format_limits limits = limits_of(f, {.direction = own_direction(f)});
     const double left = room.left() + axis.place_of(axis.left());

@@ -3,7 +3,7 @@
 #include <QHBoxLayout>
 #include <utility>
 
-#include "viewmodel/format_matrix.hpp"
+#include <ulp/report/format_matrix.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -38,10 +38,10 @@ void formats_view::take(table t) {
 std::function<table(const background::report&)> formats_view::asked() const {
   if (each_->isChecked())
     return [run = state().shared_run(), shown = state().selected()](const background::report& told) {
-      return tensor_format_matrix(*run, shown, epsilon, told);
+      return tensor_format_matrix(run->picture, run->tensors, shown, epsilon, told);
     };
   return [run = state().shared_run(), shown = state().selected(), scale = state().scale_at(state().cursor_step())](
-             const background::report& told) { return format_matrix(*run, shown, scale, epsilon, told); };
+             const background::report& told) { return format_matrix(run->picture, shown, scale, epsilon, told); };
 }
 
 void formats_view::refresh(view_state::parts what) {

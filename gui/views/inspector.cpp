@@ -47,8 +47,9 @@ void inspector::refresh() {
     if (!value.isEmpty()) html += QStringLiteral("<p><b>%1</b><br>%2</p>").arg(what, value);
   };
   if (run != nullptr) {
-    line(tr("Input"), text(run->inputs.front()) +
-                          (run->inputs.size() > 1 ? tr(" and %1 more").arg(run->inputs.size() - 1) : QString()));
+    line(tr("Input"),
+         text(run->text.inputs.front()) +
+             (run->text.inputs.size() > 1 ? tr(" and %1 more").arg(run->text.inputs.size() - 1) : QString()));
     line(tr("Kind"), text(run->description));
     line(tr("Run"), text(run->header.run_id));
     line(tr("Rank"), run->header.world > 1 ? tr("%1 of %2").arg(run->header.rank).arg(run->header.world) : QString());
@@ -59,8 +60,7 @@ void inspector::refresh() {
   try {
     const scenario s = scenario_of(front.spec);
     for (const scaler_parameter& p : s.scaler.parameters()) {
-      const bool set = std::ranges::find(front.spec.parameters, p.name, &std::pair<std::string, std::string>::first) !=
-                       front.spec.parameters.end();
+      const bool set = parameter_of(front.spec, p.name).has_value();
       const QString entry = text(p.name) + " = " + text(to_string(p.value));
       parameters += (set ? "<b>" + entry + "</b>" : entry + tr(" (default)")) + "<br>";
     }
@@ -72,8 +72,7 @@ void inspector::refresh() {
   }
   if (front.result) line(tr("Overflow is looked for in"), text(front.result->checked));
   about_->setHtml(html);
-  command_->setPlainText(run == nullptr ? QString()
-                                        : QString::fromStdString(command_of(front.spec, run->inputs, run->how)));
+  command_->setPlainText(run == nullptr ? QString() : QString::fromStdString(command_of(front.spec, run->text)));
 }
 
 }  // namespace ulp::gui

@@ -77,15 +77,17 @@ void layers_view::resizeEvent(QResizeEvent* event) {
   step_view::resizeEvent(event);
 }
 
-layer_question layers_view::asked() const {
-  layer_question q{.run = state().shared_run()};
+std::function<layers_view::answered(const background::report&)> layers_view::asked() const {
+  const std::shared_ptr<const loaded_run> run = state().shared_run();
+  layer_question q;
   q.metric = static_cast<layer_metric>(metric_->currentData().toInt());
   const scenario s = scenario_of(state().front().spec);
   q.to = s.format;
   q.mode = s.rounding;
-  for (const column_span& span : q.run->picture.columns().spans())
-    q.scales.push_back(state().scale_at(span.first_step));
-  return q;
+  for (const column_span& span : run->picture.columns().spans()) q.scales.push_back(state().scale_at(span.first_step));
+  return [run, q = std::move(q)](const background::report& told) -> answered {
+    return {run, answer_to(q, run->picture, run->tensors.size(), told)};
+  };
 }
 
 void layers_view::refresh(view_state::parts what) {
@@ -95,22 +97,23 @@ void layers_view::refresh(view_state::parts what) {
   if (what.testFlag(view_state::run)) work_.cancel();
   const bool anew = what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::scale);
   if (anew && state().current_run() != nullptr && state().front().failure.isEmpty())
-    work_.start([this, q = asked()](const background::report& told) -> std::function<void()> {
-      return [this, answer = answer_to(q, told)] { take(answer); };
+    work_.start([this, ask = asked()](const background::report& told) -> std::function<void()> {
+      return [this, answer = ask(told)] { take(answer); };
     });
   else
-    take(std::move(answer_));
+    take({answered_, std::move(answer_)});
 }
 
 void layers_view::catch_up_now() {
   catch_up();
   work_.cancel();
-  if (state().current_run() != nullptr && state().front().failure.isEmpty()) take(answer_to(asked(), [](double) {}));
+  if (state().current_run() != nullptr && state().front().failure.isEmpty()) take(asked()([](double) {}));
 }
 
-void layers_view::take(layer_answer answer) {
+void layers_view::take(answered answer) {
   // Of another run, or of this one in other columns, it tells nothing.
-  answer_ = answer.run == state().shared_run() ? std::move(answer) : layer_answer{};
+  answer_ = answer.run == state().shared_run() ? std::move(answer.values) : layer_answer{};
+  answered_ = std::move(answer.run);
   order_.clear();
   const tensor_mask& shown = state().filtered();
   if (answer_.tensors == shown.size())

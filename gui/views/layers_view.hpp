@@ -4,12 +4,15 @@
 
 #include <QComboBox>
 #include <QLineEdit>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include <ulp/report/layer_metrics.hpp>
+
 #include "step_view.hpp"
 #include "viewmodel/background.hpp"
-#include "viewmodel/layer_metrics.hpp"
 
 namespace ulp::gui {
 
@@ -30,14 +33,21 @@ class layers_view final : public step_view {
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  [[nodiscard]] layer_question asked() const;
-  void take(layer_answer answer);
+  // An answer, and the run that it is of.
+  struct answered {
+    std::shared_ptr<const loaded_run> run;
+    layer_answer values;
+  };
+  // What counts it.
+  [[nodiscard]] std::function<answered(const background::report&)> asked() const;
+  void take(answered answer);
   [[nodiscard]] std::optional<std::size_t> row_at(double y) const;
 
   QComboBox* metric_;
   QLineEdit* filter_;
   QString known_filter_;  // the state's, when the field was last set
   background work_;
+  std::shared_ptr<const loaded_run> answered_;
   layer_answer answer_;
   std::vector<std::uint32_t> order_;  // tensors that are shown, the worst first
 };

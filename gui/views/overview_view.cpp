@@ -80,7 +80,7 @@ void overview_view::refresh(view_state::parts what) {
   if (run == nullptr) words += QStringLiteral("<p>%1</p>").arg(why_empty());
   for (const auto& open : state().doc().runs()) {
     words += QStringLiteral("<p>%1: %2 in %3.</p>")
-                 .arg(shown_text(open->inputs.front()).toHtmlEscaped(),
+                 .arg(shown_text(open->text.inputs.front()).toHtmlEscaped(),
                       QString::fromStdString(count_text(open->picture.steps().size(), "step")),
                       QString::fromStdString(count_text(open->tensors.size(), "tensor")));
     for (const std::string& warning : open->warnings)

@@ -16,6 +16,13 @@ QString underflow_text(const sweep_result& r) {
                              : QStringLiteral("%1 to %2 %").arg(text(r.underflow.low), text(r.underflow.high));
 }
 
+// `base` with these values of its parameters in turn.
+grid_text grid_around(scenario_text base, const policies_view::grid_of_values& values) {
+  for (const auto& [name, list] : values) set_parameter(base, name, list);
+  const std::vector<std::string> scalers{base.scaler};
+  return {.base = std::move(base), .scalers = scalers};
+}
+
 // The parameters that start and grow the scale, where the policy has them.
 QString usual_values(const scaler_entry& entry) {
   QStringList parts;
@@ -50,7 +57,7 @@ policies_view::policies_view(view_state& state, QWidget* parent)
           [this](double share) { set_note(tr("Replaying the grid: %1 %").arg(100 * share, 0, 'f', 0)); });
   connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
   connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
-    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].spec, this->state().front().run);
+    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].text, this->state().front().run);
   });
 }
 
@@ -83,10 +90,9 @@ std::optional<policies_view::grid_of_values> policies_view::typed() {
   for (const QString& part : values_->text().split(' ', Qt::SkipEmptyParts)) {
     const auto at = part.indexOf('=');
     if (at <= 0) return refuse(tr("'%1' is not parameter=value,value").arg(part));
-    std::vector<std::string> list;
-    for (const QString& value : part.mid(at + 1).split(',', Qt::SkipEmptyParts)) list.push_back(value.toStdString());
-    if (list.empty()) return refuse(tr("'%1' has no values").arg(part));
-    values.emplace_back(part.left(at).toStdString(), std::move(list));
+    const QString list = part.mid(at + 1).split(',', Qt::SkipEmptyParts).join(',');
+    if (list.isEmpty()) return refuse(tr("'%1' has no values").arg(part));
+    values.emplace_back(part.left(at).toStdString(), list.toStdString());
   }
   return values;
 }
@@ -97,7 +103,7 @@ void policies_view::start() {
   if (!values) return;
   work_.start([this, run = state().shared_run(), base = state().front().spec,
                values = *values](const background::report& told) -> std::function<void()> {
-    return [this, results = sweep_policies(*run, base, values, told)] {
+    return [this, results = swept_over(run->text, grid_around(base, values), told)] {
       results_ = results;
       show_results();
     };
@@ -110,7 +116,7 @@ void policies_view::catch_up_now() {
   if (isVisible() || !results_.empty()) return;
   if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   if (const auto values = typed())
-    results_ = sweep_policies(*state().current_run(), state().front().spec, *values, [](double) {});
+    results_ = swept_over(state().current_run()->text, grid_around(state().front().spec, *values), [](double) {});
   show_results();
 }
 
@@ -123,12 +129,9 @@ table policies_view::data() const {
                {"last_scale", "scale at the end", false, true},
                {"pareto", "on the front"}};
   for (const swept_policy& p : results_) {
-    std::string parameters;
-    for (const auto& [name, value] : p.spec.parameters)
-      parameters += (parameters.empty() ? "" : " ") + name + "=" + value;
-    t.rows.push_back({parameters, static_cast<std::int64_t>(p.result.skipped), underflow_text(p.result).toStdString(),
-                      power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
-                      std::string{p.on_front ? "yes" : ""}});
+    t.rows.push_back({parameters_text(p.text), static_cast<std::int64_t>(p.result.skipped),
+                      underflow_text(p.result).toStdString(), power_text(p.result.mean_log2_scale),
+                      as_power(p.result.last_scale), std::string{p.on_front ? "yes" : ""}});
   }
   return t;
 }

@@ -9,14 +9,19 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/report/policy_grid.hpp>
+
 #include "rows_view.hpp"
-#include "viewmodel/policy_sweep.hpp"
+#include "viewmodel/background.hpp"
 
 namespace ulp::gui {
 
 class policies_view final : public rows_view {
   Q_OBJECT
  public:
+  // A parameter and its values, "50,200".
+  using grid_of_values = std::vector<std::pair<std::string, std::string>>;
+
   policies_view(view_state& state, QWidget* parent);
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
@@ -27,7 +32,6 @@ class policies_view final : public rows_view {
   void refresh(view_state::parts what) override;
 
  private:
-  using grid_of_values = std::vector<std::pair<std::string, std::vector<std::string>>>;
   // nullopt, and a note, where what is typed is no list of values.
   [[nodiscard]] std::optional<grid_of_values> typed();
   void show_results();

@@ -1,5 +1,6 @@
 #include "scenario_editor.hpp"
 
+#include <QCheckBox>
 #include <QFormLayout>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -8,9 +9,10 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
-#include <ulp/formats/catalog.hpp>
+#include <ulp/report/usual_formats.hpp>
 
 #include "plot/theme.hpp"
 #include "viewmodel/shown_text.hpp"
@@ -25,6 +27,22 @@ QIcon line_icon(const theme& colours, std::size_t index) {
   to.setPen(colours.line(index, 3));
   to.drawLine(0, 6, 28, 6);
   return picture;
+}
+
+// What has no widget of its own.
+std::vector<text_option> further_options(scenario_text& of) {
+  std::vector<text_option> all = options_of(of);
+  std::erase_if(all, [](const text_option& o) {
+    static constexpr std::array shown{"scaler", "set",       "format",     "rounding",
+                                      "check",  "clip-norm", "clip-value", "order"};
+    return std::ranges::find(shown, o.name) != shown.end();
+  });
+  return all;
+}
+
+option_fields* make_further_fields(QWidget* parent) {
+  scenario_text none;
+  return new option_fields(further_options(none), parent);
 }
 
 std::vector<std::pair<std::string, std::string>> defaults_of(const std::string& scaler) {
@@ -48,6 +66,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
       clip_at_(new QLineEdit(this)),
       order_(new QComboBox(this)),
       check_(new QLineEdit(this)),
+      further_(make_further_fields(this)),
       problem_(new QLabel(this)) {
   auto* const box = new QVBoxLayout(this);
   auto* const buttons = new QHBoxLayout;
@@ -77,6 +96,12 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   rest->addRow(tr("Order"), order_);
   rest->addRow(tr("Checked"), check_);
   box->addLayout(rest);
+  auto* const more = new QCheckBox(tr("More"), this);
+  more->setToolTip(tr("The further options of `ulp replay`"));
+  box->addWidget(more);
+  box->addWidget(further_);
+  further_->hide();
+  connect(more, &QCheckBox::toggled, further_, &QWidget::setVisible);
   box->addWidget(problem_);
 
   for (const scaler_entry& entry : scaler_catalog()) {
@@ -90,9 +115,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   scaler_->setMinimumContentsLength(16);
   format_->setEditable(true);
   format_->setObjectName("format");
-  for (const char* const name :
-       {"float16", "bfloat16", "cbfloat16", "dlfloat16", "tf32", "float8_e5m2", "float8_e4m3fn", "float6_e3m2", "e5m7"})
-    format_->addItem(name);
+  for (const char* const name : usual_formats(format_room::all)) format_->addItem(name);
   format_->setToolTip(tr("Any format of `ulp formats`, or eXmY"));
   rounding_->setEditable(true);
   for (const char* const name : {"", "nearest-even", "nearest-away", "toward-zero", "toward-positive",
@@ -132,6 +155,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     connect(combo, &QComboBox::currentTextChanged, this, changed);
   for (QLineEdit* const line : {clip_at_, check_}) connect(line, &QLineEdit::textChanged, this, changed);
   connect(parameters_, &QTableWidget::cellChanged, this, changed);
+  connect(further_, &option_fields::changed, this, changed);
   connect(add, &QPushButton::clicked, this, [this] {
     const std::size_t n = state_.doc().replays().size();
     state_.doc().add_replay(state_.front().spec, state_.front().run);
@@ -167,37 +191,37 @@ void scenario_editor::show_replays() {
   const replay_entry& front = state_.front();
   problem_->setVisible(!front.failure.isEmpty());
   problem_->setText(front.failure);
-  if (!pause_.isActive() && (shown_scaler_.empty() || !(typed() == front.spec))) show_front();
+  if (!pause_.isActive() && (shown_scaler_.empty() || !is_typed(front.spec))) show_front();
 }
 
 void scenario_editor::show_front() {
   showing_ = true;
-  const scenario_spec& spec = state_.front().spec;
+  scenario_text spec = state_.front().spec;
   scaler_->setCurrentText(QString::fromStdString(spec.scaler));
   format_->setCurrentText(QString::fromStdString(spec.format));
-  rounding_->setCurrentText(QString::fromStdString(spec.rounding));
+  rounding_->setCurrentText(QString::fromStdString(spec.rounding.direction));
   clip_how_->setCurrentIndex(!spec.clip_norm.empty() ? 1 : !spec.clip_value.empty() ? 2 : 0);
   clip_at_->setText(QString::fromStdString(spec.clip_norm + spec.clip_value));
   order_->setCurrentText(spec.order.empty() ? order_->itemText(0) : QString::fromStdString(spec.order));
   order_->setEnabled(clip_how_->currentIndex() != 0);
   check_->setText(QString::fromStdString(spec.check));
+  further_->show_values(further_options(spec));
   show_parameters(spec);
   showing_ = false;
 }
 
-void scenario_editor::show_parameters(const scenario_spec& spec) {
+void scenario_editor::show_parameters(const scenario_text& spec) {
   const auto defaults = defaults_of(spec.scaler);
   parameters_->setRowCount(static_cast<int>(defaults.size()));
   int row = 0;
   for (const auto& [name, value] : defaults) {
-    const auto set = std::ranges::find(spec.parameters, name, &std::pair<std::string, std::string>::first);
+    const auto set = parameter_of(spec, name);
     auto* const label = new QTableWidgetItem(QString::fromStdString(name));
     label->setFlags(Qt::ItemIsEnabled | Qt::ItemIsSelectable);
     label->setToolTip(tr("%1; default %2").arg(QString::fromStdString(name), QString::fromStdString(value)));
-    auto* const field =
-        new QTableWidgetItem(QString::fromStdString(set == spec.parameters.end() ? value : set->second));
+    auto* const field = new QTableWidgetItem(QString::fromStdString(set.value_or(value)));
     field->setToolTip(label->toolTip());
-    if (set != spec.parameters.end()) {
+    if (set) {
       QFont font = field->font();
       font.setBold(true);
       field->setFont(font);
@@ -209,29 +233,43 @@ void scenario_editor::show_parameters(const scenario_spec& spec) {
   shown_scaler_ = spec.scaler;
 }
 
-scenario_spec scenario_editor::typed() const {
-  scenario_spec spec;
+scenario_text scenario_editor::typed() const {
+  scenario_text spec;
   spec.scaler = scaler_->currentText().toStdString();
   spec.format = format_->currentText().trimmed().toStdString();
-  spec.rounding = rounding_->currentText().trimmed().toStdString();
+  spec.rounding.direction = rounding_->currentText().trimmed().toStdString();
   const std::string bound = clip_at_->text().trimmed().toStdString();
   if (clip_how_->currentIndex() == 1) spec.clip_norm = bound;
   if (clip_how_->currentIndex() == 2) spec.clip_value = bound;
   if (order_->isEnabled() && order_->currentIndex() > 0) spec.order = order_->currentText().toStdString();
   spec.check = check_->text().toStdString();
-  if (spec.scaler != shown_scaler_) return spec;  // the parameters are those of another
+  further_->take_values(further_options(spec));
+  if (spec.rounding.tininess.empty()) spec.rounding.tininess = rounding_text{}.tininess;
+  if (spec.scaler != shown_scaler_) {
+    spec.start.clear();  // this and the parameters are those of another
+    return spec;
+  }
   const auto defaults = defaults_of(spec.scaler);
   for (int row = 0; row < parameters_->rowCount() && row < static_cast<int>(defaults.size()); ++row) {
     const std::string value = parameters_->item(row, 1)->text().trimmed().toStdString();
     const auto& [name, usual] = defaults[static_cast<std::size_t>(row)];
-    if (value != usual) spec.parameters.emplace_back(name, value);
+    if (value != usual) set_parameter(spec, name, value);
   }
   return spec;
 }
 
-void scenario_editor::apply() {
-  const scenario_spec spec = typed();
+bool scenario_editor::is_typed(const scenario_text& spec) const {
   try {
+    return typed() == spec;
+  } catch (const std::invalid_argument&) {
+    return false;
+  }
+}
+
+void scenario_editor::apply() {
+  scenario_text spec;
+  try {
+    spec = typed();
     static_cast<void>(scenario_of(spec));
   } catch (const std::invalid_argument& mistake) {
     problem_->setText(shown_text(mistake.what()));
@@ -242,6 +280,7 @@ void scenario_editor::apply() {
   if (edited_ >= state_.doc().replays().size()) return;
   state_.doc().change_replay(edited_, spec);
   showing_ = true;
+  if (spec.scaler != shown_scaler_) further_->show_values(further_options(spec));
   show_parameters(spec);
   showing_ = false;
 }

@@ -10,6 +10,7 @@
 #include <QTimer>
 #include <QWidget>
 
+#include "option_fields.hpp"
 #include "viewmodel/view_state.hpp"
 
 namespace ulp::gui {
@@ -22,8 +23,10 @@ class scenario_editor : public QWidget {
  private:
   void show_replays();
   void show_front();
-  void show_parameters(const scenario_spec& spec);
-  [[nodiscard]] scenario_spec typed() const;
+  void show_parameters(const scenario_text& spec);
+  // Throws std::invalid_argument where a number is none.
+  [[nodiscard]] scenario_text typed() const;
+  [[nodiscard]] bool is_typed(const scenario_text& spec) const;
   void apply();
 
   view_state& state_;
@@ -36,6 +39,7 @@ class scenario_editor : public QWidget {
   QLineEdit* clip_at_;
   QComboBox* order_;
   QLineEdit* check_;
+  option_fields* further_;
   QLabel* problem_;
   QTimer pause_;
   std::size_t edited_ = 0;  // the replay that what is typed is of

@@ -3,6 +3,7 @@
 #include <QImage>
 #include <QTest>
 #include <QXmlStreamReader>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
@@ -162,6 +163,55 @@ class command_test : public QObject {
       QCOMPARE(made.err, "ulpscope" + ulp.err.substr(3));
     }
     QVERIFY(refused > 0);
+  }
+
+  void what_makes_a_replay_is_typed_as_for_ulp() {
+    write_file(dir_ / "ds.json", R"({"fp16":{"enabled":true,"initial_scale_power":24},"gradient_clipping":0.5})");
+    const std::string config = "--config " + out("ds.json");
+    const auto column_of = [](const std::string& csv, const std::string& key) {
+      std::istringstream lines(csv);
+      std::string line;
+      std::getline(lines, line);
+      std::size_t at = 0;
+      std::istringstream keys(line);
+      for (std::string k; std::getline(keys, k, ',') && k != key;) ++at;
+      std::vector<std::string> all;
+      while (std::getline(lines, line)) {
+        if (line.starts_with('"')) line.erase(0, line.find('"', 1));  // a name, with commas
+        std::istringstream cells(line);
+        std::string cell;
+        for (std::size_t i = 0; i <= at; ++i) std::getline(cells, cell, ',');
+        all.push_back(cell);
+      }
+      return all;
+    };
+    const std::string policy = "--scaler pytorch --format fp16 ";
+    for (const std::string& options :
+         {policy + "--clip-norm 2^3", policy + "--start scale=1e9", policy + "--saturate --start scale=1e9",
+          policy + "--kind weight_grad --start scale=1e9", policy + "--every 3",
+          policy + "--role conv=low --start scale=1e9", policy + "--factor 1024", config,
+          config + " --set scale_window=20"}) {
+      const auto ulp = run_ulp("replay tests/data/octaves/digits.ulp --csv - " + options);
+      const auto made =
+          run_ulpscope("tests/data/octaves/digits.ulp --view scale --export " + out("same.csv") + " " + options);
+      QVERIFY2(made.exit_code == ulp.exit_code, (options + ": " + made.err + ulp.err).c_str());
+      if (ulp.exit_code != 0) {
+        QCOMPARE(made.err, "ulpscope" + ulp.err.substr(3));
+        continue;
+      }
+      const std::string shown = read_file(dir_ / "same.csv");
+      QVERIFY2(!column_of(ulp.out, "scale_used").empty(), options.c_str());
+      for (const char* const key : {"scale_used", "skipped"})
+        QVERIFY2(column_of(shown, key) == column_of(ulp.out, key), (options + ": " + key).c_str());
+    }
+    for (const char* const options :
+         {"--format e8m0", "--clip-norm wide", "--ftz never", "--start nosuch=1 --format fp16"}) {
+      const auto made = run_ulpscope("tests/data/octaves/digits.ulp --export " + out("same.csv") + " " + options);
+      QCOMPARE(made.exit_code, 2);
+      QVERIFY2(std::count(made.err.begin(), made.err.end(), '\n') == 1, made.err.c_str());
+    }
+    QCOMPARE(run_ulpscope("tests/data/octaves/digits.ulp --export " + out("same.csv") + " --format e8m0").err,
+             run_ulp("replay tests/data/octaves/digits.ulp --scaler pytorch --format e8m0").err.insert(3, "scope"));
   }
 
   void limits_are_those_of_ulp() {

@@ -18,6 +18,7 @@
 
 using namespace ulp::test;
 using namespace ulp::gui;
+using ulp::scenario_text;
 
 namespace {
 
@@ -31,9 +32,9 @@ struct open_views {
   std::vector<view*> all;
 
   open_views() {
-    scenario_spec first = skipping_spec();
+    scenario_text first = skipping_spec();
     first.clip_norm = "0.25";
-    doc.set({digits()}, {replayed(*digits(), first), replayed(*digits(), {.format = "bfloat16"})});
+    doc.set({digits()}, {replayed(*digits(), first), replayed(*digits(), in_format("bfloat16"))});
     all = make_views(state, &host);
   }
   view& named(const QString& key) {

@@ -68,8 +68,9 @@ class golden_test : public QObject {
     view_state state(doc);
     // The file is named as its user would name it, there.
     const auto run = std::make_shared<loaded_run>(*digits());
-    run->inputs = {"digits.ulp"};
-    doc.set({run}, {replayed(*digits(), skipping_spec()), replayed(*digits(), {.scaler = "cerebras_dls"})});
+    run->text.inputs = {"digits.ulp"};
+    doc.set({run}, {replayed(*digits(), skipping_spec()),
+                    replayed(*digits(), {.scaler = "cerebras_dls", .format = "float16"})});
     state.set_cursor(333);
     QWidget host;
     const temporary_dir dir;

@@ -152,7 +152,7 @@ class main_window_test : public QObject {
     const std::string log = (dir / "log.csv").string();
     write_file(log, "step,maxabs\n1,3\n15,4\n");
     s.runs = {{digits_path()}, {log}};
-    s.replays = {{.spec = skipping_spec(), .run = 1}, {.spec = {.format = "bfloat16"}, .run = 0}};
+    s.replays = {{.spec = skipping_spec(), .run = 1}, {.spec = in_format("bfloat16"), .run = 0}};
     s.view = "scale";
     s.first_step = 10;
     s.last_step = 20;
@@ -161,7 +161,7 @@ class main_window_test : public QObject {
     QVERIFY(settled(window));
     QCOMPARE(shown_view(window), QString("scale"));
     QCOMPARE(window.doc().runs().size(), std::size_t{2});
-    QCOMPARE(window.doc().run()->inputs.front(), log);
+    QCOMPARE(window.doc().run()->text.inputs.front(), log);
     QCOMPARE(window.state().shown().first, std::int64_t{10});
     QCOMPARE(window.state().cursor_step(), std::int64_t{15});
     // Where it fails, the next run is looked at from its start.

@@ -18,14 +18,20 @@ namespace {
 session full() {
   session s;
   s.runs = {{"/runs/a.ulp"}, {"/runs/b 1.safetensors", "/runs/b 2.safetensors"}};
-  s.replays = {{.spec = {.parameters = {{"growth_interval", "100"}, {"init_scale", "65536"}}}, .run = 0},
+  s.replays = {{.spec = {.scaler = "pytorch_gradscaler",
+                         .parameters = {"growth_interval=100", "init_scale=65536"},
+                         .start = {"scale=8", "_growth_tracker=3"},
+                         .format = "float16",
+                         .rounding = {.saturate = true, .daz = true, .flush = "after", .tininess = "before", .seed = 9},
+                         .clip_value = "2^-3"},
+                .run = 0},
                {.spec = {.scaler = "cerebras_dls",
-                         .parameters = {{"init_scale", "8"}},
+                         .parameters = {"init_scale=8"},
                          .format = "cbfloat16",
-                         .rounding = "stochastic",
+                         .rounding = {.direction = "stochastic"},
+                         .check = "conv",
                          .clip_norm = "0.5",
-                         .order = "clip,unscale,check",
-                         .check = "conv"},
+                         .order = "clip,unscale,check"},
                 .run = 1}};
   s.view = "layers";
   s.filter = "^conv[0-9]";

@@ -11,17 +11,23 @@ namespace ulp::test {
 std::string digits_path() { return (source_dir() / "tests/data/octaves/digits.ulp").string(); }
 
 const std::shared_ptr<const gui::loaded_run>& digits() {
-  static const auto run = gui::load_run({digits_path()}, [](double) {});
+  static const auto run = gui::load_run({.inputs = {digits_path()}}, [](double) {});
   return run;
 }
 
-gui::scenario_spec skipping_spec() {
-  gui::scenario_spec spec;
-  spec.parameters = {{"init_scale", "16777216"}, {"growth_interval", "100"}};
+scenario_text skipping_spec() {
+  scenario_text spec = ulp::gui::usual_scenario();
+  spec.parameters = {"init_scale=16777216", "growth_interval=100"};
   return spec;
 }
 
-gui::replay_entry replayed(const gui::loaded_run& run, const gui::scenario_spec& spec) {
+scenario_text in_format(const std::string& name) {
+  scenario_text spec = gui::usual_scenario();
+  spec.format = name;
+  return spec;
+}
+
+gui::replay_entry replayed(const gui::loaded_run& run, const scenario_text& spec) {
   static std::vector<gui::replay_entry> known;
   if (&run != digits().get()) return {.spec = spec, .result = gui::replay_run(run, spec, [](double) {}), .failure = {}};
   auto found = std::ranges::find(known, spec, &gui::replay_entry::spec);

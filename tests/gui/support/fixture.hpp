@@ -17,9 +17,11 @@ namespace ulp::test {
 [[nodiscard]] const std::shared_ptr<const gui::loaded_run>& digits();
 
 // PyTorch's scaler from 2^24, of which the example run skips the first steps.
-[[nodiscard]] gui::scenario_spec skipping_spec();
+[[nodiscard]] scenario_text skipping_spec();
+// What is replayed where nothing is said, in another format.
+[[nodiscard]] scenario_text in_format(const std::string& name);
 // With its result. Those of the example run are computed once in each program.
-[[nodiscard]] gui::replay_entry replayed(const gui::loaded_run& run, const gui::scenario_spec& spec);
+[[nodiscard]] gui::replay_entry replayed(const gui::loaded_run& run, const scenario_text& spec);
 
 // A one-dimensional float32 array.
 [[nodiscard]] std::string npy_of(const std::vector<float>& values);

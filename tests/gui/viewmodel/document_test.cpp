@@ -18,6 +18,7 @@
 #include "support/program.hpp"
 
 using namespace ulp::test;
+using ulp::scenario_text;
 using ulp::gui::document;
 using ulp::gui::first_look;
 using ulp::gui::load_run;
@@ -25,7 +26,6 @@ using ulp::gui::loaded_run;
 using ulp::gui::replay_entry;
 using ulp::gui::replay_run;
 using ulp::gui::replayed_run;
-using ulp::gui::scenario_spec;
 using ulp::gui::tables_of_step;
 
 namespace {
@@ -36,9 +36,9 @@ std::vector<double> scales(const replayed_run& r) {
   return all;
 }
 
-scenario_spec from_scale(const std::string& init_scale) {
-  scenario_spec spec;
-  spec.parameters = {{"init_scale", init_scale}};
+scenario_text from_scale(const std::string& init_scale) {
+  scenario_text spec = ulp::gui::usual_scenario();
+  set_parameter(spec, "init_scale", init_scale);
   return spec;
 }
 
@@ -99,7 +99,7 @@ class document_test : public QObject {
     connect(&doc, &document::replays_changed, this, [&] {
       for (const replay_entry& r : doc.replays())
         if (r.result && !r.spec.parameters.empty() &&
-            r.result->steps.front().scale_used != std::stod(r.spec.parameters.front().second))
+            r.result->steps.front().scale_used != std::stod(*parameter_of(r.spec, "init_scale")))
           wrong = true;
     });
     for (int i = 4; i < 12; ++i) {
@@ -130,7 +130,7 @@ class document_test : public QObject {
   void the_same_specification_twice_gives_two_results() {
     document doc;
     open_digits(doc);
-    doc.add_replay({});
+    doc.add_replay(ulp::gui::usual_scenario());
     QTRY_VERIFY(!doc.busy());
     QVERIFY(doc.replays()[0].result != nullptr && doc.replays()[1].result != nullptr);
   }
@@ -163,7 +163,7 @@ class document_test : public QObject {
     document doc;
     doc.open({(dir / "log.csv").string()});
     QTRY_VERIFY(doc.run() != nullptr);
-    scenario_spec largest;
+    scenario_text largest = ulp::gui::usual_scenario();
     largest.scaler = "openseq2seq_logmax";  // follows the largest gradient
     doc.add_replay(largest);
     doc.add_replay(from_scale("8"));
@@ -255,11 +255,11 @@ class document_test : public QObject {
     doc.reload();
     QTRY_VERIFY(!doc.busy());
     QCOMPARE(doc.runs().size(), std::size_t{2});
-    QCOMPARE(doc.run()->inputs.front(), copy.string());
+    QCOMPARE(doc.run()->text.inputs.front(), copy.string());
     // A run that no replay is of is closed.
     doc.remove_replay(1);
     QCOMPARE(doc.runs().size(), std::size_t{1});
-    QCOMPARE(doc.run()->inputs.front(), copy.string());
+    QCOMPARE(doc.run()->text.inputs.front(), copy.string());
     QTRY_VERIFY(!doc.busy());
     QVERIFY(doc.replays()[0].result != nullptr);
   }
@@ -291,13 +291,13 @@ class document_test : public QObject {
         for (now.key.step = 0; now.key.step < 2 * steps; now.key.step += 2)
           to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
       }
-      const auto run = load_run({path}, [](double) {});
+      const auto run = load_run({.inputs = {path}}, [](double) {});
       const auto told = [](const std::vector<std::string>& notes, const char* text) {
         return std::ranges::any_of(notes, [&](const std::string& n) { return n.find(text) != std::string::npos; });
       };
       QVERIFY(told(run->warnings, "every step lacks ranks, the first is step 0, which has rank 1 of 3"));
       QVERIFY(told(run->notes, "the factor of the recorded values is not known"));
-      const auto replayed = replay_run(*run, {}, [](double) {});
+      const auto replayed = replay_run(*run, ulp::gui::usual_scenario(), [](double) {});
       QVERIFY(told(replayed->notes, "steps are missing (after 0 comes 2)"));
       QVERIFY(told(replayed->notes, "roles are not known"));
     }
@@ -323,9 +323,9 @@ class document_test : public QObject {
       bytes[at] = static_cast<char>(bytes[at] ^ 1);
       write_file(path, bytes);
       const QString checked = problem_of([&] { ulp::refuse_damaged(path); });
-      const QString opened = problem_of([&] { static_cast<void>(load_run({path}, quiet)); });
+      const QString opened = problem_of([&] { static_cast<void>(load_run({.inputs = {path}}, quiet)); });
       QCOMPARE(opened.isEmpty(), checked.isEmpty());
-      const QString again = problem_of([&] { static_cast<void>(load_run({path}, quiet, {}, first_look::no)); });
+      const QString again = problem_of([&] { static_cast<void>(load_run({.inputs = {path}}, quiet, first_look::no)); });
       if (checked.isEmpty() || !again.isEmpty()) continue;
       if (unread++ > 0) continue;
       document doc;
@@ -340,12 +340,12 @@ class document_test : public QObject {
 
   void what_is_checked_wholly_can_be_cancelled() {
     QVERIFY_EXCEPTION_THROWN(
-        static_cast<void>(load_run({digits_path()}, [](double) { throw ulp::gui::background::stopped{}; })),
+        static_cast<void>(load_run({.inputs = {digits_path()}}, [](double) { throw ulp::gui::background::stopped{}; })),
         ulp::gui::background::stopped);
   }
 
   void a_check_of_no_tensor_is_said() {
-    scenario_spec blind;
+    scenario_text blind = ulp::gui::usual_scenario();
     blind.check = "no such tensor";
     const auto result = replay_run(*digits(), blind, [](double) {});
     QVERIFY(!result->warnings.empty());
@@ -367,7 +367,7 @@ class document_test : public QObject {
       }
     }
     const auto quiet = [](double) {};
-    const auto fine = load_run({path}, quiet);
+    const auto fine = load_run({.inputs = {path}}, quiet);
     QVERIFY(!fine->coarse);
     const auto coarse = std::make_shared<loaded_run>(*fine);
     coarse->coarse = true;
@@ -377,8 +377,8 @@ class document_test : public QObject {
     QCOMPARE(coarse->picture.columns().columns().size(), std::size_t{1});
 
     document doc;
-    const auto result = replay_run(*coarse, {}, quiet);
-    doc.set({coarse}, {{.spec = {}, .result = result}});
+    const auto result = replay_run(*coarse, ulp::gui::usual_scenario(), quiet);
+    doc.set({coarse}, {{.result = result}});
     QTRY_VERIFY(!doc.busy());
     QCOMPARE(doc.run()->id, coarse->id);
     QVERIFY(!doc.run()->coarse);

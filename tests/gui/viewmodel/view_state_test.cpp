@@ -17,7 +17,7 @@ namespace {
 // Steps 0, 10, ..., 90 of three tensors.
 std::shared_ptr<const gui::loaded_run> small_run() {
   const auto run = std::make_shared<gui::loaded_run>();
-  run->inputs = {"small.ulp"};
+  run->text.inputs = {"small.ulp"};
   run->tensors = {{.name = "conv1.weight"}, {.name = "conv2.weight"}, {.name = "fc.bias"}};
   const std::vector<float> values{1e-6F, 0.5F, 2};
   for (int n = 0; n < 10; ++n) {
@@ -41,7 +41,7 @@ gui::replay_entry small_replay() {
     s.skipped = n == 3 || n == 7;
     result->steps.push_back(s);
   }
-  return {.spec = {}, .result = result, .failure = {}};
+  return {.result = result, .failure = {}};
 }
 
 struct told_parts {
@@ -234,7 +234,7 @@ class view_state_test : public QObject {
     told.take();
     const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
     other->id = ulp::gui::new_run_id();
-    other->inputs = {"other.ulp"};
+    other->text.inputs = {"other.ulp"};
     doc_.set({other}, {small_replay()});
     QCOMPARE(told.take(), (signals_told{parts{view_state::run} | view_state::replays | view_state::cursor |
                                         view_state::range | view_state::tensors}));
@@ -270,7 +270,7 @@ class view_state_test : public QObject {
   void the_run_is_that_of_the_replay_in_front() {
     const auto other = std::make_shared<ulp::gui::loaded_run>(*small_run());
     other->id = ulp::gui::new_run_id();
-    other->inputs = {"other.ulp"};
+    other->text.inputs = {"other.ulp"};
     other->tensors.pop_back();
     ulp::step late;
     late.key.step = 200;
@@ -281,7 +281,7 @@ class view_state_test : public QObject {
     // Both are seen whole, aligned by step.
     QVERIFY(state_->whole() == (range{0, 200}));
     QVERIFY(state_->shown() == (range{0, 200}));
-    QCOMPARE(state_->current_run()->inputs.front(), std::string("small.ulp"));
+    QCOMPARE(state_->current_run()->text.inputs.front(), std::string("small.ulp"));
     QCOMPARE(state_->selected().size(), std::size_t{3});
     state_->set_shown({20, 30});
     state_->set_cursor(50);
@@ -295,14 +295,14 @@ class view_state_test : public QObject {
     QVERIFY(state_->shown() == (range{20, 30}));
     QCOMPARE(state_->cursor_step(), 50);
     doc_.remove_replay(1);
-    QCOMPARE(state_->current_run()->inputs.front(), std::string("small.ulp"));
+    QCOMPARE(state_->current_run()->text.inputs.front(), std::string("small.ulp"));
   }
 
   void a_run_that_is_added_is_seen_whole() {
     const auto first = state_->shared_run();
     const auto longer = std::make_shared<ulp::gui::loaded_run>(*small_run());
     longer->id = ulp::gui::new_run_id();
-    longer->inputs = {"longer.ulp"};
+    longer->text.inputs = {"longer.ulp"};
     ulp::step late;
     late.key.step = 200;
     longer->picture.add(late, longer->tensors);

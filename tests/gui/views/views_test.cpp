@@ -2,6 +2,7 @@
 // chosen changes what all views look at, and what is shown; every view is reached by name for those who do not see it;
 // damaged and odd runs are said to be so.
 #include <QAbstractItemModel>
+#include <QCheckBox>
 #include <QClipboard>
 #include <QComboBox>
 #include <QGraphicsView>
@@ -33,6 +34,7 @@
 
 using namespace ulp::test;
 using namespace ulp::gui;
+using ulp::scenario_text;
 
 namespace {
 
@@ -46,9 +48,9 @@ struct stage {
   std::vector<view*> all;
   view* shown = nullptr;
 
-  explicit stage(std::vector<scenario_spec> specs = {skipping_spec()}) {
+  explicit stage(std::vector<scenario_text> specs = {skipping_spec()}) {
     std::vector<replay_entry> replays;
-    for (const scenario_spec& spec : specs) replays.push_back(replayed(*digits(), spec));
+    for (const scenario_text& spec : specs) replays.push_back(replayed(*digits(), spec));
     all = make_views(state, &host);
     for (view* const v : all) v->hide();
     host.resize(size);
@@ -121,7 +123,7 @@ QString shown_text(const view& v) {
 std::shared_ptr<const loaded_run> run_of(const std::vector<std::filesystem::path>& files) {
   std::vector<std::string> inputs;
   for (const auto& f : files) inputs.push_back(f.string());
-  return load_run(inputs, [](double) {});
+  return load_run({.inputs = inputs}, [](double) {});
 }
 
 }  // namespace
@@ -136,7 +138,7 @@ class views_test : public QObject {
   }
   void pictures_over_steps_share_cursor_and_zoom() {
     QFETCH(const QString, key);
-    scenario_spec spec = skipping_spec();
+    scenario_text spec = skipping_spec();
     spec.clip_norm = "0.25";
     stage s({spec});
     s.show(key);
@@ -182,7 +184,7 @@ class views_test : public QObject {
   }
 
   void the_window_shows_tensors_and_replays() {
-    stage s({skipping_spec(), {.format = "bfloat16"}});
+    stage s({skipping_spec(), in_format("bfloat16")});
     s.show("window");
     const QImage all = s.picture();
     const auto rows = s.shown->data().rows.size();
@@ -318,7 +320,7 @@ class views_test : public QObject {
   }
 
   void the_scale_view_compares() {
-    stage s({skipping_spec(), {}});
+    stage s({skipping_spec(), usual_scenario()});
     s.show("scale");
     const QImage both = s.picture();
     QCOMPARE(s.shown->data().rows.size(), std::size_t{1600});
@@ -336,7 +338,7 @@ class views_test : public QObject {
     s.show("clipping");
     QVERIFY(shown_text(*s.shown).contains("no clipping"));
     const QImage without = s.picture();
-    scenario_spec spec = skipping_spec();
+    scenario_text spec = skipping_spec();
     spec.clip_norm = "0.25";
     s.doc.set({digits()}, {replayed(*digits(), spec)});
     QVERIFY(distance(s.picture(), without) > 0.05);
@@ -423,8 +425,8 @@ class views_test : public QObject {
     other->id = new_run_id();
     const temporary_dir dir;
     std::filesystem::copy_file(digits_path(), dir / "run.ulp");
-    other->inputs = {(dir / "run.ulp").string()};
-    auto entry = replayed(*digits(), {.format = "bfloat16"});
+    other->text.inputs = {(dir / "run.ulp").string()};
+    auto entry = replayed(*digits(), in_format("bfloat16"));
     entry.run = 1;
     s.doc.set({digits(), other}, {replayed(*digits(), skipping_spec()), entry});
     s.show("overview");
@@ -461,7 +463,7 @@ class views_test : public QObject {
     QTRY_VERIFY(!s.doc.busy());
     const replay_entry& added = s.doc.replays()[1];
     QVERIFY(added.result != nullptr);
-    QVERIFY2(last.contains(QString::fromStdString(added.spec.parameters[0].second)), qPrintable(last));
+    QVERIFY2(last.contains(QString::fromStdString(added.spec.parameters[0])), qPrintable(last));
     QCOMPARE(s.cell(3, 1).toInt(), static_cast<int>(added.result->summary.skipped));
     for (int i = 0; i < 10; ++i) double_click(s.grid(), 0, 1);
     QTRY_VERIFY(!s.doc.busy());
@@ -519,7 +521,7 @@ class views_test : public QObject {
   }
 
   void numbers_of_the_overview_are_links() {
-    stage s({{}, skipping_spec()});
+    stage s({usual_scenario(), skipping_spec()});
     s.show("overview");
     QCOMPARE(s.grid().model()->rowCount(), 2);
     QStringList asked;
@@ -552,7 +554,7 @@ class views_test : public QObject {
     const auto run = run_of({path});
     document doc;
     view_state state(doc);
-    doc.set({run}, {{.spec = {}, .result = replay_run(*run, {}, [](double) {})}});
+    doc.set({run}, {{.result = replay_run(*run, ulp::gui::usual_scenario(), [](double) {})}});
     QWidget host;
     for (view* const v : make_views(state, &host)) {
       v->catch_up_now();
@@ -597,7 +599,7 @@ class views_test : public QObject {
     const inspector about(s.state);
     QCoreApplication::processEvents();
     auto* const command = about.findChild<QPlainTextEdit*>("command");
-    QCOMPARE(command->toPlainText().toStdString(), command_of(skipping_spec(), {digits_path()}));
+    QCOMPARE(command->toPlainText().toStdString(), command_of(skipping_spec(), {.inputs = {digits_path()}}));
     const QString told = about.findChild<QTextBrowser*>()->toPlainText();
     QVERIFY2(told.contains("init_scale = 16777216") && !told.contains("init_scale = 16777216 (default)"),
              qPrintable(told));
@@ -631,6 +633,19 @@ class views_test : public QObject {
     QVERIFY(problem().isEmpty());
     QCOMPARE(s.doc.replays()[0].spec.parameters, skipping_spec().parameters);
     QTRY_VERIFY(s.doc.replays()[0].result != nullptr);
+
+    // What is under More is of the same scenario.
+    editor.findChild<QCheckBox*>("saturate")->setChecked(true);
+    editor.findChild<QLineEdit*>("start")->setText("scale=8 _growth_tracker=3");
+    editor.findChild<QLineEdit*>("seed")->setText("x");
+    QTest::qWait(350);
+    QVERIFY(!s.doc.replays()[0].spec.rounding.saturate);
+    editor.findChild<QLineEdit*>("seed")->setText("9");
+    QTRY_VERIFY(s.doc.replays()[0].spec.rounding.saturate);
+    QCOMPARE(s.doc.replays()[0].spec.start, (std::vector<std::string>{"scale=8", "_growth_tracker=3"}));
+    QCOMPARE(s.doc.replays()[0].spec.rounding.seed, std::uint64_t{9});
+    QTRY_VERIFY(s.doc.replays()[0].result != nullptr);
+    QCOMPARE(s.doc.replays()[0].result->steps.front().scale_used, 8.0);
 
     QTest::mouseClick(editor.findChild<QPushButton*>("add"), Qt::LeftButton);
     QTRY_COMPARE(s.doc.replays().size(), std::size_t{2});
@@ -712,7 +727,7 @@ class views_test : public QObject {
       return;
     }
     stage s;
-    s.doc.set({run}, {replayed(*run, {})});
+    s.doc.set({run}, {replayed(*run, usual_scenario())});
     for (const view* const v : s.all) {
       s.show(v->key());
       const QImage picture = s.picture();

@@ -3,7 +3,8 @@
 // Scenarios whose overflow follows from the largest magnitudes of a step, which are nearly all, are kept back: of each
 // step only these magnitudes, the norm and the underflow counts at all powers of two are stored, about a kilobyte for
 // each pair of format and rounding, and results() runs them in parallel. The others (a scale per layer, a policy that
-// counts by an edge, stochastic rounding, directions that treat the signs apart, DAZ) replay step by step.
+// counts by an edge, stochastic rounding, directions that treat the signs apart, DAZ, clamping before the overflow check)
+// replay step by step.
 // Results do not depend on threads, and are those of `replayer`: skips and scales exactly; underflow counts too where
 // the scale is a power of two, else as the range that the powers beside it give, and likewise where cells do not decide
 // (tables are merged over tensors of one factor, so a range may be wider than the replay's).

@@ -1,36 +1,31 @@
-#include "format_matrix.hpp"
+#include <ulp/report/format_matrix.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
+#include <cstddef>
 #include <tuple>
-#include <utility>
-
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/report/usual_formats.hpp>
+#include <utility>
 
-namespace ulp::gui {
+namespace ulp {
 namespace {
 
-constexpr std::array formats{"float16",   "cbfloat16",   "bfloat16",      "tf32",
-                             "dlfloat16", "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz"};
 constexpr int lowest = -60;
 constexpr int highest = 127;
 
 std::string percent(const outcome_counts& c, const value_range& of) {
   if (c.nonzero().high == 0) return "-";
-  const auto text = [&](double share) {
-    std::array<char, 32> digits{};
-    std::snprintf(digits.data(), digits.size(), "%.3g", 100 * share);
-    return std::string{digits.data()};
-  };
+  const auto text = [](double share) { return fmt::format("{:.3g}", 100 * share); };
   return of.exact() ? text(of.low) + " %" : text(of.low) + " to " + text(of.high) + " %";
 }
 
-tensor_tables over_all_steps(const loaded_run& run, const background::report& told) {
+tensor_tables over_all_steps(const run_picture& run, const std::function<void(double)>& told) {
   tensor_tables all;
-  for (const tensor_tables& column : run.picture.columns().columns()) {
+  for (const tensor_tables& column : run.columns().columns()) {
     told(0);
     all.merge(column);
   }
@@ -45,7 +40,7 @@ struct static_scales {
   [[nodiscard]] bool any() const { return from <= until; }
   [[nodiscard]] std::string text() const {
     if (!any()) return "none";
-    const auto power = [](int k) { return "2^" + std::to_string(k); };
+    const auto power = [](int k) { return fmt::format("2^{}", k); };
     if (from == lowest && until == highest) return "any";
     if (from == lowest) return "up to " + power(until);
     if (until == highest) return "from " + power(from);
@@ -76,8 +71,8 @@ static_scales scales_that_do(double epsilon, Counts counts) {
 
 }  // namespace
 
-table format_matrix(const loaded_run& run, const tensor_mask& shown, double scale, double epsilon,
-                    const background::report& told) {
+table format_matrix(const run_picture& run, const tensor_mask& shown, double scale, double epsilon,
+                    const std::function<void(double)>& told) {
   const tensor_tables all = over_all_steps(run, told);
   table t;
   t.columns = {{"format", "format"},
@@ -87,9 +82,10 @@ table format_matrix(const loaded_run& run, const tensor_mask& shown, double scal
                {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), false, true},
                {"static_scales", "static scales that do"},
                {"verdict", "verdict"}};
-  for (std::size_t i = 0; i < formats.size(); ++i) {
-    told(static_cast<double>(i) / formats.size());
-    const format to = *find_format(formats.at(i));
+  const auto names = usual_formats(format_room::all);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    told(static_cast<double>(i) / static_cast<double>(names.size()));
+    const format to = *find_format(names[i]);
     const rounding mode{.direction = own_direction(to)};
     const auto at = [&](double s) { return all.outcomes(shown, to, mode, s); };
     const outcome_counts one = at(1);
@@ -100,19 +96,19 @@ table format_matrix(const loaded_run& run, const tensor_mask& shown, double scal
                                 : good.from <= 0 && good.until >= 0 ? "no loss scale needed"
                                 : good.any()                        ? "a static scale does"
                                                                     : "no static scale does";
-    t.rows.push_back({std::string{formats.at(i)}, percent(one, underflow_share(one)),
+    t.rows.push_back({std::string{names[i]}, percent(one, underflow_share(one)),
                       percent(one, share_of_nonzero(one, one.overflow)), percent(scaled, underflow_share(scaled)),
                       percent(scaled, share_of_nonzero(scaled, scaled.overflow)), empty ? "" : good.text(), verdict});
   }
   return t;
 }
 
-table tensor_format_matrix(const loaded_run& run, const tensor_mask& shown, double epsilon,
-                           const background::report& told) {
+table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info>& tensors, const tensor_mask& shown,
+                           double epsilon, const std::function<void(double)>& told) {
   const tensor_tables all = over_all_steps(run, told);
   table t;
   t.columns = {{"tensor", "tensor"}};
-  for (const char* const name : formats) t.columns.push_back({name, name});
+  for (const char* const name : usual_formats(format_room::all)) t.columns.push_back({name, name});
   struct ranked {
     std::size_t none = 0;  // formats
     std::vector<table_value> cells;
@@ -127,8 +123,8 @@ table tensor_format_matrix(const loaded_run& run, const tensor_mask& shown, doub
     const tensor_tables own{.entries = {first, last}};
     first = last;
     if (tensor >= shown.size() || !shown[tensor]) continue;
-    ranked row{.none = 0, .cells = {run.tensors[tensor].name}};
-    for (const char* const name : formats) {
+    ranked row{.none = 0, .cells = {tensors[tensor].name}};
+    for (const char* const name : usual_formats(format_room::all)) {
       const format to = *find_format(name);
       const static_scales good = scales_that_do(
           epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = own_direction(to)}, s); });
@@ -145,4 +141,28 @@ table tensor_format_matrix(const loaded_run& run, const tensor_mask& shown, doub
   return t;
 }
 
-}  // namespace ulp::gui
+table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, const std::string& title,
+                        const rounding_text& mode) {
+  table t;
+  t.columns = {{"", title}, {"", "gradients", false, true}};
+  for (const char* const f : usual_formats(format_room::few)) t.columns.push_back({"", f, false, true});
+  for (const tensor_set& set : sets) {
+    std::vector<table_value> row{set.name, {}};
+    for (const char* const f : usual_formats(format_room::few)) {
+      const format to = *find_format(f);
+      const outcome_counts c = run.outcomes(set, to, mode.value(to), 1);
+      const value_range underflow = underflow_share(c);
+      const auto share = [&](double part) {
+        return c.nonzero().high == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * part);
+      };
+      const std::string low = share(underflow.low);
+      const std::string high = share(underflow.high);
+      row[1] = count_range{c.numel, c.numel};
+      row.emplace_back(low == high ? low : low + " to " + high);
+    }
+    t.rows.push_back(std::move(row));
+  }
+  return t;
+}
+
+}  // namespace ulp

@@ -1,8 +1,8 @@
-#include "layer_metrics.hpp"
+#include <ulp/report/layer_metrics.hpp>
 
 #include <cmath>
 
-namespace ulp::gui {
+namespace ulp {
 namespace {
 
 double middle(const count_range& c) { return (static_cast<double>(c.low) + static_cast<double>(c.high)) / 2; }
@@ -26,9 +26,10 @@ double value_of(layer_metric metric, const outcome_counts& c, double largest, do
 
 }  // namespace
 
-layer_answer answer_to(const layer_question& q, const background::report& told) {
-  const auto& columns = q.run->picture.columns().columns();
-  layer_answer all{.run = q.run, .metric = q.metric, .tensors = q.run->tensors.size(), .values = {}, .rank = {}};
+layer_answer answer_to(const layer_question& q, const run_picture& run, std::size_t tensors,
+                       const std::function<void(double)>& told) {
+  const auto& columns = run.columns().columns();
+  layer_answer all{.metric = q.metric, .tensors = tensors, .values = {}, .rank = {}};
   all.values.assign(columns.size() * all.tensors, not_known);
   all.rank.assign(all.tensors, 0);
   std::vector<double> columns_with(all.tensors, 0);
@@ -38,7 +39,8 @@ layer_answer answer_to(const layer_question& q, const background::report& told) 
     const auto counts = columns[c].outcomes_by_tensor(all.tensors, q.to, q.mode, scale);
     std::vector<double> largest(all.tensors, 0);
     for (const tensor_tables::entry& e : columns[c].entries)
-      if (e.tensor < all.tensors) largest[e.tensor] = std::fmax(largest[e.tensor], e.table.largest_possible() / e.factor);
+      if (e.tensor < all.tensors)
+        largest[e.tensor] = std::fmax(largest[e.tensor], e.table.largest_possible() / e.factor);
     for (std::size_t t = 0; t < all.tensors; ++t) {
       const double value = value_of(q.metric, counts[t], largest[t], scale, q);
       all.values[c * all.tensors + t] = value;
@@ -51,4 +53,4 @@ layer_answer answer_to(const layer_question& q, const background::report& told) 
   return all;
 }
 
-}  // namespace ulp::gui
+}  // namespace ulp

@@ -1,17 +1,17 @@
 // One number for each tensor and column of a run.
-#ifndef ULP_GUI_VIEWMODEL_LAYER_METRICS_HPP
-#define ULP_GUI_VIEWMODEL_LAYER_METRICS_HPP
+#ifndef ULP_REPORT_LAYER_METRICS_HPP
+#define ULP_REPORT_LAYER_METRICS_HPP
 
 #include <cstddef>
-#include <memory>
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
+#include <ulp/report/run_picture.hpp>
 
-#include "document.hpp"
-
-namespace ulp::gui {
+namespace ulp {
 
 enum class layer_metric : std::uint8_t {
   underflow,  // share of nonzero values that become zero
@@ -23,7 +23,6 @@ enum class layer_metric : std::uint8_t {
 };
 
 struct layer_question {
-  std::shared_ptr<const loaded_run> run;
   layer_metric metric = layer_metric::underflow;
   format to;
   rounding mode;
@@ -31,7 +30,6 @@ struct layer_question {
 };
 
 struct layer_answer {
-  std::shared_ptr<const loaded_run> run;
   layer_metric metric = layer_metric::underflow;
   std::size_t tensors = 0;
   std::vector<double> values;  // of column c and tensor t at c * tensors + t; NaN where there is nothing to tell
@@ -40,12 +38,13 @@ struct layer_answer {
   [[nodiscard]] double at(std::size_t column, std::size_t tensor) const { return values[column * tensors + tensor]; }
 };
 
-// A few microseconds for each tensor and column.
-[[nodiscard]] layer_answer answer_to(const layer_question& question, const background::report& told);
+// A few microseconds for each tensor and column. `told` hears the share that is done; what it throws ends the work.
+[[nodiscard]] layer_answer answer_to(const layer_question& question, const run_picture& run, std::size_t tensors,
+                                     const std::function<void(double)>& told);
 
 // The lower a value, the worse it is.
 [[nodiscard]] constexpr bool low_is_bad(layer_metric m) noexcept { return m == layer_metric::headroom; }
 
-}  // namespace ulp::gui
+}  // namespace ulp
 
 #endif

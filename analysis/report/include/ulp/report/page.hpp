@@ -1,0 +1,65 @@
+// The page about a run, made while its steps come in.
+#ifndef ULP_REPORT_PAGE_HPP
+#define ULP_REPORT_PAGE_HPP
+
+#include <string>
+#include <vector>
+
+#include <ulp/model/replay.hpp>
+#include <ulp/model/survey.hpp>
+#include <ulp/model/sweep.hpp>
+#include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/html.hpp>
+#include <ulp/report/run_notes.hpp>
+#include <ulp/report/run_text.hpp>
+#include <ulp/report/scenario_text.hpp>
+
+namespace ulp {
+
+struct page_question {
+  run_text run;                         // groups are looked at beside single tensors
+  std::vector<scenario_text> policies;  // at least one; alike but for scaler, parameters and start
+  std::string epsilon = "0.001";        // the share of the nonzero gradients that may underflow
+};
+
+class page_maker {
+ public:
+  // Throws std::invalid_argument where the texts mean nothing, or round by chance.
+  explicit page_maker(page_question asked);
+
+  // The next step, as for replayer::advance. Throws std::invalid_argument where a policy needs what the input lacks.
+  void add(const step& now, const std::vector<tensor_info>& tensors);
+
+  [[nodiscard]] const survey& seen() const noexcept { return survey_; }
+  [[nodiscard]] const selection& counted() const noexcept { return replays_.front().what.counted; }
+
+  // After the last step; nothing comes after it. The notes are those of policies, steps and groups.
+  [[nodiscard]] report_page page(const std::vector<tensor_info>& tensors);
+
+ private:
+  // A policy, while the steps come in.
+  struct replayed {
+    scenario_text text;
+    scenario what;
+    replayer replay;
+    trajectory_watch watch;
+    report_replay page;
+    bool over = false;
+  };
+  [[nodiscard]] static std::vector<replayed> replays_of(const page_question& asked);
+  [[nodiscard]] advice_options advice() const;
+  void add_commands(report_page& to) const;
+
+  page_question asked_;
+  std::vector<replayed> replays_;
+  std::vector<scenario> trials_of_;
+  survey survey_;
+  sweep trials_;
+  run_notes notes_;
+  report_page page_;
+  std::vector<tensor_outcome> outcomes_;  // of a step
+};
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,149 @@
+#include <ulp/report/page.hpp>
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <iterator>
+#include <stdexcept>
+#include <ulp/report/command_text.hpp>
+#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/typed_values.hpp>
+#include <ulp/report/usual_formats.hpp>
+#include <utility>
+#include <variant>
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t inputs_shown = 3;
+
+// "a.npz", "a.npz and 199 more files".
+std::string input_text(const std::vector<std::string>& inputs) {
+  return inputs.front() + (inputs.size() > 1 ? " and " + count_text(inputs.size() - 1, "more file") : "");
+}
+
+std::string set_parameters_of(const scaler& of) {
+  std::string text;
+  for (const scaler_parameter& p : of.parameters())
+    if (!std::holds_alternative<std::monostate>(p.value))
+      text += (text.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
+  return text;
+}
+
+}  // namespace
+
+std::vector<page_maker::replayed> page_maker::replays_of(const page_question& asked) {
+  run_text run = asked.run;
+  run.groups.clear();  // the page tells no norms of groups
+  std::vector<replayed> all;
+  for (const scenario_text& text : asked.policies) {
+    const scenario s = scenario_of(text, run);
+    if (s.rounding.direction == direction::stochastic)
+      throw std::invalid_argument(
+          "--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
+    all.push_back({text, s, replayer(s), trajectory_watch(s.scaler), {}});
+    all.back().page.name = s.scaler.entry().name;
+    all.back().page.parameters = set_parameters_of(s.scaler);
+  }
+  return all;
+}
+
+advice_options page_maker::advice() const {
+  const replayed& first = replays_.front();
+  advice_options how{.format_name = first.text.format, .format = first.what.format, .rounding = first.what.rounding};
+  how.epsilon = positive_number(asked_.epsilon, "--epsilon");
+  if (!(how.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 0.001 for 0.1 %");
+  how.groups = asked_.run.named_groups();
+  return how;
+}
+
+page_maker::page_maker(page_question asked)
+    : asked_(std::move(asked)),
+      replays_(replays_of(asked_)),
+      trials_of_(scaler_trials(advice(), counted(), replays_.front().what.checked)),
+      survey_(counted(), replays_.front().what.checked),
+      trials_(trials_of_) {
+  const replayed& first = replays_.front();
+  page_.input = input_text(asked_.run.inputs);
+  page_.format_name = first.text.format;
+  page_.format = first.what.format;
+  page_.rounding = first.what.rounding;
+  if (first.what.clip_norm) page_.clip_norm = first.what.clip_norm->max_norm;
+}
+
+void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
+  notes_.see(now);
+  survey_.add(now, tensors);
+  trials_.add(now, tensors);
+  // Columns of all pictures are the same steps, with tensors or without.
+  octave_counts& octaves = page_.octaves.at_step(now.key.step);
+  for (const tensor_row& t : now.tensors)
+    if (survey_.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
+  tensor_losses& losses = page_.losses.at_step(now.key.step);
+  for (replayed& r : replays_) {
+    if (r.over) {
+      r.page.scales.at_step(now.key.step);
+      continue;
+    }
+    outcomes_.clear();
+    const bool is_first = &r == &replays_.front();
+    const trajectory_row row = r.replay.advance(now, tensors, is_first ? &outcomes_ : nullptr);
+    if (row.lacks_input) throw std::invalid_argument(fmt::format("{}: {}", r.text.scaler, row.error));
+    r.page.sum.add(row);
+    r.page.scales.at_step(now.key.step).add(row);
+    r.watch.add(row);
+    r.over = !row.error.empty();
+    if (!is_first) continue;
+    for (const tensor_outcome& t : outcomes_) losses.add(t);
+  }
+}
+
+report_page page_maker::page(const std::vector<tensor_info>& tensors) {
+  const advice_options how = advice();
+  page_.tensors = tensors;
+  page_.steps = survey_.steps().size();
+  page_.findings = advice_of(survey_, tensors, trials_of_, trials_.results(), how);
+  const bool by_group = !how.groups.empty();
+  const std::vector<tensor_set> sets =
+      by_group ? sets_by_group(survey_, tensors, how.groups) : sets_by_kind(survey_, tensors);
+  page_.matrix = set_format_matrix(survey_, sets, by_group ? "group" : "kind", replays_.front().text.rounding);
+  const auto add_notes = [&](std::vector<std::string> lines) {
+    std::move(lines.begin(), lines.end(), std::back_inserter(page_.notes));
+  };
+  for (const replayed& r : replays_) add_notes(policy_notes(r.what, r.text.format));
+  add_notes(notes_.lines(survey_.choice()));
+  if (survey_.as_recorded())
+    add_notes(
+        {"the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)"});
+  add_notes(group_notes(sets));
+  add_commands(page_);
+  for (replayed& r : replays_) {
+    r.page.warnings = r.watch.warnings();
+    page_.replays.push_back(std::move(r.page));
+  }
+  return std::move(page_);
+}
+
+void page_maker::add_commands(report_page& to) const {
+  run_text run = asked_.run;
+  run.groups.clear();
+  const auto add = [&](const char* command, const std::string& options) {
+    const auto text = [&](std::size_t inputs) {
+      return fmt::format("ulp {} {}{}", command, command_words(run, inputs), options);
+    };
+    const std::size_t all = run.inputs.size();
+    to.commands.push_back({text(all), all > inputs_shown ? text(inputs_shown) : ""});
+  };
+  for (const replayed& r : replays_) add("replay", arguments_of(r.text));
+  const scenario_text& first = replays_.front().text;
+  const std::string rounded = arguments_of(first.rounding);
+  const std::string grouping = group_words(asked_.run);
+  if (!to.findings.empty())
+    add("advise", option_text("--format", first.format) + option_text("--epsilon", asked_.epsilon) + rounded +
+                      (first.check.empty() ? "" : option_text("--check", first.check)) + grouping);
+  if (!to.matrix.rows.empty())
+    add("outcomes", fmt::format(" --format {} --by {}{}{}", fmt::join(usual_formats(format_room::few), ","),
+                                grouping.empty() ? "kind" : "group", grouping, rounded));
+}
+
+}  // namespace ulp

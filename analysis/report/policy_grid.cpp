@@ -1,0 +1,127 @@
+#include <ulp/report/policy_grid.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <stdexcept>
+#include <tuple>
+#include <ulp/report/typed_values.hpp>
+#include <utility>
+
+namespace ulp {
+namespace {
+
+// A parameter and the values it takes in turn.
+struct axis {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+axis axis_of(const std::string& text) {
+  const auto [name, values] = key_and_value(text, "--set");
+  axis a{name, {}};
+  for (std::size_t at = 0; at <= values.size();) {
+    const std::size_t comma = std::min(values.find(',', at), values.size());
+    a.values.push_back(values.substr(at, comma - at));
+    if (a.values.back().empty()) throw std::invalid_argument(fmt::format("--set: '{}' has an empty value", text));
+    at = comma + 1;
+  }
+  return a;
+}
+
+void check_axes(const std::vector<std::string>& parameters) {
+  std::vector<axis> all;
+  for (const std::string& text : parameters) {
+    axis a = axis_of(text);
+    if (std::ranges::find(all, a.name, &axis::name) != all.end())
+      throw std::invalid_argument(
+          fmt::format("--set: {} is given twice; its values are a list, {}=v1,v2", a.name, a.name));
+    all.push_back(std::move(a));
+  }
+}
+
+// The last parameter runs fastest.
+std::vector<scenario_text> combinations_of(const scenario_text& policy) {
+  std::vector<scenario_text> all{policy};
+  all.front().parameters.clear();
+  for (const std::string& text : policy.parameters) {
+    const axis a = axis_of(text);
+    std::vector<scenario_text> more;
+    for (const scenario_text& so_far : all)
+      for (const std::string& value : a.values) {
+        more.push_back(so_far);
+        more.back().parameters.push_back(a.name + "=" + value);
+      }
+    all = std::move(more);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::vector<scenario_text> grid_of(const grid_text& grid) {
+  check_axes(grid.base.parameters);
+  std::vector<scenario_text> all;
+  for (const scenario_text& policy : under_each(grid.base, grid.scalers, grid.own)) {
+    const auto formats = grid.formats.empty() ? std::vector{policy.format} : grid.formats;
+    const auto roundings = grid.roundings.empty() ? std::vector{policy.rounding.direction} : grid.roundings;
+    for (const scenario_text& combination : combinations_of(policy))
+      for (const std::string& format : formats)
+        for (const std::string& direction : roundings) {
+          all.push_back(combination);
+          all.back().format = format;
+          all.back().rounding.direction = direction;
+        }
+  }
+  return all;
+}
+
+std::vector<scenario> scenarios_of(const std::vector<scenario_text>& grid, const run_text& run) {
+  std::vector<scenario> all;
+  for (const scenario_text& text : grid) {
+    try {
+      static_cast<void>(scaler_of(text));
+    } catch (const parameter_error& problem) {
+      const std::string with = text.parameters.empty() ? "" : " with " + parameters_text(text);
+      throw std::invalid_argument(fmt::format("{}{}: {}", text.scaler, with, problem.what()));
+    }
+    all.push_back(scenario_of(text, run));
+  }
+  return all;
+}
+
+std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const std::vector<sweep_result>& results,
+                                 std::uint64_t steps) {
+  const std::vector<bool> front = pareto_front(results, steps);
+  std::vector<swept_policy> all;
+  for (std::size_t i = 0; i < grid.size(); ++i) all.push_back({grid[i], results[i], front[i]});
+  std::ranges::stable_sort(all, {}, [&](const swept_policy& p) {
+    return std::tuple{!p.on_front, p.result.lost_steps(steps), p.result.underflow_share()};
+  });
+  return all;
+}
+
+std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
+                                     const std::function<void(double)>& told) {
+  const std::vector<scenario_text> texts = grid_of(grid);
+  const std::vector<scenario> scenarios = scenarios_of(texts, run);
+  const selection counted = run.selected();
+  sweep all(scenarios);
+  const auto from = open_source(run.inputs, reading_for(run, scenarios));
+  constexpr double reading = 0.8;  // of the time
+  step now;
+  for (std::uint64_t n = 0; from->next(now); ++n) {
+    const std::uint64_t steps = from->step_count();
+    told(steps == 0 ? 0 : reading * static_cast<double>(n) / static_cast<double>(steps));
+    if (counted.takes(now.key.step) && now.key.microbatch == -1) all.add(now, from->tensors());
+  }
+  std::size_t done = 0;
+  const auto results = all.results(
+      [&] { told(reading + (1 - reading) * static_cast<double>(++done) / static_cast<double>(texts.size())); });
+  return ranked(texts, results, all.steps());
+}
+
+std::string parameters_text(const scenario_text& text) { return fmt::format("{}", fmt::join(text.parameters, " ")); }
+
+}  // namespace ulp
