@@ -46,7 +46,7 @@ class row_contents {
     sums_ += row.table.has_sums ? 1 : 0;
     errors_ += row.table.has_errors ? 1 : 0;
     codes_ += row.codes.empty() ? 0 : 1;
-    for (const edge_counts& e : row.table.edges) ++edges_[e.at / (std::isnan(row.factor) ? 1 : row.factor)];
+    for (const edge_counts& e : row.table.edges) ++edges_[e.at / row.unit()];
   }
   [[nodiscard]] std::string text(std::uint64_t rows) const {
     if (rows == 0) return "-";

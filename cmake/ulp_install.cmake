@@ -1,10 +1,17 @@
 include(CMakePackageConfigHelpers)
+set(ulpscope_components formats)
+if(ULP_BUILD_CLI)
+  list(APPEND ulpscope_components model io report analysis)
+endif()
 configure_package_config_file(cmake/ulpscope-config.cmake.in ulpscope-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
 write_basic_package_version_file(ulpscope-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config.cmake
   ${CMAKE_CURRENT_BINARY_DIR}/ulpscope-config-version.cmake
-  cmake/Findre2.cmake
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
-install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+install(EXPORT ulpscope-formats-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+if(ULP_BUILD_CLI)
+  install(FILES cmake/Findre2.cmake DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+  install(EXPORT ulpscope-targets NAMESPACE ulp:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/ulpscope)
+endif()

@@ -29,10 +29,13 @@ function(ulp_precompile target)
   endif()
 endfunction()
 
-# ulp_library(NAME SOURCES ... HEADERS ... [LINK ...] [LINK_PRIVATE ...])
+# ulp_library(NAME SOURCES ... HEADERS ... [LINK ...] [LINK_PRIVATE ...] [EXPORT set])
 # The library ulp::NAME of this folder: public headers below include/, installed and exported.
 function(ulp_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;HEADERS;LINK;LINK_PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "SOURCES;HEADERS;LINK;LINK_PRIVATE")
+  if(NOT arg_EXPORT)
+    set(arg_EXPORT ulpscope-targets)
+  endif()
   add_library(ulp_${name} STATIC ${arg_SOURCES})
   add_library(ulp::${name} ALIAS ulp_${name})
   target_sources(ulp_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
@@ -40,7 +43,7 @@ function(ulp_library name)
   target_link_libraries(ulp_${name} PUBLIC ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:ulp_compile>)
   set_target_properties(ulp_${name} PROPERTIES
     EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON VERIFY_INTERFACE_HEADER_SETS ON)
-  install(TARGETS ulp_${name} EXPORT ulpscope-targets
+  install(TARGETS ulp_${name} EXPORT ${arg_EXPORT}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} FILE_SET HEADERS DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 endfunction()
 

@@ -10,51 +10,11 @@ namespace {
 
 constexpr std::array<std::string_view, 8> names{"add", "sub", "mul", "div", "sqrt", "fma", "rem", "convert"};
 
-constexpr unpacked not_a_number{.kind = number_class::nan};
-
-constexpr unpacked of_class(number_class kind, bool negative) { return {.kind = kind, .negative = negative}; }
-
-unpacked sum_of(const unpacked& x, const unpacked& y) {
-  if (detail::is_nan(x) || detail::is_nan(y)) return not_a_number;
-  if (detail::is_infinite(x) && detail::is_infinite(y) && x.negative != y.negative) return not_a_number;
-  if (detail::is_infinite(x) || detail::is_infinite(y)) return detail::is_infinite(x) ? x : y;
-  if (detail::is_zero(x) && detail::is_zero(y)) return of_class(number_class::zero, x.negative && y.negative);
-  if (detail::is_zero(x) || detail::is_zero(y)) return detail::is_zero(x) ? y : x;
-  unpacked sum = detail::exact_sum<detail::uint128>(x, y, false);
-  sum.sticky = !detail::is_zero(sum) && !detail::fits_128_bits(x, y);
+// The last bit of a sum stands for all that is below: here that is marked.
+unpacked marked_sum_of(const unpacked& x, const unpacked& y) {
+  unpacked sum = detail::sum_of(x, y, false);
+  sum.sticky = detail::is_finite(x) && detail::is_finite(y) && detail::is_finite(sum) && !detail::fits_128_bits(x, y);
   return sum;
-}
-
-unpacked product_of(const unpacked& x, const unpacked& y) {
-  const bool negative = x.negative != y.negative;
-  if (detail::is_nan(x) || detail::is_nan(y)) return not_a_number;
-  const bool zero = detail::is_zero(x) || detail::is_zero(y);
-  if (detail::is_infinite(x) || detail::is_infinite(y))
-    return zero ? not_a_number : of_class(number_class::infinity, negative);
-  return zero ? of_class(number_class::zero, negative) : detail::exact_product(x, y);
-}
-
-unpacked quotient_of(const unpacked& x, const unpacked& y) {
-  const bool negative = x.negative != y.negative;
-  if (detail::is_nan(x) || detail::is_nan(y) || (detail::is_infinite(x) && detail::is_infinite(y)) ||
-      (detail::is_zero(x) && detail::is_zero(y)))
-    return not_a_number;
-  if (detail::is_infinite(x) || detail::is_zero(y)) return of_class(number_class::infinity, negative);
-  if (detail::is_zero(x) || detail::is_infinite(y)) return of_class(number_class::zero, negative);
-  unpacked quotient = detail::exact_quotient(x, y, binary64.precision());
-  quotient.negative = negative;
-  return quotient;
-}
-
-unpacked remainder_of(const unpacked& x, const unpacked& y) {
-  if (detail::is_nan(x) || detail::is_nan(y) || detail::is_infinite(x) || detail::is_zero(y)) return not_a_number;
-  return detail::is_zero(x) || detail::is_infinite(y) ? x : detail::exact_remainder(x, y);
-}
-
-unpacked root_of(const unpacked& x) {
-  if (detail::is_nan(x) || detail::is_zero(x)) return x;
-  if (x.negative) return not_a_number;
-  return detail::is_infinite(x) ? x : detail::exact_root(x, binary64.precision());
 }
 
 }  // namespace
@@ -89,17 +49,17 @@ encoded evaluate(operation op, const format& to, const format& from, const opera
 unpacked exact_result(operation op, const format& from, const operand_codes& operands, bool daz) noexcept {
   std::array<unpacked, 3> x;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    x[i] = decode(from, operands[i]);
-    if (daz) x[i] = detail::without_subnormal(x[i]);
+    x[i] = detail::as_operand(decode(from, operands[i]), daz);
   }
   switch (op) {
-    case operation::add: return sum_of(x[0], x[1]);
-    case operation::sub: x[1].negative = !x[1].negative; return sum_of(x[0], x[1]);
-    case operation::mul: return product_of(x[0], x[1]);
-    case operation::div: return quotient_of(x[0], x[1]);
-    case operation::rem: return remainder_of(x[0], x[1]);
-    case operation::fma: return sum_of(product_of(x[0], x[1]), x[2]);
-    case operation::sqrt: return root_of(x[0]);
+    case operation::add: return marked_sum_of(x[0], x[1]);
+    case operation::sub: x[1].negative = !x[1].negative; return marked_sum_of(x[0], x[1]);
+    case operation::mul: return detail::product_of(x[0], x[1]);
+    case operation::div: return detail::quotient_of(x[0], x[1], binary64.precision());
+    case operation::rem: return detail::remainder_of(x[0], x[1]);
+    case operation::fma: return marked_sum_of(detail::product_to_add(x[0], x[1], x[2]), x[2]);
+    case operation::sqrt:
+      return detail::has_exact_root(x[0]) ? detail::exact_root(x[0], binary64.precision()) : detail::special_root(x[0]);
     case operation::convert: break;
   }
   return x[0];

@@ -77,8 +77,7 @@ const format* format_of_codes(dtype type) noexcept {
 outcome_counts outcomes_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
   const outcome_counts counts = outcomes_of(row.table, to, mode, by, row.type);
   if (row.codes.empty() || exact(counts) || mode.direction == direction::stochastic) return counts;
-  const bool usable = by.scale > 0 && std::isfinite(by.scale);
-  if (!usable) return counts;
+  if (!by.usable()) return counts;
   struct {
     outcome_thresholds at;
     bool infinite;
@@ -89,7 +88,6 @@ outcome_counts outcomes_of(const tensor_row& row, const format& to, const roundi
                                  overflow_is_infinite(to, mode, negative)};
   }
   const int daz_below = read_as_zero_below(mode, row.type);
-  const auto reaches = [](const threshold& t, const magnitude& m) { return t.at < m || (t.closed && t.at == m); };
   outcome_counts all{
       .numel = counts.numel - row.table.nonzero_finite(), .zero = counts.zero, .nonfinite = counts.nonfinite};
   for_each_value(row, [&](double value, std::uint64_t n) {
@@ -97,13 +95,13 @@ outcome_counts outcomes_of(const tensor_row& row, const format& to, const roundi
     const magnitude m = magnitude_of(value);
     const count_range some{n, n};
     all.numel += n;
-    if (m.exponent < daz_below || !reaches(at.nonzero, m)) {
+    if (m.exponent < daz_below || !at.nonzero.reached_by(m)) {
       all.underflow += some;
-    } else if (reaches(at.overflow, m)) {
+    } else if (at.overflow.reached_by(m)) {
       all.overflow += some;
       if (infinite) all.infinite += some;
     } else {
-      (reaches(at.normal, m) ? all.normal : all.subnormal) += some;
+      (at.normal.reached_by(m) ? all.normal : all.subnormal) += some;
     }
   });
   return all;
@@ -139,8 +137,8 @@ lost_mass lost_to_underflow(const tensor_row& row, const format& to, const round
 
 rounding_noise noise_of(const tensor_row& row, const format& to, const rounding& mode, multiplier by) {
   const rounding_noise noise = noise_of(row.table, to, mode, by, row.type);
-  const bool usable = by.scale > 0 && std::isfinite(by.scale) && is_power_of_two(by.factor);
-  if (row.codes.empty() || noise.exact || mode.direction == direction::stochastic || !usable) return noise;
+  const bool is_exact = by.usable() && is_power_of_two(by.factor);
+  if (row.codes.empty() || noise.exact || mode.direction == direction::stochastic || !is_exact) return noise;
   rounding_noise all{.values = row.table.zeros};
   const int daz_below = read_as_zero_below(mode, row.type);
   for_each_value(row, [&](double value, std::uint64_t count) {

@@ -67,7 +67,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
                                        dtype recorded) {
   expected_outcomes all{.numel = table.numel, .zero = table.zeros, .nonfinite = table.nonfinite()};
   const auto nonzero = static_cast<double>(table.nonzero_finite());
-  if (!(by.scale > 0) || !std::isfinite(by.scale)) {
+  if (!by.usable()) {
     const double certain = nonzero - static_cast<double>(table.maybe_zeros);
     (by.scale == 0 ? all.underflow : all.overflow).mean = {certain, nonzero};
     return all;

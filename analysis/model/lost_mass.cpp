@@ -56,9 +56,6 @@ lost_mass total_mass(const octave& o, const cell_table& table) {
 
 // What a deterministic rounding loses of an octave.
 lost_mass lost_in(const octave& o, const cell_table& table, const zero_rule& rule) {
-  const auto reached = [](const threshold& t, const magnitude& low, bool low_closed) {
-    return t.at < low || (t.at == low && (t.closed || !low_closed));
-  };
   lost_mass lost;
   lost_mass kept;
   bool any_lost = false;
@@ -68,10 +65,10 @@ lost_mass lost_in(const octave& o, const cell_table& table, const zero_rule& rul
     const lost_mass mass = sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
     const bool point = range.low == range.high;
     const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : range.high;
-    const bool some = largest < range.high ? reached(rule.most, largest, true)
-                      : point              ? reached(rule.most, range.high, true)
+    const bool some = largest < range.high ? rule.most.reached_by(largest)
+                      : point              ? rule.most.reached_by(range.high)
                                            : rule.most.at < range.high;
-    const bool all = reached(rule.least, range.low, range.low_closed);
+    const bool all = range.low_closed ? rule.least.reached_by(range.low) : rule.least.reached_above(range.low);
     lost += all ? lost_mass{} : some ? from_nothing(mass) : mass;
     kept += all ? mass : some ? from_nothing(mass) : lost_mass{};
     any_lost = any_lost || !all;
@@ -123,13 +120,10 @@ lost_mass lost_in(const bucket_values& v, const format& to, const rounding& mode
             {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
   }
   const zero_rule rule = rule_of(to, mode, v.sign, by);
-  const auto reached = [](const threshold& t, double at) {
-    const magnitude m = magnitude_of(at);
-    return t.at < m || (t.at == m && t.closed);
-  };
-  const bool all_kept = reached(rule.least, v.magnitudes.low) && std::ilogb(v.magnitudes.low) >= daz_below;
+  const bool all_kept =
+      rule.least.reached_by(magnitude_of(v.magnitudes.low)) && std::ilogb(v.magnitudes.low) >= daz_below;
   if (all_kept) return {};
-  if (!reached(rule.most, v.magnitudes.high)) return mass;
+  if (!rule.most.reached_by(magnitude_of(v.magnitudes.high))) return mass;
   // None above the threshold is lost.
   const double edge = std::max(std::ldexp(1.0, daz_below), double_from(rule.least.at));
   return from_nothing(sum_of({x.low, std::min(x.high, edge)}, v.count));
@@ -155,13 +149,12 @@ value_range magnitudes_bounds(const cell_table& table) {
 
 lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                             dtype recorded) {
-  const bool usable = by.scale > 0 && std::isfinite(by.scale);
   const int daz_below = read_as_zero_below(mode, recorded);
   lost_mass lost;
   auto in_no_cell = static_cast<double>(table.nonzero_finite());
   for_each_octave(table, [&](const octave& o) {
     in_no_cell -= o.count;
-    if (!usable)
+    if (!by.usable())
       lost += by.scale == 0 ? total_mass(o, table) : lost_mass{};
     else if (o.exponent < daz_below)
       lost += total_mass(o, table);
@@ -172,7 +165,7 @@ lost_mass lost_to_underflow(const cell_table& table, const format& to, const rou
   });
   for_each_bucket(table, [&](const bucket_values& v) {
     in_no_cell -= v.count;
-    if (usable)
+    if (by.usable())
       lost += lost_in(v, to, mode, by, daz_below);
     else if (by.scale == 0)
       lost += sum_of({v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high}, v.count);

@@ -97,6 +97,25 @@ cell_table only(const octave& o, const cell_table& table) {
   return one;
 }
 
+// An octave on its way to its noise.
+struct octave_part {
+  const octave& o;
+  octave_moments x;
+  double n = 0;  // values that do not overflow
+  double u = 0;  // the spacing there
+  rounding_noise noise{};
+
+  void is_modelled() { noise.exact = noise.squares_exact = false; }
+  // Each value errs by g(x), whose sum is known where sums are.
+  void all_alike(double squares, double products, const value_range& range) {
+    noise.squares = x.exact ? squares : std::clamp(squares, range.low, range.high);
+    noise.least = x.exact ? squares : range.low;
+    noise.most = x.exact ? squares : range.high;
+    noise.products = products;
+  }
+  void become_zero() { all_alike(x.squares, x.squares, x.squares_range); }
+};
+
 // One table, format, rounding and multiplier; all in units of the recorded values.
 class noise_counter {
  public:
@@ -119,6 +138,20 @@ class noise_counter {
   [[nodiscard]] count_range overflowing(const octave& o) const {
     return outcomes_of(only(o, table_), to_, mode_, by_, recorded_).overflow;
   }
+
+  // The regimes. The first two may leave nothing to the others: where all overflows, and where any value is flushed.
+  [[nodiscard]] bool leave_out_overflow(octave_part& p) const;
+  [[nodiscard]] bool flush(octave_part& p) const;
+  // Below the smallest number eta, the first step from zero.
+  void draw_between_zero_and_one_step(octave_part& p) const;
+  void go_up_to_one_step(octave_part& p) const;
+  void go_either_way(octave_part& p) const;
+  void round_by_model(octave_part& p) const;
+  struct sum_within {
+    double sum;
+    value_range range;
+  };
+  [[nodiscard]] sum_within up_to_one_step(const octave_part& p) const;
 
   const cell_table& table_;
   const format& to_;
@@ -169,107 +202,123 @@ value_range kept_signal(const octave& o, const cell_table& table, const octave_m
   return {kept.low, std::min(kept.high, x.squares_range.high)};
 }
 
-rounding_noise noise_counter::of(const octave& o) const {
-  const octave_moments x = moments_of(o, table_);
-  const int k = scaled(o.exponent);
-  auto n = static_cast<double>(o.count);
-  rounding_noise part{.signal = x.squares,
-                      .least_signal = x.squares_range.low,
-                      .exact = x.exact && power_,
-                      .values = static_cast<std::uint64_t>(o.count)};
-  part.squares_exact = part.exact;
-  const auto inexact = [&] { part.exact = part.squares_exact = false; };
-  // Each value errs by g(x), whose sum is known where sums are.
-  const auto all_alike = [&](double squares, double products, const value_range& range) {
-    part.squares = x.exact ? squares : std::clamp(squares, range.low, range.high);
-    part.least = x.exact ? squares : range.low;
-    part.most = x.exact ? squares : range.high;
-    part.products = products;
-  };
-  const double u = spacing(k);
-  const int below = to_.min_subnormal_exponent() - k;  // octaves under the smallest number
-  if (o.exponent < daz_below_) {
-    all_alike(x.squares, x.squares, x.squares_range);
-    part.exact = part.squares_exact = x.exact;
-    return part;
-  }
-  if (ladder_tells(o.exponent)) return part;
-  if (k >= to_.emax()) {
-    const count_range beyond = overflowing(o);
-    if (beyond.low == part.values) return {.overflowing = part.values};
-    if (beyond.high > 0) {
-      const threshold edge = divided(thresholds_of(to_, mode_, o.sign == cell_sign::negative).overflow, by_);
-      const value_range signal = kept_signal(o, table_, x, edge);
-      part.signal = (signal.low + signal.high) / 2;
-      part.least_signal = signal.low;
-      part.values -= beyond.low;
-      part.overflowing = beyond.low;
-      n -= static_cast<double>(beyond.low);
-      inexact();
-    }
-  }
-  if (!gradual_ && k <= to_.emin()) {
-    const value_range lost = lost_to_underflow(only(o, table_), to_, mode_, by_, recorded_).squares;
-    const double unit = by_.factor * by_.factor;
-    const value_range lost_squares{lost.low * unit, lost.high * unit};
-    if (lost_squares.high > 0) {
-      const bool all = lost_squares.low >= x.squares_range.low && lost_squares.high >= x.squares_range.high;
-      const double middle = std::min(x.squares, (lost_squares.low + lost_squares.high) / 2);
-      const double kept = all || x.squares == 0 ? 0 : 1 - middle / x.squares;
-      part.products = all ? x.squares : middle;
-      part.squares = part.products + kept * n * u * u * model_.square;
-      part.least = lost_squares.low;
-      part.most = lost_squares.high + (all ? 0 : n * u * u * model_.most);
-      if (!all) inexact();
-      return part;
-    }
-  }
-  const double eta = u;
-  const auto square = [](double v) { return v * v; };
-  const double away = std::max(0.0, n * eta * eta - 2 * eta * x.magnitudes + x.squares);
-  const value_range away_range = over_cells(o, table_, [&](const value_range& m) {
-    return value_range{square(std::max(0.0, eta - m.high)), square(eta - m.low)};
+bool noise_counter::leave_out_overflow(octave_part& p) const {
+  const count_range beyond = overflowing(p.o);
+  if (beyond.low == p.noise.values) return true;
+  if (beyond.high == 0) return false;
+  const threshold edge = divided(thresholds_of(to_, mode_, p.o.sign == cell_sign::negative).overflow, by_);
+  const value_range signal = kept_signal(p.o, table_, p.x, edge);
+  p.noise.signal = (signal.low + signal.high) / 2;
+  p.noise.least_signal = signal.low;
+  p.noise.values -= beyond.low;
+  p.noise.overflowing = beyond.low;
+  p.n -= static_cast<double>(beyond.low);
+  p.is_modelled();
+  return false;
+}
+
+bool noise_counter::flush(octave_part& p) const {
+  const value_range lost = lost_to_underflow(only(p.o, table_), to_, mode_, by_, recorded_).squares;
+  const double unit = by_.factor * by_.factor;
+  const value_range lost_squares{lost.low * unit, lost.high * unit};
+  if (!(lost_squares.high > 0)) return false;
+  const octave_moments& x = p.x;
+  const bool all = lost_squares.low >= x.squares_range.low && lost_squares.high >= x.squares_range.high;
+  const double middle = std::min(x.squares, (lost_squares.low + lost_squares.high) / 2);
+  const double kept = all || x.squares == 0 ? 0 : 1 - middle / x.squares;
+  p.noise.products = all ? x.squares : middle;
+  p.noise.squares = p.noise.products + kept * p.n * p.u * p.u * model_.square;
+  p.noise.least = lost_squares.low;
+  p.noise.most = lost_squares.high + (all ? 0 : p.n * p.u * p.u * model_.most);
+  if (!all) p.is_modelled();
+  return true;
+}
+
+void noise_counter::draw_between_zero_and_one_step(octave_part& p) const {
+  const double eta = p.u;
+  // The mean of x (eta - x), which is greatest half way.
+  const auto mean = [&](double v) { return std::max(0.0, v * (eta - v)); };
+  const value_range range = over_cells(p.o, table_, [&](const value_range& m) {
+    const bool half = m.low <= eta / 2 && m.high >= eta / 2;
+    return value_range{std::min(mean(m.low), mean(m.high)), half ? eta * eta / 4 : std::max(mean(m.low), mean(m.high))};
   });
-  if (below > 0 && mode_.direction == direction::stochastic && gradual_) {
-    // The mean of x (eta - x), which is greatest half way.
-    all_alike(std::max(0.0, eta * x.magnitudes - x.squares), 0, over_cells(o, table_, [&](const value_range& m) {
-                const auto mean = [&](double v) { return std::max(0.0, v * (eta - v)); };
-                const bool half = m.low <= eta / 2 && m.high >= eta / 2;
-                return value_range{std::min(mean(m.low), mean(m.high)),
-                                   half ? eta * eta / 4 : std::max(mean(m.low), mean(m.high))};
-              }));
-    const value_range slack = slack_of(mode_, to_, o.exponent, by_, recorded_);
-    if (const double most = std::max(-slack.low, slack.high); most > 0) {
-      inexact();
-      part.least = std::max(0.0, part.least - n * eta * eta * most);
-      part.most += n * eta * eta * most;
-    }
-  } else if (below > 0 && (mode_.direction == direction::toward_zero || (below > 1 && is_nearest(mode_)))) {
-    all_alike(x.squares, x.squares, x.squares_range);  // all become zero
-  } else if (below == 1 && is_nearest(mode_)) {
-    // All become eta, but for ties to even, which are as far from zero.
-    const cell& first = o.cells.front();
-    const bool ties = mode_.direction == direction::nearest_even && first.slot == 0;
-    const double zeros = ties ? static_cast<double>(first.count) : 0;
-    all_alike(away, x.squares - eta * (x.magnitudes - zeros * eta / 2), away_range);
-  } else if (below > 0) {
-    // Away from zero for some, toward it for others.
-    part.least = std::min(x.squares_range.low, away_range.low);
-    part.most = std::max(x.squares_range.high, away_range.high);
-    part.squares = std::clamp((x.squares + away) / 2, part.least, part.most);
-    part.products = x.squares - eta * x.magnitudes / 2;
-    inexact();
-  } else {
-    part.squares = n * u * u * model_.square;
-    part.most = n * u * u * model_.most;
-    part.products = x.magnitudes * u * model_.error;
-    inexact();
+  p.all_alike(std::max(0.0, eta * p.x.magnitudes - p.x.squares), 0, range);
+  const value_range slack = slack_of(mode_, to_, p.o.exponent, by_, recorded_);
+  if (const double most = std::max(-slack.low, slack.high); most > 0) {
+    p.is_modelled();
+    p.noise.least = std::max(0.0, p.noise.least - p.n * eta * eta * most);
+    p.noise.most += p.n * eta * eta * most;
   }
+}
+
+// Sum (eta - x)^2: the error of what goes up to one step from zero.
+noise_counter::sum_within noise_counter::up_to_one_step(const octave_part& p) const {
+  const double eta = p.u;
+  const auto square = [](double v) { return v * v; };
+  return {std::max(0.0, p.n * eta * eta - 2 * eta * p.x.magnitudes + p.x.squares),
+          over_cells(p.o, table_, [&](const value_range& m) {
+            return value_range{square(std::max(0.0, eta - m.high)), square(eta - m.low)};
+          })};
+}
+
+void noise_counter::go_up_to_one_step(octave_part& p) const {
+  // All but ties to even, which are as far from zero.
+  const cell& first = p.o.cells.front();
+  const bool ties = mode_.direction == direction::nearest_even && first.slot == 0;
+  const double zeros = ties ? static_cast<double>(first.count) : 0;
+  const auto [away, range] = up_to_one_step(p);
+  p.all_alike(away, p.x.squares - p.u * (p.x.magnitudes - zeros * p.u / 2), range);
+}
+
+void noise_counter::go_either_way(octave_part& p) const {
+  const auto [away, range] = up_to_one_step(p);
+  p.noise.least = std::min(p.x.squares_range.low, range.low);
+  p.noise.most = std::max(p.x.squares_range.high, range.high);
+  p.noise.squares = std::clamp((p.x.squares + away) / 2, p.noise.least, p.noise.most);
+  p.noise.products = p.x.squares - p.u * p.x.magnitudes / 2;
+  p.is_modelled();
+}
+
+void noise_counter::round_by_model(octave_part& p) const {
+  p.noise.squares = p.n * p.u * p.u * model_.square;
+  p.noise.most = p.n * p.u * p.u * model_.most;
+  p.noise.products = p.x.magnitudes * p.u * model_.error;
+  p.is_modelled();
+}
+
+rounding_noise noise_counter::of(const octave& o) const {
+  const int k = scaled(o.exponent);
+  octave_part p{.o = o, .x = moments_of(o, table_), .n = o.count, .u = spacing(k)};
+  p.noise = {.signal = p.x.squares,
+             .least_signal = p.x.squares_range.low,
+             .exact = p.x.exact && power_,
+             .values = static_cast<std::uint64_t>(o.count)};
+  p.noise.squares_exact = p.noise.exact;
+  if (o.exponent < daz_below_) {
+    p.become_zero();
+    p.noise.exact = p.noise.squares_exact = p.x.exact;
+    return p.noise;
+  }
+  if (ladder_tells(o.exponent)) return p.noise;
+  if (k >= to_.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
+  if (!gradual_ && k <= to_.emin() && flush(p)) return p.noise;
+
+  const int below = to_.min_subnormal_exponent() - k;  // octaves under the smallest number
+  if (below <= 0)
+    round_by_model(p);
+  else if (mode_.direction == direction::stochastic && gradual_)
+    draw_between_zero_and_one_step(p);
+  else if (mode_.direction == direction::toward_zero || (below > 1 && is_nearest(mode_)))
+    p.become_zero();
+  else if (is_nearest(mode_))
+    go_up_to_one_step(p);
+  else
+    go_either_way(p);
   if (!power_) {
-    part.least = 0;
-    part.most = std::max(x.squares_range.high, 4 * part.most);  // the octave may be the next one
+    p.noise.least = 0;
+    p.noise.most = std::max(p.x.squares_range.high, 4 * p.noise.most);  // the octave may be the next one
   }
-  return part;
+  return p.noise;
 }
 
 rounding_noise noise_counter::of(const bucket_values& v) const {
@@ -313,6 +362,51 @@ rounding_noise noise_counter::of(const bucket_values& v) const {
   return part;
 }
 
+rounding_noise noise_of_rounded(const cell_table& table, const format& to, const rounding& mode, multiplier by,
+                                dtype recorded) {
+  rounding_noise all;
+  const noise_counter counter(table, to, mode, by, recorded);
+  for_each_octave(table, [&](const octave& o) { all += counter.of(o); });
+  for_each_bucket(table, [&](const bucket_values& v) { all += counter.of(v); });
+  for (const octave_errors& errors : table.errors)
+    if (counter.ladder_tells(errors.exponent)) all += counter.by_ladder(errors);
+  return all;
+}
+
+// All values become zero: the noise is the signal.
+rounding_noise noise_of_lost(const cell_table& table) {
+  rounding_noise all;
+  const auto add = [&](double squares, const value_range& range, bool exact, double n) {
+    all += {.signal = squares,
+            .least_signal = range.low,
+            .squares = squares,
+            .least = range.low,
+            .most = range.high,
+            .products = squares,
+            .exact = exact,
+            .squares_exact = exact,
+            .values = static_cast<std::uint64_t>(n)};
+  };
+  for_each_octave(table, [&](const octave& o) {
+    const octave_moments x = moments_of(o, table);
+    add(x.squares, x.squares_range, x.exact, o.count);
+  });
+  for_each_bucket(table, [&](const bucket_values& v) {
+    const double low = v.maybe_zero ? 0 : v.magnitudes.low;
+    const double high = v.magnitudes.high;
+    add(v.count * (low * low + low * high + high * high) / 3, {v.count * low * low, v.count * high * high}, false,
+        v.count);
+  });
+  return all;
+}
+
+rounding_noise noise_of_overflowing(const cell_table& table) {
+  rounding_noise all;
+  for_each_octave(table, [&](const octave& o) { all.overflowing += static_cast<std::uint64_t>(o.count); });
+  for_each_bucket(table, [&](const bucket_values& v) { all.overflowing += static_cast<std::uint64_t>(v.count); });
+  return all;
+}
+
 }  // namespace
 
 rounding_noise& rounding_noise::operator+=(const rounding_noise& other) noexcept {
@@ -349,50 +443,10 @@ double rounding_noise::cosine() const noexcept {
 
 rounding_noise noise_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                         dtype recorded) {
-  rounding_noise all;
-  all.values = table.zeros;
-  if (by.scale > 0 && std::isfinite(by.scale)) {
-    const noise_counter counter(table, to, mode, by, recorded);
-    for_each_octave(table, [&](const octave& o) { all += counter.of(o); });
-    for_each_bucket(table, [&](const bucket_values& v) { all += counter.of(v); });
-    for (const octave_errors& errors : table.errors)
-      if (counter.ladder_tells(errors.exponent)) all += counter.by_ladder(errors);
-  } else {
-    for_each_octave(table, [&](const octave& o) {
-      const octave_moments x = moments_of(o, table);
-      const auto n = static_cast<std::uint64_t>(o.count);
-      if (by.scale == 0)
-        all += {.signal = x.squares,
-                .least_signal = x.squares_range.low,
-                .squares = x.squares,
-                .least = x.squares_range.low,
-                .most = x.squares_range.high,
-                .products = x.squares,
-                .exact = x.exact,
-                .squares_exact = x.exact,
-                .values = n};
-      else
-        all.overflowing += n;
-    });
-    for_each_bucket(table, [&](const bucket_values& v) {
-      const auto n = static_cast<std::uint64_t>(v.count);
-      const double low = v.maybe_zero ? 0 : v.magnitudes.low;
-      const double high = v.magnitudes.high;
-      const double squares = v.count * (low * low + low * high + high * high) / 3;
-      if (by.scale == 0)
-        all += {.signal = squares,
-                .least_signal = v.count * low * low,
-                .squares = squares,
-                .least = v.count * low * low,
-                .most = v.count * high * high,
-                .products = squares,
-                .exact = false,
-                .squares_exact = false,
-                .values = n};
-      else
-        all.overflowing += n;
-    });
-  }
+  rounding_noise all = by.usable()     ? noise_of_rounded(table, to, mode, by, recorded)
+                       : by.scale == 0 ? noise_of_lost(table)
+                                       : noise_of_overflowing(table);
+  all.values += table.zeros;
   const double unit = 1 / by.factor;
   for (double* const sum : {&all.signal, &all.least_signal, &all.squares, &all.least, &all.most, &all.products})
     *sum *= unit * unit;

@@ -80,15 +80,12 @@ outcome highest(const outcome_thresholds& t, Reached reached) noexcept {
 }
 
 outcome outcome_of_lowest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
-  return highest(t, [&](const threshold& edge) {
-    return edge.at < s.low || (edge.at == s.low && (edge.closed || !s.low_closed));
-  });
+  return highest(
+      t, [&](const threshold& edge) { return s.low_closed ? edge.reached_by(s.low) : edge.reached_above(s.low); });
 }
 
 outcome outcome_of_highest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
-  return highest(t, [&](const threshold& edge) {
-    return edge.at < s.high || (edge.at == s.high && edge.closed && s.high_closed);
-  });
+  return highest(t, [&](const threshold& edge) { return s.high_closed ? edge.reached_by(s.high) : edge.at < s.high; });
 }
 
 // The outcomes that values of one sign may have, and whether their overflow is infinite.
@@ -290,23 +287,11 @@ bool keeps_infinity(const format& to, const rounding& mode) noexcept {
 }
 
 bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {
-  if (!keeps_infinity(to, mode)) return false;
-  switch (mode.direction) {
-    case direction::nearest_even:
-    case direction::nearest_away:
-    case direction::stochastic: return true;
-    case direction::toward_positive: return !negative;
-    case direction::toward_negative: return negative;
-    case direction::toward_zero:
-    case direction::to_odd: break;
-  }
-  return false;
+  return keeps_infinity(to, mode) && !points_to_zero(mode.direction, negative);
 }
 
 bool reaches(const threshold& t, multiplier by, double x) noexcept {
-  const threshold on_x = divided(t, by);
-  const magnitude m = magnitude_of(x);
-  return on_x.at < m || (on_x.closed && on_x.at == m);
+  return divided(t, by).reached_by(magnitude_of(x));
 }
 
 // What no magnitude of the table exceeds; zero where it has none.
@@ -317,23 +302,22 @@ magnitude limit_of(const cell_table& table) noexcept {
 
 count_range count_above(const cell_table& table, double edge, multiplier by) noexcept {
   const threshold above = divided(threshold{.at = magnitude_of(edge), .closed = false}, by);
-  const auto is_above = [&](const magnitude& m) { return above.at < m || (above.closed && above.at == m); };
   const magnitude largest = limit_of(table);
   const magnitude smallest = table.min_abs > 0 ? magnitude_of(table.min_abs) : magnitude{.exponent = -1075};
   count_range n{table.infinities(), table.infinities()};
   for (const cell& c : table.cells) {
     const cell_range range = range_of(c);
     // Of an open cell the values just above its lower end.
-    const bool all = is_above(std::max(range.low, smallest)) || (!range.low_closed && above.at == range.low);
+    const bool all = above.reached_by(std::max(range.low, smallest)) || (!range.low_closed && above.at == range.low);
     const magnitude high = std::min(range.high, largest);
-    const bool some = all || is_above(high);
+    const bool some = all || above.reached_by(high);
     if (all) n.low += c.count;
     if (some) n.high += c.count;
   }
   for_each_bucket(table, [&](const bucket_values& v) {
     const auto count = static_cast<std::uint64_t>(v.count);
-    if (!v.maybe_zero && is_above(magnitude_of(v.magnitudes.low))) n.low += count;
-    if (is_above(magnitude_of(v.magnitudes.high))) n.high += count;
+    if (!v.maybe_zero && above.reached_by(magnitude_of(v.magnitudes.low))) n.low += count;
+    if (above.reached_by(magnitude_of(v.magnitudes.high))) n.high += count;
   });
   n.high += in_no_cell(table);
   for (const edge_counts& e : table.edges) {
@@ -342,7 +326,7 @@ count_range count_above(const cell_table& table, double edge, multiplier by) noe
     if (!(at < above.at)) n.low = std::max(n.low, table.infinities() + e.above);
   }
   // The largest is one of them.
-  if (table.max_abs > 0 && is_above(largest)) n.low = std::max(n.low, table.infinities() + 1);
+  if (table.max_abs > 0 && above.reached_by(largest)) n.low = std::max(n.low, table.infinities() + 1);
   return n;
 }
 
@@ -354,7 +338,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   counts.maybe_zero = table.maybe_zeros;
   counts.nonfinite = table.nonfinite();
   std::uint64_t left = table.nonzero_finite();  // of a payload that its reader did not know
-  if (!(by.scale > 0) || !std::isfinite(by.scale)) {
+  if (!by.usable()) {
     const outcome all = by.scale == 0 ? underflow : overflow;
     const bool infinite = keeps_infinity(to, mode);  // the products are infinite, whatever the direction
     add(counts, left, all, all, infinite, infinite);

@@ -14,8 +14,12 @@
 #include <ulp/model/codes.hpp>
 #include <ulp/model/policy_analysis.hpp>
 
+#include "step_accumulator.hpp"
+
 namespace ulp {
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 struct overflow_answer {
   bool found = false;
@@ -57,9 +61,8 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
     const encoded result = encode(s.format, scaled_max, s.rounding, random);
     return {any(result.flags, status::overflow), scaled_max <= largest || scaled_max >= beyond};
   }
-  const threshold t = thresholds_of(s.format, s.rounding, !positive).overflow;
-  const double at = double_from(t.at);
-  const bool found = t.closed ? !(scaled_max < at) : !(scaled_max <= at);
+  const double_threshold at = thresholds_of(s.format, s.rounding, !positive).overflow.in_double();
+  const bool found = at.reached_by(scaled_max);
   return {found, !found || positive == negative};
 }
 
@@ -79,18 +82,9 @@ overflow_answer overflows(const max_abs_bounds& b, double scale, const scenario&
 struct seen_by_scaler {
   scaler* of = nullptr;
   overflow_answer overflow;
-  double max_abs = not_known;  // of the unscaled gradients
+  largest_gradient largest;
   count_range above_edge;
   std::uint64_t elements = 0;
-
-  bool any_max_abs = false;
-
-  // NaN once one was NaN.
-  void add_max_abs(double value) {
-    if (!any_max_abs) max_abs = value;
-    any_max_abs = true;
-    max_abs = std::isnan(max_abs) || std::isnan(value) ? not_known : std::max(max_abs, value);
-  }
 };
 
 bool overflow_depends_on_sign(const format& to, const rounding& mode) {
@@ -114,7 +108,7 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
   if (answer.found || hides_infinities(s)) return answer;
   if (t.table.infinities() > 0 && keeps_infinity(s.format, s.rounding))
     return {true, by.scale >= by.factor};  // scaled by the factor it was infinite; by less it need not be
-  if (!(by.scale > 0) || !std::isfinite(by.scale) || t.table.max_abs == 0) return answer;
+  if (!by.usable() || t.table.max_abs == 0) return answer;
   if (counts_decide(t, s)) return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
   if (s.rounding.direction == direction::stochastic) return overflows(by.scale / by.factor * t.table.max_abs, s, step);
   return {overflow_is_infinite(s.format, s.rounding, false) &&
@@ -123,21 +117,20 @@ overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_coun
 }
 
 double critical_scale_of(const seen_by_scaler& seen, const trajectory_row& row, const scenario& s) {
-  if (hides_infinities(s)) return std::isnan(seen.max_abs) ? 0 : std::numeric_limits<double>::infinity();
+  if (hides_infinities(s)) return seen.largest.nan() ? 0 : infinity;
   if (row.recorded_inf && !row.recorded_nan) return not_known;
-  return critical_scale_of(seen.max_abs, s.format, s.rounding).largest_safe;
+  return critical_scale_of(seen.largest.value(), s.format, s.rounding).largest_safe;
 }
 
 double largest_of(const tensor_row& t) {
-  const double unit = std::isnan(t.factor) ? 1 : t.factor;
-  return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.largest_possible() / unit;
+  return t.table.infinities() > 0 ? infinity : t.table.largest_possible() / t.unit();
 }
 
 // What value clipping does to a tensor, in units of the true gradient; NaN where it holds one.
 clamping clamped_of(const tensor_row& t, multiplier by, const scenario& s) {
   const bool of_scaled = s.order.clip_before_unscale;
   clamping c;
-  if (!of_scaled || (by.scale > 0 && std::isfinite(by.scale)))
+  if (!of_scaled || by.usable())
     c = clamping_of(t, s.clip_value->max_value, {.scale = of_scaled ? by.scale : 1, .factor = by.factor});
   const double unscale = of_scaled ? by.scale * by.scale : 1;
   c.squares = t.table.nans > 0 ? value_range{not_known, not_known}
@@ -157,112 +150,149 @@ tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier b
   return result;
 }
 
+// What a policy gets of a step; `norm` is that of the unscaled gradients as a scaler sees it.
+scaler_input input_of(const seen_by_scaler& seen, double norm, const scenario& s) {
+  scaler_input input{.found_inf = seen.overflow.found, .unscaled_norm = norm, .max_abs = seen.largest.value()};
+  if (hides_infinities(s)) {
+    // What the policy sees is clamped already; its norm was not recorded.
+    const double bound = s.clip_value->max_value / (s.order.clip_before_unscale ? seen.of->scale() : 1);
+    input.unscaled_norm = not_known;
+    input.max_abs = std::isnan(input.max_abs) ? input.max_abs : std::min(input.max_abs, bound);
+  }
+  if (seen.elements > 0) {
+    input.above_edge = static_cast<double>(seen.above_edge.high);
+    input.up_to_edge = static_cast<double>(seen.elements - seen.above_edge.high);
+  }
+  return input;
+}
+
+// What is known of the recorded run's own decision.
+std::optional<bool> recorded_decision(const step& now) {
+  if (!now.layers.empty() && std::ranges::all_of(now.layers, [](const auto& l) { return l.found_inf.has_value(); }))
+    return std::ranges::none_of(now.layers, [](const auto& l) { return *l.found_inf; });
+  if (!now.scalars.applied && now.scalars.found_inf) return !*now.scalars.found_inf;
+  return now.scalars.applied;
+}
+
 }  // namespace
+
+// A step on its way through the stages.
+struct replayer::running_step {
+  replayer& of;
+  const step& recorded;
+  const std::vector<tensor_info>& tensors;
+  std::vector<tensor_outcome>* per_tensor;
+  trajectory_row row;
+  std::map<std::string_view, seen_by_scaler> seen;  // by layer; one, without a name, where the scaler has one scale
+  step_accumulator sums;                            // of the tensors
+  // Of the tensors in the norm, which are clipped.
+  double largest = not_known;
+  double scaled_largest = not_known;
+  double scaled_squares = 0;
+  clamping clamped;
+
+  seen_by_scaler& seen_by(const std::string& layer) {
+    scaler& all = of.scenario_.scaler;
+    seen_by_scaler& it = seen[all.per_layer() ? std::string_view{layer} : std::string_view{}];
+    if (it.of == nullptr) it.of = all.per_layer() ? &of.layers_.try_emplace(layer, all).first->second : &all;
+    return it;
+  }
+};
 
 trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors,
                                  std::vector<tensor_outcome>* per_tensor) {
   choice_.see(tensors);
-  trajectory_row row;
-  row.key = now.key;
-  row.recorded_applied = now.scalars.applied;
-  if (!row.recorded_applied && now.scalars.found_inf) row.recorded_applied = !*now.scalars.found_inf;
+  running_step running{.of = *this, .recorded = now, .tensors = tensors, .per_tensor = per_tensor};
+  running.row.key = now.key;
+  running.row.recorded_applied = recorded_decision(now);
+  if (!scenario_.scaler.per_layer()) running.seen_by({});
 
-  // What each scaler sees; there is one but for scalers with a scale per layer.
-  std::map<std::string_view, seen_by_scaler> seen;
-  const auto seen_of = [&](const std::string& layer) -> seen_by_scaler& {
-    const bool per_layer = scenario_.scaler.per_layer();
-    seen_by_scaler& it = seen[per_layer ? std::string_view{layer} : std::string_view{}];
-    if (it.of == nullptr)
-      it.of = per_layer ? &layers_.try_emplace(layer, scenario_.scaler).first->second : &scenario_.scaler;
-    return it;
-  };
-  if (!scenario_.scaler.per_layer()) seen_of({});
+  see_log(running);
+  see_tensors(running);
+  clip(running);
+  update_scalers(running);
+  return std::move(running.row);
+}
 
-  const auto from_log = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs,
-                            const std::optional<max_abs_bounds>& bounds = std::nullopt) {
-    seen_by_scaler& it = seen_of(layer);
+void replayer::see_log(running_step& now) {
+  const auto see = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs,
+                       const std::optional<max_abs_bounds>& bounds = std::nullopt) {
+    seen_by_scaler& it = now.seen_by(layer);
     if (max_abs) {
-      row.recorded_nan = row.recorded_nan || std::isnan(*max_abs);
-      it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.key.step);
-      it.add_max_abs(*max_abs);
+      now.row.recorded_nan = now.row.recorded_nan || std::isnan(*max_abs);
+      it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.row.key.step);
+      it.largest.add(*max_abs);
     } else if (bounds) {
-      it.overflow |= overflows(*bounds, it.of->scale(), scenario_, now.key.step);
+      it.overflow |= overflows(*bounds, it.of->scale(), scenario_, now.row.key.step);
     } else {
       it.overflow |= {found_inf.value_or(false), !(found_inf.value_or(false) && hides_infinities(scenario_))};
     }
   };
-  if (!now.layers.empty() && std::ranges::all_of(now.layers, [](const auto& l) { return l.found_inf.has_value(); }))
-    row.recorded_applied = std::ranges::none_of(now.layers, [](const auto& l) { return *l.found_inf; });
-  for (const layer_row& layer : now.layers) from_log(layer.name, layer.found_inf, layer.max_abs);
-  if (now.layers.empty() && now.tensors.empty()) from_log("", now.scalars.found_inf, now.max_abs, now.bounds);
+  const step& log = now.recorded;
+  for (const layer_row& layer : log.layers) see(layer.name, layer.found_inf, layer.max_abs);
+  if (log.layers.empty() && log.tensors.empty()) see("", log.scalars.found_inf, log.max_abs, log.bounds);
+}
 
-  for (std::size_t i = group_of_.size(); i < tensors.size(); ++i)
-    group_of_.push_back(group_of(scenario_.groups, tensors[i].name));
-  row.group_norms.assign(scenario_.groups.size(), -1);  // squares until all are added, below 0 while there are none
-  std::vector<double> without_weights = row.group_norms;
+void replayer::see_tensors(running_step& now) {
+  trajectory_row& row = now.row;
+  for (std::size_t i = group_of_.size(); i < now.tensors.size(); ++i)
+    group_of_.push_back(group_of(scenario_.groups, now.tensors[i].name));
+  std::vector<gradient_norm> groups(scenario_.groups.size());
+  std::vector<gradient_norm> without_weights = groups;
 
-  double squares = 0;
-  bool norm_known = false;
-  double largest = not_known;  // of the tensors that are clipped, unscaled
-  double scaled_squares = 0;   // the same, scaled
-  double scaled_largest = not_known;
-  clamping clamped;  // of the unscaled gradients
-  for (const tensor_row& t : now.tensors) {
+  for (const tensor_row& t : now.recorded.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (!m.counted && !m.checked) continue;
-    const bool factor_known = !std::isnan(t.factor);
-    const double unit = factor_known ? t.factor : 1;
-    seen_by_scaler& it = seen_of(tensors[t.tensor].name);
-    const multiplier by{.scale = it.of->scale(), .factor = unit};
-    row.as_recorded = row.as_recorded || !factor_known;
+    seen_by_scaler& it = now.seen_by(now.tensors[t.tensor].name);
+    const multiplier by{.scale = it.of->scale(), .factor = t.unit()};
+    row.as_recorded = row.as_recorded || !t.factor_known();
 
     outcome_counts counts;
     if (m.counted || counts_decide(t, scenario_)) counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
     if (m.counted) {
       row.counts += counts;
       row.has_counts = true;
-      if (per_tensor != nullptr) per_tensor->push_back(outcome_of(t, now.key, by, m.checked, counts, scenario_));
+      if (now.per_tensor != nullptr)
+        now.per_tensor->push_back(outcome_of(t, row.key, by, m.checked, counts, scenario_));
     }
     if (m.checked) {
       ++checked_rows_;
-      row.recorded_nan = row.recorded_nan || t.table.nans > 0;
-      row.recorded_inf = row.recorded_inf || t.table.infinities() > 0;
-      it.overflow |= overflows(t, by, counts, scenario_, now.key.step);
-      it.add_max_abs(t.table.nans > 0           ? not_known
-                     : t.table.infinities() > 0 ? std::numeric_limits<double>::infinity()
-                                                : t.table.largest_possible() / unit);
-      if (const double edge = it.of->edge(); !std::isnan(edge) && by.scale > 0 && std::isfinite(by.scale)) {
-        const count_range above = count_above(t, edge, by);
-        it.above_edge += above;
+      it.overflow |= overflows(t, by, counts, scenario_, row.key.step);
+      it.largest.add(t);
+      now.sums.largest.add(t);
+      if (const double edge = it.of->edge(); !std::isnan(edge) && by.usable()) {
+        it.above_edge += count_above(t, edge, by);
         it.elements += t.table.numel - t.table.nans;
       }
     }
-    if (m.counted && group_of_[t.tensor]) {
-      double& of_group = (m.in_norm ? row.group_norms : without_weights)[*group_of_[t.tensor]];
-      of_group = (of_group < 0 ? 0 : of_group) + squares_of(t).value;
-    }
+    const auto group = m.counted ? group_of_[t.tensor] : std::nullopt;
+    if (!group && !m.in_norm) continue;
+    const value_sum squares = squares_of(t);
+    if (group) (m.in_norm ? groups : without_weights)[*group].add(squares);
     if (m.in_norm) {
-      norm_known = true;
-      largest = std::fmax(largest, largest_of(t));
-      const value_sum sum = squares_of(t);
-      squares += sum.value;
-      scaled_squares += sum.value * by.scale * by.scale;
-      scaled_largest = std::fmax(scaled_largest, largest_of(t) * by.scale);
-      if (scenario_.clip_value) clamped += clamped_of(t, by, scenario_);
-      row.norm_exact = row.norm_exact && sum.quality != sum_quality::estimated;
+      now.sums.norm.add(squares);
+      now.largest = std::fmax(now.largest, largest_of(t));
+      now.scaled_largest = std::fmax(now.scaled_largest, largest_of(t) * by.scale);
+      now.scaled_squares += squares.value * by.scale * by.scale;
+      if (scenario_.clip_value) now.clamped += clamped_of(t, by, scenario_);
     }
   }
-  if (norm_known) row.norm = std::sqrt(squares);
-  for (std::size_t i = 0; i < row.group_norms.size(); ++i) {
-    double& norm = row.group_norms[i];
-    if (norm < 0) norm = without_weights[i];
-    norm = norm < 0 ? not_known : std::sqrt(norm);
-  }
+  row.recorded_nan = row.recorded_nan || now.sums.largest.nan();
+  row.recorded_inf = now.sums.largest.infinite();
+  row.norm = now.sums.norm.value();
+  row.norm_exact = now.sums.norm.exact();
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    row.group_norms.push_back((groups[i].known() ? groups[i] : without_weights[i]).value());
+}
+
+void replayer::clip(running_step& now) const {
+  trajectory_row& row = now.row;
   const bool of_scaled = scenario_.order.clip_before_unscale;
+  const bool norm_known = now.sums.norm.known();
   if (scenario_.clip_norm) {
     row.clipped.reset();
     if (norm_known) {
-      const double norm = of_scaled ? std::sqrt(scaled_squares) : row.norm;
+      const double norm = of_scaled ? std::sqrt(now.scaled_squares) : row.norm;
       row.clip_coefficient = scenario_.clip_norm->coefficient(norm);
       row.clipped = scenario_.clip_norm->triggers(norm);
       const double clipped = *row.clipped ? row.norm * row.clip_coefficient : row.norm;
@@ -270,48 +300,40 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
     }
   }
   if (scenario_.clip_value) {
-    if (now.tensors.empty()) {
-      largest = now.max_abs.value_or(not_known);
-      scaled_largest = largest * scenario_.scaler.scale();
+    if (now.recorded.tensors.empty()) {
+      now.largest = now.recorded.max_abs.value_or(not_known);
+      now.scaled_largest = now.largest * scenario_.scaler.scale();
     }
     row.clipped.reset();
-    if (!std::isnan(largest)) row.clipped = scenario_.clip_value->triggers(of_scaled ? scaled_largest : largest);
+    if (!std::isnan(now.largest))
+      row.clipped = scenario_.clip_value->triggers(of_scaled ? now.scaled_largest : now.largest);
     if (norm_known) {
-      row.clamped = clamped.elements;
-      row.clipped_norm = {std::sqrt(clamped.squares.low), std::sqrt(clamped.squares.high)};
+      row.clamped = now.clamped.elements;
+      row.clipped_norm = {std::sqrt(now.clamped.squares.low), std::sqrt(now.clamped.squares.high)};
     }
   }
-  // A norm that is NaN fails every "is finite" as an infinite one does.
-  const double norm_seen = norm_known && std::isnan(row.norm) ? std::numeric_limits<double>::infinity() : row.norm;
+}
 
-  const bool one_scale = !scenario_.scaler.per_layer() || seen.empty();
-  row.scale_used = row.scale_next = one_scale ? scenario_.scaler.scale() : std::numeric_limits<double>::infinity();
+void replayer::update_scalers(running_step& now) {
+  trajectory_row& row = now.row;
+  const bool per_layer = scenario_.scaler.per_layer();
+  const bool one_scale = !per_layer || now.seen.empty();
+  row.scale_used = row.scale_next = one_scale ? scenario_.scaler.scale() : infinity;
   overflow_answer overflow;
-  for (auto& [layer, it] : seen) {
+  for (auto& [layer, it] : now.seen) {
     overflow |= it.overflow;
+    if (it.elements > 0 && !it.above_edge.exact()) overflow.certain = false;
     row.scale_used = one_scale ? row.scale_used : std::min(row.scale_used, it.of->scale());
-    scaler_input input{.found_inf = it.overflow.found, .unscaled_norm = norm_seen, .max_abs = it.max_abs};
-    if (hides_infinities(scenario_)) {
-      // What the policy sees is clamped already; its norm was not recorded.
-      const double bound = scenario_.clip_value->max_value / (of_scaled ? it.of->scale() : 1);
-      input.unscaled_norm = not_known;
-      input.max_abs = std::isnan(it.max_abs) ? it.max_abs : std::min(it.max_abs, bound);
-    }
-    if (it.elements > 0) {
-      input.above_edge = static_cast<double>(it.above_edge.high);
-      input.up_to_edge = static_cast<double>(it.elements - it.above_edge.high);
-      if (!it.above_edge.exact()) overflow.certain = false;
-    }
-    scaler_verdict verdict = it.of->update(input);
+    scaler_verdict verdict = it.of->update(input_of(it, now.sums.norm.as_seen(), scenario_));
     row.skipped = row.skipped || verdict.skipped;
     if (row.error.empty()) row.error = std::move(verdict.error);
     row.lacks_input = row.lacks_input || verdict.lacks_input;
     row.scale_next = std::min(row.scale_next, it.of->scale());
   }
-  if (!scenario_.scaler.per_layer()) row.scale_next = scenario_.scaler.scale();
+  if (!per_layer) row.scale_next = scenario_.scaler.scale();
   // Layers without a row in this step keep theirs.
   for (const auto& [name, layer] : layers_)
-    if (!seen.contains(name)) {
+    if (!now.seen.contains(name)) {
       row.scale_used = std::min(row.scale_used, layer.scale());
       row.scale_next = std::min(row.scale_next, layer.scale());
     }
@@ -319,10 +341,9 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
   row.found_inf_certain = overflow.certain;
   row.poisoned = row.found_inf && !row.skipped && row.error.empty() && std::isnan(scenario_.scaler.edge());
   // Infinities as recorded hide how large the gradients were.
-  const seen_by_scaler* const one = scenario_.scaler.per_layer() ? nullptr : &seen.begin()->second;
-  if (one != nullptr && one->any_max_abs) row.critical_scale = critical_scale_of(*one, row, scenario_);
+  const seen_by_scaler* const one = per_layer ? nullptr : &now.seen.begin()->second;
+  if (one != nullptr && one->largest.known()) row.critical_scale = critical_scale_of(*one, row, scenario_);
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
-  return row;
 }
 
 void trajectory_summary::add(const trajectory_row& row) {

@@ -1,9 +1,7 @@
 #include <ulp/model/step.hpp>
 
-#include <cmath>
-#include <limits>
-
 #include <array>
+#include <limits>
 
 namespace ulp {
 namespace {
@@ -81,9 +79,8 @@ std::optional<tensor_role> parse_role(std::string_view text) noexcept { return v
 value_sum squares_of(const tensor_row& t) {
   if (t.table.nans > 0) return {.value = not_known};
   if (t.table.infinities() > 0) return {.value = std::numeric_limits<double>::infinity()};
-  const double unit = std::isnan(t.factor) ? 1 : t.factor;
   value_sum sum = squares_sum(t.table);
-  sum.value = sum.value / unit / unit;
+  sum.value = sum.value / t.unit() / t.unit();
   return sum;
 }
 

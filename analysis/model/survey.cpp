@@ -1,28 +1,16 @@
 #include <ulp/model/survey.hpp>
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <map>
 #include <string_view>
+
+#include "step_accumulator.hpp"
 
 namespace ulp {
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
-double unit_of(const tensor_row& t) { return std::isnan(t.factor) ? 1 : t.factor; }
-
-// NaN once one is NaN.
-double larger(double a, double b) { return std::isnan(a) || std::isnan(b) ? not_known : std::max(a, b); }
-
-double max_abs_of(const tensor_row& t) {
-  if (t.table.nans > 0) return not_known;
-  return t.table.infinities() > 0 ? infinity : t.table.largest_possible() / unit_of(t);
-}
-
 void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
-  auto [merged, first] = of.tables.try_emplace({unit_of(t), t.type}, t.table);
+  auto [merged, first] = of.tables.try_emplace({t.unit(), t.type}, t.table);
   if (!first) merged->second.merge(t.table);
   ++of.steps;
   of.numel += t.table.numel;
@@ -32,7 +20,7 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
   if (t.table.numel > 0)
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
-  of.max_abs = std::max(of.max_abs, t.table.largest_possible() / unit_of(t));
+  of.max_abs = std::max(of.max_abs, t.table.largest_possible() / t.unit());
 }
 
 template <typename See>
@@ -77,27 +65,17 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   step_survey& s = steps_.emplace_back();
   s.key = now.key;
   s.loss = now.scalars.loss;
-  const auto see_max = [&](double max_abs) {
-    s.max_abs = s.known ? larger(s.max_abs, max_abs) : max_abs;
-    s.known = true;
-  };
-  if (now.max_abs) see_max(*now.max_abs);
-  for (const layer_row& layer : now.layers)
-    if (layer.max_abs) see_max(*layer.max_abs);
-
-  double squares = 0;
-  bool norm_known = false;
+  step_accumulator sums;
+  sums.add_log(now);
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
-    if (m.counted || m.checked) as_recorded_ = as_recorded_ || std::isnan(t.factor);
+    if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
     if (m.counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
-    if (m.checked) see_max(max_abs_of(t));
-    if (m.in_norm) {
-      norm_known = true;
-      squares += squares_of(t).value;
-    }
+    sums.add(t, m);
   }
-  if (norm_known) s.norm = std::sqrt(squares);
+  s.known = sums.largest.known();
+  s.max_abs = sums.largest.value();
+  s.norm = sums.norm.value();
 }
 
 std::uint64_t survey::censored() const {

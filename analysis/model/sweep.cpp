@@ -13,6 +13,7 @@
 #include <ulp/formats/codec.hpp>
 
 #include "buckets.hpp"
+#include "step_accumulator.hpp"
 
 namespace ulp {
 namespace {
@@ -30,9 +31,8 @@ bool follows_from_largest(const scenario& s) {
   if (s.clip_value && s.order.clip_before_check) return false;  // which hides infinities
   const threshold positive = thresholds_of(s.format, s.rounding, false).nonzero;
   const threshold negative = thresholds_of(s.format, s.rounding, true).nonzero;
-  const bool signs_agree =
-      positive.at == negative.at && positive.closed == negative.closed &&
-      overflow_is_infinite(s.format, s.rounding, false) == overflow_is_infinite(s.format, s.rounding, true);
+  const bool signs_agree = positive == negative && overflow_is_infinite(s.format, s.rounding, false) ==
+                                                       overflow_is_infinite(s.format, s.rounding, true);
   return signs_agree && !s.rounding.daz && !s.scaler.per_layer() && std::isnan(s.scaler.edge());
 }
 
@@ -203,6 +203,56 @@ double smallest_overflowing(Overflows overflows) {
   return std::bit_cast<double>(over);
 }
 
+// What makes a step overflow, whatever the format.
+struct overflow_cause {
+  bool from_log = false;
+  bool flagged = false;                    // the log says so, and no more
+  largest_gradient largest;                // of the checked tensors; of a log, or what it is at least
+  std::map<double, double> largest_times;  // of the tensors, as recorded, by factor
+  bool any_value = false;
+  bool any_zero = false;
+
+  explicit overflow_cause(const step& now) : from_log(now.tensors.empty()) {
+    if (!from_log) return;
+    flagged = !now.max_abs && !now.bounds && now.scalars.found_inf.value_or(false);
+    for (const layer_row& layer : now.layers)
+      if (!layer.max_abs) flagged = flagged || layer.found_inf.value_or(false);
+  }
+  void add(const tensor_row& t) {
+    any_value = any_value || t.table.numel > 0;
+    any_zero = any_zero || t.table.zeros > 0;
+    double& of_factor = largest_times[t.unit()];
+    of_factor = std::max(of_factor, t.table.largest_possible());
+  }
+};
+
+// The scale from which on the step overflows, see by_delivery.
+double critical_of(const overflow_cause& cause, const delivery& of) {
+  const bool keeps = keeps_infinity(of.format, of.rounding);
+  if (cause.flagged || (cause.largest.nan() && of.format.has_nan()) || (cause.largest.infinite() && keeps)) return 0;
+  double critical = std::numeric_limits<double>::infinity();
+  if (!overflow_is_infinite(of.format, of.rounding, false)) return critical;
+  const threshold overflow = thresholds_of(of.format, of.rounding, false).overflow;
+  if (const double logged = cause.largest.value(); cause.from_log && std::isfinite(logged)) {
+    // The log's own test: !(double(scale) * double(max_abs) < threshold).
+    const double_threshold at = overflow.in_double();
+    critical = smallest_overflowing([&](double s) { return at.reached_by(s * logged); });
+  }
+  for (const auto& [factor, magnitude] : cause.largest_times)
+    if (magnitude > 0)
+      critical = std::min(critical, smallest_overflowing([&, m = magnitude, f = factor](double s) {
+                            return reaches(overflow, {.scale = s, .factor = f}, m);
+                          }));
+  return critical;
+}
+
+bool overflows_at_infinity(const overflow_cause& cause, const delivery& of) {
+  // 0 times infinity is NaN.
+  const bool nan = cause.largest.nan() || cause.any_zero || (cause.from_log && cause.largest.value() == 0);
+  const bool infinite = cause.any_value || (cause.from_log && cause.largest.known());
+  return cause.flagged || (nan && of.format.has_nan()) || (infinite && keeps_infinity(of.format, of.rounding));
+}
+
 struct stored_step {
   step_key key;
   double norm = not_known;     // as the replay's scaler sees it
@@ -211,6 +261,13 @@ struct stored_step {
   std::uint64_t in_no_cell = 0;   // of those: may underflow or not
   std::uint64_t maybe_zeros = 0;  // of those
   bool has_counts = false;
+
+  void add(const cell_table& counted) {
+    has_counts = true;
+    nonzero += counted.nonzero_finite();
+    in_no_cell += ulp::in_no_cell(counted);
+    maybe_zeros += counted.maybe_zeros;
+  }
 };
 
 // What is stored of each step for one delivery.
@@ -258,12 +315,12 @@ struct sweep::implementation {
   [[nodiscard]] sweep_result run(std::size_t index) const {
     const by_delivery& of = deliveries[delivery_of[index]];
     const scenario& s = scenarios[index];
-    scaler machine = s.scaler;
+    scaler policy = s.scaler;
     sweep_result r;
     r.least_scale = std::numeric_limits<double>::infinity();
     r.greatest_scale = 0;
     double log2_sum = 0;
-    double scale = machine.scale();
+    double scale = policy.scale();
     double last_seen = not_known;
     bool is_power = false;
     int exponent = 0;
@@ -271,7 +328,7 @@ struct sweep::implementation {
       const stored_step& now = steps[i];
       if (scale != last_seen) {
         last_seen = scale;
-        const bool usable = scale > 0 && std::isfinite(scale);
+        const bool usable = multiplier{.scale = scale}.usable();
         exponent = usable ? exponent_of(scale) : 0;
         is_power = usable && std::ldexp(1.0, exponent) == scale;
       }
@@ -291,8 +348,8 @@ struct sweep::implementation {
       }
       const bool overflows = std::isfinite(scale) ? !(scale < of.critical[i]) : of.at_infinity[i];
       scaler_input input{.found_inf = overflows, .unscaled_norm = now.norm, .max_abs = now.max_abs};
-      scaler_verdict verdict = machine.update(input);
-      scale = machine.scale();
+      scaler_verdict verdict = policy.update(input);
+      scale = policy.scale();
       ++r.steps;
       r.skipped += verdict.skipped ? 1 : 0;
       r.poisoned += overflows && !verdict.skipped && verdict.error.empty() ? 1 : 0;
@@ -327,88 +384,28 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
 
   stored_step& stored = all.steps.emplace_back();
   stored.key = now.key;
-  const bool from_log = now.tensors.empty();
-  bool flagged = !now.max_abs && !now.bounds && now.scalars.found_inf.value_or(false);
-  std::optional<double> log_max = now.max_abs;
-  for (const layer_row& layer : now.layers) {
-    if (!layer.max_abs) flagged = flagged || layer.found_inf.value_or(false);
-    if (layer.max_abs)
-      log_max = log_max && (std::isnan(*log_max) || *log_max > *layer.max_abs) ? log_max : layer.max_abs;
-  }
-  if (from_log && log_max) stored.max_abs = *log_max;
-  if (from_log && !log_max && now.bounds) log_max = now.bounds->low;  // decides overflow, and is not the largest
-
-  // The largest magnitude of each factor, what no scale changes, and the counted tables of each factor as one.
-  std::map<double, double> largest;
-  std::map<double, cell_table> counted;
-  bool nan = false;
-  bool infinite = false;
-  double squares = 0;
-  bool norm_known = false;
-  bool any_checked = false;
-  bool any_value = false;
-  bool any_zero = false;
-  double max_abs = 0;
+  step_accumulator sums;
+  overflow_cause cause(now);
+  if (cause.from_log) sums.add_log(now);
+  std::map<double, cell_table> counted;  // the tables of each factor as one
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = all.choice[t.tensor];
-    const double unit = std::isnan(t.factor) ? 1 : t.factor;
     if (m.counted) {
-      stored.has_counts = true;
-      stored.nonzero += t.table.nonzero_finite();
-      stored.in_no_cell += in_no_cell(t.table);
-      stored.maybe_zeros += t.table.maybe_zeros;
-      const auto [at, fresh] = counted.try_emplace(unit, t.table);
+      stored.add(t.table);
+      const auto [at, fresh] = counted.try_emplace(t.unit(), t.table);
       if (!fresh) at->second.merge(t.table);
     }
-    if (m.checked) {
-      any_checked = true;
-      nan = nan || t.table.nans > 0;
-      infinite = infinite || t.table.infinities() > 0;
-      any_value = any_value || t.table.numel > 0;
-      any_zero = any_zero || t.table.zeros > 0;
-      double& of_factor = largest[unit];
-      of_factor = std::max(of_factor, t.table.largest_possible());
-      max_abs = std::max(max_abs, t.table.largest_possible() / unit);
-    }
-    if (m.in_norm) {
-      norm_known = true;
-      squares += squares_of(t).value;
-    }
+    if (m.checked) cause.add(t);
+    sums.add(t, m);
   }
-  if (any_checked) stored.max_abs = nan ? not_known : infinite ? std::numeric_limits<double>::infinity() : max_abs;
-  if (norm_known) stored.norm = std::isnan(squares) ? std::numeric_limits<double>::infinity() : std::sqrt(squares);
+  stored.max_abs = sums.largest.value();
+  stored.norm = sums.norm.as_seen();
+  cause.largest = sums.largest;
+  if (cause.from_log && !sums.largest.known() && now.bounds) cause.largest.add(now.bounds->low);
 
   for (by_delivery& d : all.deliveries) {
-    const bool delivers = overflow_is_infinite(d.of.format, d.of.rounding, false);
-    const bool keeps = keeps_infinity(d.of.format, d.of.rounding);
-    const threshold overflow = thresholds_of(d.of.format, d.of.rounding, false).overflow;
-    double critical = std::numeric_limits<double>::infinity();
-    if (from_log) {
-      if (flagged || (log_max && std::isinf(*log_max) && keeps) ||
-          (log_max && std::isnan(*log_max) && d.of.format.has_nan())) {
-        critical = 0;
-      } else if (log_max && std::isfinite(*log_max) && delivers) {
-        // The log's own test: !(double(scale) * double(max_abs) < threshold).
-        const double at = double_from(overflow.at);
-        critical = smallest_overflowing([&](double s) {
-          const double scaled = s * *log_max;
-          return overflow.closed ? !(scaled < at) : !(scaled <= at);
-        });
-      }
-    } else {
-      if (delivers)
-        for (const auto& [factor, magnitude] : largest)
-          if (magnitude > 0)
-            critical = std::min(critical, smallest_overflowing([&, m = magnitude, f = factor](double s) {
-                                  return reaches(overflow, {.scale = s, .factor = f}, m);
-                                }));
-      if ((nan && d.of.format.has_nan()) || (infinite && keeps)) critical = 0;
-    }
-    d.critical.push_back(critical);
-    // 0 times infinity is NaN.
-    const bool nan_at_infinity = from_log ? log_max && (std::isnan(*log_max) || *log_max == 0) : nan || any_zero;
-    const bool inf_at_infinity = from_log ? log_max.has_value() : any_value;
-    d.at_infinity.push_back(flagged || (nan_at_infinity && d.of.format.has_nan()) || (inf_at_infinity && keeps));
+    d.critical.push_back(critical_of(cause, d.of));
+    d.at_infinity.push_back(overflows_at_infinity(cause, d.of));
     underflow_counts& counts = d.underflow.emplace_back();
     for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
   }

@@ -29,7 +29,7 @@ void tensor_tables::merge(const tensor_tables& other) {
 }
 
 void tensor_tables::add(const tensor_row& row) {
-  const double factor = std::isnan(row.factor) ? 1 : row.factor;
+  const double factor = row.unit();
   const std::tuple key{row.tensor, factor, row.type};
   auto at = std::ranges::lower_bound(entries, key, {}, key_of);
   if (at == entries.end() || key_of(*at) != key)

@@ -38,6 +38,21 @@ TEST_CASE("deterministic directions") {
       }
 }
 
+TEST_CASE("results beyond the largest number stay there where the direction points to zero") {
+  for (const direction way : {direction::toward_zero, direction::to_odd}) {
+    CHECK(points_to_zero(way, false));
+    CHECK(points_to_zero(way, true));
+  }
+  for (const direction way : {direction::nearest_even, direction::nearest_away, direction::stochastic}) {
+    CHECK_FALSE(points_to_zero(way, false));
+    CHECK_FALSE(points_to_zero(way, true));
+  }
+  CHECK_FALSE(points_to_zero(direction::toward_positive, false));
+  CHECK(points_to_zero(direction::toward_positive, true));
+  CHECK(points_to_zero(direction::toward_negative, false));
+  CHECK_FALSE(points_to_zero(direction::toward_negative, true));
+}
+
 TEST_CASE("stochastic definitions are their formulas") {
   sweep s;
   // v = part / 2^8, with and without something beyond its 33 leading bits.

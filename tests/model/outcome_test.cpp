@@ -160,6 +160,30 @@ TEST_CASE("random draws of stochastic rounding lie in the range") {
   }
 }
 
+TEST_CASE("what reaches a threshold, and which multipliers leave values") {
+  const magnitude below = magnitude_of(0.75);
+  const magnitude one = magnitude_of(1);
+  const threshold closed{.at = one, .closed = true};
+  const threshold open{.at = one, .closed = false};
+  for (const threshold& t : {closed, open}) {
+    CHECK_FALSE(t.reached_by(below));
+    CHECK_FALSE(t.reached_above(below));
+    CHECK(t.reached_above(one));
+    CHECK(t.reached_by(magnitude_of(std::nextafter(1.0, 2.0))));
+    CHECK(t.reached_by(one) == t.closed);
+    CHECK(t.in_double().reached_by(1) == t.closed);
+    CHECK_FALSE(t.in_double().reached_by(std::nextafter(1.0, 0.0)));
+    CHECK(t.in_double().reached_by(std::nextafter(1.0, 2.0)));
+    CHECK(t.in_double().reached_by(std::numeric_limits<double>::quiet_NaN()));
+  }
+  for (const double scale : {0x1p-1074, 1.0, std::numeric_limits<double>::max()})
+    CHECK(multiplier{.scale = scale}.usable());
+  for (const double scale : {0.0, -1.0, HUGE_VAL, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_FALSE(multiplier{.scale = scale}.usable());
+  CHECK(tensor_row{}.unit() == 1);
+  CHECK(tensor_row{.factor = 1024}.unit() == 1024);
+}
+
 TEST_CASE("published thresholds") {
   const auto underflows = [](double x, const char* name, double scale = 1) {
     return outcomes_of(count_cells(std::span{&x, 1}), *find_format(name), {}, {scale}).underflow.low;

@@ -133,6 +133,13 @@ TEST_CASE("factors that are no powers of two widen the counts and leave the rest
   compare(scenarios(), synthetic_run({3, 1}, 3), three_tensors(), false);
 }
 
+TEST_CASE("what was logged of a step that has tensors decides nothing") {
+  std::vector<step> run = synthetic_run({1}, 3);
+  for (step& s : run)
+    if (!s.tensors.empty()) s.scalars.found_inf = true;
+  compare(scenarios(), run, three_tensors(), true);
+}
+
 TEST_CASE("step logs") {
   std::vector<step> run;
   std::mt19937 random(6);

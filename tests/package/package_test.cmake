@@ -1,7 +1,11 @@
-# cmake -D MODE=installed|folder -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=... -D LIBDIR=...
-#   -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?> -P package_test.cmake
-# installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it.
+# cmake -D MODE=installed|folder|fetched|formats -D ROOT=<project> -D BUILD=<build folder> -D DIR=<scratch> -D VERSION=...
+#   -D LIBDIR=... -D BINDIR=... -D INCLUDEDIR=... -D DATADIR=... -D BUILD_TYPE=... -D VIEWER=<built?> -D MPI=<built?>
+#   -P package_test.cmake
+# installed: installs to a scratch prefix, compares the list of files, and builds and runs the consumer against it; and once
+#   more for the component formats, where no other package can be found.
 # folder: builds and runs the consumer with the project as a folder of its tree.
+# fetched: the same by FetchContent with ulp::formats alone, and compares the list of what was built.
+# formats: builds and installs ulp::formats alone where no other package can be found, and the consumer against it.
 cmake_minimum_required(VERSION 3.25)
 
 function(run)
@@ -12,20 +16,77 @@ function(run)
   endif()
 endfunction()
 
-file(REMOVE_RECURSE ${DIR})
-if(MODE STREQUAL "installed")
-  set(prefix ${DIR}/prefix)
-  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
-
-  string(TOLOWER "${BUILD_TYPE}" config)
-  if(NOT config)
-    set(config noconfig)
+# expect_files(WHAT FOUND path... EXPECTED path...): what was found is what was expected.
+function(expect_files what)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "FOUND;EXPECTED")
+  foreach(file IN LISTS arg_EXPECTED)
+    if(NOT file IN_LIST arg_FOUND)
+      message(SEND_ERROR "not ${what}: ${file}")
+    endif()
+  endforeach()
+  list(REMOVE_ITEM arg_FOUND ${arg_EXPECTED})
+  if(arg_FOUND)
+    message(SEND_ERROR "${what}, but not expected: ${arg_FOUND}")
   endif()
-  set(expected
+endfunction()
+
+# The files that an installed library has: its archive and its headers.
+function(files_of_library name folder into)
+  set(include ${ROOT}/${folder}/include)
+  file(GLOB_RECURSE headers RELATIVE ${include} ${include}/ulp/${name}/*.hpp)
+  list(TRANSFORM headers PREPEND ${INCLUDEDIR}/)
+  set(${into} ${${into}} ${LIBDIR}/libulp_${name}.a ${headers} PARENT_SCOPE)
+endfunction()
+
+# Everything is built by the same compiler with the same instrumentation.
+load_cache(${BUILD} READ_WITH_PREFIX cached_
+  CMAKE_GENERATOR CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER)
+if(NOT MODE STREQUAL "installed" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
+  set(BUILD_TYPE "")  # all is compiled again, unless ccache has it: that it is found matters here, not its speed
+endif()
+
+# build_project(SOURCE BUILD OPTION...)
+function(build_project source build)
+  run(${CMAKE_COMMAND} -S ${source} -B ${build} -G ${cached_CMAKE_GENERATOR}
+    -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${cached_CMAKE_CXX_COMPILER}
+    -D CMAKE_CXX_FLAGS=${cached_CMAKE_CXX_FLAGS} -D CMAKE_CXX_COMPILER_LAUNCHER=${cached_CMAKE_CXX_COMPILER_LAUNCHER}
+    ${ARGN})
+  run(${CMAKE_COMMAND} --build ${build} --parallel 2)
+endfunction()
+
+# use(BUILD LIBRARIES OPTION...): builds the consumer of these libraries and runs it.
+function(use build libraries)
+  list(JOIN libraries "," names)  # a list would not survive ARGN
+  build_project(${ROOT}/tests/package/consumer ${build} -D LIBRARIES=${names} ${ARGN})
+  foreach(library IN LISTS libraries)
+    run(${build}/uses_${library})
+  endforeach()
+endfunction()
+
+# As if none of them were there.
+set(nothing_else)
+foreach(package CLI11 fmt nlohmann_json OpenSSL re2 SQLite3 TBB yaml-cpp ZLIB Qt6 MPI Catch2 benchmark PkgConfig)
+  list(APPEND nothing_else -D CMAKE_DISABLE_FIND_PACKAGE_${package}=ON)
+endforeach()
+
+set(all formats model io report analysis)
+set(config_files)
+string(TOLOWER "${BUILD_TYPE}" config)
+if(NOT config)
+  set(config noconfig)
+endif()
+foreach(file config.cmake config-version.cmake formats-targets.cmake formats-targets-${config}.cmake)
+  list(APPEND config_files ${LIBDIR}/cmake/ulpscope/ulpscope-${file})
+endforeach()
+
+file(REMOVE_RECURSE ${DIR})
+set(prefix ${DIR}/prefix)
+set(from_prefix -D CMAKE_PREFIX_PATH=${prefix} -D ULPSCOPE_VERSION=${VERSION})
+if(MODE STREQUAL "installed")
+  run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
+  set(expected ${config_files}
     ${BINDIR}/ulp
     ${LIBDIR}/cmake/ulpscope/Findre2.cmake
-    ${LIBDIR}/cmake/ulpscope/ulpscope-config.cmake
-    ${LIBDIR}/cmake/ulpscope/ulpscope-config-version.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets.cmake
     ${LIBDIR}/cmake/ulpscope/ulpscope-targets-${config}.cmake)
   if(VIEWER)
@@ -39,40 +100,30 @@ if(MODE STREQUAL "installed")
   if(MPI)
     list(APPEND expected ${BINDIR}/ulp-mpi)
   endif()
-  foreach(room formats:formats analysis/model:model analysis/io:io analysis/report:report)
-    string(REGEX MATCH "^(.*):(.*)$" room ${room})
-    list(APPEND expected ${LIBDIR}/libulp_${CMAKE_MATCH_2}.a)
-    set(include ${ROOT}/${CMAKE_MATCH_1}/include)
-    file(GLOB_RECURSE headers RELATIVE ${include} ${include}/ulp/${CMAKE_MATCH_2}/*.hpp)
-    list(TRANSFORM headers PREPEND ${INCLUDEDIR}/)
-    list(APPEND expected ${headers})
-  endforeach()
+  files_of_library(formats formats expected)
+  files_of_library(model analysis/model expected)
+  files_of_library(io analysis/io expected)
+  files_of_library(report analysis/report expected)
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
-  foreach(file IN LISTS expected)
-    if(NOT file IN_LIST installed)
-      message(SEND_ERROR "not installed: ${file}")
-    endif()
-  endforeach()
-  list(REMOVE_ITEM installed ${expected})
-  if(installed)
-    message(SEND_ERROR "installed, but not expected: ${installed}")
-  endif()
-  set(where -D CMAKE_PREFIX_PATH=${prefix} -D ULPSCOPE_VERSION=${VERSION})
+  expect_files(installed FOUND ${installed} EXPECTED ${expected})
+  use(${DIR}/build "${all}" ${from_prefix})
+  use(${DIR}/formats formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
+elseif(MODE STREQUAL "folder")
+  use(${DIR}/build "${all}" -D ULPSCOPE_FOLDER=${ROOT})
+elseif(MODE STREQUAL "fetched")
+  use(${DIR}/build formats -D ULPSCOPE_FETCHED=${ROOT})
+  file(GLOB_RECURSE built RELATIVE ${DIR}/build ${DIR}/build/*.a ${DIR}/build/*.o)
+  list(FILTER built EXCLUDE REGEX "/(ulp|uses)_formats[.]dir/")
+  expect_files(built FOUND ${built} EXPECTED _deps/ulpscope-build/formats/libulp_formats.a)
+  run(${CMAKE_COMMAND} --install ${DIR}/build --prefix ${prefix})
+  file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
+  expect_files(installed FOUND ${installed} EXPECTED ${BINDIR}/uses_formats)
 else()
-  set(where -D ULPSCOPE_FOLDER=${ROOT})
+  build_project(${ROOT} ${DIR}/formats -D ULP_BUILD_CLI=OFF ${nothing_else}
+    -D CMAKE_INSTALL_LIBDIR=${LIBDIR} -D CMAKE_INSTALL_BINDIR=${BINDIR} -D CMAKE_INSTALL_INCLUDEDIR=${INCLUDEDIR})
+  run(${CMAKE_COMMAND} --install ${DIR}/formats --prefix ${prefix})
+  files_of_library(formats formats expected)
+  file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)
+  expect_files(installed FOUND ${installed} EXPECTED ${config_files} ${expected})
+  use(${DIR}/build formats ${from_prefix} -D COMPONENTS=formats ${nothing_else} -D CMAKE_DISABLE_FIND_PACKAGE_Boost=ON)
 endif()
-
-# The consumer must be built by the same compiler with the same instrumentation.
-load_cache(${BUILD} READ_WITH_PREFIX cached_
-  CMAKE_GENERATOR CMAKE_CXX_COMPILER CMAKE_CXX_FLAGS CMAKE_CXX_COMPILER_LAUNCHER)
-if(MODE STREQUAL "folder" AND NOT cached_CMAKE_CXX_COMPILER_LAUNCHER)
-  set(BUILD_TYPE "")  # all is compiled again, unless ccache has it: that it is found matters here, not its speed
-endif()
-run(${CMAKE_COMMAND} -S ${ROOT}/tests/package/consumer -B ${DIR}/build -G ${cached_CMAKE_GENERATOR}
-  -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_CXX_COMPILER=${cached_CMAKE_CXX_COMPILER}
-  -D CMAKE_CXX_FLAGS=${cached_CMAKE_CXX_FLAGS} -D CMAKE_CXX_COMPILER_LAUNCHER=${cached_CMAKE_CXX_COMPILER_LAUNCHER}
-  ${where})
-run(${CMAKE_COMMAND} --build ${DIR}/build --parallel 2)
-foreach(library formats model io report analysis)
-  run(${DIR}/build/uses_${library})
-endforeach()

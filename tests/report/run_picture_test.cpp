@@ -35,7 +35,7 @@ outcome_counts counted(std::int64_t steps, const format& to, double scale, std::
   outcome_counts all;
   for (std::int64_t n = 0; n < steps; ++n) {
     const tensor_row row = step_of(n).tensors[tensor];
-    all += outcomes_of(row.table, to, {}, {.scale = scale, .factor = std::isnan(row.factor) ? 1 : row.factor});
+    all += outcomes_of(row.table, to, {}, {.scale = scale, .factor = row.unit()});
   }
   return all;
 }

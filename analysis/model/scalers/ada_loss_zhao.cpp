@@ -3,7 +3,6 @@
 // from statistics of its gradients and weights in the same iteration, which no step log and no histogram tells. They
 // are parameters here, so that `--set` answers for one layer: its scale is the same in every step, and nothing is
 // skipped. Without them the first step is an error.
-#include <array>
 #include <cmath>
 
 #include <ulp/model/ada_loss.hpp>
@@ -144,27 +143,24 @@ struct ada_loss_zhao {
 }  // namespace
 
 registration ada_loss_zhao_row() {
-  static constexpr std::array<std::string_view, 2> aliases{"ada_loss", "zhao"};
-  return {{.name = "ada_loss_zhao",
-           .aliases = aliases,
-           .family = "own",
-           .summary = "adaptive scale of one layer (Zhao et al. 2020) from statistics of its gradients and weights",
-           .tests = "nothing: no step is skipped",
-           .floor = "1",
-           .ceiling = "16 a layer",
-           .rules = "approx_range: sigma = sqrt((g_std^2 + g_mean^2) * (w_std^2 + w_mean^2) * fan_in / 2), "
-                    "scale = 6e-8 / (sqrt(2) * erfinv(n_uf_threshold) * sigma)\n"
-                    "abs_range: scale = 6e-8 / fan_in / (g_absmin_nz * w_absmin_nz)\n"
-                    "at least 1; at most 65504 / fan_in / the largest product of gradient and weight\n"
-                    "approx_range with use_bound: at most scale_upper_bound and accum_upper_bound / prev_scale\n"
-                    "power_of_two: cut to a power of two; the result is a float16",
-           .quirks =
-               "has no history: the scale of an iteration follows from that iteration alone\n"
-               "every layer multiplies the gradient by a scale of its own; the product is divided out at the weights\n"
-               "a step does not tell the statistics: set them, for one layer",
-           .source = "kumasento/gradient-scaling ada_loss/core.py, ada_loss/chainer_impl/ada_loss_chainer.py @0ca43543",
-           .parameters = parameters_of(ada_loss_zhao{})},
-          &make<ada_loss_zhao>};
+  return row<ada_loss_zhao>(
+      {.aliases = {"ada_loss", "zhao"},
+       .family = "own",
+       .summary = "adaptive scale of one layer (Zhao et al. 2020) from statistics of its gradients and weights",
+       .tests = "nothing: no step is skipped",
+       .floor = "1",
+       .ceiling = "16 a layer",
+       .rules = "approx_range: sigma = sqrt((g_std^2 + g_mean^2) * (w_std^2 + w_mean^2) * fan_in / 2), "
+                "scale = 6e-8 / (sqrt(2) * erfinv(n_uf_threshold) * sigma)\n"
+                "abs_range: scale = 6e-8 / fan_in / (g_absmin_nz * w_absmin_nz)\n"
+                "at least 1; at most 65504 / fan_in / the largest product of gradient and weight\n"
+                "approx_range with use_bound: at most scale_upper_bound and accum_upper_bound / prev_scale\n"
+                "power_of_two: cut to a power of two; the result is a float16",
+       .quirks =
+           "has no history: the scale of an iteration follows from that iteration alone\n"
+           "every layer multiplies the gradient by a scale of its own; the product is divided out at the weights\n"
+           "a step does not tell the statistics: set them, for one layer",
+       .source = "kumasento/gradient-scaling ada_loss/core.py, ada_loss/chainer_impl/ada_loss_chainer.py @0ca43543"});
 }
 
 }  // namespace ulp::scalers

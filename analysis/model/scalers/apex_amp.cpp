@@ -2,7 +2,6 @@
 // Reproduced: doubles; the start is clamped to the ceiling; min_loss_scale 0 is none; scale_factor is accepted and not
 // used; without a floor the scale reaches 0, and then unscaling divides by it.
 #include <algorithm>
-#include <array>
 
 #include "engine.hpp"
 
@@ -26,7 +25,6 @@ struct apex_amp {
     v("min_loss_scale", min_loss_scale, "floor of the scale; none or 0: no floor");
     v("max_loss_scale", max_loss_scale, "ceiling of the scale");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     settings s{.start = std::min(max_loss_scale, init_scale),
                .window = static_cast<double>(scale_window),
@@ -47,25 +45,22 @@ struct apex_amp {
 }  // namespace
 
 registration apex_amp_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"apex"};
-  return {{.name = "apex_amp",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "apex.amp, dynamic loss scaling of opt levels O1 and O2",
-           .tests = "float32 sum of the scaled gradients of a tensor; in its Python path",
-           .floor = "min_loss_scale; at 0 it raises",
-           .ceiling = "max_loss_scale",
-           .rules = "a scale of 0: raises ZeroDivisionError\n"
-                    "overflow: skip, scale = max(scale / 2, min_loss_scale), unskipped = 0\n"
-                    "good step: unskipped += 1; when it equals scale_window: scale = min(scale * 2, max_loss_scale), "
-                    "unskipped = 0",
-           .quirks = "no floor by default: 0 after 1091 overflows in a row from 2^16, and the next step raises\n"
-                     "scale_factor is not used\n"
-                     "a float32 sum can overflow where no element does\n"
-                     "with a static loss scale overflows are not skipped: static with skip_on_overflow=false",
-           .source = "NVIDIA/apex apex/amp/scaler.py @22.03",
-           .parameters = parameters_of(apex_amp{})},
-          &make_ruled<apex_amp>};
+  return ruled_row<apex_amp>(
+      {.aliases = {"apex"},
+       .family = "A",
+       .summary = "apex.amp, dynamic loss scaling of opt levels O1 and O2",
+       .tests = "float32 sum of the scaled gradients of a tensor; in its Python path",
+       .floor = "min_loss_scale; at 0 it raises",
+       .ceiling = "max_loss_scale",
+       .rules = "a scale of 0: raises ZeroDivisionError\n"
+                "overflow: skip, scale = max(scale / 2, min_loss_scale), unskipped = 0\n"
+                "good step: unskipped += 1; when it equals scale_window: scale = min(scale * 2, max_loss_scale), "
+                "unskipped = 0",
+       .quirks = "no floor by default: 0 after 1091 overflows in a row from 2^16, and the next step raises\n"
+                 "scale_factor is not used\n"
+                 "a float32 sum can overflow where no element does\n"
+                 "with a static loss scale overflows are not skipped: static with skip_on_overflow=false",
+       .source = "NVIDIA/apex apex/amp/scaler.py @22.03"});
 }
 
 }  // namespace ulp::scalers

@@ -19,7 +19,6 @@ struct apex_fp16_utils {
     v("scale_factor", scale_factor, "factor of growth, divisor of backoff");
     v("scale_window", scale_window, "good steps in a row before the scale grows");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_scale, .growth = scale_factor, .backoff = scale_factor, .window = scale_window, .floor = 1};
   }
@@ -34,21 +33,18 @@ struct apex_fp16_utils {
 }  // namespace
 
 registration apex_fp16_utils_row() {
-  return {{.name = "apex_fp16_utils",
-           .aliases = {},
-           .family = "A",
-           .summary = "apex.fp16_utils.DynamicLossScaler",
-           .tests = "float32 sum of the scaled gradients of a tensor",
-           .floor = "1",
-           .ceiling = "none",
-           .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"
-                    "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor",
-           .quirks = "the floor of 1 is fixed\n"
-                     "no ceiling: the scale grows to infinity and stays there\n"
-                     "a float32 sum can overflow where no element does",
-           .source = "NVIDIA/apex apex/fp16_utils/loss_scaler.py @22.03",
-           .parameters = parameters_of(apex_fp16_utils{})},
-          &make_ruled<apex_fp16_utils>};
+  return ruled_row<apex_fp16_utils>(
+      {.family = "A",
+       .summary = "apex.fp16_utils.DynamicLossScaler",
+       .tests = "float32 sum of the scaled gradients of a tensor",
+       .floor = "1",
+       .ceiling = "none",
+       .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"
+                "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor",
+       .quirks = "the floor of 1 is fixed\n"
+                 "no ceiling: the scale grows to infinity and stays there\n"
+                 "a float32 sum can overflow where no element does",
+       .source = "NVIDIA/apex apex/fp16_utils/loss_scaler.py @22.03"});
 }
 
 }  // namespace ulp::scalers

@@ -1,7 +1,5 @@
 // apex's update kernel with hysteresis: NVIDIA/apex @6424da3b csrc/update_scale_hysteresis.cu, as NeMo calls it.
 // Reproduced: torch's kernel behind a budget of overflows that any good step refills and that keeps falling below 0.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -24,20 +22,17 @@ struct apex_update_scale_hysteresis : hysteresis_arguments {
 }  // namespace
 
 registration apex_update_scale_hysteresis_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"apex_hysteresis"};
-  return {{.name = "apex_update_scale_hysteresis",
-           .aliases = aliases,
-           .family = "A / Hc",
-           .summary = "apex's update kernel with hysteresis, amp_C.update_scale_hysteresis",
-           .tests = gradscaler_tests,
-           .floor = "none; 0 stays",
-           .ceiling = "kept finite",
-           .rules = hysteresis_rules,
-           .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
-                     "no floor; growth that would leave float32 is dropped",
-           .source = "NVIDIA/apex csrc/update_scale_hysteresis.cu @6424da3b",
-           .parameters = parameters_of(apex_update_scale_hysteresis{})},
-          &make_ruled<apex_update_scale_hysteresis>};
+  return ruled_row<apex_update_scale_hysteresis>(
+      {.aliases = {"apex_hysteresis"},
+       .family = "A / Hc",
+       .summary = "apex's update kernel with hysteresis, amp_C.update_scale_hysteresis",
+       .tests = gradscaler_tests,
+       .floor = "none; 0 stays",
+       .ceiling = "kept finite",
+       .rules = hysteresis_rules,
+       .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
+                 "no floor; growth that would leave float32 is dropped",
+       .source = "NVIDIA/apex csrc/update_scale_hysteresis.cu @6424da3b"});
 }
 
 }  // namespace ulp::scalers

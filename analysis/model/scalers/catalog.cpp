@@ -12,55 +12,15 @@
 namespace ulp {
 namespace {
 
+scalers::registration named(std::string_view name, scalers::registration row) {
+  row.entry.name = name;
+  return row;
+}
+
 const std::vector<scalers::registration>& rows() {
-  using namespace scalers;
-  static const std::vector<registration> all{pytorch_gradscaler_row(),
-                                             pytorch_gradscaler_preguard_row(),
-                                             pytorch_fsdp_sharded_cpu_row(),
-                                             composer_closure_row(),
-                                             fairscale_sharded_cpu_row(),
-                                             nemo_gradscaler_row(),
-                                             nemo_megatron_row(),
-                                             apex_update_scale_hysteresis_row(),
-                                             apex_amp_row(),
-                                             apex_fp16_utils_row(),
-                                             deepspeed_dynamic_row(),
-                                             deepspeed_row(),
-                                             deepspeed_fused_nonzero_row(),
-                                             deepspeed_fused_row(),
-                                             deepspeed_unfused_row(),
-                                             megatron_dynamic_row(),
-                                             megatron_constant_row(),
-                                             colossalai_dynamic_row(),
-                                             colossalai_mixin_row(),
-                                             fairseq_dynamic_row(),
-                                             fairseq_cli_row(),
-                                             metaseq_dynamic_row(),
-                                             fairscale_dynamic_row(),
-                                             fairscale_layerwise_row(),
-                                             jmp_dynamic_row(),
-                                             flax_dynamic_scale_row(),
-                                             tf_keras_dynamic_row(),
-                                             keras3_lso_row(),
-                                             tf_contrib_exponential_row(),
-                                             mxnet_amp_row(),
-                                             paddle_dygraph_row(),
-                                             paddle_ampscaler_row(),
-                                             paddle_static_row(),
-                                             mindspore_manager_row(),
-                                             mindspore_update_cell_row(),
-                                             mindspore_amp_scaler_row(),
-                                             openseq2seq_backoff_row(),
-                                             openseq2seq_logmax_row(),
-                                             chainer_dynamic_row(),
-                                             nnabla_updater_row(),
-                                             cerebras_dls_row(),
-                                             cerebras_tf_legacy_row(),
-                                             cerebras_gpu_row(),
-                                             popart_als_row(),
-                                             ada_loss_zhao_row(),
-                                             static_scale_row(),
-                                             no_scaling_row()};
+#define ULP_NAMED_ROW(name) named(#name, scalers::name##_row()),
+  static const std::vector<scalers::registration> all{ULP_SCALERS(ULP_NAMED_ROW)};
+#undef ULP_NAMED_ROW
   return all;
 }
 

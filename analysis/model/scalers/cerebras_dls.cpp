@@ -6,7 +6,6 @@
 // Not the scaler but the Trainer ends a run whose scale would have to fall below its floor (precision.py, from 2.5.0);
 // raise_at_minimum does the same here.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "policy.hpp"
@@ -89,7 +88,7 @@ struct cerebras_dls {
     s.loss_scale = std::min(s.loss_scale, maximum());
     const bool below = s.loss_scale < minimum();
     s.loss_scale = std::max(s.loss_scale, minimum());
-    scaler_verdict verdict{.skipped = !finite, .error = {}};
+    scaler_verdict verdict{.skipped = !finite};
     if (raise_at_minimum && below)
       verdict.error = "ApplianceNanError: gradients still overflow at the least loss scale, min_loss_scale";
     return {s, std::move(verdict)};
@@ -99,33 +98,29 @@ struct cerebras_dls {
 }  // namespace
 
 registration cerebras_dls_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"cerebras"};
-  return {{.name = "cerebras_dls",
-           .aliases = aliases,
-           .family = "C",
-           .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
-           .tests = "float32 sum of squares of the unscaled gradients",
-           .floor = "min_loss_scale",
-           .ceiling = "max_loss_scale",
-           .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
-                    "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
-                    "steps_per_increase < steps: scale *= 2, both counters = 0\n"
-                    "then scale is clamped to max_loss_scale and to min_loss_scale",
-           .quirks =
-               "grows on good step steps_per_increase + 1, and again after as many (2001 by default)\n"
-               "finite gradients with a norm above 1.8e19 count as overflow\n"
-               "with a tolerance, tolerated overflows still count toward growth\n"
-               "0 for a parameter means its default\n"
-               "the Trainer raises ApplianceNanError when the scale would fall below its floor, by default on the "
-               "30th overflow in a row (float16) or the 46th (cbfloat16): raise_at_minimum\n"
-               "loss_scale as a number is another policy: static with skip_on_overflow=false\n"
-               "the 2e15 and 2e-14 of the documentation mean 2^15 and 2^-14: the literal 2e15 would be stored as "
-               "1999999973982208, 2e-14 is refused",
-           .source = "cerebras_pytorch 2.10.0 cerebras/pytorch/amp/grad_scaler.py "
-                     "(dj707chen/cerebras-pytorch-src @0d187403), Cerebras/modelzoo "
-                     "src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09",
-           .parameters = parameters_of(cerebras_dls{})},
-          &make<cerebras_dls>};
+  return row<cerebras_dls>(
+      {.aliases = {"cerebras"},
+       .family = "C",
+       .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
+       .tests = "float32 sum of squares of the unscaled gradients",
+       .floor = "min_loss_scale",
+       .ceiling = "max_loss_scale",
+       .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
+                "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
+                "steps_per_increase < steps: scale *= 2, both counters = 0\n"
+                "then scale is clamped to max_loss_scale and to min_loss_scale",
+       .quirks = "grows on good step steps_per_increase + 1, and again after as many (2001 by default)\n"
+                 "finite gradients with a norm above 1.8e19 count as overflow\n"
+                 "with a tolerance, tolerated overflows still count toward growth\n"
+                 "0 for a parameter means its default\n"
+                 "the Trainer raises ApplianceNanError when the scale would fall below its floor, by default on the "
+                 "30th overflow in a row (float16) or the 46th (cbfloat16): raise_at_minimum\n"
+                 "loss_scale as a number is another policy: static with skip_on_overflow=false\n"
+                 "the 2e15 and 2e-14 of the documentation mean 2^15 and 2^-14: the literal 2e15 would be stored as "
+                 "1999999973982208, 2e-14 is refused",
+       .source = "cerebras_pytorch 2.10.0 cerebras/pytorch/amp/grad_scaler.py "
+                 "(dj707chen/cerebras-pytorch-src @0d187403), Cerebras/modelzoo "
+                 "src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09"});
 }
 
 }  // namespace ulp::scalers

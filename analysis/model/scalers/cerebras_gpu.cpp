@@ -47,23 +47,20 @@ struct cerebras_gpu {
 }  // namespace
 
 registration cerebras_gpu_row() {
-  return {{.name = "cerebras_gpu",
-           .aliases = {},
-           .family = "A",
-           .summary = "the Trainer of Cerebras Model Zoo on GPUs: torch.amp.GradScaler",
-           .tests = "element of the scaled gradients",
-           .floor = "none; 0 stays",
-           .ceiling = "kept finite",
-           .rules = "overflow: skip, scale /= 2, tracker = 0\n"
-                    "good step: tracker += 1; when it equals steps_per_increase: scale *= 2, tracker = 0\n"
-                    "with a number as loss_scaling_factor the scale never grows",
-           .quirks = "min_loss_scale and max_loss_scale are ignored, ApplianceNanError is never raised\n"
-                     "starts at 65536 where the wafer starts at 2^15 or 2^31, and doubles one good step earlier\n"
-                     "a number as loss_scaling_factor still halves at every overflow, and never recovers\n"
-                     "cbfloat16 becomes bfloat16",
-           .source = "Cerebras/modelzoo src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09",
-           .parameters = parameters_of(cerebras_gpu{})},
-          &make_ruled<cerebras_gpu>};
+  return ruled_row<cerebras_gpu>(
+      {.family = "A",
+       .summary = "the Trainer of Cerebras Model Zoo on GPUs: torch.amp.GradScaler",
+       .tests = "element of the scaled gradients",
+       .floor = "none; 0 stays",
+       .ceiling = "kept finite",
+       .rules = "overflow: skip, scale /= 2, tracker = 0\n"
+                "good step: tracker += 1; when it equals steps_per_increase: scale *= 2, tracker = 0\n"
+                "with a number as loss_scaling_factor the scale never grows",
+       .quirks = "min_loss_scale and max_loss_scale are ignored, ApplianceNanError is never raised\n"
+                 "starts at 65536 where the wafer starts at 2^15 or 2^31, and doubles one good step earlier\n"
+                 "a number as loss_scaling_factor still halves at every overflow, and never recovers\n"
+                 "cbfloat16 becomes bfloat16",
+       .source = "Cerebras/modelzoo src/cerebras/modelzoo/trainer/callbacks/precision.py @f1fd1e09"});
 }
 
 }  // namespace ulp::scalers

@@ -4,7 +4,6 @@
 // number of steps beyond the period is what the scale grows by, so it doubles on step increment_period, and by more,
 // with counters below zero, in a run resumed with a shorter period; the multiplier is not used but for a warning.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -77,32 +76,29 @@ struct cerebras_tf_legacy {
                                     static_cast<float>(min_loss_scale));
     s.steps_since_rescale = wrapped_product(s.steps_since_rescale, 1 - beyond);
     s.overflows_since_rescale = wrapped_product(s.overflows_since_rescale, 1 - beyond);
-    return {s, {.skipped = !finite, .error = {}}};
+    return {s, {.skipped = !finite}};
   }
 };
 
 }  // namespace
 
 registration cerebras_tf_legacy_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"cerebras_tf"};
-  return {{.name = "cerebras_tf_legacy",
-           .aliases = aliases,
-           .family = "own",
-           .summary = "CSDynamicLossScale of Cerebras Model Zoo 1.6 to 1.8, TensorFlow",
-           .tests = "float32 norm of the unscaled gradients",
-           .floor = "min_loss_scale",
-           .ceiling = "max_loss_scale",
-           .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
-                    "overflows / steps > overflow_tolerance: scale /= 2, both counters = 0\n"
-                    "steps == increment_period: scale *= 2, both counters = 0\n"
-                    "then scale is clipped to [min_loss_scale, max_loss_scale]",
-           .quirks = "an overflow in every 20th step (exactly 0.05) is tolerated, and the scale still doubles\n"
-                     "doubles on step increment_period, where cerebras_dls needs one more\n"
-                     "resumed with a shorter period the scale grows by more than 2 and the counters become negative\n"
-                     "the 2e15 and 2e-14 of the documentation mean 2^15 and 2^-14",
-           .source = "Cerebras/modelzoo R_1.6.0 to Release_1.8.0 modelzoo/common/tf/optimizers/LossScale.py",
-           .parameters = parameters_of(cerebras_tf_legacy{})},
-          &make<cerebras_tf_legacy>};
+  return row<cerebras_tf_legacy>(
+      {.aliases = {"cerebras_tf"},
+       .family = "own",
+       .summary = "CSDynamicLossScale of Cerebras Model Zoo 1.6 to 1.8, TensorFlow",
+       .tests = "float32 norm of the unscaled gradients",
+       .floor = "min_loss_scale",
+       .ceiling = "max_loss_scale",
+       .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
+                "overflows / steps > overflow_tolerance: scale /= 2, both counters = 0\n"
+                "steps == increment_period: scale *= 2, both counters = 0\n"
+                "then scale is clipped to [min_loss_scale, max_loss_scale]",
+       .quirks = "an overflow in every 20th step (exactly 0.05) is tolerated, and the scale still doubles\n"
+                 "doubles on step increment_period, where cerebras_dls needs one more\n"
+                 "resumed with a shorter period the scale grows by more than 2 and the counters become negative\n"
+                 "the 2e15 and 2e-14 of the documentation mean 2^15 and 2^-14",
+       .source = "Cerebras/modelzoo R_1.6.0 to Release_1.8.0 modelzoo/common/tf/optimizers/LossScale.py"});
 }
 
 }  // namespace ulp::scalers

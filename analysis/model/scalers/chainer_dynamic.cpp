@@ -3,7 +3,6 @@
 // good steps multiply it by 2^(1/interval), which leaves the powers of two; clamped to 1 and 65504 in every step. With
 // a number for `scale` nothing is checked and nothing skipped.
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "policy.hpp"
@@ -44,30 +43,27 @@ struct chainer_dynamic {
     if (input.found_inf) s.isnan_ever = 1;
     const double factor = input.found_inf ? 0.5 : s.isnan_ever != 0 ? std::pow(2.0, 1.0 / interval) : 2.0;
     s.loss_scale = std::max(1.0, std::min(65504.0, s.loss_scale * factor));
-    return {s, {.skipped = input.found_inf, .error = {}}};
+    return {s, {.skipped = input.found_inf}};
   }
 };
 
 }  // namespace
 
 registration chainer_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"chainer"};
-  return {{.name = "chainer_dynamic",
-           .aliases = aliases,
-           .family = "own",
-           .summary = "chainer.Optimizer.loss_scaling()",
-           .tests = "element of the scaled gradients",
-           .floor = "1",
-           .ceiling = "65504",
-           .rules = "overflow: skip, scale /= 2\n"
-                    "good step before the first overflow of the run: scale *= 2\n"
-                    "good step after it: scale *= 2^(1/interval)\n"
-                    "always clamped to [1, 65504]",
-           .quirks = "starts at 1 and needs 16 good steps to its ceiling\n"
-                     "after the first overflow the scale changes in every step and is no power of two",
-           .source = "chainer/chainer chainer/optimizer.py @a8e15cbe",
-           .parameters = parameters_of(chainer_dynamic{})},
-          &make<chainer_dynamic>};
+  return row<chainer_dynamic>({.aliases = {"chainer"},
+                               .family = "own",
+                               .summary = "chainer.Optimizer.loss_scaling()",
+                               .tests = "element of the scaled gradients",
+                               .floor = "1",
+                               .ceiling = "65504",
+                               .rules = "overflow: skip, scale /= 2\n"
+                                        "good step before the first overflow of the run: scale *= 2\n"
+                                        "good step after it: scale *= 2^(1/interval)\n"
+                                        "always clamped to [1, 65504]",
+                               .quirks =
+                                   "starts at 1 and needs 16 good steps to its ceiling\n"
+                                   "after the first overflow the scale changes in every step and is no power of two",
+                               .source = "chainer/chainer chainer/optimizer.py @a8e15cbe"});
 }
 
 }  // namespace ulp::scalers

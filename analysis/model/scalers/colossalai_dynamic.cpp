@@ -3,8 +3,6 @@
 // mixed_precision_optimizer.py and zero/low_level/low_level_optim.py.
 // Reproduced: float32; sticky hysteresis counted upwards, 0 being as good as 1; a min_scale or max_scale of 0 is none;
 // gradients are divided by the scale after the update.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -66,10 +64,8 @@ struct colossalai_dynamic {
 }  // namespace
 
 registration colossalai_dynamic_row() {
-  static constexpr std::array<std::string_view, 2> aliases{"colossalai", "colossal"};
-  return {
-      {.name = "colossalai_dynamic",
-       .aliases = aliases,
+  return ruled_row<colossalai_dynamic>(
+      {.aliases = {"colossalai", "colossal"},
        .family = "A / Hs",
        .summary = "Colossal-AI DynamicGradScaler, defaults of the class",
        .tests = "element of the scaled gradients",
@@ -85,17 +81,14 @@ registration colossalai_dynamic_row() {
                  "gradients are divided by the new scale: on a step that grows it they are halved\n"
                  "a checkpoint has neither growth step nor hysteresis step",
        .source = "hpcaitech/ColossalAI colossalai/amp/naive_amp/grad_scaler/dynamic_grad_scaler.py @4f9953be",
-       .parameters = parameters_of(colossalai_dynamic{}),
-       .unscales_with_next = true},
-      &make_ruled<colossalai_dynamic>};
+       .unscales_with_next = true});
 }
 
 registration colossalai_mixin_row() {
   colossalai_dynamic mixin;
   mixin.min_scale = 1;
   mixin.max_scale = 0x1p32;
-  return preset(colossalai_dynamic_row(), "colossalai_mixin", "colossalai_dynamic as its fp16 optimizers build it",
-                parameters_of(mixin));
+  return preset(colossalai_dynamic_row(), "colossalai_dynamic as its fp16 optimizers build it", mixin);
 }
 
 }  // namespace ulp::scalers

@@ -1,7 +1,5 @@
 // Composer's ClosureGradScaler: mosaicml/composer @64051888 composer/trainer/_scaler.py.
 // Reproduced: torch's GradScaler, whose flag is summed over all ranks before the update.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -14,20 +12,17 @@ struct composer_closure : gradscaler_arguments {
 }  // namespace
 
 registration composer_closure_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"composer"};
-  return {{.name = "composer_closure",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "Composer ClosureGradScaler, torch's GradScaler for optimizers with closures",
-           .tests = "element of the scaled gradients of any rank",
-           .floor = "none; 0 stays",
-           .ceiling = "kept finite",
-           .rules = gradscaler_rules,
-           .quirks = "as pytorch_gradscaler\n"
-                     "the closure returns None where any rank overflowed",
-           .source = "mosaicml/composer composer/trainer/_scaler.py @64051888",
-           .parameters = parameters_of(composer_closure{})},
-          &make_ruled<composer_closure>};
+  return ruled_row<composer_closure>(
+      {.aliases = {"composer"},
+       .family = "A",
+       .summary = "Composer ClosureGradScaler, torch's GradScaler for optimizers with closures",
+       .tests = "element of the scaled gradients of any rank",
+       .floor = "none; 0 stays",
+       .ceiling = "kept finite",
+       .rules = gradscaler_rules,
+       .quirks = "as pytorch_gradscaler\n"
+                 "the closure returns None where any rank overflowed",
+       .source = "mosaicml/composer composer/trainer/_scaler.py @64051888"});
 }
 
 }  // namespace ulp::scalers

@@ -34,7 +34,6 @@ struct deepspeed_dynamic {
     v("consecutive_hysteresis", consecutive_hysteresis, "whether any good step refills the hysteresis");
     v("raise_error_at_min_scale", raise_error_at_min_scale, "whether an overflow at min_scale ends the run");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_scale,
             .growth = scale_factor,
@@ -65,35 +64,30 @@ struct deepspeed_dynamic {
 }  // namespace
 
 registration deepspeed_dynamic_row() {
-  return {{.name = "deepspeed_dynamic",
-           .aliases = {},
-           .family = "A / Hs / Hc",
-           .summary = "DeepSpeed with ZeRO, defaults of the class (those of the JSON: deepspeed)",
-           .tests = "element of the scaled gradients",
-           .floor = "min_scale; an overflow there raises",
-           .ceiling = "none; an overflow at infinity raises",
-           .rules =
-               "overflow: skip, last overflow = this step; if the hysteresis left is 1: scale = max(scale / "
-               "scale_factor, min_scale), and an error if it was min_scale; else hysteresis left -= 1\n"
-               "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor, hysteresis left = "
-               "delayed_shift\n"
-               "consecutive_hysteresis: each good step sets hysteresis left = delayed_shift",
-           .quirks = "hysteresis is sticky: once spent, every overflow lowers the scale until it grows again\n"
-                     "gradients are divided by the new scale: on a step that grows it they are halved\n"
-                     "with no loss-scale key in the JSON these defaults hold, with any one key those of deepspeed\n"
-                     "an overflow at an infinite scale raises OverflowError",
-           .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/loss_scaler.py @38327e07",
-           .parameters = parameters_of(deepspeed_dynamic{}),
-           .unscales_with_next = true},
-          &make_ruled<deepspeed_dynamic>};
+  return ruled_row<deepspeed_dynamic>(
+      {.family = "A / Hs / Hc",
+       .summary = "DeepSpeed with ZeRO, defaults of the class (those of the JSON: deepspeed)",
+       .tests = "element of the scaled gradients",
+       .floor = "min_scale; an overflow there raises",
+       .ceiling = "none; an overflow at infinity raises",
+       .rules = "overflow: skip, last overflow = this step; if the hysteresis left is 1: scale = max(scale / "
+                "scale_factor, min_scale), and an error if it was min_scale; else hysteresis left -= 1\n"
+                "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor, hysteresis left = "
+                "delayed_shift\n"
+                "consecutive_hysteresis: each good step sets hysteresis left = delayed_shift",
+       .quirks = "hysteresis is sticky: once spent, every overflow lowers the scale until it grows again\n"
+                 "gradients are divided by the new scale: on a step that grows it they are halved\n"
+                 "with no loss-scale key in the JSON these defaults hold, with any one key those of deepspeed\n"
+                 "an overflow at an infinite scale raises OverflowError",
+       .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/loss_scaler.py @38327e07",
+       .unscales_with_next = true});
 }
 
 registration deepspeed_row() {
   deepspeed_dynamic json;
   json.init_scale = 65536;
   json.delayed_shift = 2;
-  return preset(deepspeed_dynamic_row(), "deepspeed", "deepspeed_dynamic with the defaults of DeepSpeed's JSON",
-                parameters_of(json));
+  return preset(deepspeed_dynamic_row(), "deepspeed_dynamic with the defaults of DeepSpeed's JSON", json);
 }
 
 }  // namespace ulp::scalers

@@ -23,7 +23,6 @@ struct deepspeed_fused_nonzero {
     v("scale_window", scale_window, "good steps, less one, before the scale doubles (JSON: loss_scale_window)");
     v("min_loss_scale", min_loss_scale, "floor of the scale");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = cur_scale, .growth = 2, .backoff = 2, .window = scale_window, .floor = min_loss_scale};
   }
@@ -41,31 +40,27 @@ struct deepspeed_fused_nonzero {
 }  // namespace
 
 registration deepspeed_fused_nonzero_row() {
-  return {{.name = "deepspeed_fused_nonzero",
-           .aliases = {},
-           .family = "B",
-           .summary = "DeepSpeed FP16_Optimizer, fused, without ZeRO, defaults of the class",
-           .tests = "element of the scaled gradients",
-           .floor = "min_loss_scale",
-           .ceiling = "largest double; an int raises beyond, a float becomes infinite",
-           .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
-                    "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
-           .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"
-                     "the hysteresis of the JSON is ignored\n"
-                     "no error at the minimum\n"
-                     "gradients are divided by the new scale: on a step that grows it they are halved\n"
-                     "a Python int until the first overflow: it grows beyond the largest double and then raises",
-           .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/fused_optimizer.py @38327e07",
-           .parameters = parameters_of(deepspeed_fused_nonzero{}),
-           .unscales_with_next = true},
-          &make_ruled<deepspeed_fused_nonzero>};
+  return ruled_row<deepspeed_fused_nonzero>(
+      {.family = "B",
+       .summary = "DeepSpeed FP16_Optimizer, fused, without ZeRO, defaults of the class",
+       .tests = "element of the scaled gradients",
+       .floor = "min_loss_scale",
+       .ceiling = "largest double; an int raises beyond, a float becomes infinite",
+       .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
+                "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
+       .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"
+                 "the hysteresis of the JSON is ignored\n"
+                 "no error at the minimum\n"
+                 "gradients are divided by the new scale: on a step that grows it they are halved\n"
+                 "a Python int until the first overflow: it grows beyond the largest double and then raises",
+       .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/fused_optimizer.py @38327e07",
+       .unscales_with_next = true});
 }
 
 registration deepspeed_fused_row() {
   deepspeed_fused_nonzero json;
   json.cur_scale = 65536;
-  return preset(deepspeed_fused_nonzero_row(), "deepspeed_fused",
-                "deepspeed_fused_nonzero with the defaults of DeepSpeed's JSON", parameters_of(json));
+  return preset(deepspeed_fused_nonzero_row(), "deepspeed_fused_nonzero with the defaults of DeepSpeed's JSON", json);
 }
 
 }  // namespace ulp::scalers

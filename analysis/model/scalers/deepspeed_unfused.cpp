@@ -18,7 +18,6 @@ struct deepspeed_unfused {
     v("scale_window", scale_window, "good steps, less one, before the scale doubles (JSON: loss_scale_window)");
     v("min_loss_scale", min_loss_scale, "floor of the scale");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = cur_scale, .growth = 2, .backoff = 2, .window = scale_window, .floor = min_loss_scale};
   }
@@ -33,23 +32,20 @@ struct deepspeed_unfused {
 }  // namespace
 
 registration deepspeed_unfused_row() {
-  return {{.name = "deepspeed_unfused",
-           .aliases = {},
-           .family = "B",
-           .summary = "DeepSpeed FP16_UnfusedOptimizer (LAMB)",
-           .tests = "element of the scaled gradients",
-           .floor = "min_loss_scale",
-           .ceiling = "none",
-           .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
-                    "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
-           .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"
-                     "the floor is 0.25 unless the JSON has a loss-scale key; the hysteresis of the JSON is ignored\n"
-                     "gradients are divided by the new scale: on a step that grows it they are halved\n"
-                     "no ceiling: the scale grows to infinity and stays there",
-           .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/unfused_optimizer.py @38327e07",
-           .parameters = parameters_of(deepspeed_unfused{}),
-           .unscales_with_next = true},
-          &make_ruled<deepspeed_unfused>};
+  return ruled_row<deepspeed_unfused>(
+      {.family = "B",
+       .summary = "DeepSpeed FP16_UnfusedOptimizer (LAMB)",
+       .tests = "element of the scaled gradients",
+       .floor = "min_loss_scale",
+       .ceiling = "none",
+       .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
+                "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
+       .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"
+                 "the floor is 0.25 unless the JSON has a loss-scale key; the hysteresis of the JSON is ignored\n"
+                 "gradients are divided by the new scale: on a step that grows it they are halved\n"
+                 "no ceiling: the scale grows to infinity and stays there",
+       .source = "microsoft/DeepSpeed deepspeed/runtime/fp16/unfused_optimizer.py @38327e07",
+       .unscales_with_next = true});
 }
 
 }  // namespace ulp::scalers

@@ -10,6 +10,7 @@
 #include <limits>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "numbers.hpp"
 #include "policy.hpp"
@@ -236,7 +237,7 @@ class ruled {
     if constexpr (requires { framework_.raised(after); })
       if (const std::string_view error = framework_.raised(after); !error.empty())
         return {after, {.skipped = overflow || skips_when_raised, .error = std::string{error}}};
-    return {after, {.skipped = overflow, .error = {}}};
+    return {after, {.skipped = overflow}};
   }
 
  private:
@@ -247,8 +248,8 @@ class ruled {
 };
 
 template <typename F>
-std::unique_ptr<scaler::machine> make_ruled(const std::vector<std::pair<std::string, parameter_value>>& parameters) {
-  return make<F, ruled<F>>(parameters);
+registration ruled_row(scaler_entry entry) {
+  return row<F, ruled<F>>(std::move(entry));
 }
 
 }  // namespace ulp::scalers

@@ -2,32 +2,26 @@
 // fairscale/experimental/optim/dynamic_loss_scaler.py, in a loop written as for torch: step() and update() every step.
 // Reproduced: fairseq's rules, but update() also follows a skipped step, so that the iteration advances by two and
 // growth after an overflow comes one step early.
-#include <array>
-
 #include "fairseq.hpp"
 
 namespace ulp::scalers {
-namespace {}  // namespace
 
 registration fairscale_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"fairscale"};
-  return {{.name = "fairscale_dynamic",
-           .aliases = aliases,
-           .family = "E",
-           .summary = "fairscale's experimental DynamicLossScaler",
-           .tests = "norm of the scaled gradients",
-           .floor = "threshold; else min_loss_scale, which raises",
-           .ceiling = "none",
-           .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"
-                    "if overflows / iterations since the last change >= tolerance: scale = max(scale / scale_factor, "
-                    "threshold), overflows = 0\n"
-                    "if then scale <= min_loss_scale: the scale is put back and FloatingPointError raised\n"
-                    "every step then: if (iteration - last overflow) mod scale_window is 0: scale *= scale_factor",
-           .quirks = "a skipped step counts as two iterations: growth comes on good step scale_window - 1 after it\n"
-                     "with scale_window 1 a skipped step lowers the scale and raises it again",
-           .source = "facebookresearch/fairscale fairscale/experimental/optim/dynamic_loss_scaler.py @146f1602",
-           .parameters = parameters_of(fairseq_arguments{})},
-          &make<fairseq_arguments, fairseq_machine<fairseq_copy::fairscale>>};
+  return row<fairseq_arguments, fairseq_runner<fairseq_copy::fairscale>>(
+      {.aliases = {"fairscale"},
+       .family = "E",
+       .summary = "fairscale's experimental DynamicLossScaler",
+       .tests = "norm of the scaled gradients",
+       .floor = "threshold; else min_loss_scale, which raises",
+       .ceiling = "none",
+       .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"
+                "if overflows / iterations since the last change >= tolerance: scale = max(scale / scale_factor, "
+                "threshold), overflows = 0\n"
+                "if then scale <= min_loss_scale: the scale is put back and FloatingPointError raised\n"
+                "every step then: if (iteration - last overflow) mod scale_window is 0: scale *= scale_factor",
+       .quirks = "a skipped step counts as two iterations: growth comes on good step scale_window - 1 after it\n"
+                 "with scale_window 1 a skipped step lowers the scale and raises it again",
+       .source = "facebookresearch/fairscale fairscale/experimental/optim/dynamic_loss_scaler.py @146f1602"});
 }
 
 }  // namespace ulp::scalers

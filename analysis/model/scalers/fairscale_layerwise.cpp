@@ -2,7 +2,6 @@
 // fairscale/optim/layerwise_gradient_scaler.py.
 // Reproduced: doubles; the scale is clamped after each change. Every scaled layer is a machine of its own, and a layer
 // without overflow counts the step as good although another layer's overflow skips it.
-#include <array>
 #include <limits>
 
 #include "engine.hpp"
@@ -52,23 +51,20 @@ struct fairscale_layerwise {
 }  // namespace
 
 registration fairscale_layerwise_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"layerwise"};
-  return {{.name = "fairscale_layerwise",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "fairscale LayerwiseGradientScaler, a scale for each layer",
-           .tests = "element of the layer's scaled gradients",
-           .floor = "min_scale",
-           .ceiling = "max_scale",
-           .rules = "overflow in the layer: skip the whole step, scale *= backoff_factor, tracker = 0\n"
-                    "good step of the layer: tracker += 1; when it equals growth_interval: scale *= growth_factor, "
-                    "tracker = 0\n"
-                    "after each change the scale is clamped to min_scale and max_scale",
-           .quirks = "one layer's overflow skips the step of all; the other layers still count it as good",
-           .source = "facebookresearch/fairscale fairscale/optim/layerwise_gradient_scaler.py @146f1602",
-           .parameters = parameters_of(fairscale_layerwise{}),
-           .per_layer = true},
-          &make_ruled<fairscale_layerwise>};
+  return ruled_row<fairscale_layerwise>(
+      {.aliases = {"layerwise"},
+       .family = "A",
+       .summary = "fairscale LayerwiseGradientScaler, a scale for each layer",
+       .tests = "element of the layer's scaled gradients",
+       .floor = "min_scale",
+       .ceiling = "max_scale",
+       .rules = "overflow in the layer: skip the whole step, scale *= backoff_factor, tracker = 0\n"
+                "good step of the layer: tracker += 1; when it equals growth_interval: scale *= growth_factor, "
+                "tracker = 0\n"
+                "after each change the scale is clamped to min_scale and max_scale",
+       .quirks = "one layer's overflow skips the step of all; the other layers still count it as good",
+       .source = "facebookresearch/fairscale fairscale/optim/layerwise_gradient_scaler.py @146f1602",
+       .per_layer = true});
 }
 
 }  // namespace ulp::scalers

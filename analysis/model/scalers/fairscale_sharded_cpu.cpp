@@ -2,8 +2,6 @@
 // fairscale/optim/grad_scaler.py.
 // Reproduced: as pytorch_fsdp_sharded_cpu. Not reproduced: the overflow flags of the ranks are summed and compared with
 // 1, so that two ranks that overflow at once make the scale grow; a replay has one flag.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -16,21 +14,18 @@ struct fairscale_sharded_cpu : gradscaler_arguments {
 }  // namespace
 
 registration fairscale_sharded_cpu_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"fairscale_sharded"};
-  return {{.name = "fairscale_sharded_cpu",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "fairscale ShardedGradScaler, scale on the CPU",
-           .tests = gradscaler_tests,
-           .floor = "none; 0 stays",
-           .ceiling = "none",
-           .rules = gradscaler_rules,
-           .quirks = "no floor and no ceiling: 0 and infinity stay\n"
-                     "with several ranks only a sum of flags of exactly 1 counts as overflow: two ranks that overflow "
-                     "at once count as a good step",
-           .source = "facebookresearch/fairscale fairscale/optim/grad_scaler.py @146f1602",
-           .parameters = parameters_of(fairscale_sharded_cpu{})},
-          &make_ruled<fairscale_sharded_cpu>};
+  return ruled_row<fairscale_sharded_cpu>(
+      {.aliases = {"fairscale_sharded"},
+       .family = "A",
+       .summary = "fairscale ShardedGradScaler, scale on the CPU",
+       .tests = gradscaler_tests,
+       .floor = "none; 0 stays",
+       .ceiling = "none",
+       .rules = gradscaler_rules,
+       .quirks = "no floor and no ceiling: 0 and infinity stay\n"
+                 "with several ranks only a sum of flags of exactly 1 counts as overflow: two ranks that overflow "
+                 "at once count as a good step",
+       .source = "facebookresearch/fairscale fairscale/optim/grad_scaler.py @146f1602"});
 }
 
 }  // namespace ulp::scalers

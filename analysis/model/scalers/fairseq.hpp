@@ -30,7 +30,6 @@ struct fairseq_arguments {
     v("threshold", threshold, "floor of the scale; none: no floor");
     v("min_loss_scale", min_loss_scale, "least scale that is allowed, see the rules");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
 };
 
 enum class fairseq_copy {
@@ -40,7 +39,7 @@ enum class fairseq_copy {
 };
 
 template <fairseq_copy Copy>
-class fairseq_machine {
+class fairseq_runner {
  public:
   struct state {
     double loss_scale = 1;
@@ -60,7 +59,7 @@ class fairseq_machine {
     }
   };
 
-  explicit fairseq_machine(const fairseq_arguments& arguments) : p_(arguments) {}
+  explicit fairseq_runner(const fairseq_arguments& arguments) : p_(arguments) {}
 
   [[nodiscard]] state start() const { return {.loss_scale = p_.init_scale, .scale_window = p_.scale_window}; }
   [[nodiscard]] double scale(const state& s) const { return s.loss_scale; }
@@ -94,7 +93,7 @@ class fairseq_machine {
       if (window_is_zero(s)) return {s, {.skipped = true, .error = no_modulo}};
       update(s);
     }
-    return {s, {.skipped = true, .error = {}}};
+    return {s, {.skipped = true}};
   }
 
  private:

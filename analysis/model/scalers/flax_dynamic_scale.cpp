@@ -5,7 +5,6 @@
 // minimum_scale=none lets the scale go. What it gives follows from the largest gradient; where that is not known a
 // scaled gradient of 1 is assumed.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -42,7 +41,6 @@ struct flax_dynamic_scale {
     }
   };
 
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const { return {.scale = static_cast<float>(initial_scale), .fin_steps = fin_steps}; }
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
 
@@ -56,7 +54,7 @@ struct flax_dynamic_scale {
       s.scale *= static_cast<float>(backoff_factor);
       if (minimum_scale) s.scale = std::max(s.scale, static_cast<float>(*minimum_scale));
       s.fin_steps = 0;
-      return {s, {.skipped = true, .error = {}}};
+      return {s, {.skipped = true}};
     }
     if (s.fin_steps == growth_interval) {
       s.scale = std::min(s.scale * static_cast<float>(growth_factor), std::numeric_limits<float>::max());
@@ -71,25 +69,22 @@ struct flax_dynamic_scale {
 }  // namespace
 
 registration flax_dynamic_scale_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"flax"};
-  return {{.name = "flax_dynamic_scale",
-           .aliases = aliases,
-           .family = "C",
-           .summary = "flax.training.dynamic_scale.DynamicScale",
-           .tests = "element of the unscaled gradients",
-           .floor = "minimum_scale",
-           .ceiling = "largest float32",
-           .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"
-                    "good step with fin_steps == growth_interval: scale = min(scale * growth_factor, FLT_MAX), "
-                    "fin_steps = 0\n"
-                    "other good steps: fin_steps += 1",
-           .quirks = "grows on good step growth_interval + 1; growth_interval=0 grows on every one\n"
-                     "at FLT_MAX the scale leaves the powers of two for ever\n"
-                     "with minimum_scale=none, from 2^-128 down the division by the scale makes infinities of finite "
-                     "gradients, and 0 is for ever",
-           .source = "google/flax flax/training/dynamic_scale.py @18f8f311",
-           .parameters = parameters_of(flax_dynamic_scale{})},
-          &make<flax_dynamic_scale>};
+  return row<flax_dynamic_scale>(
+      {.aliases = {"flax"},
+       .family = "C",
+       .summary = "flax.training.dynamic_scale.DynamicScale",
+       .tests = "element of the unscaled gradients",
+       .floor = "minimum_scale",
+       .ceiling = "largest float32",
+       .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"
+                "good step with fin_steps == growth_interval: scale = min(scale * growth_factor, FLT_MAX), "
+                "fin_steps = 0\n"
+                "other good steps: fin_steps += 1",
+       .quirks = "grows on good step growth_interval + 1; growth_interval=0 grows on every one\n"
+                 "at FLT_MAX the scale leaves the powers of two for ever\n"
+                 "with minimum_scale=none, from 2^-128 down the division by the scale makes infinities of finite "
+                 "gradients, and 0 is for ever",
+       .source = "google/flax flax/training/dynamic_scale.py @18f8f311"});
 }
 
 }  // namespace ulp::scalers

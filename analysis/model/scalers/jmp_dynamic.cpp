@@ -1,8 +1,6 @@
 // jmp.DynamicLossScale: google-deepmind/jmp @9c1cdbbf jmp/_src/loss_scale.py.
 // Reproduced: float32; growth to infinity is dropped and starts the count anew. Under jit a pytree round trip puts
 // min_loss_scale back to 1; a replay keeps what is set.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -23,7 +21,6 @@ struct jmp_dynamic {
     v("factor", factor, "factor of growth, divisor of backoff");
     v("min_loss_scale", min_loss_scale, "floor of the scale");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_scale,
             .growth = factor,
@@ -41,21 +38,18 @@ struct jmp_dynamic {
 }  // namespace
 
 registration jmp_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"jmp"};
-  return {{.name = "jmp_dynamic",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "jmp.DynamicLossScale (Haiku)",
-           .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
-           .floor = "min_loss_scale",
-           .ceiling = "kept finite",
-           .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
-                    "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
-           .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"
-                     "any jit or pytree round trip resets min_loss_scale to 1",
-           .source = "google-deepmind/jmp jmp/_src/loss_scale.py @9c1cdbbf",
-           .parameters = parameters_of(jmp_dynamic{})},
-          &make_ruled<jmp_dynamic>};
+  return ruled_row<jmp_dynamic>(
+      {.aliases = {"jmp"},
+       .family = "A",
+       .summary = "jmp.DynamicLossScale (Haiku)",
+       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .floor = "min_loss_scale",
+       .ceiling = "kept finite",
+       .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
+                "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
+       .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"
+                 "any jit or pytree round trip resets min_loss_scale to 1",
+       .source = "google-deepmind/jmp jmp/_src/loss_scale.py @9c1cdbbf"});
 }
 
 }  // namespace ulp::scalers

@@ -1,7 +1,5 @@
 // Keras 3 LossScaleOptimizer: keras-team/keras @3422977a keras/src/optimizers/loss_scale_optimizer.py.
 // Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are for ever.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -18,7 +16,6 @@ struct keras3_lso {
     v("initial_scale", initial_scale, "scale of the first step");
     v("dynamic_growth_steps", dynamic_growth_steps, "good steps in a row before the scale doubles");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = initial_scale, .window = static_cast<double>(dynamic_growth_steps)};
   }
@@ -32,22 +29,19 @@ struct keras3_lso {
 }  // namespace
 
 registration keras3_lso_row() {
-  static constexpr std::array<std::string_view, 2> aliases{"keras", "keras3"};
-  return {{.name = "keras3_lso",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "Keras 3 LossScaleOptimizer",
-           .tests = "element of the scaled gradients",
-           .floor = "none; 0 stays",
-           .ceiling = "none",
-           .rules = "overflow: skip, scale /= 2, counter = 0\n"
-                    "good step: counter += 1; when it equals dynamic_growth_steps: scale *= 2, counter = 0",
-           .quirks = "no floor: the scale can reach 0 and stays there\n"
-                     "no ceiling: the scale grows to infinity and stays there\n"
-                     "a skipped step does not advance iterations, unlike in tf.keras 2",
-           .source = "keras-team/keras keras/src/optimizers/loss_scale_optimizer.py @3422977a",
-           .parameters = parameters_of(keras3_lso{})},
-          &make_ruled<keras3_lso>};
+  return ruled_row<keras3_lso>(
+      {.aliases = {"keras", "keras3"},
+       .family = "A",
+       .summary = "Keras 3 LossScaleOptimizer",
+       .tests = "element of the scaled gradients",
+       .floor = "none; 0 stays",
+       .ceiling = "none",
+       .rules = "overflow: skip, scale /= 2, counter = 0\n"
+                "good step: counter += 1; when it equals dynamic_growth_steps: scale *= 2, counter = 0",
+       .quirks = "no floor: the scale can reach 0 and stays there\n"
+                 "no ceiling: the scale grows to infinity and stays there\n"
+                 "a skipped step does not advance iterations, unlike in tf.keras 2",
+       .source = "keras-team/keras keras/src/optimizers/loss_scale_optimizer.py @3422977a"});
 }
 
 }  // namespace ulp::scalers

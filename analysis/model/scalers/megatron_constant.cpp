@@ -24,25 +24,21 @@ struct megatron_constant {
   [[nodiscard]] state start() const { return {.scale = static_cast<float>(initial_scale)}; }
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    return {s, {.skipped = input.found_inf, .error = {}}};
+    return {s, {.skipped = input.found_inf}};
   }
 };
 
 }  // namespace
 
 registration megatron_constant_row() {
-  return {{.name = "megatron_constant",
-           .aliases = {},
-           .family = "S",
-           .summary = "Megatron-LM ConstantGradScaler",
-           .tests = "element of the scaled gradients; the main gradients",
-           .floor = "constant",
-           .ceiling = "constant",
-           .rules = "overflow: skip; the scale never changes",
-           .quirks = "",
-           .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (ConstantGradScaler)",
-           .parameters = parameters_of(megatron_constant{})},
-          &make<megatron_constant>};
+  return row<megatron_constant>(
+      {.family = "S",
+       .summary = "Megatron-LM ConstantGradScaler",
+       .tests = "element of the scaled gradients; the main gradients",
+       .floor = "constant",
+       .ceiling = "constant",
+       .rules = "overflow: skip; the scale never changes",
+       .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (ConstantGradScaler)"});
 }
 
 }  // namespace ulp::scalers

@@ -2,8 +2,6 @@
 // optimizer_config.py and the command line.
 // Reproduced: float32 throughout; the hysteresis is refilled by growth only, although its text says "consecutive", and
 // once spent falls below 0; no ceiling and no guard, so the scale grows to infinity.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -57,25 +55,21 @@ struct megatron_dynamic {
 }  // namespace
 
 registration megatron_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"megatron"};
-  return {{.name = "megatron_dynamic",
-           .aliases = aliases,
-           .family = "A / Hs",
-           .summary = "Megatron-LM DynamicGradScaler",
-           .tests = "element of the scaled gradients; the main gradients",
-           .floor = "min_scale",
-           .ceiling = "none",
-           .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "
-                    "backoff_factor, min_scale)\n"
-                    "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0, "
-                    "hysteresis tracker = hysteresis",
-           .quirks =
-               "hysteresis is sticky, not consecutive as documented: a good step does not refill it, growth does\n"
-               "from 2^32 the first sixteen or so steps are usually skipped\n"
-               "no ceiling: the scale grows to infinity and stays there",
-           .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (DynamicGradScaler)",
-           .parameters = parameters_of(megatron_dynamic{})},
-          &make_ruled<megatron_dynamic>};
+  return ruled_row<megatron_dynamic>(
+      {.aliases = {"megatron"},
+       .family = "A / Hs",
+       .summary = "Megatron-LM DynamicGradScaler",
+       .tests = "element of the scaled gradients; the main gradients",
+       .floor = "min_scale",
+       .ceiling = "none",
+       .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "
+                "backoff_factor, min_scale)\n"
+                "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0, "
+                "hysteresis tracker = hysteresis",
+       .quirks = "hysteresis is sticky, not consecutive as documented: a good step does not refill it, growth does\n"
+                 "from 2^32 the first sixteen or so steps are usually skipped\n"
+                 "no ceiling: the scale grows to infinity and stays there",
+       .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (DynamicGradScaler)"});
 }
 
 }  // namespace ulp::scalers

@@ -1,8 +1,6 @@
 // metaseq's DynamicLossScaler: facebookresearch/metaseq @f7ffa5fd metaseq/optim/dynamic_loss_scaler.py.
 // Reproduced: fairseq's rules; the window is multiplied and divided along with the scale (a float after growth, cut to
 // an int after backoff); at the minimum the scale stays and steps go on being skipped, the window still shrinking.
-#include <array>
-
 #include "fairseq.hpp"
 
 namespace ulp::scalers {
@@ -19,26 +17,22 @@ struct metaseq_dynamic : fairseq_arguments {
 }  // namespace
 
 registration metaseq_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"metaseq"};
-  return {{.name = "metaseq_dynamic",
-           .aliases = aliases,
-           .family = "D",
-           .summary = "metaseq DynamicLossScaler (OPT)",
-           .tests = "norm of the scaled gradients",
-           .floor = "min_loss_scale; or threshold",
-           .ceiling = "none",
-           .rules =
-               "overflow: skip, last overflow = this step, overflows += 1\n"
-               "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "
-               "threshold), window = max(int(window / scale_factor), 1), overflows = 0\n"
-               "if then scale < min_loss_scale: the scale is put back\n"
-               "good step: if (step - last overflow) mod window is 0: scale *= scale_factor, window *= scale_factor",
-           .quirks = "the window follows the scale: after a burst of overflows the scale comes back quickly, and the "
-                     "higher it is the longer it takes to grow\n"
-                     "no error at the minimum",
-           .source = "facebookresearch/metaseq metaseq/optim/dynamic_loss_scaler.py @f7ffa5fd",
-           .parameters = parameters_of(metaseq_dynamic{})},
-          &make<metaseq_dynamic, fairseq_machine<fairseq_copy::metaseq>>};
+  return row<metaseq_dynamic, fairseq_runner<fairseq_copy::metaseq>>(
+      {.aliases = {"metaseq"},
+       .family = "D",
+       .summary = "metaseq DynamicLossScaler (OPT)",
+       .tests = "norm of the scaled gradients",
+       .floor = "min_loss_scale; or threshold",
+       .ceiling = "none",
+       .rules = "overflow: skip, last overflow = this step, overflows += 1\n"
+                "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "
+                "threshold), window = max(int(window / scale_factor), 1), overflows = 0\n"
+                "if then scale < min_loss_scale: the scale is put back\n"
+                "good step: if (step - last overflow) mod window is 0: scale *= scale_factor, window *= scale_factor",
+       .quirks = "the window follows the scale: after a burst of overflows the scale comes back quickly, and the "
+                 "higher it is the longer it takes to grow\n"
+                 "no error at the minimum",
+       .source = "facebookresearch/metaseq metaseq/optim/dynamic_loss_scaler.py @f7ffa5fd"});
 }
 
 }  // namespace ulp::scalers

@@ -1,8 +1,6 @@
 // mindspore.amp.DynamicLossScaler: mindspore-ai/mindspore @01a30221 mindspore/python/mindspore/amp.py.
 // Reproduced: float32; the rules of jmp with a floor of 1; growth to infinity is dropped and starts the count anew. All
 // three arguments are required there; the defaults here are 2^16, 2 and 2000.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -45,21 +43,18 @@ struct mindspore_amp_scaler {
 }  // namespace
 
 registration mindspore_amp_scaler_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"mindspore_amp"};
-  return {{.name = "mindspore_amp_scaler",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "mindspore.amp.DynamicLossScaler",
-           .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
-           .floor = "1",
-           .ceiling = "kept finite",
-           .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
-                    "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
-           .quirks = "the floor of 1 is fixed\n"
-                     "growth that would leave float32 is dropped, the counter starts anew",
-           .source = "mindspore-ai/mindspore mindspore/python/mindspore/amp.py @01a30221",
-           .parameters = parameters_of(mindspore_amp_scaler{})},
-          &make_ruled<mindspore_amp_scaler>};
+  return ruled_row<mindspore_amp_scaler>(
+      {.aliases = {"mindspore_amp"},
+       .family = "A",
+       .summary = "mindspore.amp.DynamicLossScaler",
+       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .floor = "1",
+       .ceiling = "kept finite",
+       .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
+                "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
+       .quirks = "the floor of 1 is fixed\n"
+                 "growth that would leave float32 is dropped, the counter starts anew",
+       .source = "mindspore-ai/mindspore mindspore/python/mindspore/amp.py @01a30221"});
 }
 
 }  // namespace ulp::scalers

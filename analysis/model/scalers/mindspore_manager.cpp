@@ -3,8 +3,6 @@
 // Reproduced: a Python number, which is an int as long as start and factor are and nothing overflowed, and then raises
 // beyond the largest double; backoff multiplies by 1 / scale_factor; the floor of 1; the 1001st overflow in a row
 // raises, its backoff done. A whole init_loss_scale is taken for an int.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -55,23 +53,20 @@ struct mindspore_manager {
 }  // namespace
 
 registration mindspore_manager_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"mindspore"};
-  return {{.name = "mindspore_manager",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "MindSpore DynamicLossScaleManager, updated on the host",
-           .tests = "what the caller passes",
-           .floor = "1",
-           .ceiling = "largest double; an int raises beyond, a float becomes infinite",
-           .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"
-                    "good step: bad = 0; if (step - last overflow) mod scale_window is 0: scale *= scale_factor\n"
-                    "bad above 1000: raises RuntimeError",
-           .quirks = "the floor of 1 is fixed\n"
-                     "the 1001st overflow in a row ends the run\n"
-                     "a Python int until the first overflow: it grows beyond the largest double and then raises",
-           .source = "mindspore-ai/mindspore mindspore/python/mindspore/train/loss_scale_manager.py @0b992d37",
-           .parameters = parameters_of(mindspore_manager{})},
-          &make_ruled<mindspore_manager>};
+  return ruled_row<mindspore_manager>(
+      {.aliases = {"mindspore"},
+       .family = "A",
+       .summary = "MindSpore DynamicLossScaleManager, updated on the host",
+       .tests = "what the caller passes",
+       .floor = "1",
+       .ceiling = "largest double; an int raises beyond, a float becomes infinite",
+       .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"
+                "good step: bad = 0; if (step - last overflow) mod scale_window is 0: scale *= scale_factor\n"
+                "bad above 1000: raises RuntimeError",
+       .quirks = "the floor of 1 is fixed\n"
+                 "the 1001st overflow in a row ends the run\n"
+                 "a Python int until the first overflow: it grows beyond the largest double and then raises",
+       .source = "mindspore-ai/mindspore mindspore/python/mindspore/train/loss_scale_manager.py @0b992d37"});
 }
 
 }  // namespace ulp::scalers

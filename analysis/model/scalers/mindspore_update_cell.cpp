@@ -20,7 +20,6 @@ struct mindspore_update_cell {
     v("scale_factor", scale_factor, "factor of growth; backoff multiplies by its reciprocal");
     v("scale_window", scale_window, "good steps in a row before the scale grows");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = loss_scale_value,
             .growth = scale_factor,
@@ -39,20 +38,17 @@ struct mindspore_update_cell {
 }  // namespace
 
 registration mindspore_update_cell_row() {
-  return {{.name = "mindspore_update_cell",
-           .aliases = {},
-           .family = "A",
-           .summary = "MindSpore DynamicLossScaleUpdateCell, updated on the device",
-           .tests = "element of the unscaled gradients",
-           .floor = "1",
-           .ceiling = "none",
-           .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last change = this step\n"
-                    "good step: if step - last change >= scale_window: scale *= scale_factor, last change = this step",
-           .quirks = "the floor of 1 is fixed\n"
-                     "no ceiling: the scale grows to infinity and stays there",
-           .source = "mindspore-ai/mindspore mindspore/python/mindspore/nn/wrap/loss_scale.py @017f26fc",
-           .parameters = parameters_of(mindspore_update_cell{})},
-          &make_ruled<mindspore_update_cell>};
+  return ruled_row<mindspore_update_cell>(
+      {.family = "A",
+       .summary = "MindSpore DynamicLossScaleUpdateCell, updated on the device",
+       .tests = "element of the unscaled gradients",
+       .floor = "1",
+       .ceiling = "none",
+       .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last change = this step\n"
+                "good step: if step - last change >= scale_window: scale *= scale_factor, last change = this step",
+       .quirks = "the floor of 1 is fixed\n"
+                 "no ceiling: the scale grows to infinity and stays there",
+       .source = "mindspore-ai/mindspore mindspore/python/mindspore/nn/wrap/loss_scale.py @017f26fc"});
 }
 
 }  // namespace ulp::scalers

@@ -3,7 +3,6 @@
 // Reproduced: the overflow check first adopts the scale that the step before decided, so a change takes effect one step
 // late and an overflow normally costs two skipped steps and two halvings; doubles; no floor.
 #include <algorithm>
-#include <array>
 
 #include "policy.hpp"
 
@@ -36,7 +35,6 @@ struct mxnet_amp {
     }
   };
 
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const {
     return {.loss_scale = loss_scale, .next_loss_scale = next_loss_scale.value_or(loss_scale)};
   }
@@ -54,17 +52,15 @@ struct mxnet_amp {
       s.unskipped = 0;
       s.next_loss_scale = std::min(max_loss_scale, s.loss_scale * 2);
     }
-    return {s, {.skipped = input.found_inf, .error = {}}};
+    return {s, {.skipped = input.found_inf}};
   }
 };
 
 }  // namespace
 
 registration mxnet_amp_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"mxnet"};
-  return {
-      {.name = "mxnet_amp",
-       .aliases = aliases,
+  return row<mxnet_amp>(
+      {.aliases = {"mxnet"},
        .family = "G",
        .summary = "mxnet.amp LossScaler",
        .tests = "element of the scaled gradients",
@@ -77,9 +73,7 @@ registration mxnet_amp_row() {
        .quirks = "a change decided in one step is used from the next but one: an overflow normally costs two skipped "
                  "steps and two halvings\n"
                  "no floor: after some 1090 overflows the scale is 0 for ever",
-       .source = "apache/incubator-mxnet python/mxnet/amp/loss_scaler.py @970a2cfb",
-       .parameters = parameters_of(mxnet_amp{})},
-      &make<mxnet_amp>};
+       .source = "apache/incubator-mxnet python/mxnet/amp/loss_scaler.py @970a2cfb"});
 }
 
 }  // namespace ulp::scalers

@@ -2,8 +2,6 @@
 // Reproduced: the hysteresis is consecutive, any good step refills it; once spent, each further overflow in a row
 // lowers the scale, the tracker going below 0. A resumed run starts with a tracker of 1, because loading looks for a
 // misspelt key: --start _hysteresis_tracker=1.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -14,21 +12,18 @@ using nemo_gradscaler = hysteresis_arguments;
 }  // namespace
 
 registration nemo_gradscaler_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"nemo"};
-  return {{.name = "nemo_gradscaler",
-           .aliases = aliases,
-           .family = "A / Hc",
-           .summary = "NeMo's GradScaler with hysteresis",
-           .tests = gradscaler_tests,
-           .floor = "none; 0 stays",
-           .ceiling = "kept finite",
-           .rules = hysteresis_rules,
-           .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
-                     "after a resume the hysteresis tracker is 1, whatever was saved: the first overflow backs off\n"
-                     "no floor; growth that would leave float32 is dropped",
-           .source = "NVIDIA/NeMo nemo/collections/nlp/parts/nlp_overrides.py @8cfedd72",
-           .parameters = parameters_of(nemo_gradscaler{})},
-          &make_ruled<nemo_gradscaler>};
+  return ruled_row<nemo_gradscaler>(
+      {.aliases = {"nemo"},
+       .family = "A / Hc",
+       .summary = "NeMo's GradScaler with hysteresis",
+       .tests = gradscaler_tests,
+       .floor = "none; 0 stays",
+       .ceiling = "kept finite",
+       .rules = hysteresis_rules,
+       .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
+                 "after a resume the hysteresis tracker is 1, whatever was saved: the first overflow backs off\n"
+                 "no floor; growth that would leave float32 is dropped",
+       .source = "NVIDIA/NeMo nemo/collections/nlp/parts/nlp_overrides.py @8cfedd72"});
 }
 
 registration nemo_megatron_row() {
@@ -36,8 +31,7 @@ registration nemo_megatron_row() {
   built.init_scale = 0x1p32;
   built.growth_interval = 1000;
   built.hysteresis = 2;
-  return preset(nemo_gradscaler_row(), "nemo_megatron", "nemo_gradscaler as NeMo's Megatron trainer builds it",
-                parameters_of(built));
+  return preset(nemo_gradscaler_row(), "nemo_gradscaler as NeMo's Megatron trainer builds it", built);
 }
 
 }  // namespace ulp::scalers

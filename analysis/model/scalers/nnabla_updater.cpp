@@ -2,8 +2,6 @@
 // One input row is one attempt: an overflow runs the same update again, and after 100 retries the update is given up.
 // Reproduced: doubles; growth is tested before the counter is raised, so the first one comes on good step N + 2 and the
 // next ones, the counter starting anew at 1, after N + 1; a good step at scale 0 raises, because 1 / scale does.
-#include <array>
-
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -33,7 +31,6 @@ struct nnabla_updater {
     }
   };
 
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const { return {.scale = initial_scale}; }
   [[nodiscard]] double scale(const state& s) const { return s.scale; }
 
@@ -44,7 +41,7 @@ struct nnabla_updater {
       s.scale /= scaling_factor;
       s.counter = 0;
       if (++s.recursive_count > max_recursive_count) s.recursive_count = 0;
-      return {s, {.skipped = true, .error = {}}};
+      return {s, {.skipped = true}};
     }
     s.recursive_count = 0;
     if (s.scale == 0) return {s, {.skipped = false, .error = "ZeroDivisionError: float division by zero"}};
@@ -60,21 +57,18 @@ struct nnabla_updater {
 }  // namespace
 
 registration nnabla_updater_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"nnabla"};
-  return {{.name = "nnabla_updater",
-           .aliases = aliases,
-           .family = "own",
-           .summary = "nnabla DynamicLossScalingUpdater; a row of the input is one attempt",
-           .tests = "element of the scaled gradients",
-           .floor = "none; a good step at 0 raises",
-           .ceiling = "none",
-           .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"
-                    "good step: if counter > N: scale *= scaling_factor, counter = 0; then counter += 1",
-           .quirks = "grows first on good step N + 2, then every N + 1\n"
-                     "no floor: a good step at scale 0 raises ZeroDivisionError",
-           .source = "sony/nnabla python/src/nnabla/experimental/mixed_precision_training.py @2814df0d",
-           .parameters = parameters_of(nnabla_updater{})},
-          &make<nnabla_updater>};
+  return row<nnabla_updater>(
+      {.aliases = {"nnabla"},
+       .family = "own",
+       .summary = "nnabla DynamicLossScalingUpdater; a row of the input is one attempt",
+       .tests = "element of the scaled gradients",
+       .floor = "none; a good step at 0 raises",
+       .ceiling = "none",
+       .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"
+                "good step: if counter > N: scale *= scaling_factor, counter = 0; then counter += 1",
+       .quirks = "grows first on good step N + 2, then every N + 1\n"
+                 "no floor: a good step at scale 0 raises ZeroDivisionError",
+       .source = "sony/nnabla python/src/nnabla/experimental/mixed_precision_training.py @2814df0d"});
 }
 
 }  // namespace ulp::scalers

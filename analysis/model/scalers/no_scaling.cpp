@@ -11,7 +11,6 @@ struct no_scaling {
     template <typename Visitor>
     void fields(Visitor&&) {}
   };
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const { return {}; }
   [[nodiscard]] double scale(const state&) const { return 1; }
   [[nodiscard]] transition<state> next(state s, const scaler_input&) const { return {s, {}}; }
@@ -19,19 +18,13 @@ struct no_scaling {
 
 }  // namespace
 
-registration no_scaling_row() {
-  return {{.name = "none",
-           .aliases = {},
-           .family = "S",
-           .summary = "no loss scaling",
-           .tests = "nothing",
-           .floor = "constant",
-           .ceiling = "constant",
-           .rules = "the scale is 1 and no step is skipped",
-           .quirks = "",
-           .source = "",
-           .parameters = {}},
-          &make<no_scaling>};
+registration none_row() {
+  return row<no_scaling>({.family = "S",
+                          .summary = "no loss scaling",
+                          .tests = "nothing",
+                          .floor = "constant",
+                          .ceiling = "constant",
+                          .rules = "the scale is 1 and no step is skipped"});
 }
 
 }  // namespace ulp::scalers

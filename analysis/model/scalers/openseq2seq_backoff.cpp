@@ -3,7 +3,6 @@
 // which growth does not reset. The TensorFlow graph leaves open whether the iteration is raised before it is read:
 // iteration_read says which; the two differ in the first growth only.
 #include <algorithm>
-#include <array>
 
 #include "policy.hpp"
 
@@ -60,30 +59,26 @@ struct openseq2seq_backoff {
     } else if ((now - s.last_overflow_iteration) % step_window == 0) {
       s.scale = clipped(s.scale * factor);
     }
-    return {s, {.skipped = input.found_inf, .error = {}}};
+    return {s, {.skipped = input.found_inf}};
   }
 };
 
 }  // namespace
 
 registration openseq2seq_backoff_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"openseq2seq"};
-  return {{.name = "openseq2seq_backoff",
-           .aliases = aliases,
-           .family = "A, clipped",
-           .summary = "OpenSeq2Seq BackoffScaler",
-           .tests = "element of the unscaled float32 gradients",
-           .floor = "scale_min",
-           .ceiling = "scale_max",
-           .rules = "overflow: skip, scale /= step_factor\n"
-                    "good step with (iteration - last overflow) % step_window == 0: scale *= step_factor\n"
-                    "clipped to [scale_min, scale_max]",
-           .quirks =
-               "starts at the ceiling, so nothing grows before the first overflow\n"
-               "whether the iteration is raised before it is read is left open by the original; see iteration_read",
-           .source = "NVIDIA/OpenSeq2Seq open_seq2seq/optimizers/automatic_loss_scaler.py @8681d381",
-           .parameters = parameters_of(openseq2seq_backoff{})},
-          &make<openseq2seq_backoff>};
+  return row<openseq2seq_backoff>(
+      {.aliases = {"openseq2seq"},
+       .family = "A, clipped",
+       .summary = "OpenSeq2Seq BackoffScaler",
+       .tests = "element of the unscaled float32 gradients",
+       .floor = "scale_min",
+       .ceiling = "scale_max",
+       .rules = "overflow: skip, scale /= step_factor\n"
+                "good step with (iteration - last overflow) % step_window == 0: scale *= step_factor\n"
+                "clipped to [scale_min, scale_max]",
+       .quirks = "starts at the ceiling, so nothing grows before the first overflow\n"
+                 "whether the iteration is raised before it is read is left open by the original; see iteration_read",
+       .source = "NVIDIA/OpenSeq2Seq open_seq2seq/optimizers/automatic_loss_scaler.py @8681d381"});
 }
 
 }  // namespace ulp::scalers

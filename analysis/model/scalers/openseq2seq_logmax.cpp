@@ -4,7 +4,6 @@
 // scale stays at its floor for thousands of steps; the 16 of the difference does not follow log_max. Logarithm and power
 // are numpy's, on which the recorded traces were made; TensorFlow's own may differ in the last bits.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -50,7 +49,6 @@ struct openseq2seq_logmax {
     }
   };
 
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] state start() const { return {}; }
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
 
@@ -84,17 +82,15 @@ struct openseq2seq_logmax {
     const float proposed = numpy_exp2(16 - cutoff);
     const auto most = static_cast<float>(scale_max);
     s.scale = at_least(proposed > most ? most : proposed, static_cast<float>(scale_min));
-    return {s, {.skipped = input.found_inf, .error = {}}};
+    return {s, {.skipped = input.found_inf}};
   }
 };
 
 }  // namespace
 
 registration openseq2seq_logmax_row() {
-  return {
-      {.name = "openseq2seq_logmax",
-       .aliases = {},
-       .family = "own",
+  return row<openseq2seq_logmax>(
+      {.family = "own",
        .summary = "OpenSeq2Seq LogMaxScaler; needs the largest gradient of every step",
        .tests = "element of the unscaled float32 gradients",
        .floor = "scale_min",
@@ -105,9 +101,7 @@ registration openseq2seq_logmax_row() {
        .quirks = "an overflow enters as 65536 where log2 values are meant: at a constant 2^-3 a single one pins the "
                  "scale to its floor for 11,635 steps\n"
                  "scales are no powers of two",
-       .source = "NVIDIA/OpenSeq2Seq open_seq2seq/optimizers/automatic_loss_scaler.py @8681d381",
-       .parameters = parameters_of(openseq2seq_logmax{})},
-      &make<openseq2seq_logmax>};
+       .source = "NVIDIA/OpenSeq2Seq open_seq2seq/optimizers/automatic_loss_scaler.py @8681d381"});
 }
 
 }  // namespace ulp::scalers

@@ -33,23 +33,20 @@ struct paddle_static : paddle_arguments {
 }  // namespace
 
 registration paddle_static_row() {
-  return {{.name = "paddle_static",
-           .aliases = {},
-           .family = "A / P",
-           .summary = "Paddle's update_loss_scaling kernel in static graphs",
-           .tests = "element of the scaled gradients",
-           .floor = "1",
-           .ceiling = "kept finite",
-           .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "
-                    "decr_ratio, 1), bad = 0\n"
-                    "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",
-           .quirks = "decr_every_n_nan_or_inf counts overflows in a row\n"
-                     "by 0.8: the scale leaves the powers of two\n"
-                     "growth that would leave float32 is dropped, the count starts anew\n"
-                     "the kernel sets the gradients of an overflowed step to zero",
-           .source = "PaddlePaddle/Paddle paddle/phi/kernels/impl/amp_kernel_impl.h @20ffb9f4",
-           .parameters = parameters_of(paddle_static{})},
-          &make_ruled<paddle_static>};
+  return ruled_row<paddle_static>(
+      {.family = "A / P",
+       .summary = "Paddle's update_loss_scaling kernel in static graphs",
+       .tests = "element of the scaled gradients",
+       .floor = "1",
+       .ceiling = "kept finite",
+       .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "
+                "decr_ratio, 1), bad = 0\n"
+                "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",
+       .quirks = "decr_every_n_nan_or_inf counts overflows in a row\n"
+                 "by 0.8: the scale leaves the powers of two\n"
+                 "growth that would leave float32 is dropped, the count starts anew\n"
+                 "the kernel sets the gradients of an overflowed step to zero",
+       .source = "PaddlePaddle/Paddle paddle/phi/kernels/impl/amp_kernel_impl.h @20ffb9f4"});
 }
 
 }  // namespace ulp::scalers

@@ -1,10 +1,10 @@
 // From a framework's value type to a `scaler`: parameters and state are listed once, by visiting their fields.
 //
-// A policy P has: `struct state`, `void fields(V&&)` in both (calling v(name, field, meaning) on each), `std::string
-// refused() const` (why the framework would refuse these parameters, or empty), `state start() const`,
-// `double scale(const state&) const`, and the pure transition `transition<state> next(state, const scaler_input&)
-// const`; optionally `double edge() const`, see scaler::edge. Parameters and the rest may be two types, P and a runner
-// R made from it, so that what follows from the parameters is computed once.
+// A policy P has: `struct state`, `void fields(V&&)` in both (calling v(name, field, meaning) on each), `state start()
+// const`, `double scale(const state&) const`, and the pure transition `transition<state> next(state, const
+// scaler_input&) const`; optionally `std::string refused() const`, why the framework would refuse these parameters, or
+// empty, and `double edge() const`, see scaler::edge. Parameters and the rest may be two types, P and a runner R made
+// from it, so that what follows from the parameters is computed once.
 #ifndef ULP_MODEL_SCALERS_POLICY_HPP
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
@@ -22,6 +22,8 @@
 #include <vector>
 
 #include <ulp/model/scaler.hpp>
+
+#include "rows.hpp"
 
 namespace ulp::scalers {
 
@@ -92,11 +94,13 @@ std::vector<scaler_parameter> parameters_of(Policy policy) {
 }
 
 template <typename Policy, typename Runner = Policy>
-class machine final : public scaler::machine {
+class running final : public scaler::running_policy {
  public:
-  explicit machine(const Policy& policy) : policy_(policy), runner_(policy), state_(runner_.start()) {}
+  explicit running(const Policy& policy) : policy_(policy), runner_(policy), state_(runner_.start()) {}
 
-  [[nodiscard]] std::unique_ptr<scaler::machine> clone() const override { return std::make_unique<machine>(*this); }
+  [[nodiscard]] std::unique_ptr<scaler::running_policy> clone() const override {
+    return std::make_unique<running>(*this);
+  }
   [[nodiscard]] double scale() const override { return runner_.scale(state_); }
   scaler_verdict update(const scaler_input& input) override {
     auto [state, verdict] = runner_.next(state_, input);
@@ -171,7 +175,7 @@ class machine final : public scaler::machine {
 };
 
 template <typename Policy, typename Runner = Policy>
-std::unique_ptr<scaler::machine> make(const std::vector<std::pair<std::string, parameter_value>>& parameters) {
+std::unique_ptr<scaler::running_policy> make(const std::vector<std::pair<std::string, parameter_value>>& parameters) {
   Policy policy;
   for (const auto& [name, value] : parameters) {
     bool found = false;
@@ -184,74 +188,31 @@ std::unique_ptr<scaler::machine> make(const std::vector<std::pair<std::string, p
     });
     if (!found) throw parameter_error(unknown_name("parameter", name, names));
   }
-  if (const std::string why = policy.refused(); !why.empty()) throw parameter_error(why);
-  return std::make_unique<machine<Policy, Runner>>(policy);
+  if constexpr (requires { policy.refused(); })
+    if (const std::string why = policy.refused(); !why.empty()) throw parameter_error(why);
+  return std::make_unique<running<Policy, Runner>>(policy);
 }
 
-// A row of the catalogue with what makes its scalers.
+// A row of the catalogue with what makes its scalers. The catalogue names it.
 struct registration {
   scaler_entry entry;
-  std::unique_ptr<scaler::machine> (*make)(const std::vector<std::pair<std::string, parameter_value>>&);
+  std::unique_ptr<scaler::running_policy> (*make)(const std::vector<std::pair<std::string, parameter_value>>&);
 };
 
-// The row of a policy under a name that stands for other defaults.
-inline registration preset(registration row, std::string_view name, std::string_view summary,
-                           std::vector<scaler_parameter> parameters) {
-  row.entry.name = name;
-  row.entry.aliases = {};
-  row.entry.summary = summary;
-  row.entry.parameters = std::move(parameters);
-  return row;
+template <typename Policy, typename Runner = Policy>
+registration row(scaler_entry entry) {
+  entry.parameters = parameters_of(Policy{});
+  return {std::move(entry), &make<Policy, Runner>};
 }
 
-// One function for each row, in the file of its policy; listed in catalog.cpp.
-registration pytorch_gradscaler_row();
-registration pytorch_gradscaler_preguard_row();
-registration pytorch_fsdp_sharded_cpu_row();
-registration composer_closure_row();
-registration fairscale_sharded_cpu_row();
-registration nemo_gradscaler_row();
-registration nemo_megatron_row();
-registration apex_update_scale_hysteresis_row();
-registration apex_amp_row();
-registration apex_fp16_utils_row();
-registration deepspeed_dynamic_row();
-registration deepspeed_row();
-registration deepspeed_fused_nonzero_row();
-registration deepspeed_fused_row();
-registration deepspeed_unfused_row();
-registration megatron_dynamic_row();
-registration megatron_constant_row();
-registration colossalai_dynamic_row();
-registration colossalai_mixin_row();
-registration fairseq_dynamic_row();
-registration fairseq_cli_row();
-registration metaseq_dynamic_row();
-registration fairscale_dynamic_row();
-registration fairscale_layerwise_row();
-registration jmp_dynamic_row();
-registration flax_dynamic_scale_row();
-registration tf_keras_dynamic_row();
-registration keras3_lso_row();
-registration tf_contrib_exponential_row();
-registration mxnet_amp_row();
-registration paddle_dygraph_row();
-registration paddle_ampscaler_row();
-registration paddle_static_row();
-registration mindspore_manager_row();
-registration mindspore_update_cell_row();
-registration mindspore_amp_scaler_row();
-registration openseq2seq_backoff_row();
-registration openseq2seq_logmax_row();
-registration chainer_dynamic_row();
-registration nnabla_updater_row();
-registration cerebras_dls_row();
-registration cerebras_tf_legacy_row();
-registration cerebras_gpu_row();
-registration popart_als_row();
-registration ada_loss_zhao_row();
-registration static_scale_row();
-registration no_scaling_row();
+// The row of a policy under a name that stands for other defaults.
+template <typename Policy>
+registration preset(registration row, std::string_view summary, const Policy& defaults) {
+  row.entry.aliases.clear();
+  row.entry.summary = summary;
+  row.entry.parameters = parameters_of(defaults);
+  return row;
+}
 
 }  // namespace ulp::scalers
 

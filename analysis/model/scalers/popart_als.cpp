@@ -3,8 +3,6 @@
 // Reproduced: a histogram with one edge decides in float32; always a factor of 2 or 1/2, no clamp and no dead band; no
 // step is ever skipped, because the hardware saturates; with updatePeriod the first step of each period decides. Which
 // side of the edge a value on it falls is the histogram's own and was not read: taken as the lower one.
-#include <array>
-
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -67,21 +65,18 @@ struct popart_als {
 }  // namespace
 
 registration popart_als_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"popart"};
-  return {{.name = "popart_als",
-           .aliases = aliases,
-           .family = "own",
-           .summary = "PopART automatic loss scaling; needs counts above an edge, so no step log",
-           .tests = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
-           .floor = "none",
-           .ceiling = "none",
-           .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"
-                    "in the first step of every updatePeriod; no step is skipped",
-           .quirks = "no dead band: the scale doubles or halves in every update, for ever\n"
-                     "the option's own documentation states the opposite direction",
-           .source = "graphcore/popart willow/src/popx/op/lossscaleupdatex.cpp @d2f20d78",
-           .parameters = parameters_of(popart_als{})},
-          &make<popart_als>};
+  return row<popart_als>(
+      {.aliases = {"popart"},
+       .family = "own",
+       .summary = "PopART automatic loss scaling; needs counts above an edge, so no step log",
+       .tests = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
+       .floor = "none",
+       .ceiling = "none",
+       .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"
+                "in the first step of every updatePeriod; no step is skipped",
+       .quirks = "no dead band: the scale doubles or halves in every update, for ever\n"
+                 "the option's own documentation states the opposite direction",
+       .source = "graphcore/popart willow/src/popx/op/lossscaleupdatex.cpp @d2f20d78"});
 }
 
 }  // namespace ulp::scalers

@@ -2,8 +2,6 @@
 // torch/distributed/fsdp/sharded_grad_scaler.py; with the scale on a GPU it is pytorch_gradscaler.
 // Reproduced: the update is Python on a float32 tensor, so factors are rounded to float32 first, and growth to infinity
 // is not caught.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -16,20 +14,17 @@ struct pytorch_fsdp_sharded_cpu : gradscaler_arguments {
 }  // namespace
 
 registration pytorch_fsdp_sharded_cpu_row() {
-  static constexpr std::array<std::string_view, 2> aliases{"fsdp", "pytorch_fsdp"};
-  return {{.name = "pytorch_fsdp_sharded_cpu",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "FSDP ShardedGradScaler, scale on the CPU",
-           .tests = "element of the scaled gradients of any rank",
-           .floor = "none; 0 stays",
-           .ceiling = "none",
-           .rules = gradscaler_rules,
-           .quirks = "no floor, and none of the kernel's guard: the scale grows to infinity and stays there\n"
-                     "in torch 1.13 the flag is read on the CPU before the ranks have agreed on it",
-           .source = "pytorch/pytorch torch/distributed/fsdp/sharded_grad_scaler.py @005dc9fc",
-           .parameters = parameters_of(pytorch_fsdp_sharded_cpu{})},
-          &make_ruled<pytorch_fsdp_sharded_cpu>};
+  return ruled_row<pytorch_fsdp_sharded_cpu>(
+      {.aliases = {"fsdp", "pytorch_fsdp"},
+       .family = "A",
+       .summary = "FSDP ShardedGradScaler, scale on the CPU",
+       .tests = "element of the scaled gradients of any rank",
+       .floor = "none; 0 stays",
+       .ceiling = "none",
+       .rules = gradscaler_rules,
+       .quirks = "no floor, and none of the kernel's guard: the scale grows to infinity and stays there\n"
+                 "in torch 1.13 the flag is read on the CPU before the ranks have agreed on it",
+       .source = "pytorch/pytorch torch/distributed/fsdp/sharded_grad_scaler.py @005dc9fc"});
 }
 
 }  // namespace ulp::scalers

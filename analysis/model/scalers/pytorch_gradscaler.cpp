@@ -2,8 +2,6 @@
 // @174170e8 aten/src/ATen/native/cpu/AmpGradScalerKernels.cpp (the CUDA kernel is the same text).
 // Reproduced: the product of float32 scale and double factor is rounded to float32 once; growth that would leave
 // float32 keeps the scale but resets the tracker; there is no floor, and a scale of 0 stays 0.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -16,22 +14,19 @@ struct pytorch_gradscaler : gradscaler_arguments {
 }  // namespace
 
 registration pytorch_gradscaler_row() {
-  static constexpr std::array<std::string_view, 5> aliases{"pytorch", "torch", "gradscaler", "accelerate", "lightning"};
-  return {{.name = "pytorch_gradscaler",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "torch.amp.GradScaler; Lightning 16-mixed, Accelerate and apex.transformer use it",
-           .tests = gradscaler_tests,
-           .floor = "none; 0 stays",
-           .ceiling = "kept finite",
-           .rules = gradscaler_rules,
-           .quirks = "no floor: from 2^16 the scale reaches 0 at the 166th overflow in a row and stays there\n"
-                     "no ceiling but float32: growth that would be infinite is dropped, the tracker starts anew\n"
-                     "at scale 0 the gradients unscale to NaN although no overflow was found",
-           .source = "pytorch/pytorch torch/amp/grad_scaler.py @0202916b, "
-                     "aten/src/ATen/native/cpu/AmpGradScalerKernels.cpp @174170e8",
-           .parameters = parameters_of(pytorch_gradscaler{})},
-          &make_ruled<pytorch_gradscaler>};
+  return ruled_row<pytorch_gradscaler>(
+      {.aliases = {"pytorch", "torch", "gradscaler", "accelerate", "lightning"},
+       .family = "A",
+       .summary = "torch.amp.GradScaler; Lightning 16-mixed, Accelerate and apex.transformer use it",
+       .tests = gradscaler_tests,
+       .floor = "none; 0 stays",
+       .ceiling = "kept finite",
+       .rules = gradscaler_rules,
+       .quirks = "no floor: from 2^16 the scale reaches 0 at the 166th overflow in a row and stays there\n"
+                 "no ceiling but float32: growth that would be infinite is dropped, the tracker starts anew\n"
+                 "at scale 0 the gradients unscale to NaN although no overflow was found",
+       .source = "pytorch/pytorch torch/amp/grad_scaler.py @0202916b, "
+                 "aten/src/ATen/native/cpu/AmpGradScalerKernels.cpp @174170e8"});
 }
 
 }  // namespace ulp::scalers

@@ -1,8 +1,6 @@
 // torch.cuda.amp.GradScaler before its kernel got the guard against growth to infinity (pytorch/pytorch#98876):
 // @5bde2162 aten/src/ATen/native/cuda/AmpKernels.cu, with torch/cuda/amp/grad_scaler.py of torch 1.13.
 // Reproduced: as pytorch_gradscaler, but the scale grows to infinity and stays there, every step then being skipped.
-#include <array>
-
 #include "gradscaler.hpp"
 
 namespace ulp::scalers {
@@ -28,20 +26,17 @@ struct pytorch_gradscaler_preguard : gradscaler_arguments {
 }  // namespace
 
 registration pytorch_gradscaler_preguard_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"pytorch_preguard"};
-  return {{.name = "pytorch_gradscaler_preguard",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "torch.cuda.amp.GradScaler of torch up to 2.0",
-           .tests = gradscaler_tests,
-           .floor = "none; 0 stays",
-           .ceiling = "none",
-           .rules = gradscaler_rules,
-           .quirks = "grows to infinity and stays there: infinity times backoff_factor is infinity\n"
-                     "no floor: the scale can reach 0 and stays there",
-           .source = "pytorch/pytorch aten/src/ATen/native/cuda/AmpKernels.cu @5bde2162",
-           .parameters = parameters_of(pytorch_gradscaler_preguard{})},
-          &make_ruled<pytorch_gradscaler_preguard>};
+  return ruled_row<pytorch_gradscaler_preguard>(
+      {.aliases = {"pytorch_preguard"},
+       .family = "A",
+       .summary = "torch.cuda.amp.GradScaler of torch up to 2.0",
+       .tests = gradscaler_tests,
+       .floor = "none; 0 stays",
+       .ceiling = "none",
+       .rules = gradscaler_rules,
+       .quirks = "grows to infinity and stays there: infinity times backoff_factor is infinity\n"
+                 "no floor: the scale can reach 0 and stays there",
+       .source = "pytorch/pytorch aten/src/ATen/native/cuda/AmpKernels.cu @5bde2162"});
 }
 
 }  // namespace ulp::scalers

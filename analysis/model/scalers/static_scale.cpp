@@ -2,8 +2,6 @@
 // @d98e8a64 megatron/core/optimizer/grad_scaler.py), MindSpore's FixedLossScaleManager(drop_overflow_update=True).
 // With skip_on_overflow=false infinities reach the optimizer, as in apex.amp with a static scale
 // (NVIDIA/apex 22.03 apex/amp/scaler.py).
-#include <array>
-
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -31,26 +29,22 @@ struct static_scale {
   [[nodiscard]] state start() const { return {.loss_scale = loss_scale}; }
   [[nodiscard]] double scale(const state& s) const { return s.loss_scale; }
   [[nodiscard]] transition<state> next(state s, const scaler_input& input) const {
-    return {s, {.skipped = input.found_inf && skip_on_overflow, .error = {}}};
+    return {s, {.skipped = input.found_inf && skip_on_overflow}};
   }
 };
 
 }  // namespace
 
-registration static_scale_row() {
-  static constexpr std::array<std::string_view, 2> aliases{"constant", "static_scale"};
-  return {{.name = "static",
-           .aliases = aliases,
-           .family = "S",
-           .summary = "a constant scale",
-           .tests = "element of the scaled gradients",
-           .floor = "constant",
-           .ceiling = "constant",
-           .rules = "overflow: skip (unless skip_on_overflow is false); the scale never changes",
-           .quirks = "",
-           .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (ConstantGradScaler)",
-           .parameters = parameters_of(static_scale{})},
-          &make<static_scale>};
+registration static_row() {
+  return row<static_scale>(
+      {.aliases = {"constant", "static_scale"},
+       .family = "S",
+       .summary = "a constant scale",
+       .tests = "element of the scaled gradients",
+       .floor = "constant",
+       .ceiling = "constant",
+       .rules = "overflow: skip (unless skip_on_overflow is false); the scale never changes",
+       .source = "NVIDIA/Megatron-LM megatron/core/optimizer/grad_scaler.py @d98e8a64 (ConstantGradScaler)"});
 }
 
 }  // namespace ulp::scalers

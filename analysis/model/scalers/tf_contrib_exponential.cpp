@@ -2,8 +2,6 @@
 // tensorflow/contrib/mixed_precision/python/loss_scale_manager.py.
 // Reproduced: float32; bad steps are accumulated, good steps between them do not reset the count, a change of the scale
 // does; the floor of 1; growth to infinity is dropped and resets both counts.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -29,7 +27,6 @@ struct tf_contrib_exponential {
     v("incr_ratio", incr_ratio, "factor of growth");
     v("decr_ratio", decr_ratio, "factor of backoff");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = init_loss_scale,
             .growth = incr_ratio,
@@ -49,23 +46,20 @@ struct tf_contrib_exponential {
 }  // namespace
 
 registration tf_contrib_exponential_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"tf_contrib"};
-  return {{.name = "tf_contrib_exponential",
-           .aliases = aliases,
-           .family = "A / F",
-           .summary = "tf.contrib.mixed_precision ExponentialUpdateLossScaleManager (TensorFlow 1)",
-           .tests = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
-           .floor = "1",
-           .ceiling = "kept finite",
-           .rules = "overflow: skip, good = 0, bad += 1; when bad reaches decr_every_n_nan_or_inf: scale = max(scale * "
-                    "decr_ratio, 1), bad = 0\n"
-                    "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",
-           .quirks = "every second overflow lowers the scale, however many good steps lie between\n"
-                     "by 0.8: the scale leaves the powers of two\n"
-                     "growth that would leave float32 is dropped, both counts start anew",
-           .source = "tensorflow/tensorflow tensorflow/contrib/mixed_precision/python/loss_scale_manager.py @813c55a9",
-           .parameters = parameters_of(tf_contrib_exponential{})},
-          &make_ruled<tf_contrib_exponential>};
+  return ruled_row<tf_contrib_exponential>(
+      {.aliases = {"tf_contrib"},
+       .family = "A / F",
+       .summary = "tf.contrib.mixed_precision ExponentialUpdateLossScaleManager (TensorFlow 1)",
+       .tests = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
+       .floor = "1",
+       .ceiling = "kept finite",
+       .rules = "overflow: skip, good = 0, bad += 1; when bad reaches decr_every_n_nan_or_inf: scale = max(scale * "
+                "decr_ratio, 1), bad = 0\n"
+                "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",
+       .quirks = "every second overflow lowers the scale, however many good steps lie between\n"
+                 "by 0.8: the scale leaves the powers of two\n"
+                 "growth that would leave float32 is dropped, both counts start anew",
+       .source = "tensorflow/tensorflow tensorflow/contrib/mixed_precision/python/loss_scale_manager.py @813c55a9"});
 }
 
 }  // namespace ulp::scalers

@@ -1,8 +1,6 @@
 // tf.keras 2.x LossScaleOptimizer(dynamic=True): keras-team/tf-keras @dd0a7237
 // tf_keras/mixed_precision/loss_scale_optimizer.py, class _DynamicLossScaleState.
 // Reproduced: float32 arithmetic, growth by ">=", the floor of 1, growth dropped when it would be infinite.
-#include <array>
-
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -21,7 +19,6 @@ struct tf_keras_dynamic {
     v("growth_steps", growth_steps, "good steps in a row before the scale grows");
     v("multiplier", multiplier, "factor of growth, divisor of backoff; 2 through the public interface");
   }
-  [[nodiscard]] std::string refused() const { return {}; }
   [[nodiscard]] settings values() const {
     return {.start = initial_loss_scale,
             .growth = multiplier,
@@ -39,22 +36,19 @@ struct tf_keras_dynamic {
 }  // namespace
 
 registration tf_keras_dynamic_row() {
-  static constexpr std::array<std::string_view, 1> aliases{"tf_keras"};
-  return {{.name = "tf_keras_dynamic",
-           .aliases = aliases,
-           .family = "A",
-           .summary = "tf.keras 2.x LossScaleOptimizer, dynamic",
-           .tests = "element of the unscaled gradients",
-           .floor = "1",
-           .ceiling = "kept finite",
-           .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
-                    "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
-           .quirks = "the floor of 1 is fixed\n"
-                     "growth that would leave float32 is dropped, the counter starts anew\n"
-                     "a skipped step still advances optimizer.iterations, and with it learning-rate schedules",
-           .source = "keras-team/tf-keras tf_keras/mixed_precision/loss_scale_optimizer.py @dd0a7237",
-           .parameters = parameters_of(tf_keras_dynamic{})},
-          &make_ruled<tf_keras_dynamic>};
+  return ruled_row<tf_keras_dynamic>(
+      {.aliases = {"tf_keras"},
+       .family = "A",
+       .summary = "tf.keras 2.x LossScaleOptimizer, dynamic",
+       .tests = "element of the unscaled gradients",
+       .floor = "1",
+       .ceiling = "kept finite",
+       .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
+                "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
+       .quirks = "the floor of 1 is fixed\n"
+                 "growth that would leave float32 is dropped, the counter starts anew\n"
+                 "a skipped step still advances optimizer.iterations, and with it learning-rate schedules",
+       .source = "keras-team/tf-keras tf_keras/mixed_precision/loss_scale_optimizer.py @dd0a7237"});
 }
 
 }  // namespace ulp::scalers

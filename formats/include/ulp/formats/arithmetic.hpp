@@ -27,6 +27,7 @@
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/detail/exact.hpp>
+#include <ulp/formats/detail/special.hpp>
 #include <ulp/formats/detail/wide.hpp>
 
 namespace ulp {
@@ -118,38 +119,6 @@ struct comparison {
 
 namespace detail {
 
-constexpr unpacked without_subnormal(unpacked x) noexcept {
-  if (x.subnormal) return {.kind = number_class::zero, .negative = x.negative};
-  return x;
-}
-
-constexpr bool is_nan(const unpacked& x) noexcept { return x.kind == number_class::nan; }
-constexpr bool is_zero(const unpacked& x) noexcept { return x.kind == number_class::zero; }
-constexpr bool is_infinite(const unpacked& x) noexcept { return x.kind == number_class::infinity; }
-
-constexpr encoded invalid_operation(const format& to) noexcept { return encode_nan(to, false, 0, status::invalid); }
-
-// The first NaN of the operands, one of which is.
-constexpr encoded propagated(const format& to, const unpacked& x, const unpacked& y, const unpacked& z = {}) noexcept {
-  const unpacked& nan = is_nan(x) ? x : is_nan(y) ? y : z;
-  const bool signals = x.signaling || y.signaling || z.signaling;
-  return encode_nan(to, nan.negative, nan.significand, signals ? status::invalid : status::none);
-}
-
-constexpr encoded with(encoded e, status flags) noexcept { return {e.code, e.flags | flags}; }
-
-// Any finite x + y.
-constexpr encoded add_finite(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                             random_input random) noexcept {
-  if (mode.random_bits == all_random_bits && !fits_128_bits(x, y)) {
-    const wide_sum sum{x, y};  // not zero: the operands are far apart
-    return encode_finite(to, sum.negative, sum, mode, random);
-  }
-  const unpacked sum = exact_sum<uint128>(x, y, mode.direction == direction::toward_negative);
-  if (is_zero(sum)) return encode_zero(to, sum.negative);
-  return encode_finite(to, sum.negative, sum, mode, random);
-}
-
 // Whether exact_sum<std::uint64_t> of operands with room holds all that this rounding sees.
 constexpr bool sums_in_64_bits(const format& to, const rounding& mode) noexcept {
   return to.precision() <= 24 && mode.random_bits != all_random_bits;
@@ -162,24 +131,50 @@ constexpr bool sums_in_64_bits(const format& to, const rounding& mode) noexcept 
   return encode_finite(to, sum.negative, sum, mode, random);
 }
 
-// x + y where neither is NaN.
-constexpr encoded add_numbers(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                              random_input random) noexcept {
-  if (x.kind == number_class::finite && y.kind == number_class::finite) [[likely]]
-    return add_finite(to, x, y, mode, random);
-  if (is_infinite(x)) {
-    if (is_infinite(y) && x.negative != y.negative) return invalid_operation(to);
-    return encode_infinity(to, x.negative, mode);
+// x + y for all operands and roundings.
+constexpr encoded encode_sum(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                             random_input random) noexcept {
+  if (mode.random_bits == all_random_bits && is_finite(x) && is_finite(y) && !fits_128_bits(x, y)) {
+    const wide_sum sum{x, y};  // not zero: the operands are far apart
+    return encode_finite(to, sum.negative, sum, mode, random);
   }
-  if (is_infinite(y)) return encode_infinity(to, y.negative, mode);
-  if (!is_zero(x)) return encode_finite(to, x.negative, x, mode, random);
-  if (!is_zero(y)) return encode_finite(to, y.negative, y, mode, random);
-  return encode_zero(to, x.negative == y.negative ? x.negative : mode.direction == direction::toward_negative);
+  return deliver(to, sum_of(x, y, mode.direction == direction::toward_negative), mode, random);
+}
+
+// Two finite operands that are taken as they are.
+constexpr bool is_plain(const unpacked& x, const unpacked& y, const rounding& mode) noexcept {
+  return is_finite(x) && is_finite(y) && !mode.daz;
+}
+
+// The operations where the fast paths below end.
+
+constexpr encoded add_any(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                          random_input random) noexcept {
+  return encode_sum(to, as_operand(x, mode.daz), as_operand(y, mode.daz), mode, random);
+}
+
+constexpr encoded mul_any(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                          random_input random) noexcept {
+  return deliver(to, product_of(as_operand(x, mode.daz), as_operand(y, mode.daz)), mode, random);
+}
+
+constexpr encoded div_any(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                          random_input random) noexcept {
+  const unpacked& dividend = as_operand(x, mode.daz);
+  const unpacked& divisor = as_operand(y, mode.daz);
+  if (is_finite(dividend) && is_zero(divisor)) return encode_pole(to, x.negative != y.negative, mode);
+  return deliver(to, quotient_of(dividend, divisor, to.precision()), with_finite_bits(mode), random);
+}
+
+constexpr encoded fma_any(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
+                          const rounding& mode, random_input random) noexcept {
+  const unpacked& addend = as_operand(z, mode.daz);
+  return encode_sum(to, product_to_add(as_operand(x, mode.daz), as_operand(y, mode.daz), addend), addend, mode, random);
 }
 
 constexpr comparison compare(const format& in, std::uint64_t a, std::uint64_t b, bool daz, bool signaling) noexcept {
-  const unpacked x = daz ? without_subnormal(decode(in, a)) : decode(in, a);
-  const unpacked y = daz ? without_subnormal(decode(in, b)) : decode(in, b);
+  const unpacked x = as_operand(decode(in, a), daz);
+  const unpacked y = as_operand(decode(in, b), daz);
   if (is_nan(x) || is_nan(y)) {
     const bool raises = signaling || x.signaling || y.signaling;
     return {std::partial_ordering::unordered, raises ? status::invalid : status::none};
@@ -194,83 +189,12 @@ constexpr comparison compare(const format& in, std::uint64_t a, std::uint64_t b,
 
 }  // namespace detail
 
-namespace detail {
-
-// The operations on operands that are not all finite, or subnormal under DAZ.
-
-constexpr encoded add_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                           random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return add_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
-  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
-  return add_numbers(to, x, y, mode, random);
-}
-
-constexpr encoded mul_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                           random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return mul_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
-  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
-  const bool negative = x.negative != y.negative;
-  if (is_infinite(x) || is_infinite(y)) {
-    if (is_zero(x) || is_zero(y)) return invalid_operation(to);
-    return encode_infinity(to, negative, mode);
-  }
-  if (is_zero(x) || is_zero(y)) return encode_zero(to, negative);
-  return encode_finite(to, negative, exact_product(x, y), mode, random);
-}
-
-constexpr encoded div_rare(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                           random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return div_rare(to, without_subnormal(x), without_subnormal(y), mode, random);
-  if (is_nan(x) || is_nan(y)) return propagated(to, x, y);
-  const bool negative = x.negative != y.negative;
-  if (is_infinite(x)) {
-    if (is_infinite(y)) return invalid_operation(to);
-    return encode_infinity(to, negative, mode);
-  }
-  if (is_infinite(y)) return encode_zero(to, negative);
-  if (is_zero(y)) {
-    if (is_zero(x)) return invalid_operation(to);
-    if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::divide_by_zero);
-    return {beyond_largest(to, negative, mode.overflow), status::divide_by_zero};
-  }
-  if (is_zero(x)) return encode_zero(to, negative);
-  return encode_finite(to, negative, exact_quotient(x, y, to.precision()), with_finite_bits(mode), random);
-}
-
-constexpr encoded fma_rare(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
-                           const rounding& mode, random_input random) noexcept {
-  if (mode.daz && (x.subnormal || y.subnormal || z.subnormal))
-    return fma_rare(to, without_subnormal(x), without_subnormal(y), without_subnormal(z), mode, random);
-  const bool zero_times_infinity = (is_zero(x) && is_infinite(y)) || (is_infinite(x) && is_zero(y));
-  if (is_nan(x) || is_nan(y) || is_nan(z)) {
-    const encoded nan = propagated(to, x, y, z);
-    return {nan.code, zero_times_infinity ? nan.flags | status::invalid : nan.flags};
-  }
-  if (zero_times_infinity) return invalid_operation(to);
-  unpacked product{.kind = number_class::zero, .negative = x.negative != y.negative};
-  if (is_infinite(x) || is_infinite(y))
-    product.kind = number_class::infinity;
-  else if (!is_zero(x) && !is_zero(y))
-    product = exact_product(x, y);
-  return add_numbers(to, product, z, mode, random);
-}
-
-// Two finite operands that are taken as they are.
-constexpr bool is_plain(const unpacked& x, const unpacked& y, const rounding& mode) noexcept {
-  return x.kind == number_class::finite && y.kind == number_class::finite && !mode.daz;
-}
-
-}  // namespace detail
-
 constexpr encoded add(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
   if (detail::is_plain(x, y, mode) && detail::sums_in_64_bits(to, mode)) [[likely]]
     return detail::add_in_64_bits(to, x, y, mode, random);
-  return detail::add_rare(to, x, y, mode, random);
+  return detail::add_any(to, x, y, mode, random);
 }
 
 constexpr encoded sub(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
@@ -285,7 +209,7 @@ constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, co
   expect_valid(mode);
   if (detail::is_plain(x, y, mode)) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_product(x, y), mode, random);
-  return detail::mul_rare(to, x, y, mode, random);
+  return detail::mul_any(to, x, y, mode, random);
 }
 
 constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
@@ -294,41 +218,34 @@ constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, co
   if (detail::is_plain(x, y, mode) && mode.random_bits != all_random_bits) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_quotient(x, y, to.precision()), mode,
                                  random);
-  return detail::div_rare(to, x, y, mode, random);
+  return detail::div_any(to, x, y, mode, random);
 }
 
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
-  if (mode.daz && (x.subnormal || y.subnormal))
-    return rem(to, detail::without_subnormal(x), detail::without_subnormal(y), mode, random);
-  if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(to, x, y);
-  if (detail::is_infinite(x) || detail::is_zero(y)) return detail::invalid_operation(to);
-  if (detail::is_zero(x)) return detail::encode_zero(to, x.negative);
-  const unpacked remainder = detail::is_infinite(y) ? x : detail::exact_remainder(x, y);
-  if (detail::is_zero(remainder)) return detail::encode_zero(to, remainder.negative);
-  return detail::encode_finite(to, remainder.negative, remainder, mode, random);
+  return detail::deliver(to, detail::remainder_of(detail::as_operand(x, mode.daz), detail::as_operand(y, mode.daz)),
+                         mode, random);
 }
 
 constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
   expect_valid(mode);
-  if (detail::is_nan(x)) return detail::propagated(to, x, {});
-  if (detail::is_zero(x) || (mode.daz && x.subnormal)) return detail::encode_zero(to, x.negative);
-  if (x.negative) return detail::invalid_operation(to);
-  if (detail::is_infinite(x)) return detail::encode_infinity(to, false, mode);
-  return detail::encode_finite(to, false, detail::exact_root(x, to.precision()), detail::with_finite_bits(mode),
+  const unpacked& operand = detail::as_operand(x, mode.daz);
+  if (!detail::has_exact_root(operand)) [[unlikely]]
+    return detail::encode_special(to, detail::special_root(operand), mode);
+  return detail::encode_finite(to, false, detail::exact_root(operand, to.precision()), detail::with_finite_bits(mode),
                                random);
 }
 
 constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, const unpacked& z, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
-  if (detail::is_plain(x, y, mode) && z.kind == number_class::finite && detail::sums_in_64_bits(to, mode)) [[likely]] {
+  if (detail::is_plain(x, y, mode) && detail::is_finite(z) && detail::sums_in_64_bits(to, mode)) [[likely]] {
     const unpacked product = detail::exact_product(x, y);
     if (detail::has_room(product)) [[likely]]
       return detail::add_in_64_bits(to, product, z, mode, random);
   }
-  return detail::fma_rare(to, x, y, z, mode, random);
+  return detail::fma_any(to, x, y, z, mode, random);
 }
 
 constexpr encoded from_integer(const format& to, std::int64_t n, const rounding& mode, random_input random) noexcept {

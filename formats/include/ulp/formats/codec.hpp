@@ -244,11 +244,8 @@ constexpr encoded encode_infinity(const format& to, bool negative, const roundin
 }
 
 constexpr encoded encode_overflow(const format& to, bool negative, const rounding& mode) noexcept {
-  const bool points_back = mode.direction == direction::toward_zero || mode.direction == direction::to_odd ||
-                           (mode.direction == direction::toward_positive && negative) ||
-                           (mode.direction == direction::toward_negative && !negative);
-  const std::uint64_t code =
-      points_back ? to.sign_code(negative) | to.max_finite_code() : beyond_largest(to, negative, mode.overflow);
+  const std::uint64_t code = points_to_zero(mode.direction, negative) ? to.sign_code(negative) | to.max_finite_code()
+                                                                      : beyond_largest(to, negative, mode.overflow);
   return {code, status::overflow | status::inexact};
 }
 
@@ -316,17 +313,27 @@ template <class Magnitude>
   return {sign | code, cut.is_exact() ? status::none : status::inexact};
 }
 
+// x is not finite, or zero.
+constexpr encoded encode_special(const format& to, const unpacked& x, const rounding& mode) noexcept {
+  if (x.kind == number_class::zero) return encode_zero(to, x.negative);
+  if (x.kind == number_class::infinity) return encode_infinity(to, x.negative, mode);
+  return encode_nan(to, x.negative, x.significand, x.signaling ? status::invalid : status::none);
+}
+
+// encode without DAZ, inlined: for exact results of operations.
+[[gnu::always_inline]] constexpr encoded deliver(const format& to, const unpacked& x, const rounding& mode,
+                                                 const random_input& random) noexcept {
+  if (x.kind == number_class::finite) [[likely]]
+    return encode_finite(to, x.negative, x, mode, random);
+  return encode_special(to, x, mode);
+}
+
 }  // namespace detail
 
 constexpr encoded encode(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
   expect_valid(mode);
-  if (x.kind == number_class::finite) [[likely]] {
-    if (mode.daz && x.subnormal) return detail::encode_zero(to, x.negative);
-    return detail::encode_finite(to, x.negative, x, mode, random);
-  }
-  if (x.kind == number_class::zero) return detail::encode_zero(to, x.negative);
-  if (x.kind == number_class::infinity) return detail::encode_infinity(to, x.negative, mode);
-  return detail::encode_nan(to, x.negative, x.significand, x.signaling ? status::invalid : status::none);
+  if (mode.daz && x.subnormal) return detail::encode_zero(to, x.negative);
+  return detail::deliver(to, x, mode, random);
 }
 
 constexpr int discarded_bits(const format& to, const unpacked& x) noexcept {

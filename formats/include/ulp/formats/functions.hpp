@@ -83,7 +83,7 @@ constexpr encoded extreme(const format& in, std::uint64_t a, std::uint64_t b, bo
   a &= in.code_mask();
   b &= in.code_mask();
   if (!is_nan(x) && !is_nan(y)) return {is_below(in, a, b) == below ? a : b, status::none};
-  if (!number_first || (is_nan(x) && is_nan(y))) return propagated(in, x, y);
+  if (!number_first || (is_nan(x) && is_nan(y))) return encode(in, first_nan(x, y));
   return {is_nan(x) ? b : a, x.signaling || y.signaling ? status::invalid : status::none};
 }
 
@@ -98,7 +98,8 @@ constexpr encoded to_integral(const format& in, std::uint64_t a, const rounding&
   const int shift = std::countl_zero(magnitude);
   const unpacked integer{
       .kind = number_class::finite, .negative = x.negative, .exponent = 63 - shift, .significand = magnitude << shift};
-  return with(encode(in, integer, mode), lost);
+  const encoded delivered = encode(in, integer, mode);
+  return {delivered.code, delivered.flags | lost};
 }
 
 constexpr encoded to_integral_quietly(const format& in, std::uint64_t a, direction way) noexcept {
@@ -111,7 +112,7 @@ constexpr encoded to_integral_quietly(const format& in, std::uint64_t a, directi
 constexpr encoded nextafter(const format& in, code a, code b) noexcept {
   const unpacked x = decode(in, a);
   const unpacked y = decode(in, b);
-  if (detail::is_nan(x) || detail::is_nan(y)) return detail::propagated(in, x, y);
+  if (detail::is_nan(x) || detail::is_nan(y)) return encode(in, detail::first_nan(x, y));
   const std::int64_t from = detail::place_of(in, a);
   const std::int64_t to = detail::place_of(in, b);
   if (from == to) return {b & in.code_mask(), status::none};
@@ -136,12 +137,9 @@ constexpr encoded scalbn(const format& in, code a, int n, const rounding& mode, 
 constexpr encoded logb(const format& in, code a, const rounding& mode, random_input random) noexcept {
   expect_valid(mode);
   const unpacked x = decode(in, a);
-  if (detail::is_nan(x)) return detail::propagated(in, x, {});
+  if (detail::is_nan(x)) return encode(in, x, mode);
   if (detail::is_infinite(x)) return detail::encode_infinity(in, false, mode);
-  if (detail::is_zero(x) || (mode.daz && x.subnormal)) {
-    if (!in.has_sign) return detail::encode_nan(in, true, 0, status::divide_by_zero);
-    return {detail::beyond_largest(in, true, mode.overflow), status::divide_by_zero};
-  }
+  if (detail::is_zero(x) || (mode.daz && x.subnormal)) return detail::encode_pole(in, true, mode);
   return from_integer(in, x.exponent, mode, random);
 }
 

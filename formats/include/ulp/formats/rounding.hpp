@@ -110,6 +110,20 @@ class random_input {
   std::uint32_t first_ = 0;
 };
 
+// Whether a result beyond the largest finite number is delivered as that, not as infinity (7.4).
+[[nodiscard]] constexpr bool points_to_zero(direction way, bool negative) noexcept {
+  switch (way) {
+    case direction::toward_zero:
+    case direction::to_odd: return true;
+    case direction::toward_positive: return negative;
+    case direction::toward_negative: return !negative;
+    case direction::nearest_even:
+    case direction::nearest_away:
+    case direction::stochastic: break;
+  }
+  return false;
+}
+
 // The part of a magnitude below the last kept bit, in units of that bit.
 struct discarded {
   bool half = false;            // the first discarded bit

@@ -13,6 +13,7 @@
 #define ULP_MODEL_OUTCOME_HPP
 
 #include <cstdint>
+#include <limits>
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
@@ -73,10 +74,23 @@ struct outcome_counts {
 [[nodiscard]] value_range share_of_nonzero(const outcome_counts& counts, const count_range& part) noexcept;
 [[nodiscard]] value_range underflow_share(const outcome_counts& counts) noexcept;
 
+// A threshold as a double, on doubles: what step logs compare. NaN reaches it.
+struct double_threshold {
+  double at = 0;
+  bool closed = true;
+  [[nodiscard]] constexpr bool reached_by(double y) const noexcept { return closed ? !(y < at) : !(y <= at); }
+};
+
 // The magnitudes |y| >= at, or > at where not closed.
 struct threshold {
   magnitude at;
   bool closed = true;
+
+  [[nodiscard]] constexpr bool reached_by(const magnitude& y) const noexcept { return at < y || (closed && at == y); }
+  // Whether everything above y does.
+  [[nodiscard]] constexpr bool reached_above(const magnitude& y) const noexcept { return at <= y; }
+  [[nodiscard]] double_threshold in_double() const noexcept { return {double_from(at), closed}; }
+  friend constexpr bool operator==(const threshold&, const threshold&) = default;
 };
 
 // For values of one sign: where results become nonzero, normal, overflow. Ascending.
@@ -100,6 +114,11 @@ struct outcome_thresholds {
 struct multiplier {
   double scale = 1;
   double factor = 1;
+
+  // Whether it leaves any value above zero and finite.
+  [[nodiscard]] constexpr bool usable() const noexcept {
+    return scale > 0 && scale <= std::numeric_limits<double>::max();
+  }
 };
 
 // Counts for by.scale / by.factor * x over all x of the table. `recorded` matters with mode.daz only: values subnormal in
@@ -107,8 +126,7 @@ struct multiplier {
 [[nodiscard]] outcome_counts outcomes_of(const cell_table& table, const format& to, const rounding& mode, multiplier by,
                                          dtype recorded = dtype::unknown) noexcept;
 
-// How many values of the table have |x| * by.scale / by.factor > edge > 0; infinities do, NaNs do not. by.scale > 0 and
-// finite.
+// How many values of the table have |x| * by.scale / by.factor > edge > 0; infinities do, NaNs do not. by is usable.
 [[nodiscard]] count_range count_above(const cell_table& table, double edge, multiplier by) noexcept;
 
 // The threshold on |x| that |x| * by.scale / by.factor meets at `t`, to the last bit that tells doubles apart.
@@ -117,7 +135,7 @@ struct multiplier {
 // With DAZ, values of that type below 2^this are read as zero; INT_MIN without.
 [[nodiscard]] int read_as_zero_below(const rounding& mode, dtype recorded) noexcept;
 
-// Whether x * by.scale / by.factor, x > 0 and by.scale > 0 finite, reaches the threshold.
+// Whether x * by.scale / by.factor, x > 0, reaches the threshold; by is usable.
 [[nodiscard]] bool reaches(const threshold& t, multiplier by, double x) noexcept;
 
 }  // namespace ulp

@@ -8,7 +8,7 @@
 // log only bounds the largest gradient, the step is taken to have had the least that the bounds allow. What the scaler
 // would have changed in training is not simulated: see trajectory_summary::first_divergence.
 //
-// A scaler with a scale per layer gets one machine for each checked or counted tensor, or for each layer of the log; the
+// A scaler with a scale per layer gets a copy for each checked or counted tensor, or for each layer of the log; the
 // row has the least of their scales, and the step is skipped where any of them says so. Other scalers see all layers
 // together.
 //
@@ -48,6 +48,13 @@ class replayer {
   [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
 
  private:
+  struct running_step;
+  // The stages of a step: what a log tells, what the tensors tell, clipping, and what the scalers make of it.
+  void see_log(running_step& now);
+  void see_tensors(running_step& now);
+  void clip(running_step& now) const;
+  void update_scalers(running_step& now);
+
   scenario scenario_;
   tensor_choice choice_;
   std::uint64_t checked_rows_ = 0;

@@ -75,7 +75,7 @@ struct series_totals {
 // One policy in the catalogue.
 struct scaler_entry {
   std::string_view name;
-  std::span<const std::string_view> aliases;
+  std::vector<std::string_view> aliases;
   std::string_view family;   // the class of reference policies that behave alike, e.g. "A", or empty
   std::string_view summary;  // one line
   std::string_view tests;    // what it looks at for infinity or NaN
@@ -97,10 +97,10 @@ class parameter_error : public std::invalid_argument {
 class scaler {
  public:
   // The type-erased policy and state; implemented by scalers/policy.hpp.
-  class machine {
+  class running_policy {
    public:
-    virtual ~machine() = default;
-    [[nodiscard]] virtual std::unique_ptr<machine> clone() const = 0;
+    virtual ~running_policy() = default;
+    [[nodiscard]] virtual std::unique_ptr<running_policy> clone() const = 0;
     [[nodiscard]] virtual double scale() const = 0;
     virtual scaler_verdict update(const scaler_input& input) = 0;
     virtual series_totals run(const step_series& steps, std::span<double> next_scales,
@@ -111,12 +111,13 @@ class scaler {
     virtual void set_state(std::string_view name, double value) = 0;
   };
 
-  scaler(const scaler_entry& entry, std::unique_ptr<machine> m) : entry_(&entry), machine_(std::move(m)) {}
-  scaler(const scaler& other) : entry_(other.entry_), machine_(other.machine_->clone()) {}
+  scaler(const scaler_entry& entry, std::unique_ptr<running_policy> policy)
+      : entry_(&entry), policy_(std::move(policy)) {}
+  scaler(const scaler& other) : entry_(other.entry_), policy_(other.policy_->clone()) {}
   scaler(scaler&&) noexcept = default;
   scaler& operator=(scaler other) noexcept {
     std::swap(entry_, other.entry_);
-    machine_.swap(other.machine_);
+    policy_.swap(other.policy_);
     return *this;
   }
   ~scaler() = default;
@@ -124,21 +125,21 @@ class scaler {
   [[nodiscard]] const scaler_entry& entry() const noexcept { return *entry_; }
 
   // The loss scale of the step about to run.
-  [[nodiscard]] double scale() const { return machine_->scale(); }
+  [[nodiscard]] double scale() const { return policy_->scale(); }
 
   // Ends a step: the new state is the policy's transition on the old one. After an error the state is the framework's
   // own after its exception, and further updates are meaningless.
-  scaler_verdict update(const scaler_input& input) { return machine_->update(input); }
+  scaler_verdict update(const scaler_input& input) { return policy_->update(input); }
 
   // update for each step of the series, in one go; the norm is not known to it. After a step that raised nothing more is
   // written. next_scales and skips get the scale after each step and whether it was
   // skipped where they are not empty; then they are of the size of the series.
   series_totals run(const step_series& steps, std::span<double> next_scales = {}, std::span<std::uint8_t> skips = {}) {
-    return machine_->run(steps, next_scales, skips);
+    return policy_->run(steps, next_scales, skips);
   }
 
   // The magnitude of scaled gradients that the policy counts by (scaler_input::above_edge); NaN where it does not.
-  [[nodiscard]] double edge() const { return machine_->edge(); }
+  [[nodiscard]] double edge() const { return policy_->edge(); }
 
   // Whether the gradients of a step are unscaled by the scale after its update, not by the one the loss was scaled with.
   [[nodiscard]] bool unscales_with_next() const noexcept { return entry_->unscales_with_next; }
@@ -147,16 +148,16 @@ class scaler {
   [[nodiscard]] bool per_layer() const noexcept { return entry_->per_layer; }
 
   // All parameters with their effective values.
-  [[nodiscard]] std::vector<scaler_parameter> parameters() const { return machine_->parameters(); }
+  [[nodiscard]] std::vector<scaler_parameter> parameters() const { return policy_->parameters(); }
 
   // The scale and the counters, under the framework's names.
-  [[nodiscard]] std::vector<std::pair<std::string, double>> state() const { return machine_->state(); }
+  [[nodiscard]] std::vector<std::pair<std::string, double>> state() const { return policy_->state(); }
   // Throws parameter_error for a name that is not in state(), or a value it cannot hold.
-  void set_state(std::string_view name, double value) { machine_->set_state(name, value); }
+  void set_state(std::string_view name, double value) { policy_->set_state(name, value); }
 
  private:
   const scaler_entry* entry_;
-  std::unique_ptr<machine> machine_;
+  std::unique_ptr<running_policy> policy_;
 };
 
 // Every policy, in the order in which it is listed to people.

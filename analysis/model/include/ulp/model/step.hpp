@@ -2,6 +2,7 @@
 #ifndef ULP_MODEL_STEP_HPP
 #define ULP_MODEL_STEP_HPP
 
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <limits>
@@ -76,6 +77,10 @@ struct tensor_row {
   double factor = not_known;  // recorded value = factor * true gradient; NaN where unknown
   cell_table table;
   std::vector<code_count> codes;  // of all elements, ascending; empty where the source does not keep them
+
+  // What the recorded values are divided by: 1, so that they stay as recorded, where the factor is not known.
+  [[nodiscard]] double unit() const noexcept { return factor_known() ? factor : 1; }
+  [[nodiscard]] bool factor_known() const noexcept { return !std::isnan(factor); }
 };
 
 // Sum of squares of the true gradient (of the recorded values where the factor is not known): NaN where one is NaN, else
@@ -104,7 +109,7 @@ struct step {
   // Step logs without tensors: the largest |unscaled gradient| of the step, NaN included; nullopt elsewhere.
   std::optional<double> max_abs;
   std::optional<max_abs_bounds> bounds;  // logs of the loss scale: of the same, where max_abs is not known
-  std::vector<layer_row> layers;  // step logs by layer; then neither max_abs nor scalars.found_inf are set
+  std::vector<layer_row> layers;         // step logs by layer; then neither max_abs nor scalars.found_inf are set
   std::vector<tensor_row> tensors;
   std::vector<std::uint32_t> ranks{0};  // whose data the row holds, ascending
 };
