@@ -59,7 +59,8 @@ unpacked exact_result(operation op, const format& from, const operand_codes& ope
     case operation::rem: return detail::remainder_of(x[0], x[1]);
     case operation::fma: return marked_sum_of(detail::product_to_add(x[0], x[1], x[2]), x[2]);
     case operation::sqrt:
-      return detail::has_exact_root(x[0]) ? detail::exact_root(x[0], binary64.precision()) : detail::special_root(x[0]);
+      if (detail::has_no_root(x[0])) return detail::invalid_result;
+      return detail::is_finite(x[0]) ? detail::exact_root(x[0], binary64.precision()) : x[0];
     case operation::convert: break;
   }
   return x[0];

@@ -166,6 +166,11 @@ constexpr encoded div_any(const format& to, const unpacked& x, const unpacked& y
   return deliver(to, quotient_of(dividend, divisor, to.precision()), with_finite_bits(mode), random);
 }
 
+constexpr encoded rem_any(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
+                          random_input random) noexcept {
+  return deliver(to, remainder_of(as_operand(x, mode.daz), as_operand(y, mode.daz)), mode, random);
+}
+
 constexpr encoded fma_any(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
                           const rounding& mode, random_input random) noexcept {
   const unpacked& addend = as_operand(z, mode.daz);
@@ -224,16 +229,17 @@ constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, co
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
-  return detail::deliver(to, detail::remainder_of(detail::as_operand(x, mode.daz), detail::as_operand(y, mode.daz)),
-                         mode, random);
+  if (detail::is_plain(x, y, mode)) [[likely]]
+    return detail::deliver(to, detail::exact_remainder(x, y), mode, random);
+  return detail::rem_any(to, x, y, mode, random);
 }
 
 constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {
   expect_valid(mode);
-  const unpacked& operand = detail::as_operand(x, mode.daz);
-  if (!detail::has_exact_root(operand)) [[unlikely]]
-    return detail::encode_special(to, detail::special_root(operand), mode);
-  return detail::encode_finite(to, false, detail::exact_root(operand, to.precision()), detail::with_finite_bits(mode),
+  if (mode.daz && x.subnormal) return detail::encode_zero(to, x.negative);  // the root of a zero is itself
+  if (detail::has_no_root(x)) return detail::encode_special(to, detail::invalid_result, mode);
+  if (!detail::is_finite(x)) return detail::encode_special(to, x, mode);
+  return detail::encode_finite(to, false, detail::exact_root(x, to.precision()), detail::with_finite_bits(mode),
                                random);
 }
 

@@ -314,7 +314,8 @@ template <class Magnitude>
 }
 
 // x is not finite, or zero.
-constexpr encoded encode_special(const format& to, const unpacked& x, const rounding& mode) noexcept {
+[[gnu::always_inline]] constexpr encoded encode_special(const format& to, const unpacked& x,
+                                                        const rounding& mode) noexcept {
   if (x.kind == number_class::zero) return encode_zero(to, x.negative);
   if (x.kind == number_class::infinity) return encode_infinity(to, x.negative, mode);
   return encode_nan(to, x.negative, x.significand, x.signaling ? status::invalid : status::none);

@@ -80,12 +80,8 @@ inline constexpr unpacked invalid_result{.kind = number_class::nan, .signaling =
   return is_zero(x) || is_infinite(y) ? x : exact_remainder(x, y);
 }
 
-constexpr bool has_exact_root(const unpacked& x) noexcept { return is_finite(x) && !x.negative; }
-
-// The square root of anything else.
-constexpr unpacked special_root(const unpacked& x) noexcept {
-  return is_nan(x) || is_zero(x) || !x.negative ? x : invalid_result;
-}
+// Whether the square root is invalid. That of what is not finite, or zero, is itself.
+constexpr bool has_no_root(const unpacked& x) noexcept { return x.negative && (is_finite(x) || is_infinite(x)); }
 
 // The infinity of x / 0 and logB(0): divide_by_zero and nothing else (7.3), delivered as an overflow in a direction that
 // does not point back to zero.
