@@ -41,21 +41,73 @@ QJsonObject object_of(const session::replay& r) {
   return o;
 }
 
+// Sessions are written by hand too: what has another type than it should would change what is shown without a word.
+[[noreturn]] void refuse_type(const QString& key, const char* type) {
+  throw std::invalid_argument(QString("'%1' must be %2").arg(key, type).toStdString());
+}
+
+QString text_of(const QJsonValue& value, const QString& key) {
+  if (!value.isString() && !value.isUndefined()) refuse_type(key, "a string");
+  return value.toString();
+}
+
+std::optional<std::int64_t> number_in(const QJsonObject& o, const char* key) {
+  const QJsonValue value = o[key];
+  if (value.isUndefined()) return std::nullopt;
+  if (!value.isDouble() || static_cast<double>(value.toInteger()) != value.toDouble()) refuse_type(key, "an integer");
+  return value.toInteger();
+}
+
 session::replay replay_of(const QJsonObject& o) {
-  session::replay r{.run = static_cast<std::size_t>(o["run"].toInt(-1))};
-  r.spec.scaler = scaler_named(o["scaler"].toString().toStdString()).name;  // not an alias
-  r.spec.format = o["format"].toString().toStdString();
+  session::replay r{.run = static_cast<std::size_t>(number_in(o, "run").value_or(-1))};
+  r.spec.scaler = scaler_named(text_of(o["scaler"], "scaler").toStdString()).name;  // not an alias
+  r.spec.format = text_of(o["format"], "format").toStdString();
+  QStringList known{"run", "scaler", "format", "parameters"};
+  if (o.contains("parameters") && !o["parameters"].isObject()) refuse_type("parameters", "an object");
   const QJsonObject parameters = o["parameters"].toObject();
   for (auto p = parameters.begin(); p != parameters.end(); ++p)
-    r.spec.parameters.push_back(p.key().toStdString() + "=" + p.value().toString().toStdString());
-  for (const text_option& option : options_of(r.spec))
-    if (!has_key(option.name) && o.contains(key_of(option))) set_text(option, o[key_of(option)].toString());
+    r.spec.parameters.push_back(p.key().toStdString() + "=" + text_of(p.value(), p.key()).toStdString());
+  for (const text_option& option : options_of(r.spec)) {
+    const QString key = key_of(option);
+    known << key;
+    if (!has_key(option.name) && o.contains(key)) set_text(option, text_of(o[key], key));
+  }
+  for (const QString& key : o.keys())
+    if (!known.contains(key)) throw std::invalid_argument("a replay has no '" + key.toStdString() + "'");
   static_cast<void>(scenario_of(r.spec));
   return r;
 }
 
-std::optional<std::int64_t> number_in(const QJsonObject& o, const char* key) {
-  return o[key].isDouble() ? std::optional<std::int64_t>{o[key].toInteger()} : std::nullopt;
+// Throws std::invalid_argument.
+void take(const QJsonObject& o, session& s) {
+  const auto refuse = [](const QString& why) { throw std::invalid_argument(why.toStdString()); };
+  if (o["runs"].toArray().size() > qsizetype{document::most_replays})
+    refuse(QObject::tr("names more than %1 runs").arg(document::most_replays));
+  for (const auto& run : o["runs"].toArray()) {
+    s.runs.emplace_back();
+    for (const auto& input : run.toArray()) {
+      s.runs.back().push_back(text_of(input, "runs").toStdString());
+      std::error_code ignored;
+      const auto kind = std::filesystem::status(s.runs.back().back(), ignored).type();
+      using enum std::filesystem::file_type;
+      if (kind != regular && kind != not_found && kind != none && kind != directory)
+        refuse(QObject::tr("names what is no file: %1").arg(input.toString()));
+    }
+    if (s.runs.back().empty()) refuse(QObject::tr("has a run without inputs"));
+  }
+  if (s.runs.empty()) refuse(QObject::tr("names no run"));
+  for (const auto& r : o["replays"].toArray()) s.replays.push_back(replay_of(r.toObject()));
+  if (s.replays.empty() || s.replays.size() > document::most_replays)
+    refuse(QObject::tr("has no replays, or more than %1").arg(document::most_replays));
+  for (const session::replay& r : s.replays)
+    if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not name"));
+  s.view = text_of(o["view"], "view");
+  s.filter = text_of(o["filter"], "filter");
+  if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
+    refuse(QObject::tr("the filter: %1").arg(problem));
+  s.first_step = number_in(o, "first_step");
+  s.last_step = number_in(o, "last_step");
+  s.cursor = number_in(o, "cursor");
 }
 
 }  // namespace
@@ -89,37 +141,11 @@ session session_from(const QByteArray& json, const QString& name) {
   if (o["ulpscope_session"].toInt() != version)
     refuse(QObject::tr("is no session of ulpscope, or one of a later version"));
   session s;
-  if (o["runs"].toArray().size() > qsizetype{document::most_replays})
-    refuse(QObject::tr("names more than %1 runs").arg(document::most_replays));
-  for (const auto& run : o["runs"].toArray()) {
-    s.runs.emplace_back();
-    for (const auto& input : run.toArray()) {
-      s.runs.back().push_back(input.toString().toStdString());
-      std::error_code ignored;
-      const auto kind = std::filesystem::status(s.runs.back().back(), ignored).type();
-      using enum std::filesystem::file_type;
-      if (kind != regular && kind != not_found && kind != none && kind != directory)
-        refuse(QObject::tr("names what is no file: %1").arg(input.toString()));
-    }
-    if (s.runs.back().empty()) refuse(QObject::tr("has a run without inputs"));
-  }
-  if (s.runs.empty()) refuse(QObject::tr("names no run"));
   try {
-    for (const auto& r : o["replays"].toArray()) s.replays.push_back(replay_of(r.toObject()));
+    take(o, s);
   } catch (const std::invalid_argument& mistake) {
     refuse(QString::fromUtf8(mistake.what()));
   }
-  if (s.replays.empty() || s.replays.size() > document::most_replays)
-    refuse(QObject::tr("has no replays, or more than %1").arg(document::most_replays));
-  for (const session::replay& r : s.replays)
-    if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not name"));
-  s.view = o["view"].toString();
-  s.filter = o["filter"].toString();
-  if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
-    refuse(QObject::tr("the filter: %1").arg(problem));
-  s.first_step = number_in(o, "first_step");
-  s.last_step = number_in(o, "last_step");
-  s.cursor = number_in(o, "cursor");
   return s;
 }
 

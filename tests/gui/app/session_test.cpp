@@ -107,6 +107,17 @@ class session_test : public QObject {
     QTest::newRow("no such run") << changed("replays", QJsonArray{QJsonObject{
                                                            {"scaler", "none"}, {"format", "float16"}, {"run", 2}}})
                                  << "does not name";
+    const auto replay_with = [&](const char* key, const QJsonValue& value) {
+      return changed("replays",
+                     QJsonArray{QJsonObject{{"scaler", "none"}, {"format", "float16"}, {"run", 0}, {key, value}}});
+    };
+    QTest::newRow("a number for a text") << replay_with("clip_norm", 1) << "'clip_norm' must be a string";
+    QTest::newRow("null for a text") << replay_with("rounding", QJsonValue()) << "'rounding' must be a string";
+    QTest::newRow("a list of parameters")
+        << replay_with("parameters", QJsonArray{}) << "'parameters' must be an object";
+    QTest::newRow("a run of a half") << replay_with("run", 0.5) << "'run' must be an integer";
+    QTest::newRow("what no replay has") << replay_with("clipnorm", "1") << "no 'clipnorm'";
+    QTest::newRow("a text for a step") << changed("first_step", "1") << "'first_step' must be an integer";
     QTest::newRow("filter") << changed("filter", "conv(") << "conv(";
     QTest::newRow("nested filter") << changed("filter", QString(20000, '(') + QString(20000, ')')) << "40000 bytes";
   }
