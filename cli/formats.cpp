@@ -69,7 +69,7 @@ std::string nan_text(const format& f) {
     case specials::ieee: return "above infinity; quiet " + code;
     case specials::nan_all_ones:
       return f.has_sign ? fmt::format("{} and {} only", code, hex(f, f.nan_code() | f.sign_mask())) : code + " only";
-    case specials::nan_negative_zero: return code + " only, in the place of -0";
+    case specials::nan_negative_zero: return code + " only, in place of -0";
     case specials::none: break;
   }
   return "none";
@@ -162,7 +162,7 @@ int run(const options& o) {
 
 command formats_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "formats", .help = "the number formats: layout, range, special codes, source"};
+  command made{.name = "formats", .help = "list the number formats: layout, range, special codes, source"};
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
            "(specials ieee, fn, fnuz or none; subnormals=no)");

@@ -53,8 +53,8 @@ class row_contents {
     std::string all = buckets_ == rows   ? "buckets: counts are ranges"
                       : buckets_ > 0     ? fmt::format("buckets in {} of {} rows", grouped(buckets_), grouped(rows))
                       : octaves_ == 0    ? "exact cells"
-                      : octaves_ == rows ? "octaves: counts are ranges"
-                                         : fmt::format("octaves in {} of {} rows", grouped(octaves_), grouped(rows));
+                      : octaves_ == rows ? "binades: counts are ranges"
+                                         : fmt::format("binades in {} of {} rows", grouped(octaves_), grouped(rows));
     const auto part = [&](std::uint64_t n, const std::string& what) {
       if (n == rows) all += ", " + what;
       if (n > 0 && n < rows) all += fmt::format(", {} in {} of {} rows", what, grouped(n), grouped(rows));
@@ -169,8 +169,7 @@ int run(const options& o) {
   const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
     if (o.run.selects() || o.output.machine_stdout())
-      throw usage_error(
-          "--digest is of the whole input and is printed as it is: leave out selections, --csv and --json");
+      throw usage_error("--digest covers the whole input and prints plain text: remove selections, --csv and --json");
     fmt::print("{}\n", digest_of(*from));
     return done;
   }
@@ -198,7 +197,7 @@ int run(const options& o) {
   line("factor",
        a.rows == 0                ? "-"
        : a.factor_known == a.rows ? a.factors.size() == 1 ? as_power(*a.factors.begin())
-                                                          : fmt::format("known, {} different ones", a.factors.size())
+                                                          : fmt::format("known, {} different values", a.factors.size())
        : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
                                   : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", scale_text(a));
@@ -207,10 +206,11 @@ int run(const options& o) {
                                         : fmt::format("logged in {}, first in step {}",
                                                       count_text(a.overflowed, "step"), a.first_overflow));
   if (a.bounded > 0)
-    line("largest", fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
-                                a.uncertain == 0 ? ""
-                                                 : fmt::format(", with ~ in {}: which of them were skipped is not told",
-                                                               grouped(a.uncertain))));
+    line("largest",
+         fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
+                     a.uncertain == 0 ? ""
+                                      : fmt::format(", ~ in {}: the log does not say which of them were skipped",
+                                                    grouped(a.uncertain))));
   fmt::print("\n");
   write_table(t, o.output);
   return done;
@@ -220,9 +220,9 @@ int run(const options& o) {
 
 command info_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "info", .help = "what is in a recording or another input"};
+  command made{.name = "info", .help = "show what a recording or another input holds"};
   add_run(made, o->run);
-  made.add("--digest", &o->digest, "print only a SHA-256 of the content, however it was split and ordered");
+  made.add("--digest", &o->digest, "print only a SHA-256 of the content, independent of how it was split and ordered");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp info examples/digits.ulp";
   made.run = [o] { return run(*o); };

@@ -34,9 +34,9 @@ void write_table(const table& t, const output_options& options, bool text) {
 }
 
 void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
-  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
+  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both write to standard output");
   if (is_one_of(options.csv, inputs))
-    throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
+    throw usage_error(fmt::format("{} is an input and would be overwritten; name another file", options.csv));
 }
 
 csv_stream::csv_stream(const std::string& path) {

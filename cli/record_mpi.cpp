@@ -224,7 +224,7 @@ class mpi_team final : public team {
     if (~range[0] != range[1]) {
       if (all_.rank() != 0) throw failed_elsewhere{};
       throw std::runtime_error(
-          "the ranks see different tensors or steps in the inputs: these must be the same files everywhere");
+          "ranks see different tensors or steps: the input files must be the same on all machines");
     }
     const bool divided = divides(*from);
     if (all_.rank() == 0) {
@@ -267,10 +267,10 @@ std::unique_ptr<team> join_team() {
   if (started.size <= 1) return nullptr;
   auto together = std::make_unique<mpi_team>();
   if (together->size() > 1) return together;
-  throw usage_error(fmt::format(
-      "process {} of {} of a launcher that MPI knows nothing of: start it by the mpirun that belongs to it, with srun "
-      "by --mpi=pmix, or once",
-      started.rank, started.size));
+  throw usage_error(
+      fmt::format("this is process {} of {}, but not of an MPI job: use the mpirun of the MPI library that ulp was "
+                  "built with, srun --mpi=pmix, or start it once",
+                  started.rank, started.size));
 }
 
 }  // namespace ulp::cli

@@ -90,7 +90,9 @@ int run(const options& o) {
   if (o.name.empty()) {
     write_table(overview(), o.output);
     if (!o.output.machine_stdout())
-      fmt::print("\nulp scalers NAME tells parameters, rules, quirks and source; --json has all of it.\n");
+      fmt::print(
+          "\n"
+          "ulp scalers NAME shows parameters, rules, quirks and source; --json prints everything.\n");
     return done;
   }
   const scaler_entry& entry = scaler_named(o.name);
@@ -103,7 +105,7 @@ int run(const options& o) {
 
 command scalers_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "scalers", .help = "the loss-scale policies: parameters, rules, quirks, source"};
+  command made{.name = "scalers", .help = "describe the loss-scale policies: parameters, rules, quirks, source"};
   made.add("NAME", &o->name, "one policy to describe");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp scalers pytorch_gradscaler";

@@ -122,7 +122,7 @@ std::string wrong_count(const vector_kind& kind, std::string_view whole, line_co
     ++most;
   }
   if (found >= least && found <= most) return "";
-  if (found == 0) return fmt::format("is empty: a line has {}", wanted);
+  if (found == 0) return fmt::format("is empty: expected {}", wanted);
   return fmt::format("has {} field{}, not {}: {}", found, found == 1 ? "" : "s",
                      least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted);
 }
@@ -194,7 +194,7 @@ void add_vectors_of(command& to, vector_options& options) {
   for (const std::string_view name : operation_names()) names += (names.empty() ? "" : " ") + std::string{name};
   to.add("--op", &options.operation, names, {.type = "OP", .required = true});
   to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
-  to.add("--from", &options.from_name, "the format of the operands (default: that of the result; convert wants it)",
+  to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
   add_rounding(to, options.rounding);
 }
@@ -211,7 +211,7 @@ vector_kind::vector_kind(const vector_options& options)
   }
   operation = *parsed;
   if (operation == ulp::operation::convert && options.from_name.empty())
-    throw usage_error("--op convert wants --from F too, the format of the operand");
+    throw usage_error("--op convert also needs --from F, the format of the operand");
   to = format_named(to_name);
   from = format_named(from_name);
   if (!is_defined(operation, to, from)) {
@@ -285,7 +285,7 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
       return describe(p, kind, whole, content, field_at(field), "result", width_of(kind.to, kind.to_name));
     std::uint64_t flags = 0;
     if (const problem p = take_code((1u << flag_bits) - 1, flags); p != problem::none) [[unlikely]]
-      return describe(p, kind, whole, content, field_at(field), "flags", "are more than 1F, all five");
+      return describe(p, kind, whole, content, field_at(field), "flags", "exceed 1F, all five flags");
     line.result.flags = static_cast<status>(flags);
   }
   skip_blanks(text);

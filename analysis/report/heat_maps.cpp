@@ -47,7 +47,7 @@ void for_each_run(std::size_t columns, Is is, Draw draw) {
   }
 }
 
-constexpr const char* missing_text = "no data: no gradient recorded that is finite and not zero";
+constexpr const char* missing_text = "no data: no finite nonzero gradient was recorded";
 
 // With the legend, which tells what is in the picture.
 std::string window_picture(const report_page& page, const report_replay& replay) {
@@ -117,14 +117,13 @@ std::string window_section(const report_page& page) {
   if (std::ranges::none_of(page.octaves.columns(), holds_some)) return "";
   std::string text = fmt::format("<section><h2>What {} sees of the gradients</h2>\n", escaped(page.format_name));
   text +=
-      "<p>How many gradients there are in each octave (stronger: more, on a logarithmic scale), and the limits of the "
-      "format, which move with the loss scale: what lies above the upper line overflows, what lies below the lower one "
-      "becomes zero.";
+      "<p>The number of gradients in each binade (stronger: more, on a logarithmic scale), and the limits of the "
+      "format, which move with the loss scale: values above the upper line overflow, values below the lower one become "
+      "zero.";
   if (std::ranges::any_of(page.octaves.columns(), [](const octave_counts& c) { return c.maybe_zeros > 0; }))
     text +=
-        " The input has buckets: their values are spread evenly over the octaves they cover; those of buckets that "
-        "hold "
-        "zero are not drawn, but counted below as zeros that may be none.";
+        " The input has buckets: their values are spread evenly over the binades they cover. Buckets that hold zero "
+        "are not drawn; their values are counted below as possible zeros.";
   text += "</p>";
   for (const report_replay& r : page.replays)
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),
@@ -134,7 +133,7 @@ std::string window_section(const report_page& page) {
                      {"", "gradients", false, true},
                      {"", "zeros", false, true},
                      {"", "not finite", false, true},
-                     {"", "middle octave", false, true}};
+                     {"", "middle binade", false, true}};
   const std::size_t every = std::max<std::size_t>(1, page.octaves.columns().size() / 24);
   for (std::size_t i = 0; i < page.octaves.columns().size(); i += every) {
     const octave_counts& c = page.octaves.columns()[i];

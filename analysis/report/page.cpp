@@ -40,7 +40,7 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
     const scenario s = scenario_of(text, run);
     if (s.rounding.direction == direction::stochastic)
       throw std::invalid_argument(
-          "--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
+          "--rounding: a report needs a deterministic rounding; for stochastic rounding see ulp outcomes");
     all.push_back({text, s, replayer(s), trajectory_watch(s.scaler), {}});
     all.back().page.name = s.scaler.entry().name;
     all.back().page.parameters = set_parameters_of(s.scaler);

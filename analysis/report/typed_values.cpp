@@ -37,7 +37,7 @@ format format_named(const std::string& name) {
   auto found = parse_format(name);
   if (!found.value && name.find(',') != std::string::npos && name.find('=') == std::string::npos)
     throw std::invalid_argument(
-        fmt::format("format '{}': one is wanted here; ulp outcomes and ulp sweep take several", name));
+        fmt::format("format '{}': expected a single format; ulp outcomes and ulp sweep take several", name));
   if (!found.value) throw std::invalid_argument(found.error);
   return *found.value;
 }

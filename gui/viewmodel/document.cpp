@@ -93,7 +93,7 @@ void add_notes(loaded_run& run, const rank_account& ranks) {
   if (std::string text = ranks.warning(run.text.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
-    run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are none)");
+    run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
   if (run.picture.seen().as_recorded())
     run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
 }

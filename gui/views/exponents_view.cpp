@@ -266,14 +266,14 @@ QString exponents_view::fill(const theme& colours) {
   for (const auto& [exponent, count] : octaves_.by_exponent)
     for (const double limit : {limits.nonzero - log2, limits.overflow - log2})
       if (count > 0 && limit > exponent && limit < exponent + 1) {
-        partly.push_back({partly.empty() ? tr("lost in part") : QString(), exponent + 0.04, exponent + 0.96,
+        partly.push_back({partly.empty() ? tr("partly lost") : QString(), exponent + 0.04, exponent + 0.96,
                           std::log10(count) + 0.02});
         break;
       }
   std::vector<chart_line> ghost;
   if (const octave_counts& other = compared_; !other.by_exponent.empty()) {
     chart_line outline{whole_->isChecked() ? tr("the first replay's run")
-                                           : tr("the first replay's run, mean of steps about there"),
+                                           : tr("the first replay's run, mean of nearby steps"),
                        QPen(colours.text, 1.5, Qt::DashLine),
                        {}};
     const int from = other.by_exponent.begin()->first;
@@ -315,10 +315,10 @@ table exponents_view::data() const {
 
 QString exponents_view::legend() const {
   return tr(
-      "How many gradients there are in each octave, of the cursor's step or of all steps shown. The bands are what the "
-      "format makes of them at the loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
-      "limit: a part of it is lost. Zeros stand at the left end, infinities and NaN at the right end. The bars below "
-      "are what other formats hold at the same scale, the thin part being subnormal.");
+      "The number of gradients in each binade, at the cursor's step or over all steps shown. The bands show what the "
+      "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
+      "limit: part of it is lost. Zeros are at the left end, infinities and NaN at the right end. The bars below show "
+      "what other formats hold at the same scale; the thin part is subnormal.");
 }
 
 }  // namespace ulp::gui

@@ -160,10 +160,10 @@ table window_view::data() const {
 
 QString window_view::legend() const {
   return tr(
-      "From left to right the steps, from bottom to top the size of the gradients, an octave a row; the stronger the "
-      "colour, the more there are. The lines are the limits of the format, moved by the loss scale of each step: above "
-      "the upper one gradients overflow, below the thin one they become subnormal, below the lowest they become zero. "
-      "Ticks at the top are skipped steps. Hatched is what nothing was recorded of.");
+      "Steps run from left to right and gradient magnitudes from bottom to top, one binade per row; stronger colour "
+      "means more gradients. The lines are the limits of the format, moved by the loss scale of each step: above the "
+      "upper line gradients overflow, below the thin line they become subnormal, below the lowest they become zero. "
+      "Ticks at the top are skipped steps. Hatched areas have no recorded gradients.");
 }
 
 }  // namespace ulp::gui

@@ -208,7 +208,7 @@ class FileSizeLimit(support.InFolder):
         said = re.findall("RuntimeWarning: ulp_recorder: (.*)", done.stderr)
         self.assertEqual(len(said), 10)
         self.assertRegex(said[0], f"^{path}: step [0-9]+: .*: it is not recorded, the steps before it are$")
-        self.assertRegex(said[9], "the steps before it are; the tenth in a row: nothing more is recorded$")
+        self.assertRegex(said[9], "the steps before it are; this is the tenth failure in a row: recording stops$")
         first = int(re.search("step ([0-9]+)", said[0]).group(1))
         self.assertGreater(first, 3)
         self.assertEqual(steps_of(path), list(range(first)))
@@ -235,7 +235,7 @@ class TrainingGoesOn(support.InFolder):
                 (lambda: rec.step(0, grads=grads), "0: is in the recording already: each call needs a step, attempt or"),
                 (lambda: rec.step(1, grads={"x": np.int32([1])}), "1: tensor 'x': int32 cannot be recorded"),
                 (lambda: rec.step(2, loss="high", grads=grads), "2: ValueError: could not convert string to float"),
-                (lambda: rec.step(2**63 - 1, grads=grads), f"{2**63 - 1}: is a number that no step may have"),
+                (lambda: rec.step(2**63 - 1, grads=grads), f"{2**63 - 1}: is outside the range of step numbers"),
                 (lambda: rec.step("two", grads=grads), "two: ValueError: invalid literal for int()"),
             ):
                 [said] = self.said(call)
@@ -254,7 +254,7 @@ class TrainingGoesOn(support.InFolder):
                 self.assertRaisesRegex(recorder.RecorderError, "is after close", rec.step, 5, grads=grads)
             else:
                 [said] = self.said(lambda: [rec.step(5, grads=grads), rec.step(6, grads=grads)])
-                self.assertEqual(said, "ulp_recorder: step 5: is after close(): it is not recorded, nor is what follows")
+                self.assertEqual(said, "ulp_recorder: step 5: comes after close(): this and later steps are not recorded")
         self.assertEqual(steps_of(path), [0, 1])
 
     def test_lost_file(self):
@@ -383,7 +383,7 @@ class Names(support.InFolder):
                     db.execute("CREATE TABLE t(x)")
                 db.close()
             self.check(
-                f"{name}: (file is not a database|is no recording of version 2: give another name)",
+                f"{name}: (file is not a database|is not a recording of version 2: give another name)",
                 self.path(name),
                 append=True,
             )
@@ -395,7 +395,7 @@ class Names(support.InFolder):
             with sqlite3.connect(path) as db:
                 db.execute(statement)
             db.close()
-            self.check("a.ulp: is no recording of version 2: give another name", path, append=True)
+            self.check("a.ulp: is not a recording of version 2: give another name", path, append=True)
             os.remove(path)
 
     def test_two_at_once(self):
@@ -417,7 +417,7 @@ class Names(support.InFolder):
 
     def test_no_folder(self):
         self.check(
-            "a.ulp: No such file or directory: is its folder there, and may it be written?", self.path("none/a.ulp")
+            "a.ulp: No such file or directory: does its folder exist, and is it writable?", self.path("none/a.ulp")
         )
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -527,7 +527,7 @@ class OtherPeoplesFiles(support.InFolder):
             file.write(b"x")
         for suffix in ("-wal", "-journal", "-shm"):
             os.symlink(self.path("victim"), self.file + suffix)
-            self.refused(f"a.ulp{suffix} is no regular file")
+            self.refused(f"a.ulp{suffix} is not a regular file")
             os.remove(self.file + suffix)
             os.link(self.file, self.file + suffix)
             self.refused(f"a.ulp{suffix} has another name too")
@@ -562,7 +562,7 @@ class OtherPeoplesFiles(support.InFolder):
             with sqlite3.connect(self.file) as db:
                 db.execute(statement)
             db.close()
-            self.refused("is no recording of version 2")
+            self.refused("is not a recording of version 2")
             with open(self.file, "wb") as file:
                 file.write(whole)
 
@@ -709,7 +709,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             a, b, c = (self.killed(how + name, 0, 20, how, log=False) for name in "abc")
             os.rename(a + "-journal", self.path("own"))
             os.rename(b + "-journal", a + "-journal")
-            self.refused(how + "a", "-journal is another recording's or an old one, and would take steps: move it away")
+            self.refused(how + "a", "-journal belongs to another recording or is outdated, and would remove steps: move it away")
             os.rename(self.path("own"), a + "-journal")
             self.assertEqual(self.appended(how + "a", 20), list(range(21)))
             os.rename(c + "-journal", a + "-journal")  # beside a recording that is whole
@@ -802,7 +802,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             try:
                 steps = self.appended("a.ulp", 30)
             except recorder.RecorderError as error:
-                found.append("damaged" if "would be lost for ever" in str(error) else "none")
+                found.append("damaged" if "would be lost forever" in str(error) else "none")
                 with open(file + "-wal", "rb") as left:
                     self.assertEqual(left.read(), log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
             else:
@@ -815,7 +815,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 copy.write(kept[file])
             with open(file + "-wal", "wb") as copy:
                 copy.write(text)
-            self.refused("a.ulp", "-wal is no write-ahead log, or its beginning is damaged: move it away")
+            self.refused("a.ulp", "-wal is not a write-ahead log, or its beginning is damaged: move it away")
 
     def test_damaged_journals(self):
         file = self.killed("a.ulp", 0, 20, "within", log=False)
@@ -967,7 +967,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         file = self.killed("a.ulp", 0, 5)
         with open(file + "-journal", "wb") as journal:
             journal.write(bytes(600))
-        self.refused("a.ulp", ".*-wal and .*-journal: a recording has one of them: move away the other's")
+        self.refused("a.ulp", ".*-wal and .*-journal: a recording has only one of them: move the foreign one away")
 
     def binding(self, path):
         """Those of the file alone, and of the file with its log."""

@@ -48,7 +48,7 @@ std::vector<cell> read_octaves(const csv_reader& rows, const histogram_columns& 
     if (error != std::errc() || stop != token.data() + token.size())
       rows.fail(at.counts, in_quotes(token) + " is not a count");
     if (octave < lowest_octave || octave > highest_octave)
-      rows.fail(at.counts, "reaches the octave " + std::to_string(octave) + ", outside those of float64");
+      rows.fail(at.counts, "reaches the binade " + std::to_string(octave) + ", outside those of float64");
     if (count > 0)
       cells.push_back({.sign = cell_sign::unknown,
                        .slot = whole_octave,
@@ -82,14 +82,14 @@ double read_max_abs(const csv_reader& rows, const histogram_columns& at, const c
   }
   const int top = table.cells.back().exponent;
   if (!(value > 0) || std::isinf(value) || magnitude_of(value).exponent != top)
-    rows.fail(at.max_abs, in_quotes(rows.text(at.max_abs)) + " does not lie in the highest octave of counts, from 2^" +
+    rows.fail(at.max_abs, in_quotes(rows.text(at.max_abs)) + " does not lie in the highest binade of counts, from 2^" +
                               std::to_string(top) + " to 2^" + std::to_string(top + 1));
   return value;
 }
 
 double read_sum(const csv_reader& rows, const csv_reader::column& at) {
   const double value = rows.number(at);
-  if (value < 0 || std::isinf(value)) rows.fail(at, in_quotes(rows.text(at)) + " is no sum of finite magnitudes");
+  if (value < 0 || std::isinf(value)) rows.fail(at, in_quotes(rows.text(at)) + " is not a sum of finite magnitudes");
   return value;
 }
 
@@ -179,8 +179,9 @@ class histogram_csv final : public source {
     if (!at_.kind || rows_.is_blank(*at_.kind)) return kind_of_name(name);
     const auto kind = parse_kind(trimmed(rows_.text(*at_.kind)));
     if (!kind)
-      rows_.fail(*at_.kind, in_quotes(rows_.text(*at_.kind)) +
-                                " is none of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
+      rows_.fail(*at_.kind,
+                 in_quotes(rows_.text(*at_.kind)) +
+                     " is not one of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
     return *kind;
   }
 

@@ -149,7 +149,7 @@ octave_errors take_errors(std::string_view& from, std::int16_t exponent, std::ui
     const int128 product = errors.products[level];
     const uint128 size = product < 0 ? -static_cast<uint128>(product) : static_cast<uint128>(product);
     if (errors.squares[level] > uint128{count} << (2 * (22 - m)) || size > uint128{count} << (46 - m))
-      throw payload_error("has errors that no values of their octave make");
+      throw payload_error("has errors that no values of their binade make");
   }
   return errors;
 }
@@ -172,14 +172,14 @@ void check_sums(const cell_table& table) {
   for (const octave_sums& s : table.sums) {
     uint128 n = 0;
     for (; c != table.cells.end() && c->sign == s.sign && c->exponent == s.exponent; ++c) n += c->count;
-    if (!is_possible(s, n)) throw payload_error("has sums that no values of their octave have");
+    if (!is_possible(s, n)) throw payload_error("has sums that no values of their binade have");
   }
   if (table.cut_significands > table.numel) throw payload_error("more significands are cut than there are");
 }
 
 void take_cells(std::string_view& from, cell_table& table, encoding how, std::uint64_t most) {
   if (how == encoding::octaves && (table.has_sums || table.has_errors))
-    throw payload_error("has exact sums of octaves");
+    throw payload_error("has exact sums of whole binades");
   const std::uint64_t n = take_u64(from);
   constexpr std::uint64_t most_cells = 3 * 2098 * (slots_per_octave + 1);
   if (n > std::min<std::uint64_t>(from.size() / 2, most_cells)) throw payload_error("has fewer cells than it says");
@@ -424,7 +424,7 @@ void check_summary_sums(std::string_view record, const tensor_row& row) {
   };
   if (!is_good(f64_at(record, 80), t.max_abs, flag_reported_abs_sum) ||
       !is_good(f64_at(record, 88), t.max_abs * t.max_abs, flag_reported_square_sum))
-    throw payload_error("the sums of its summary are none of its values");
+    throw payload_error("the sums in its summary do not fit its values");
 }
 
 void append_payload(std::string& to, const tensor_row& row) {

@@ -46,7 +46,7 @@ std::string rank_account::text() const {
 
 std::string rank_account::warning(const std::string& input) const {
   if (incomplete_ == 0) return "";
-  return input + ": " + text() + ": only what is there is counted; ulp merge adds the recordings of other ranks";
+  return input + ": " + text() + ": only the ranks present are counted; ulp merge adds the recordings of other ranks";
 }
 
 std::string rank_account::note(const std::string& input) const {

@@ -181,7 +181,7 @@ std::string line_of(const step& row, const tensor_row& t, const tensor_info& inf
   const cell_table& table = t.table;
   if (!table.buckets.empty())
     throw std::invalid_argument("tensor " + io::in_quotes(info.name) +
-                                " has counts between edges of its own, which octaves cannot say: use --json-lines");
+                                " has counts between its own edges, which binades cannot express: use --json-lines");
   std::map<int, std::uint64_t> octaves;
   for (const cell& c : table.cells) octaves[c.exponent] += c.count;
   if (octaves.empty() && table.nonzero_finite() > 0)

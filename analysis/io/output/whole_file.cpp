@@ -78,7 +78,7 @@ void refuse_recording(const output_place& place) {
   constexpr std::string_view application = "ulpr";
   const bool is_read = file && pread(file.get(), head.data(), head.size(), 0) == ssize_t{head.size()};
   if (is_read && std::string_view(head.data() + application_at, application.size()) == application)
-    place.fail("it is a recording, which nothing else replaces: give another name, or remove it first");
+    place.fail("it is a recording, which other output never replaces: name another file, or remove it first");
   if (io::is_being_written(place.path)) place.fail("a recording is being written there: give another name");
 }
 
@@ -157,7 +157,7 @@ struct whole_database::state {
   std::string path;
 
   explicit state(const std::string& given) : place(io::place_of_output(given)) {
-    if (place.own >= 0 || !place.is_regular()) place.fail("is no file");
+    if (place.own >= 0 || !place.is_regular()) place.fail("is not a file");
     if (place.there && place.there->st_size > 0) refuse_existing();
     refuse_companions();
     folder_name = secret_name(place);
@@ -184,10 +184,9 @@ struct whole_database::state {
     for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
       struct stat ignored {};
       if (fstatat(place.folder.get(), (place.name + suffix).c_str(), &ignored, AT_SYMLINK_NOFOLLOW) == 0)
-        throw input_error(
-            place.given + suffix, "",
-            "is left of another recording, and would be taken for a part of the new one: remove it, or give "
-            "another name");
+        throw input_error(place.given + suffix, "",
+                          "is left over from another recording, and would be taken for a part of the new one: remove "
+                          "it, or give another name");
     }
   }
 

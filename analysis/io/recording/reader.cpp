@@ -159,9 +159,8 @@ std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
 
 std::string without_checksums(const std::string& path) {
   return path +
-         ": recording format 1 has no checksums: damage that leaves possible numbers is not noticed (ulp merge copies "
-         "it "
-         "into one that has them)";
+         ": recording format 1 has no checksums, so damage may go unnoticed (ulp merge copies it to a format that has "
+         "them)";
 }
 
 bool totals_are_as_good(const std::string& path) {

@@ -26,7 +26,7 @@ struct refused_start {
 constexpr std::array refused_starts{
     refused_start{
         "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19"sv,
-        "is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+        "is a PyTorch file from before version 1.6, which is not supported: load it in PyTorch and save it again with "
         "torch.save or safetensors.torch.save_file"sv},
     refused_start{"\x80\x02"sv,
                   "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
@@ -115,9 +115,7 @@ const content& content_of(const std::string& path, const read_limits& limits) {
   for (const content& row : contents)
     if (row.open != nullptr && !is_gzip(start) && is_named(path, row)) return row;
   if (!as_text.begins(path, start, limits))
-    fail(
-        "is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training "
-        "log");
+    fail("is not a supported input: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training log");
   return as_text;
 }
 

@@ -28,7 +28,8 @@ std::optional<std::int64_t> step_in(const std::string& path, const regex& patter
   const char* const end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, step);
   if (error != std::errc() || stop != end || step < 0)
-    throw input_error(path, "", "--steps-from finds " + io::in_quotes(*text) + " in its path, which is no step number");
+    throw input_error(path, "",
+                      "--steps-from finds " + io::in_quotes(*text) + " in its path, which is not a step number");
   return step;
 }
 
@@ -43,8 +44,7 @@ std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& f
   }
   if (!without.empty() && !by_step.empty())
     throw input_error(without.front()->path, "",
-                      "has no step number in its path, where other inputs have one; say by --steps-from REGEX where it "
-                      "stands");
+                      "has no step number in its path, unlike other inputs; give --steps-from REGEX");
   for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
 
   std::vector<io::dump_step> steps;
@@ -69,10 +69,9 @@ std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const
   for (const std::string& path : inputs) {
     const io::content& what = io::content_of(path, options.limits);
     if (what.open == nullptr)
-      throw input_error(
-          path, "",
-          "is a " + std::string(what.shown.name) +
-              "; only dumps and event files can be given several at once; ulp merge puts recordings together");
+      throw input_error(path, "",
+                        "is a " + std::string(what.shown.name) +
+                            "; only dumps and event files can be given several at once; ulp merge combines recordings");
     if (first == nullptr) first = &what;
     mixed = mixed || first != &what;
     files.push_back({path, what.open});

@@ -62,7 +62,7 @@ registration chainer_dynamic_row() {
                                         "always clamped to [1, 65504]",
                                .quirks =
                                    "starts at 1 and needs 16 good steps to its ceiling\n"
-                                   "after the first overflow the scale changes in every step and is no power of two",
+                                   "after the first overflow the scale changes in every step and is not a power of two",
                                .source = "chainer/chainer chainer/optimizer.py @a8e15cbe"});
 }
 

@@ -47,7 +47,7 @@ registration jmp_dynamic_row() {
        .ceiling = "kept finite",
        .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
                 "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
-       .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"
+       .quirks = "growth that would leave float32 is dropped, the counter restarts\n"
                  "any jit or pytree round trip resets min_loss_scale to 1",
        .source = "google-deepmind/jmp jmp/_src/loss_scale.py @9c1cdbbf"});
 }

@@ -53,7 +53,7 @@ registration mindspore_amp_scaler_row() {
        .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
                 "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
        .quirks = "the floor of 1 is fixed\n"
-                 "growth that would leave float32 is dropped, the counter starts anew",
+                 "growth that would leave float32 is dropped, the counter restarts",
        .source = "mindspore-ai/mindspore mindspore/python/mindspore/amp.py @01a30221"});
 }
 

@@ -40,7 +40,7 @@ struct openseq2seq_backoff {
   [[nodiscard]] std::string refused() const {
     if (step_window == 0) return "step_window must not be 0: steps are counted modulo it";
     if (iteration_read != "after" && iteration_read != "before")
-      return "iteration_read is after or before, not '" + iteration_read + "'";
+      return "iteration_read must be after or before, not '" + iteration_read + "'";
     return {};
   }
   [[nodiscard]] state start() const { return {.scale = static_cast<float>(scale_max)}; }

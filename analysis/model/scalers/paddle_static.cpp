@@ -44,7 +44,7 @@ registration paddle_static_row() {
                 "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",
        .quirks = "decr_every_n_nan_or_inf counts overflows in a row\n"
                  "by 0.8: the scale leaves the powers of two\n"
-                 "growth that would leave float32 is dropped, the count starts anew\n"
+                 "growth that would leave float32 is dropped, the count restarts\n"
                  "the kernel sets the gradients of an overflowed step to zero",
        .source = "PaddlePaddle/Paddle paddle/phi/kernels/impl/amp_kernel_impl.h @20ffb9f4"});
 }

@@ -58,7 +58,7 @@ registration tf_contrib_exponential_row() {
                 "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",
        .quirks = "every second overflow lowers the scale, however many good steps lie between\n"
                  "by 0.8: the scale leaves the powers of two\n"
-                 "growth that would leave float32 is dropped, both counts start anew",
+                 "growth that would leave float32 is dropped, both counts restart",
        .source = "tensorflow/tensorflow tensorflow/contrib/mixed_precision/python/loss_scale_manager.py @813c55a9"});
 }
 

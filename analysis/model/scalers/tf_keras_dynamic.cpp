@@ -46,7 +46,7 @@ registration tf_keras_dynamic_row() {
        .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
                 "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
        .quirks = "the floor of 1 is fixed\n"
-                 "growth that would leave float32 is dropped, the counter starts anew\n"
+                 "growth that would leave float32 is dropped, the counter restarts\n"
                  "a skipped step still advances optimizer.iterations, and with it learning-rate schedules",
        .source = "keras-team/tf-keras tf_keras/mixed_precision/loss_scale_optimizer.py @dd0a7237"});
 }

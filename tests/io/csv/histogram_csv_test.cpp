@@ -93,7 +93,7 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of("x,t,wgrad,1,0,0,0,1,1,1,0,1\n") == row + "'step': 'x' is not an integer");
   CHECK(error_of("0,,wgrad,1,0,0,0,1,1,1,0,1\n") == row + "'tensor': the field is empty");
   CHECK(error_of("0,t,bias,1,0,0,0,1,1,1,0,1\n") ==
-        row + "'kind': 'bias' is none of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
+        row + "'kind': 'bias' is not one of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
   CHECK(error_of("0,t,wgrad,-1,0,0,0,1,1,1,0,1\n") == row + "'n': '-1' is not a count");
   CHECK(error_of("0,t,wgrad,1.0,0,0,0,1,1,1,0,1\n") == row + "'n': '1.0' is not a count");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,0,1\n") == row + "'n': n = 2, but zero + nan + inf + counts = 1");
@@ -105,13 +105,13 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of("0,t,wgrad,1,0,0,0,1,1,1,0,1x\n") == row + "'counts': '1x' is not a count");
   CHECK(error_of("0,t,wgrad,1,0,0,0,1,1,1,0,2 -1\n") == row + "'counts': '-1' is not a count");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,1023,1 1\n") ==
-        row + "'counts': reaches the octave 1024, outside those of float64");
+        row + "'counts': reaches the binade 1024, outside those of float64");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,-1075,1 1\n") ==
-        row + "'counts': reaches the octave -1075, outside those of float64");
+        row + "'counts': reaches the binade -1075, outside those of float64");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,9223372036854775807,1 1\n") ==
-        row + "'counts': reaches the octave 9223372036854775807, outside those of float64");
+        row + "'counts': reaches the binade 9223372036854775807, outside those of float64");
   CHECK(error_of("0,t,wgrad,1,1,0,0,0,0,1,,\n") == row + "'max_abs': must be 0 where counts are empty");
-  const std::string outside = " does not lie in the highest octave of counts, from 2^0 to 2^1";
+  const std::string outside = " does not lie in the highest binade of counts, from 2^0 to 2^1";
   for (const std::string value : {"0.9", "2", "0", "-1", "inf", "nan"}) {
     INFO(value);
     CHECK(error_of("0,t,wgrad,1,0,0,0,1,1," + value + ",-1,0 1 0\n") == row + "'max_abs': '" + value + "'" + outside);
@@ -123,7 +123,7 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of(good + "1,t,agrad,1,0,0,0,1,1,1,0,1\n") ==
         "a.csv: line 3, column 'kind': 't' was weight_grad in an earlier step");
   CHECK(error_of("0,a\tb,wgrad,1,0,0,0,1,1,1,0,1\n") ==
-        "a.csv: tensor 'a\\x09b': the tensor name 'a\\x09b' has control characters in it");
+        "a.csv: tensor 'a\\x09b': the tensor name 'a\\x09b' has control characters");
   CHECK(place.error("a.csv", "step,tensor,n,zero,nan,inf,max_abs,counts\n") ==
         "a.csv: line 1: the column 'e_min' is missing");
 }

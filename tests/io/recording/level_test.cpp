@@ -399,9 +399,9 @@ TEST_CASE("damaged blocks are named") {
   CHECK(damaged("UPDATE level SET cells=x'ffffffffffffff7f00'") == at + "declares an impossible size");
   CHECK(damaged("UPDATE level SET summary=substr(summary, 2)") == at + "its summary has a broken length");
   CHECK(damaged("UPDATE level SET summary=CAST(substr(summary, 1, 104) || summary AS BLOB)") ==
-        at + "a tensor that is none, or twice");
+        at + "a tensor that is unknown or occurs twice");
   CHECK(damaged("UPDATE level SET summary=CAST(x'ff' || substr(summary, 2) AS BLOB)") ==
-        at + "a tensor that is none, or twice");
+        at + "a tensor that is unknown or occurs twice");
   CHECK(damaged("UPDATE level SET summary=CAST(substr(summary, 1, 8) || x'05' || substr(summary, 10) AS BLOB)") ==
         at + "counts do not add up to the number of elements");
   CHECK(damaged("UPDATE level_total SET kind='x'") == at + "a damaged total");

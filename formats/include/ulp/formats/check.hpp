@@ -158,7 +158,7 @@ template <class Callable>
                                  Callable&& mine, const check_options& options = {}) {
   using function = std::remove_reference_t<Callable>;
   static_assert(detail::takes_codes<function>(),
-                "the callable takes codes, as unsigned integers: std::bit_cast them to floating point inside");
+                "the callable takes codes as unsigned integers: std::bit_cast them to floating point inside");
   const bool stochastic = options.rounding.direction == direction::stochastic;
   const int arguments = operand_count(op) + (stochastic ? 1 : 0);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> indices) {
