@@ -40,8 +40,8 @@ struct tensor_account {
 class row_contents {
  public:
   void see(const tensor_row& row) {
-    const bool octaves = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_octave; });
-    octaves_ += octaves ? 1 : 0;
+    const bool binades = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_binade; });
+    binades_ += binades ? 1 : 0;
     buckets_ += row.table.buckets.empty() ? 0 : 1;
     sums_ += row.table.has_sums ? 1 : 0;
     errors_ += row.table.has_errors ? 1 : 0;
@@ -52,9 +52,9 @@ class row_contents {
     if (rows == 0) return "-";
     std::string all = buckets_ == rows   ? "buckets: counts are ranges"
                       : buckets_ > 0     ? fmt::format("buckets in {} of {} rows", grouped(buckets_), grouped(rows))
-                      : octaves_ == 0    ? "exact cells"
-                      : octaves_ == rows ? "binades: counts are ranges"
-                                         : fmt::format("binades in {} of {} rows", grouped(octaves_), grouped(rows));
+                      : binades_ == 0    ? "exact cells"
+                      : binades_ == rows ? "binades: counts are ranges"
+                                         : fmt::format("binades in {} of {} rows", grouped(binades_), grouped(rows));
     const auto part = [&](std::uint64_t n, const std::string& what) {
       if (n == rows) all += ", " + what;
       if (n > 0 && n < rows) all += fmt::format(", {} in {} of {} rows", what, grouped(n), grouped(rows));
@@ -67,7 +67,7 @@ class row_contents {
   }
 
  private:
-  std::uint64_t octaves_ = 0;
+  std::uint64_t binades_ = 0;
   std::uint64_t buckets_ = 0;
   std::uint64_t sums_ = 0;
   std::uint64_t errors_ = 0;

@@ -125,11 +125,11 @@ else:
 
 
 # --- Cells -----------------------------------------------------------------------------------------------------------
-# A finite nonzero x = (-1)^sign * 2^k * (1 + f) is in one of 26 slots of octave k; docs/recording-format.md has the
+# A finite nonzero x = (-1)^sign * 2^k * (1 + f) is in one of 26 slots of binade k; docs/recording-format.md has the
 # table. A cell's key is ((sign * 4096) + k + 2048) * 32 + slot.
 
-_SLOTS = 32  # room for an octave in keys and tables
-_OCTAVE = 4096  # octaves of one sign in keys
+_SLOTS = 32  # room for a binade in keys and tables
+_BINADE = 4096  # binades of one sign in keys
 
 
 def _slot(numerator, bits):
@@ -162,7 +162,7 @@ def _ldexp(x, exponent):
 @functools.lru_cache(None)
 def _estimates(power):
     """The mean of |x|^power in each cell, by key: values are taken to be spread evenly through a cell."""
-    table = [0.0] * (_OCTAVE * _SLOTS)
+    table = [0.0] * (_BINADE * _SLOTS)
     for slot, low in enumerate(_LOW[:-1]):
         high = low if slot % 2 == 0 and slot < 24 else _LOW[slot + 1]
         mean = (low + high) / 2 if power == 1 else (low * low + low * high + high * high) / 3
@@ -194,7 +194,7 @@ class _Table:
         self.codes = codes
 
     def total(self, power):
-        """The sum of |x|^power: octave sums rounded once each and added in ascending order, or an estimate."""
+        """The sum of |x|^power: binade sums rounded once each and added in ascending order, or an estimate."""
         if len(self.keys) == 0:
             return 0.0
         if self.sums is None:
@@ -202,7 +202,7 @@ class _Table:
             return float((self.counts * _estimates(power)[self.keys]).cumsum(0)[-1])
         total = 0.0
         for term in sorted(
-            _ldexp(float(of[power - 1]), power * (k % _OCTAVE - 2048 - 23)) for k, of in self.sums.items()
+            _ldexp(float(of[power - 1]), power * (k % _BINADE - 2048 - 23)) for k, of in self.sums.items()
         ):
             total += term  # not sum(), which rounds otherwise from Python 3.12 on
         return total
@@ -212,12 +212,12 @@ def _added(keys, counts):
     """Counts of equal keys added up, keys ascending."""
     if len(keys) == 0:
         return keys, counts
-    # Dense over the octaves that occur, the signs side by side.
-    cells = keys % (_OCTAVE * _SLOTS)
+    # Dense over the binades that occur, the signs side by side.
+    cells = keys % (_BINADE * _SLOTS)
     base = int(cells.min())
-    dense = _binned((cells - base) * 2 + keys // (_OCTAVE * _SLOTS), counts, 2 * (int(cells.max()) - base + 1))
+    dense = _binned((cells - base) * 2 + keys // (_BINADE * _SLOTS), counts, 2 * (int(cells.max()) - base + 1))
     at = [_where(dense[sign::2]) for sign in (0, 1)]
-    keys = [at[sign] + (base + sign * _OCTAVE * _SLOTS) for sign in (0, 1)]
+    keys = [at[sign] + (base + sign * _BINADE * _SLOTS) for sign in (0, 1)]
     return _join(keys), _join([dense[sign::2][at[sign]] for sign in (0, 1)])
 
 
@@ -230,8 +230,8 @@ def _merge(tables):
     if all(t.sums is not None for t in tables):
         sums = {}
         for t in tables:
-            for octave, (significands, squares) in t.sums.items():
-                into = sums.setdefault(octave, [0, 0])
+            for binade, (significands, squares) in t.sums.items():
+                into = sums.setdefault(binade, [0, 0])
                 into[0] += significands
                 into[1] += squares
     return _Table(
@@ -295,7 +295,7 @@ def _code_tables(dtype):
             mantissa, exponent = math.frexp(dtype.magnitude(code & dtype.most))
             significands[code] = int(math.ldexp(mantissa, dtype.fraction + 1))
             slot = _slot(significands[code] & dtype.low, dtype.fraction)
-            keys[code] = ((code >> (dtype.bits - 1)) * _OCTAVE + exponent - 1 + 2048) * _SLOTS + slot
+            keys[code] = ((code >> (dtype.bits - 1)) * _BINADE + exponent - 1 + 2048) * _SLOTS + slot
     return _array(keys), _array(significands)
 
 
@@ -307,13 +307,13 @@ def _table_of_codes(counts, dtype, with_sums):
     key_of, significand_of = _code_tables(dtype)
     n, keys, sums = counts[finite], key_of[finite], None
     if with_sums:
-        # Codes ascend as their octaves do: differences of running sums, which are exact.
-        significands, octaves = significand_of[finite], keys // _SLOTS
-        last = _where(_join([octaves[1:] != octaves[:-1], octaves[:1] > 0])) if len(keys) > 0 else keys
+        # Codes ascend as their binades do: differences of running sums, which are exact.
+        significands, binades = significand_of[finite], keys // _SLOTS
+        last = _where(_join([binades[1:] != binades[:-1], binades[:1] > 0])) if len(keys) > 0 else keys
         running = [[0] + (n * significands**power).cumsum(0)[last].tolist() for power in (1, 2)]
         sums = {
-            octave: [(of[i + 1] - of[i]) << power * (23 - dtype.fraction) for power, of in zip((1, 2), running)]
-            for i, octave in enumerate(octaves[last].tolist())
+            binade: [(of[i + 1] - of[i]) << power * (23 - dtype.fraction) for power, of in zip((1, 2), running)]
+            for i, binade in enumerate(binades[last].tolist())
         }
     extremes = [dtype.magnitude(int(x) & dtype.most) for x in _extremes_of(finite & dtype.most)]
     numel, signs = int(counts.sum()), (0, dtype.most + 1)
@@ -386,7 +386,7 @@ def _code_counts(bits, dtype):
 
 # Values are counted by rows, one for each sign and exponent field, and slots. The slot follows from
 # d = 2^fraction_bits * (1 - f), an integer: made a float, its exponent counts the leading ones of f, and d is a power
-# of two just where f is an edge. Halves of d's octaves tell 13/16 apart.
+# of two just where f is an edge. Halves of d's binades tell 13/16 apart.
 
 # at: row * 32 + slot, ascending, and counts, none of them 0. sums: None, or by row what _weights lists.
 _Rows = namedtuple("_Rows", "at counts sums")
@@ -394,7 +394,7 @@ _Rows = namedtuple("_Rows", "at counts sums")
 
 @functools.lru_cache(None)
 def _slot_of_halves(fraction, device=None):
-    """By 2 * (half octaves of d above 2^0) + (d is on the lower end of its half octave)."""
+    """By 2 * (half binades of d above 2^0) + (d is on the lower end of its half binade)."""
     slots = []
     for half in range(2 * fraction + 1):
         d = (1 << half // 2) * (2 + half % 2)  # twice its lower end
@@ -407,7 +407,7 @@ def _slot_of_halves(fraction, device=None):
 
 def _slots(bits, dtype):
     low = dtype.low
-    d = _float_bits(low + 1 - (bits & low)) - (dtype.bias << dtype.fraction)  # half octaves count from 2^0
+    d = _float_bits(low + 1 - (bits & low)) - (dtype.bias << dtype.fraction)  # half binades count from 2^0
     slot_of = _slot_of_halves(dtype.fraction, None if _on_host(bits) else bits.device)
     return slot_of[2 * _wide(d >> (dtype.fraction - 1)) + ((d & (low >> 1)) == 0)]
 
@@ -443,7 +443,7 @@ def _sums(pieces, dtype):
 
 
 def _subnormal(bits, dtype):
-    """Of each subnormal value its integer as a float, whose row tells the octave; of all others 0. With their signs."""
+    """Of each subnormal value its integer as a float, whose row tells the binade; of all others 0. With their signs."""
     low, most = dtype.low, dtype.most
     return _float_bits((bits & low) * ((bits & most) <= low)) | (bits & ~most)
 
@@ -518,7 +518,7 @@ _Part = namedtuple("_Part", "owner bias bits largest least rows bins rest")
 
 
 def _part(owner, bias, bits):
-    """The upper 16 bits place all but those on an edge and those of the last 128th of an octave, one in a hundred."""
+    """The upper 16 bits place all but those on an edge and those of the last 128th of a binade, one in a hundred."""
     dtype = _TYPES["float32"]
     high, rest, extremes = None, [], []
     if len(bits) < _SMALL:
@@ -588,16 +588,16 @@ def _tables_of_floats(arrays, with_sums):
             result.nans += n
     finite = _where((field > 0) & (field < 255))
     bias = _array([part.bias for part in parts])[of]
-    keys, counts = (((sign * _OCTAVE + field - bias + 2048) * _SLOTS) + slot)[finite], counts[finite]
+    keys, counts = (((sign * _BINADE + field - bias + 2048) * _SLOTS) + slot)[finite], counts[finite]
     cuts = _cuts(of[finite], list(range(len(parts) + 1)))
     for part, begin, end in zip(parts, cuts, cuts[1:]):
         result = results[part.owner]
         if with_sums:
             sums = _sums(_pieces(part.bits, _chunk(part.bits)), dtype)
-            for octave in set((keys[begin:end] // _SLOTS).tolist()):
-                row = octave // _OCTAVE * 256 + octave % _OCTAVE - 2048 + part.bias
+            for binade in set((keys[begin:end] // _SLOTS).tolist()):
+                row = binade // _BINADE * 256 + binade % _BINADE - 2048 + part.bias
                 significands, high, low, _ = (int(of_row[row]) for of_row in sums)
-                result.sums[octave] = [significands, (high << 24) + low]
+                result.sums[binade] = [significands, (high << 24) + low]
         if part.bias == dtype.bias:
             result.infinities = tuple(result.infinities)
             if part.largest > 0:
@@ -741,7 +741,7 @@ def _table_of_rows(rows, subnormal, dtype, numel, largest, least):
             if part is None:
                 continue
             first, last = cuts[id(part)][3 * sign + 1 : 3 * sign + 3]
-            to_key = (sign * _OCTAVE - bias + 2048) * _SLOTS - sign * half
+            to_key = (sign * _BINADE - bias + 2048) * _SLOTS - sign * half
             keys.append(part.at[first:last] + to_key)
             counts.append(part.counts[first:last])
             if sums is None:
@@ -799,7 +799,7 @@ def _payloads(tables):
         begin, end = end, end + len(pairs)
         content = octets[int(begins[begin]) : int(begins[end])]
         if t.sums and t.codes is None:
-            content += b"".join(_varint(number) for octave in sorted(t.sums) for number in t.sums[octave])
+            content += b"".join(_varint(number) for binade in sorted(t.sums) for number in t.sums[binade])
         payload += [b"\1" if t.codes is None else b"\2", _varint(len(content)), content]
     return b"".join(payload)
 

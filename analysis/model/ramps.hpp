@@ -76,7 +76,7 @@ inline int significand_bits(dtype type) {
   return narrow != nullptr ? narrow->fraction_bits + 1 : 24;
 }
 
-// How far the drawn probability of a value of the octave may be from p. None where the random bits are all that y /
+// How far the drawn probability of a value of the binade may be from p. None where the random bits are all that y /
 // spacing has after the point; with another multiplier than a power of two that is not known.
 inline value_range slack_of(const rounding& mode, const format& to, int exponent, multiplier by, dtype recorded) {
   if (mode.random_bits == all_random_bits) return {0, 0};

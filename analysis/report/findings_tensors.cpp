@@ -88,16 +88,16 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
   }
   const auto by_scale = [](const auto& s) { return s.first; };
   const auto [least, greatest] = std::ranges::minmax(safe, {}, by_scale);
-  const double octaves = std::log2(greatest.first) - std::log2(least.first);
+  const double binades = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
   const double range = o.format.emax() - o.format.min_subnormal_exponent();
   f.conclusion =
       fmt::format("the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of),
-                  octaves, range, o.format_name,
-                  octaves > range / 2   ? "yes, one scale cannot serve all"
-                  : octaves > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
+                  binades, range, o.format_name,
+                  binades > range / 2   ? "yes, one scale cannot serve all"
+                  : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
                                         : "hardly: one scale serves the largest gradients of all");
-  f.numbers = {{"octaves_apart", octaves}, {"octaves_of_format", range}};
+  f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
   for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
     const double log2 = safe_log2(of_it.first);
     f.evidence.push_back(fmt::format("{} 2^{:.1f}: {}", word, log2, of_it.second->name));

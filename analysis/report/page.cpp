@@ -76,9 +76,9 @@ void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
   survey_.add(now, tensors);
   trials_.add(now, tensors);
   // Columns of all pictures are the same steps, with tensors or without.
-  octave_counts& octaves = page_.octaves.at_step(now.key.step);
+  binade_counts& binades = page_.binades.at_step(now.key.step);
   for (const tensor_row& t : now.tensors)
-    if (survey_.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
+    if (survey_.choice()[t.tensor].counted) binades.add(t.table, t.factor);
   tensor_losses& losses = page_.losses.at_step(now.key.step);
   for (replayed& r : replays_) {
     if (r.over) {

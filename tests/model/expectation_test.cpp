@@ -112,7 +112,7 @@ TEST_CASE("means and variances hold those of all draws, in three definitions and
 }
 
 TEST_CASE("underflow is exact where the random bits are as many as those discarded") {
-  // Four significant bits, at most five octaves below: nine bits after the point.
+  // Four significant bits, at most five binades below: nine bits after the point.
   const rounding nine{.direction = direction::stochastic, .random_bits = 9};
   const rounding all{.direction = direction::stochastic, .random_bits = all_random_bits};
   for (const format& to : {float16, cbfloat16, *find_format("e5m2")}) {

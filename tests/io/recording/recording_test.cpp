@@ -36,7 +36,7 @@ tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values, double
 }
 
 // What a histogram CSV gives.
-tensor_row octaves_row() {
+tensor_row binades_row() {
   tensor_row row;
   row.tensor = 2;
   cell_table& t = row.table;
@@ -48,7 +48,7 @@ tensor_row octaves_row() {
   t.min_abs = not_known;
   t.reported_abs_sum = 5.5;
   t.reported_square_sum = 6.25;
-  t.cells = {{cell_sign::unknown, whole_octave, -3, 4}, {cell_sign::unknown, whole_octave, 0, 2}};
+  t.cells = {{cell_sign::unknown, whole_binade, -3, 4}, {cell_sign::unknown, whole_binade, 0, 2}};
   return row;
 }
 
@@ -58,7 +58,7 @@ step step_of(std::int64_t number) {
   s.scalars = {.loss = 2.5, .grad_norm = 0.1, .learning_rate = 1e-3, .loss_scale = 65536};
   s.scalars.found_inf = false;
   s.tensors = {row_of(0, {1.0F, -0.5F, 0x1p-149F, 0.0F}, 65536.0),
-               row_of(1, {std::nanf(""), INFINITY, -INFINITY, 3.0F}), octaves_row()};
+               row_of(1, {std::nanf(""), INFINITY, -INFINITY, 3.0F}), binades_row()};
   return s;
 }
 

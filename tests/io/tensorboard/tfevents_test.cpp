@@ -271,7 +271,7 @@ TEST_CASE("the first note says how much the buckets leave open") {
               1,
               {tf_histogram(
                   "g", {.min = 0, .max = 2, .num = 10, .limits = {0, 1e-12, 1, 1.25, 2}, .counts = {0, 5, 0, 3, 2}})}));
-  // Widths 1, (1.25 - 1) / 1.25 = 0.2, (2 - 1.25) / 2 = 0.375; the last may hold 2, of the next octave.
+  // Widths 1, (1.25 - 1) / 1.25 = 0.2, (2 - 1.25) / 2 = 0.375; the last may hold 2, of the next binade.
   CHECK(all.notes.at(0) ==
         "TensorBoard histograms: counts are ranges; buckets are 63.5 % wide on average, 70 % of the values have an "
         "uncertain binade, 50 % may be zero or as large as 1e-12");
