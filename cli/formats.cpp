@@ -56,7 +56,7 @@ table overview(const std::vector<std::pair<std::string, format>>& formats, bool 
     t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::int64_t{f.bias},
                       exact ? exact_decimal(decode(f, f.max_finite_code())) : brief(f, f.max_finite_code()),
                       least_normal(f),
-                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_subnormal_exponent())} : table_value{},
+                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_quantum_exponent())} : table_value{},
                       fmt::format("2^{}", -f.fraction_bits), yes_or_no(f.has_infinity()), yes_or_no(f.has_nan()),
                       entry != nullptr ? std::string{entry->source} : "by its name"});
   }
@@ -87,7 +87,7 @@ std::string bound(std::string_view comparison, const threshold& t) {
 // From where on results are zero, and overflow, in the format's own rounding.
 void print_thresholds(const format& f) {
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
-  const rounding mode{.direction = own_direction(f)};
+  const rounding mode{.direction = default_direction(f)};
   const std::string delivered = f.has_infinity() ? "infinity" : f.has_nan() ? "NaN" : "the largest number";
   if (!f.has_zero() || !f.has_sign) {  // E8M0
     line("x < 0", "becomes NaN");
@@ -146,7 +146,7 @@ void print_card(const std::string& name, const format& f) {
 int run(const options& o) {
   std::vector<std::pair<std::string, format>> formats;
   if (o.names.empty())
-    for (const catalog_entry& entry : catalog()) formats.emplace_back(entry.name, entry.format);
+    for (const catalog_entry& entry : format_catalog()) formats.emplace_back(entry.name, entry.format);
   for (const std::string& name : o.names) formats.emplace_back(name, format_named(name));
   const bool cards = !o.names.empty() && !o.output.machine_stdout();
   write_table(overview(formats, o.output.machine_stdout() || !o.output.csv.empty()), o.output, !cards);

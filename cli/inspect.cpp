@@ -149,7 +149,7 @@ std::string neighbour(const format& f, std::uint64_t code, std::uint64_t of, con
 }
 
 std::string random_text(const rounding& mode, const std::vector<std::uint32_t>& words, int bits, std::uint64_t seed) {
-  if (mode.random_bits != all_random_bits)
+  if (mode.random_bits != exact_probability)
     return fmt::format("R = {} of 0..{} (seed {})", words.front(), (std::uint64_t{1} << bits) - 1, seed);
   if (bits == 0) return "not needed: nothing is discarded";
   return fmt::format("{} bits (seed {})", bits, seed);
@@ -166,7 +166,7 @@ rounded round(const format& f, const unpacked& given, const options& o) {
   if (mode.direction != direction::stochastic) return {encode(f, given, mode), ""};
   std::vector<std::uint32_t> words;
   int bits = mode.random_bits;
-  if (bits != all_random_bits) {
+  if (bits != exact_probability) {
     words.push_back(random_bits(o.rounding.seed, 0, 0, bits));
     return {encode(f, given, mode, words.front()), random_text(mode, words, bits, o.rounding.seed)};
   }

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/similar.hpp>
 
 namespace ulp {
 namespace {
@@ -136,7 +136,7 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
-std::span<const catalog_entry> catalog() noexcept { return rows; }
+std::span<const catalog_entry> format_catalog() noexcept { return rows; }
 
 const catalog_entry* find_entry(std::string_view name) noexcept {
   for (const catalog_entry& row : rows)
@@ -183,7 +183,7 @@ parsed<format> parse_format(std::string_view name) {
   format unbiased = f;
   unbiased.bias = 0;
   const int least = unbiased.emax() - binary64.emax();
-  const int most = unbiased.min_subnormal_exponent() - binary64.min_subnormal_exponent();
+  const int most = unbiased.min_quantum_exponent() - binary64.min_quantum_exponent();
   if (least <= f.bias && f.bias <= most) return {f, ""};
   const std::string why = "every number of a format must be one of float64, ";
   return wrong(least > most ? why + "and no bias achieves that"

@@ -27,7 +27,7 @@ error_model model_of(const rounding& mode) {
     case direction::nearest_even:
     case direction::nearest_away: return {0, 1.0 / 12, 0.25};
     case direction::stochastic:
-      return {0, 1.0 / 6, 0.25 + (mode.random_bits == all_random_bits ? 0 : std::ldexp(1.0, -mode.random_bits))};
+      return {0, 1.0 / 6, 0.25 + (mode.random_bits == exact_probability ? 0 : std::ldexp(1.0, -mode.random_bits))};
     case direction::toward_zero: return {0.5, 1.0 / 3, 1};
     case direction::toward_positive:
     case direction::toward_negative:
@@ -133,7 +133,7 @@ class noise_counter {
   // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is no power of two about that.
   [[nodiscard]] int scaled(int exponent) const { return exponent + shift_; }
   [[nodiscard]] double spacing(int k) const {
-    return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_subnormal_exponent())) / multiple_;
+    return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_quantum_exponent())) / multiple_;
   }
   [[nodiscard]] count_range overflowing(const binade& o) const {
     return outcomes_of(only(o, table_), to_, mode_, by_, recorded_).overflow;
@@ -169,7 +169,7 @@ class noise_counter {
 bool noise_counter::ladder_tells(int exponent) const {
   const int k = scaled(exponent);
   const bool in_reach = to_.fraction_bits >= 1 && to_.fraction_bits <= binade_errors::most_bits &&
-                        k - to_.min_subnormal_exponent() >= binade_errors::least_bits;
+                        k - to_.min_quantum_exponent() >= binade_errors::least_bits;
   const bool unflushed = exponent >= daz_below_ && (gradual_ || k >= to_.emin() + (to_.has_subnormals() ? 0 : 1));
   if (!table_.has_errors || table_.cut_significands > 0 || !is_nearest(mode_) || !power_ || !in_reach || !unflushed)
     return false;
@@ -181,7 +181,7 @@ bool noise_counter::ladder_tells(int exponent) const {
 
 rounding_noise noise_counter::by_ladder(const binade_errors& errors) const {
   const int k = scaled(errors.exponent);
-  const std::size_t level = binade_errors::level_of(std::min(to_.fraction_bits, k - to_.min_subnormal_exponent()));
+  const std::size_t level = binade_errors::level_of(std::min(to_.fraction_bits, k - to_.min_quantum_exponent()));
   const int unit = 2 * (errors.exponent - 23);
   const double squares = std::ldexp(static_cast<double>(errors.squares[level]), unit);
   return {.squares = squares,
@@ -303,7 +303,7 @@ rounding_noise noise_counter::of(const binade& o) const {
   if (k >= to_.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
   if (!gradual_ && k <= to_.emin() && flush(p)) return p.noise;
 
-  const int below = to_.min_subnormal_exponent() - k;  // binades under the smallest number
+  const int below = to_.min_quantum_exponent() - k;  // binades under the smallest number
   if (below <= 0)
     round_by_model(p);
   else if (mode_.direction == direction::stochastic && gradual_)

@@ -104,10 +104,10 @@ sign_rule rule_of(const format& to, const rounding& mode, bool negative, const m
   }
   outcome_thresholds most = thresholds_of(to, high, negative);
   const bool gradual = to.has_subnormals() && mode.flush == flush::never;
-  if (mode.direction == direction::stochastic && mode.random_bits != all_random_bits && gradual) {
+  if (mode.direction == direction::stochastic && mode.random_bits != exact_probability && gradual) {
     // What is so far below the smallest number that no draw rounds it up: its cut probability is 0.
     const bool cut_down = mode.definition == stochastic_definition::a;
-    most.nonzero = {{to.min_subnormal_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
+    most.nonzero = {{to.min_quantum_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
                     mode.definition != stochastic_definition::c};
   }
   return {divided(thresholds_of(to, low, negative), by), divided(most, by), overflow_is_infinite(to, mode, negative)};
@@ -245,7 +245,7 @@ outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool ne
     t.nonzero = t.normal = at(above(to.emin(), 0, to.fraction_bits));
     return t;
   }
-  t.nonzero = at(above_zero(to.min_subnormal_exponent()));
+  t.nonzero = at(above_zero(to.min_quantum_exponent()));
   t.normal = at(below_power(to.emin(), to.fraction_bits));
   switch (mode.flush) {
     case flush::never: break;
@@ -283,7 +283,7 @@ int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
 }
 
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {
-  return mode.overflow == overflow_delivery::ieee && to.has_nan();
+  return mode.overflow == overflow_mode::ieee && to.has_nan();
 }
 
 bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {

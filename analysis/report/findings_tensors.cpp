@@ -90,7 +90,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
   const auto [least, greatest] = std::ranges::minmax(safe, {}, by_scale);
   const double binades = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
-  const double range = o.format.emax() - o.format.min_subnormal_exponent();
+  const double range = o.format.emax() - o.format.min_quantum_exponent();
   f.conclusion =
       fmt::format("the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of),
                   binades, range, o.format_name,

@@ -86,7 +86,7 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
   for (std::size_t i = 0; i < names.size(); ++i) {
     told(static_cast<double>(i) / static_cast<double>(names.size()));
     const format to = *find_format(names[i]);
-    const rounding mode{.direction = own_direction(to)};
+    const rounding mode{.direction = default_direction(to)};
     const auto at = [&](double s) { return all.outcomes(shown, to, mode, s); };
     const outcome_counts one = at(1);
     const outcome_counts scaled = at(scale);
@@ -127,7 +127,7 @@ table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info
     for (const char* const name : usual_formats(format_room::all)) {
       const format to = *find_format(name);
       const static_scales good = scales_that_do(
-          epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = own_direction(to)}, s); });
+          epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = default_direction(to)}, s); });
       row.none += good.any() ? 0 : 1;
       row.cells.emplace_back(good.text());
     }

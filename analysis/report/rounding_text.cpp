@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/hardware_roundings.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/presets.hpp>
 
 namespace ulp {
 namespace {
@@ -31,7 +31,7 @@ std::string text_of_presets() {
 }  // namespace
 
 rounding rounding_text::value(const format& to) const {
-  const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
+  const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = default_direction(to)}, ""}
                                       : parse_rounding(direction, to);
   if (!read.value) throw std::invalid_argument("--rounding: " + read.error);
   const auto check = [](const char* option, const std::string& given, const std::vector<std::string>& all) {
@@ -41,7 +41,7 @@ rounding rounding_text::value(const format& to) const {
   if (!flush.empty()) check("--ftz", flush, {"before", "after", "result"});
   check("--tininess", tininess, {"before", "after"});
   rounding mode = *read.value;
-  mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
+  mode.overflow = saturate ? overflow_mode::saturate : overflow_mode::ieee;
   mode.daz = daz;
   mode.flush = flush == "before"   ? flush::before_rounding
                : flush == "after"  ? flush::after_rounding

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <ulp/formats/similar.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/report/command_text.hpp>
 #include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/similar.hpp>
 #include <ulp/formats/text.hpp>
 
 namespace ulp {

@@ -29,7 +29,7 @@ void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const c
   double y = room.top();
   for (const char* const name : usual_formats(format_room::more)) {
     const format f = *find_format(name);
-    const format_limits limits = limits_of(f, {.direction = own_direction(f)});
+    const format_limits limits = limits_of(f, {.direction = default_direction(f)});
     const double left = room.left() + axis.place_of(axis.left());
     const double right = room.left() + axis.place_of(axis.right());
     const auto x_of = [&](double exponent) {

@@ -43,7 +43,7 @@ std::vector<double> awkward_values(const format& f, int j) {
   const double unit = std::ldexp(1.0, f.emax() - f.fraction_bits);
   for (int quarter = -6; quarter <= 6; ++quarter) around(max + quarter * unit / 4);
   std::mt19937_64 random(42);
-  std::uniform_real_distribution<double> exponent(f.min_subnormal_exponent() - 4, f.emax() + 4);
+  std::uniform_real_distribution<double> exponent(f.min_quantum_exponent() - 4, f.emax() + 4);
   for (int i = 0; i < 400; ++i) values.push_back(std::ldexp(std::exp2(exponent(random)), -j) * (i % 2 == 0 ? 1 : -1));
   values.push_back(0);
   values.push_back(INFINITY);

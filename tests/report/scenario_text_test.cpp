@@ -119,7 +119,7 @@ TEST_CASE("what is typed is what is meant") {
   CHECK(s.scaler.scale() == 4);
   CHECK(s.scaler.state()[1].second == 3);
   CHECK(s.rounding.direction == direction::toward_zero);
-  CHECK(s.rounding.overflow == overflow_delivery::saturate);
+  CHECK(s.rounding.overflow == overflow_mode::saturate);
   CHECK(s.rounding.daz);
   CHECK(s.rounding.flush == flush::before_rounding);
   CHECK(s.seed == 7);

@@ -116,7 +116,7 @@ inline std::vector<rounding> all_modes() {
   std::vector<rounding> modes;
   for (const direction d : deterministic_directions)
     for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
-      for (const overflow_delivery o : {overflow_delivery::ieee, overflow_delivery::saturate})
+      for (const overflow_mode o : {overflow_mode::ieee, overflow_mode::saturate})
         modes.push_back({.direction = d, .overflow = o, .flush = f});
   return modes;
 }

@@ -152,7 +152,7 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
 // between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many arguments; what the
-// callable throws passes through. With all_random_bits the random bits are the first 32.
+// callable throws passes through. With exact_probability the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
                                  Callable&& mine, const check_options& options = {}) {

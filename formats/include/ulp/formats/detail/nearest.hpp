@@ -28,7 +28,7 @@ struct nearest {
   static_assert(has_shortcut(F) && (Nearest == direction::nearest_even || Nearest == direction::nearest_away));
   static constexpr rounding mode{.direction = Nearest};
   static constexpr int fraction_bits = F.fraction_bits;
-  static constexpr int unit_exponent = F.min_subnormal_exponent();
+  static constexpr int unit_exponent = F.min_quantum_exponent();
   // Zeros below the last bit of an integer. With products of 22 bits and a carry 61 bits are in use.
   static constexpr int guard = 38;
 
