@@ -46,9 +46,9 @@ table overview() {
                {"rules", ""},        {"quirks", ""},   {"source", ""}};
   for (const scaler_entry& e : scaler_catalog())
     t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.summary},
-                      std::string{e.tests}, gist(e.tests), std::string{e.floor}, gist(e.floor), std::string{e.ceiling},
-                      gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)), std::string{e.rules},
-                      std::string{e.quirks}, std::string{e.source}});
+                      std::string{e.overflow_test}, gist(e.overflow_test), std::string{e.floor}, gist(e.floor),
+                      std::string{e.ceiling}, gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)),
+                      std::string{e.rules}, std::string{e.quirks}, std::string{e.source}});
   return t;
 }
 
@@ -70,7 +70,7 @@ void print_card(const scaler_entry& entry) {
   fmt::print("\nState (--start)\n ");
   for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
   fmt::print("\n");
-  print_lines("Looks for overflow in", entry.tests);
+  print_lines("Looks for overflow in", entry.overflow_test);
   print_lines("Floor", entry.floor);
   print_lines("Ceiling", entry.ceiling);
   print_lines("Rules", entry.rules);

@@ -146,7 +146,7 @@ registration ada_loss_zhao_row() {
       {.aliases = {"ada_loss", "zhao"},
        .family = "own",
        .summary = "adaptive scale of one layer (Zhao et al. 2020) from statistics of its gradients and weights",
-       .tests = "nothing: no step is skipped",
+       .overflow_test = "nothing: no step is skipped",
        .floor = "1",
        .ceiling = "16 a layer",
        .rules = "approx_range: sigma = sqrt((g_std^2 + g_mean^2) * (w_std^2 + w_mean^2) * fan_in / 2), "

@@ -36,7 +36,7 @@ registration apex_fp16_utils_row() {
   return ruled_row<apex_fp16_utils>(
       {.family = "A",
        .summary = "apex.fp16_utils.DynamicLossScaler",
-       .tests = "float32 sum of the scaled gradients of a tensor",
+       .overflow_test = "float32 sum of the scaled gradients of a tensor",
        .floor = "1",
        .ceiling = "none",
        .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"

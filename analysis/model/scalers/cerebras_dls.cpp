@@ -102,7 +102,7 @@ registration cerebras_dls_row() {
       {.aliases = {"cerebras"},
        .family = "C",
        .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
-       .tests = "float32 sum of squares of the unscaled gradients",
+       .overflow_test = "float32 sum of squares of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"

@@ -50,7 +50,7 @@ registration cerebras_gpu_row() {
   return ruled_row<cerebras_gpu>(
       {.family = "A",
        .summary = "the Trainer of Cerebras Model Zoo on GPUs: torch.amp.GradScaler",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = "overflow: skip, scale /= 2, tracker = 0\n"

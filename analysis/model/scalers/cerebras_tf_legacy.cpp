@@ -87,7 +87,7 @@ registration cerebras_tf_legacy_row() {
       {.aliases = {"cerebras_tf"},
        .family = "own",
        .summary = "CSDynamicLossScale of Cerebras Model Zoo 1.6 to 1.8, TensorFlow",
-       .tests = "float32 norm of the unscaled gradients",
+       .overflow_test = "float32 norm of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"

@@ -53,7 +53,7 @@ registration chainer_dynamic_row() {
   return row<chainer_dynamic>({.aliases = {"chainer"},
                                .family = "own",
                                .summary = "chainer.Optimizer.loss_scaling()",
-                               .tests = "element of the scaled gradients",
+                               .overflow_test = "element of the scaled gradients",
                                .floor = "1",
                                .ceiling = "65504",
                                .rules = "overflow: skip, scale /= 2\n"

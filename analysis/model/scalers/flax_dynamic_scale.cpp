@@ -73,7 +73,7 @@ registration flax_dynamic_scale_row() {
       {.aliases = {"flax"},
        .family = "C",
        .summary = "flax.training.dynamic_scale.DynamicScale",
-       .tests = "element of the unscaled gradients",
+       .overflow_test = "element of the unscaled gradients",
        .floor = "minimum_scale",
        .ceiling = "largest float32",
        .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"

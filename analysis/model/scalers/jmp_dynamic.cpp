@@ -12,7 +12,8 @@ struct jmp_dynamic {
   double factor = 2;
   double min_loss_scale = 1;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
+  using machine =
+      engine<float32_arithmetic, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -42,7 +43,7 @@ registration jmp_dynamic_row() {
       {.aliases = {"jmp"},
        .family = "A",
        .summary = "jmp.DynamicLossScale (Haiku)",
-       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "kept finite",
        .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"

@@ -11,7 +11,8 @@ struct mindspore_amp_scaler {
   std::int64_t scale_factor = 2;
   std::int64_t scale_window = 2000;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
+  using machine =
+      engine<float32_arithmetic, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -47,7 +48,7 @@ registration mindspore_amp_scaler_row() {
       {.aliases = {"mindspore_amp"},
        .family = "A",
        .summary = "mindspore.amp.DynamicLossScaler",
-       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"

@@ -63,7 +63,7 @@ registration mxnet_amp_row() {
       {.aliases = {"mxnet"},
        .family = "G",
        .summary = "mxnet.amp LossScaler",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "_max_loss_scale",
        .rules = "every step: the pending scale becomes the scale\n"

@@ -61,7 +61,7 @@ registration nnabla_updater_row() {
       {.aliases = {"nnabla"},
        .family = "own",
        .summary = "nnabla DynamicLossScalingUpdater; a row of the input is one attempt",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; a good step at 0 raises",
        .ceiling = "none",
        .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"

@@ -70,7 +70,7 @@ registration openseq2seq_backoff_row() {
       {.aliases = {"openseq2seq"},
        .family = "A, clipped",
        .summary = "OpenSeq2Seq BackoffScaler",
-       .tests = "element of the unscaled float32 gradients",
+       .overflow_test = "element of the unscaled float32 gradients",
        .floor = "scale_min",
        .ceiling = "scale_max",
        .rules = "overflow: skip, scale /= step_factor\n"

@@ -92,7 +92,7 @@ registration openseq2seq_logmax_row() {
   return row<openseq2seq_logmax>(
       {.family = "own",
        .summary = "OpenSeq2Seq LogMaxScaler; needs the largest gradient of every step",
-       .tests = "element of the unscaled float32 gradients",
+       .overflow_test = "element of the unscaled float32 gradients",
        .floor = "scale_min",
        .ceiling = "scale_max",
        .rules = "x = log2 of the largest unscaled gradient, 2^log_max on overflow\n"

@@ -14,8 +14,8 @@ struct paddle_static : paddle_arguments {
     decr_every_n_nan_or_inf = 2;
   }
 
-  using machine =
-      engine<float32, rules{.waits = patience::up_exactly, .restarts_when_spent = true, .stays_finite = true}>;
+  using machine = engine<float32_arithmetic,
+                         rules{.waits = patience::up_exactly, .restarts_when_spent = true, .stays_finite = true}>;
 
   [[nodiscard]] settings values() const {
     settings s = paddle_arguments::values();
@@ -36,7 +36,7 @@ registration paddle_static_row() {
   return ruled_row<paddle_static>(
       {.family = "A / P",
        .summary = "Paddle's update_loss_scaling kernel in static graphs",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "

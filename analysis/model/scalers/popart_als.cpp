@@ -69,7 +69,7 @@ registration popart_als_row() {
       {.aliases = {"popart"},
        .family = "own",
        .summary = "PopART automatic loss scaling; needs counts above an edge, so no step log",
-       .tests = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
+       .overflow_test = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
        .floor = "none",
        .ceiling = "none",
        .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"

@@ -18,7 +18,7 @@ registration pytorch_gradscaler_row() {
       {.aliases = {"pytorch", "torch", "gradscaler", "accelerate", "lightning"},
        .family = "A",
        .summary = "torch.amp.GradScaler; Lightning 16-mixed, Accelerate and apex.transformer use it",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = gradscaler_rules,
