@@ -44,7 +44,7 @@ table table_of(const std::vector<finding>& findings) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   advice_options how{.format_name = o.format_name, .format = value_format_named(o.format_name)};
   how.rounding = o.rounding.value(how.format);
   if (how.rounding.direction == direction::stochastic)

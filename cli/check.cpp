@@ -26,7 +26,7 @@ recording_report checked(const std::string& file, std::size_t most) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.files);
+  refuse_overwriting_inputs(o.output, o.files);
   table found;
   found.columns = {{"file", "file"}, {"table", "table"}, {"place", "place"}, {"problem", "problem"}};
   std::string fine;

@@ -96,7 +96,7 @@ class exporter {
 };
 
 int run(const options& o) {
-  keep_inputs({.csv = o.output}, o.run.files());
+  refuse_overwriting_inputs({.csv = o.output}, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
   exporter all(*from, o);
   text_output to(o.output);

@@ -165,7 +165,7 @@ std::string scale_text(const account& a) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
     if (o.run.selects() || o.output.machine_stdout())

@@ -8,8 +8,8 @@
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"
-#include "incomplete.hpp"
 #include "output.hpp"
+#include "rank_warnings.hpp"
 
 namespace ulp::cli {
 

@@ -224,7 +224,7 @@ void add(answer& to, const tensor_row& row, const question& q, double factor) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   const std::vector<question> questions = questions_of(o);
   const selection selected = o.run.selected();
   const std::vector<tensor_group> named = o.run.named_groups();

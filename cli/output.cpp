@@ -33,7 +33,7 @@ void write_table(const table& t, const output_options& options, bool text) {
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
 
-void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
+void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs) {
   if (options.json && options.csv == "-") throw usage_error("--json and --csv - both write to standard output");
   if (is_one_of(options.csv, inputs))
     throw usage_error(fmt::format("{} is an input and would be overwritten; name another file", options.csv));

@@ -13,8 +13,8 @@
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "process_group.hpp"
 #include "rank_options.hpp"
-#include "team.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -39,7 +39,7 @@ source_options how_to_read(const options& o) {
   return how;
 }
 
-std::unique_ptr<source> open_inputs(const options& o, team* together) {
+std::unique_ptr<source> open_inputs(const options& o, process_group* together) {
   const source_options how = how_to_read(o);
   if (together == nullptr) return open_run(o.run, how);
   for (const std::string& file : o.run.files())
@@ -68,7 +68,7 @@ std::uint64_t steps_in(const std::string& recording) {
   }
 }
 
-int record(const options& o, team* together) {
+int record(const options& o, process_group* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
   if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
@@ -135,7 +135,7 @@ int record(const options& o, team* together) {
 
 int run(const options& o) {
   // Ranks that are recorded on their own work alone, whoever starts them.
-  const std::unique_ptr<team> together = o.ranks.rank || o.ranks.world ? nullptr : join_team();
+  const std::unique_ptr<process_group> together = o.ranks.rank || o.ranks.world ? nullptr : join_process_group();
   if (!together) return record(o, nullptr);
   return together->run([&] { return record(o, together.get()); });
 }

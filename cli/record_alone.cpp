@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "command.hpp"
-#include "team.hpp"
+#include "process_group.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -41,8 +41,8 @@ void hand_over() {
 
 }  // namespace
 
-std::unique_ptr<team> join_team() {
-  const launch started = launch_of_environment();
+std::unique_ptr<process_group> join_process_group() {
+  const launcher_environment started = launcher_environment_of_process();
   if (started.size <= 1) return nullptr;
   hand_over();
   throw usage_error(

@@ -21,7 +21,7 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
-#include "team.hpp"
+#include "process_group.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -170,9 +170,9 @@ std::uint64_t fingerprint(const source& from) {
   return hash;
 }
 
-class mpi_team final : public team {
+class mpi_process_group final : public process_group {
  public:
-  mpi_team() {
+  mpi_process_group() {
     // What there is to say rank 0 says, once.
     if (all_.rank() == 0) return;
     if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
@@ -262,10 +262,10 @@ class mpi_team final : public team {
 
 }  // namespace
 
-std::unique_ptr<team> join_team() {
-  const launch started = launch_of_environment();
+std::unique_ptr<process_group> join_process_group() {
+  const launcher_environment started = launcher_environment_of_process();
   if (started.size <= 1) return nullptr;
-  auto together = std::make_unique<mpi_team>();
+  auto together = std::make_unique<mpi_process_group>();
   if (together->size() > 1) return together;
   throw usage_error(
       fmt::format("this is process {} of {}, but not of an MPI job: use the mpirun of the MPI library that ulp was "

@@ -260,8 +260,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs(o.output, read);
-  keep_inputs({.csv = o.per_tensor}, read);
+  refuse_overwriting_inputs(o.output, read);
+  refuse_overwriting_inputs({.csv = o.per_tensor}, read);
   const scenario s = scenario_of(o.what, o.run);
   source_options how = reading_for(o.run, std::span{&s, 1});
   how.merged = how.merged && o.per_tensor.empty();

@@ -37,7 +37,7 @@ std::vector<scenario_text> policies_of(const options& o, const std::optional<con
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs({.csv = o.output}, read);
+  refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
   page_maker maker({.run = o.run, .policies = policies_of(o, own), .epsilon = o.epsilon});
 

@@ -133,7 +133,7 @@ grid_text completed(const options& o) {
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs(o.output, read);
+  refuse_overwriting_inputs(o.output, read);
   const grid_text asked = completed(o);
   const std::vector<scenario_text> grid = grid_of(asked);
   const std::vector<scenario> scenarios = scenarios_of(grid, o.run);

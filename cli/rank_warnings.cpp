@@ -1,4 +1,4 @@
-#include "incomplete.hpp"
+#include "rank_warnings.hpp"
 
 #include <ulp/io/ranks.hpp>
 #include <utility>
