@@ -39,7 +39,7 @@ class text_output {
   }
 
  private:
-  std::optional<whole_file> file_;
+  std::optional<atomic_file> file_;
 };
 
 class exporter {

@@ -83,7 +83,7 @@ struct account {
   std::uint64_t factor_known = 0;
   std::set<double> factors;
   row_contents contents;
-  rank_account ranks;
+  rank_coverage ranks;
   std::uint64_t rows = 0;
   std::uint64_t scales = 0;  // steps whose loss scale is known
   double least_scale = not_known;
@@ -96,7 +96,7 @@ struct account {
 };
 
 account read(source& from, const selection& selected) {
-  account a{.ranks = rank_account(from.header())};
+  account a{.ranks = rank_coverage(from.header())};
   progress shown("steps", from.step_count());
   step now;
   while (from.next(now)) {

@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <set>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"

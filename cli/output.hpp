@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <ulp/io/whole_file.hpp>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/report/table.hpp>
 #include <vector>
 
@@ -41,7 +41,7 @@ class csv_stream {
   void finish();
 
  private:
-  std::optional<whole_file> file_;
+  std::optional<atomic_file> file_;
   bool has_header_ = false;
 };
 

@@ -30,7 +30,7 @@ class watched_source final : public forwarding_source {
   }
 
   std::string name_;
-  rank_account ranks_;
+  rank_coverage ranks_;
   bool told_ = false;
 };
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/page.hpp>
 
 #include "command.hpp"
@@ -43,7 +43,7 @@ int run(const options& o) {
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.what.check, *from);
-  std::optional<whole_file> file;  // now: where it cannot be written nobody waits for it
+  std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
   {
     progress shown("steps", from->step_count());

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/typed_values.hpp>
 #include <utility>
 

@@ -9,7 +9,7 @@
 #include <QSvgGenerator>
 #include <algorithm>
 #include <stdexcept>
-#include <ulp/io/whole_file.hpp>
+#include <ulp/io/atomic_file.hpp>
 
 #include "viewmodel/shown_text.hpp"
 
@@ -114,7 +114,7 @@ void save(const QByteArray& bytes, const QString& path, const document& shown) {
   const std::string name = QFile::encodeName(path).toStdString();
   for (const auto& run : shown.runs())
     if (is_one_of(name, run->text.inputs)) throw std::runtime_error(name + " is an input and would be overwritten");
-  whole_file file(name);
+  atomic_file file(name);
   file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   file.finish();
 }

@@ -208,7 +208,7 @@ merge_plan plan_merge(const std::vector<std::string>& paths, const merge_options
   std::deque<key_rows> rows;
   for (const merge_part& part : plan.parts) rows.emplace_back(part.path);
   const auto in_use = [&](std::size_t i) { return rows[i].pending() && rows[i].key().step < plan.parts[i].end; };
-  std::map<std::size_t, rank_account> by_run;
+  std::map<std::size_t, rank_coverage> by_run;
   for (;;) {
     const step_key* least = nullptr;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -3,10 +3,10 @@
 #include "support/catch.hpp"
 
 #include <sqlite3.h>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/check.hpp>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include <fcntl.h>

@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/error.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <vector>
 
 #include "database/locks.hpp"
@@ -84,7 +84,7 @@ void refuse_recording(const output_place& place) {
 
 }  // namespace
 
-struct whole_file::state {
+struct atomic_file::state {
   output_place place;
   std::string name;  // of what is renamed; empty where the place is written directly
   std::optional<unfinished> removed;
@@ -123,11 +123,11 @@ struct whole_file::state {
   }
 };
 
-whole_file::whole_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
+atomic_file::atomic_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
 
-whole_file::~whole_file() = default;
+atomic_file::~atomic_file() = default;
 
-void whole_file::write(std::string_view text) {
+void atomic_file::write(std::string_view text) {
   constexpr std::size_t large = 1 << 16;
   state& s = *state_;
   s.waiting += text;
@@ -136,7 +136,7 @@ void whole_file::write(std::string_view text) {
   s.waiting.clear();
 }
 
-void whole_file::finish() {
+void atomic_file::finish() {
   state& s = *state_;
   s.put(s.waiting);
   s.waiting.clear();
