@@ -233,7 +233,7 @@ int run(const options& o) {
     throw usage_error(by_group ? "--by group: say which groups by --group NAME=REGEX"
                                : "--group: is used with --by group");
   source_options how = o.run.how_to_read();
-  how.with_errors = true;  // dumps are read anew anyway
+  how.with_errors = true;  // dumps are read again anyway
   const std::unique_ptr<source> from = open_run(o.run, how);
 
   std::map<group, group_counts> groups;

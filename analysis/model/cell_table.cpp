@@ -100,7 +100,7 @@ cell_range range_of(const cell& c) noexcept {
 namespace {
 
 // Merges the ascending list `b` into `a`; `add` adds the second to the first where their keys are equal. In place: tables
-// that are merged step after step have the same cells but for a few.
+// that are merged step after step have the same cells except for a few.
 template <typename T, typename Key, typename Add>
 void merge_sorted(std::vector<T>& a, const std::vector<T>& b, Key key, Add add) {
   std::size_t missing = 0;

@@ -130,7 +130,7 @@ class noise_counter {
   [[nodiscard]] rounding_noise of(const bucket_values& v) const;
 
  private:
-  // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is no power of two about that.
+  // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is not a power of two about that.
   [[nodiscard]] int scaled(int exponent) const { return exponent + shift_; }
   [[nodiscard]] double spacing(int k) const {
     return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_quantum_exponent())) / multiple_;
@@ -434,7 +434,7 @@ double rounding_noise::least_sqnr() const noexcept {
 }
 double rounding_noise::cosine() const noexcept {
   const double rounded = signal - 2 * products + squares;
-  // Sums of up to 2^40 values of like size are not smaller than this, but for what cancels.
+  // Sums of up to 2^40 values of like size are not smaller than this, except for what cancels.
   constexpr double nothing = 0x1p-48;
   if (!(signal > 0) || !(rounded > nothing * signal)) return not_known;
   if (squares == 0) return 1;

@@ -36,7 +36,7 @@ struct overflow_answer {
 // Infinities become the bound of value clipping before anyone looks for them.
 bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
 
-// Whether the format delivers what is no number as infinity or NaN.
+// Whether the format delivers what is not a number as infinity or NaN.
 overflow_answer nonfinite(bool nan, const scenario& s) {
   if (hides_infinities(s) && !nan) return {false, true};
   return {nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding), true};

@@ -57,7 +57,7 @@ TEST_CASE("stochastic rounding gets its random bits after the operands") {
   }
 }
 
-TEST_CASE("the first disagreements are reported in order, the same forevery number of threads") {
+TEST_CASE("the first disagreements are reported in order, the same for every number of threads") {
   // Wrong where a factor is 1 and the last four bits of the addend are 0: 64 x 4 times, over several blocks of inputs.
   const auto mine = [](std::uint8_t a, std::uint8_t b, std::uint8_t c) {
     encoded e = fma(float6_e3m2, a, b, c);

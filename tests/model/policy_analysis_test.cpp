@@ -295,7 +295,7 @@ TEST_CASE("a run shorter than the growth interval can only fall") {
   CHECK(warnings_of(made("cerebras_dls", {{"raise_at_minimum", true}}), constant(100, 1e12)).size() == 1);
 }
 
-TEST_CASE("a calm run has no warnings, forevery policy") {
+TEST_CASE("a calm run has no warnings, for every policy") {
   for (const scaler_entry& entry : scaler_catalog()) {
     CAPTURE(entry.name);
     trajectory_watch watch(make_scaler(entry, {}));

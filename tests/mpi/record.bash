@@ -1,5 +1,5 @@
 # record.bash MPIRUN ULP MAKE_DUMPS
-# Pins that `mpirun -np N ulp record` writes the same file forevery N, and that an error of any rank is one line, leaves no
+# Pins that `mpirun -np N ulp record` writes the same file for every N, and that an error of any rank is one line, leaves no
 # file and hangs nothing.
 mpirun=$1 ulp=$2 make_dumps=$3
 dir=$(mktemp -d)

@@ -75,7 +75,7 @@ bool is_json(std::string_view text) {
   return text.starts_with('{') || text.starts_with('[') || text.starts_with("//") || text.starts_with("/*");
 }
 
-// Arguments: an option stands before the first key of a mapping. Option and key are told apart by lines.
+// Arguments: an option stands before the first key of a mapping. Option and key are distinguished by lines.
 bool is_command_line(std::string_view text) {
   if (is_json(text)) return false;
   for (std::size_t at = 0; at < text.size();) {

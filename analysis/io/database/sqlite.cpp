@@ -109,7 +109,7 @@ void database::harden() {
   run("PRAGMA temp_store=MEMORY");
 }
 
-// Pages that refer to each other could be read for ever. Each step of our statements looks at each row at most once, and
+// Pages that refer to each other could be read forever. Each step of our statements looks at each row at most once, and
 // no row is so small, or takes so many instructions.
 void database::bound_work(const std::string& file) {
   constexpr int instructions = 10000;  // between two looks

@@ -34,7 +34,7 @@ bool close_to(double a, double b) {
   return a == b || (std::isfinite(a - b) && std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)));
 }
 
-// Equal but for the last digits of reported sums.
+// Equal except for the last digits of reported sums.
 bool same_table(cell_table a, cell_table b) {
   if (!close_to(a.reported_abs_sum, b.reported_abs_sum) || !close_to(a.reported_square_sum, b.reported_square_sum))
     return false;

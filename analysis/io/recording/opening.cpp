@@ -324,7 +324,7 @@ database open_for_appending(const std::string& path) {
     throw input_error(path, "",
                       "its write-ahead log (FILE-wal) is damaged, and all steps behind the damage would be lost "
                       "forever: copy it by `ulp merge`, which keeps the steps before, and append to the copy");
-  // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
+  // SQLite takes in what lies beside it, forever: whoever would not read that does not append to it.
   if (!all_there) static_cast<void>(open_for_reading(path));
   if (f.beside.log && f.header && f.header->has_log) {
     f.alone.allow_torn();

@@ -52,7 +52,7 @@ scale_range between(const nearest_scale& before, const nearest_scale& next, doub
   if (std::isnan(before.value)) return after_it;
   const scale_range both{std::max(after_it.low, times_power(before.value, before.skipped, -1)),
                          std::min(after_it.high, times_power(before.value, growths(before, window), 1))};
-  return both.low <= both.high ? both : after_it;  // it was set anew between
+  return both.low <= both.high ? both : after_it;  // it was set again between
 }
 
 class scale_log final : public source {

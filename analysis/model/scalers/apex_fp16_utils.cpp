@@ -1,6 +1,6 @@
 // apex.fp16_utils.DynamicLossScaler: NVIDIA/apex 22.03 apex/fp16_utils/loss_scaler.py.
 // Reproduced: doubles; growth where the steps since the last overflow are a multiple of the window, so growth itself
-// does not start the count anew; the floor of 1. (apex's FP16_Optimizer uses apex_amp's scaler instead.)
+// does not start the count again; the floor of 1. (apex's FP16_Optimizer uses apex_amp's scaler instead.)
 #include "engine.hpp"
 
 namespace ulp::scalers {

@@ -2,7 +2,7 @@
 // modelzoo/common/tf/optimizers/LossScale.py.
 // Reproduced: float32 scale; overflow_tolerance 0.05 by default, and both counters run over tolerated overflows; the
 // number of steps beyond the period is what the scale grows by, so it doubles on step increment_period, and by more,
-// with counters below zero, in a run resumed with a shorter period; the multiplier is not used but for a warning.
+// with counters below zero, in a run resumed with a shorter period; the multiplier is not used except for a warning.
 #include <algorithm>
 #include <cmath>
 #include <limits>

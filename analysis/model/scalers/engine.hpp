@@ -17,7 +17,7 @@
 
 namespace ulp::scalers {
 
-// When a good step grows the scale. A tracker counts good steps and starts anew after growth and after an overflow; the
+// When a good step grows the scale. A tracker counts good steps and restarts after growth and after an overflow; the
 // other frameworks number their steps and remember the last overflow.
 enum class growth {
   tracker_equals,           // tracker + 1 == window
@@ -40,7 +40,7 @@ enum class patience {
 struct rules {
   growth grows = growth::tracker_equals;
   patience waits = patience::none;
-  bool restarts_when_spent = false;  // counting up: lowering the scale starts the count anew
+  bool restarts_when_spent = false;  // counting up: lowering the scale starts the count again
   bool divides = false;              // the scale is lowered by a quotient, not a product
   bool stays_finite = false;         // growth to infinity keeps the scale
   bool grows_on_overflow = false;    // the tracker is compared after an overflow too: a window of 0 undoes the fall
@@ -194,7 +194,7 @@ class engine {
   factor growth_;
   factor backoff_;
   std::int64_t window_;
-  double part_of_step_;  // the window where it is no whole number of steps and steps are counted modulo it, else 0
+  double part_of_step_;  // the window where it is not a whole number of steps and steps are counted modulo it, else 0
   std::int64_t limit_;
   bool refilled_by_good_;
   value floor_;

@@ -1,5 +1,5 @@
 // jmp.DynamicLossScale: google-deepmind/jmp @9c1cdbbf jmp/_src/loss_scale.py.
-// Reproduced: float32; growth to infinity is dropped and starts the count anew. Under jit a pytree round trip puts
+// Reproduced: float32; growth to infinity is dropped and starts the count again. Under jit a pytree round trip puts
 // min_loss_scale back to 1; a replay keeps what is set.
 #include "engine.hpp"
 

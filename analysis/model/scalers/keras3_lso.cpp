@@ -1,5 +1,5 @@
 // Keras 3 LossScaleOptimizer: keras-team/keras @3422977a keras/src/optimizers/loss_scale_optimizer.py.
-// Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are for ever.
+// Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are forever.
 #include "engine.hpp"
 
 namespace ulp::scalers {

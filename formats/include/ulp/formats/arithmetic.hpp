@@ -2,7 +2,7 @@
 //
 // Each operation computes the exact result of its operands (as far as any rounding can see it) and rounds it by the same
 // code as encode: every direction, stochastic rounding of the exact result included, five flags, tininess, FTZ, DAZ
-// and saturation mean what rounding.hpp and codec.hpp say. Integer operations only (but for a first guess inside
+// and saturation mean what rounding.hpp and codec.hpp say. Integer operations only (except for a first guess inside
 // sqrt, which is then corrected), so results do not depend on the processor's rounding, flush-to-zero or
 // denormals-are-zero state. Any mix of formats; operands are exact values of formats of at most 53 significand bits
 // (decode's), not roundings of something else. constexpr, no exceptions, no allocation.

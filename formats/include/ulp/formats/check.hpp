@@ -51,7 +51,7 @@ struct disagreement {
   encoded got;
 };
 
-// What was compared, and what came of it: the same for every number of threads.
+// What was compared, and the result: the same for every number of threads.
 struct check_report {
   ulp::operation operation = ulp::operation::convert;
   format to;
@@ -70,7 +70,7 @@ struct check_report {
 
 std::ostream& operator<<(std::ostream& out, const check_report& report);
 
-// The lines of one disagreement, indented by two spaces. Flags are told where `flags` is set.
+// The lines of one disagreement, indented by two spaces, with flags if `flags` is set.
 [[nodiscard]] std::string to_string(operation op, const format& to, const format& from, const rounding& mode,
                                     const disagreement& d, bool flags);
 

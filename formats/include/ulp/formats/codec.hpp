@@ -23,7 +23,7 @@ inline constexpr format binary64{.exponent_bits = 11, .fraction_bits = 52, .bias
 enum class number_class : std::uint8_t { zero, finite, infinity, nan };
 
 // An exact value. finite: (-1)^negative * 2^exponent * (significand / 2^63 + low / 2^127) with the top bit of
-// significand set, so that 2^exponent <= |value| < 2^(exponent+1); `sticky` tells that the value is larger in magnitude
+// significand set, so that 2^exponent <= |value| < 2^(exponent+1); `sticky` means that the value is larger in magnitude
 // than that by less than one unit of the last bit of `low`: enough for one correct rounding to any format, stochastic
 // with up to 32 random bits included. nan: `significand` holds the payload, its first bit below the quiet bit at bit 63;
 // `signaling` as it says.

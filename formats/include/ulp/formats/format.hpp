@@ -119,7 +119,7 @@ struct format {
     }
     return magnitude_mask();
   }
-  // The fraction bit that tells quiet from signaling NaNs (specials::ieee).
+  // The fraction bit that distinguishes quiet from signaling NaNs (specials::ieee).
   [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept { return std::uint64_t{1} << (fraction_bits - 1); }
 };
 

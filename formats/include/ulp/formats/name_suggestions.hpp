@@ -1,4 +1,4 @@
-// Which name was meant by one that does not exist.
+// The nearest known names to an unknown one.
 #ifndef ULP_FORMATS_NAME_SUGGESTIONS_HPP
 #define ULP_FORMATS_NAME_SUGGESTIONS_HPP
 

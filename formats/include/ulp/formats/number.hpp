@@ -8,7 +8,7 @@
 // are arithmetic.hpp's. Under DAZ subnormal numbers are operands and compare as zeros, and are otherwise what they are.
 // Text is read and printed in the format's own rounding whatever the type's, so that it reads back. Nothing depends on the processor's floating-point
 // state. Conversions are explicit. Trivially copyable, the size of its code; a default initialised number has, like a
-// float, no value, number{} is zero. constexpr but for text; nothing throws, only text allocates.
+// float, no value, number{} is zero. constexpr except for text; nothing throws, and only text allocates.
 #ifndef ULP_FORMATS_NUMBER_HPP
 #define ULP_FORMATS_NUMBER_HPP
 
@@ -46,7 +46,7 @@ constexpr int highest_decimal_exponent(const format& f) noexcept {
 constexpr int lowest_decimal_exponent(const format& f) noexcept { return -(-f.emin() * 30103 / 100000); }
 
 std::ostream& print(std::ostream& out, const format& in, std::uint64_t code);
-// Sets failbit and leaves `code` alone where the next word is no number.
+// Sets failbit and leaves `code` alone if the next word is not a number.
 std::istream& scan(std::istream& in, const format& to, std::uint64_t& code);
 
 }  // namespace detail

@@ -54,7 +54,7 @@ enum class tininess : std::uint8_t { after_rounding, before_rounding };
 // conversion, addition, multiplication and fma; division and square root then use 32.
 inline constexpr int exact_probability = 0;
 
-// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is no constant
+// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is not a constant
 // expression; at run time it ends the program (std::abort) as soon as a number is rounded in a direction that there is
 // not, or stochastically with a number of random bits that there is not. What is handed in from outside is asked before:
 // check() throws std::invalid_argument, parse_rounding makes valid ones only.

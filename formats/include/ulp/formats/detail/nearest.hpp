@@ -4,7 +4,7 @@
 //
 // A finite code is an integer s of at most 11 bits, times 2^e units, the unit being the smallest subnormal: field E and
 // fraction f give s = f, e = 0 for E = 0, else s = f + 2^M, e = E - 1. Sums and products of such integers are exact in
-// 64 bits but for addends too far below to be seen. The one use of floating point is the exact conversion of an integer
+// 64 bits except for addends too far below to be seen. The one use of floating point is the exact conversion of an integer
 // of 50 bits to double. Nothing but rare codes is decided by a branch.
 #ifndef ULP_FORMATS_DETAIL_NEAREST_HPP
 #define ULP_FORMATS_DETAIL_NEAREST_HPP
