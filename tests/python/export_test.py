@@ -54,7 +54,7 @@ class Export(InFolder):
         save_safetensors(self.path("step1.safetensors"), {"x": ("F32", [1], struct.pack("<f", 8))})
         for factor, note in (
             ("1", ""),
-            ("8", "its values are 8 times the true gradients; give --factor 8 to what reads it"),
+            ("8", "its values are 8 times the true gradients; give --factor 8 when reading it"),
         ):
             done = subprocess.run(
                 [ULP, "export", self.path("step1.safetensors"), "--factor", factor], capture_output=True, text=True

@@ -251,7 +251,7 @@ class TrainingGoesOn(support.InFolder):
                 rec.step(int(strict), grads=grads)
             rec.close()
             if strict:
-                self.assertRaisesRegex(recorder.RecorderError, "is after close", rec.step, 5, grads=grads)
+                self.assertRaisesRegex(recorder.RecorderError, "comes after close", rec.step, 5, grads=grads)
             else:
                 [said] = self.said(lambda: [rec.step(5, grads=grads), rec.step(6, grads=grads)])
                 self.assertEqual(said, "ulp_recorder: step 5: comes after close(): this and later steps are not recorded")
@@ -319,7 +319,7 @@ for step in range(20):
         command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), path]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr.count("this process is a fork of the one that records"), 10)
+        self.assertEqual(done.stderr.count("only the process that opened the recording can write to it"), 10)
         self.assertEqual(steps_of(path), list(range(20)))
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
 
@@ -530,11 +530,11 @@ class OtherPeoplesFiles(support.InFolder):
             self.refused(f"a.ulp{suffix} is not a regular file")
             os.remove(self.file + suffix)
             os.link(self.file, self.file + suffix)
-            self.refused(f"a.ulp{suffix} has another name too")
+            self.refused(f"a.ulp{suffix} has a second name")
             os.remove(self.file + suffix)
             with open(self.path("new.ulp") + suffix, "w"):
                 pass
-            with self.assertRaisesRegex(recorder.RecorderError, f"new.ulp{suffix} is there without the recording"):
+            with self.assertRaisesRegex(recorder.RecorderError, f"new.ulp{suffix} exists without the recording"):
                 recorder.Recorder(self.path("new.ulp"))
             self.assertFalse(os.path.exists(self.path("new.ulp")))
             os.remove(self.path("new.ulp") + suffix)
@@ -713,7 +713,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             os.rename(self.path("own"), a + "-journal")
             self.assertEqual(self.appended(how + "a", 20), list(range(21)))
             os.rename(c + "-journal", a + "-journal")  # beside a recording that is whole
-            self.refused(how + "a", "-journal is another")
+            self.refused(how + "a", "-journal belongs to another")
 
     def test_journals_of_before(self):
         for how in ("within", "commit"):
@@ -721,7 +721,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             shutil.copy(file + "-journal", self.path("kept"))
             self.assertEqual(self.appended(how, 20), list(range(21)))
             os.rename(self.path("kept"), file + "-journal")
-            self.refused(how, "-journal is another")
+            self.refused(how, "-journal belongs to another")
 
     def test_journals_that_cannot_be_copied(self):
         self.killed("a.ulp", 0, 3, "within", log=False)
@@ -743,7 +743,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         self.killed("c.ulp", 0, 20, "commit", log=False)
         for name in ("a.ulp", "c.ulp"):
             shutil.copy(self.path("b.ulp-journal"), self.path(name + "-journal"))
-            self.refused(name, "-journal is another")
+            self.refused(name, "-journal belongs to another")
         self.assertEqual(self.appended("b.ulp", 7), [7])
 
     def test_logs_of_kills(self):
@@ -864,7 +864,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_second_names(self):
         os.link(self.killed("a.ulp", 0, 5), self.path("b.ulp"))
-        with self.assertRaisesRegex(recorder.RecorderError, "has another name too, beside which its log may be"):
+        with self.assertRaisesRegex(recorder.RecorderError, "has a second name, and its log may be beside that"):
             recorder.Recorder(self.path("b.ulp"), append=True)
         self.assertEqual(self.appended("a.ulp", 5), list(range(6)))
         with self.assertRaisesRegex(recorder.RecorderError, "is the name of a part of a.ulp"):
