@@ -188,7 +188,7 @@ TEST_CASE("unknown names list the near ones") {
         "ulp: unknown format 'flaot16'; near: float16; `ulp formats` lists them, others are "
         "e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]\n");
   CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler torch --format fp16,cb16").err ==
-        "ulp: format 'fp16,cb16': one is wanted here; ulp outcomes and ulp sweep take several\n");
+        "ulp: format 'fp16,cb16': expected a single format; ulp outcomes and ulp sweep take several\n");
   CHECK(run_ulp("scalers torhc").err.find("near: torch, ") != std::string::npos);
 }
 

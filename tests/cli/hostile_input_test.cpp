@@ -46,7 +46,7 @@ TEST_CASE("inputs without any tensor are refused by every command, unless they a
   }
   CHECK(run_ulp("info " + file + " --allow-empty").exit_code == 0);
   CHECK(run_ulp("replay " + file + " --scaler pytorch --format fp16 --allow-empty")
-            .err.find("the steps tell neither gradients nor overflow") != std::string::npos);
+            .err.find("the steps have neither gradients nor overflow") != std::string::npos);
   // A step among others.
   write_file(dir / "step1.npy", ids);
   write_file(dir / "step2.npy", values);

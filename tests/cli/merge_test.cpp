@@ -120,14 +120,14 @@ TEST_CASE("which rank an input is must be said whole, and stays when more is app
     CHECK(run.exit_code == 2);
     return run.err;
   };
-  CHECK(refused("--rank 2 --world 2 --run-id r --layout shard").starts_with("ulp: --rank: 2 of 2 ranks"));
-  CHECK(refused("--rank 1 --world 2").starts_with("ulp: --world: ulp merge puts the ranks of one run together"));
+  CHECK(refused("--rank 2 --world 2 --run-id r --layout shard").starts_with("ulp: --rank: 2 is not below the 2 ranks"));
+  CHECK(refused("--rank 1 --world 2").starts_with("ulp: --world: ulp merge combines the ranks of one run"));
   CHECK_FALSE(std::filesystem::exists(d + "x.ulp"));
 
   REQUIRE(run_ulp("record " + d + "part1/* --steps 0 --rank 1 --world 2 --run-id r --layout shard -o " + d + "b.ulp")
               .exit_code == 0);
   CHECK(run_ulp("record " + d + "part1/* --steps 1 --rank 0 --append -o " + d + "b.ulp").err ==
-        "ulp: --rank: " + d + "b.ulp says 1: leave it out, or record into another file\n");
+        "ulp: --rank: " + d + "b.ulp has 1; remove the option, or record into another file\n");
   REQUIRE(run_ulp("record " + d + "part1/* --steps 1 --append -o " + d + "b.ulp").exit_code == 0);
   REQUIRE(run_ulp("record " + d + "part0/* --rank 0 --world 2 --run-id r --layout shard -o " + d + "a.ulp").exit_code ==
           0);
@@ -145,10 +145,10 @@ TEST_CASE("a program without the means to speak with the others refuses to write
   const std::string record = " " + d + "ulp record " + d + "whole/* -o " + d + "x.ulp";
   const auto first = run_shell(alone + "0" + record);
   CHECK(first.exit_code == 2);
-  CHECK(first.err.starts_with("ulp: process 0 of 2 of a launcher, and built without MPI: "));
+  CHECK(first.err.starts_with("ulp: this is process 0 of 2, but ulp was built without MPI: "));
   const auto second = run_shell(alone + "1" + record);
   CHECK(second.exit_code == 2);
-  CHECK(second.err.starts_with("ulp: process 1 of 2 of a launcher, and built without MPI: "));
+  CHECK(second.err.starts_with("ulp: this is process 1 of 2, but ulp was built without MPI: "));
   CHECK_FALSE(std::filesystem::exists(d + "x.ulp"));
   // A batch script of Slurm is one process, a step of it is several.
   CHECK(run_shell("cp \"$(command -v ulp)\" " + d + "ulp && SLURM_NTASKS=2 SLURM_PROCID=0" + record).exit_code == 0);

@@ -118,5 +118,5 @@ TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it 
   }
   CHECK(run_ulp("outcomes " + plain + " --format bf16").out.find("~") != std::string::npos);
   CHECK(run_ulp("record tests/data/octaves/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
-        "ulp: --with-errors: tests/data/octaves/digits.ulp holds no single values: leave it out\n");
+        "ulp: --with-errors: tests/data/octaves/digits.ulp holds no raw values; remove this option\n");
 }

@@ -146,7 +146,7 @@ TEST_CASE("malformed lines are errors that name the line") {
   const std::string wanted = "2 operands, result, flags\n";
   CHECK(error_of(verify, good + "3C00 3C00 4000\n") == place + "has 3 fields, not 4: " + wanted);
   CHECK(error_of(verify, good + "3C00 3C00 4000 00 00\n") == place + "has 5 fields, not 4: " + wanted);
-  CHECK(error_of(verify, good + "\n" + good) == place + "is empty: a line has " + wanted);
+  CHECK(error_of(verify, good + "\n" + good) == place + "is empty: expected " + wanted);
   CHECK(error_of(verify, good + "3C00 3G00 4000 00\n") == place + "operand 2 '3G00' is not hexadecimal\n");
   CHECK(error_of(verify, good + "3C00 3C00 -4000 00\n") == place + "result '-4000' is not hexadecimal\n");
   CHECK(error_of(verify, good + "3C00 0x 4000 00\n") == place + "operand 2 '0x' is not hexadecimal\n");

@@ -85,7 +85,7 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(says(r.conclusion("static loss scale"), "2^10 to 2^15: "));
   CHECK(says(r.conclusion("lose most"), "none: nothing underflows"));
   CHECK(r.number("worst_tensors", "tensors") == "{}");
-  CHECK(says(r.conclusion("scale for each tensor"), "33.0 octaves apart"));
+  CHECK(says(r.conclusion("scale for each tensor"), "33.0 binades apart"));
   CHECK(says(r.conclusion("scale for each tensor"), "yes, one scale cannot serve all"));
   CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the finite steps"));
   CHECK(r.conclusion("What happened?").empty());
@@ -159,13 +159,13 @@ TEST_CASE("groups are compared as tensors are") {
   CHECK(r.conclusion("Which groups lose most").empty());
   r.group("all", "weight");
   CHECK(says(r.conclusion("Which groups lose most"), "all with 50 %; it holds 100 % of all underflow"));
-  CHECK(says(r.conclusion("scale for each group"), "no: there are not two groups"));
+  CHECK(says(r.conclusion("scale for each group"), "no: fewer than two groups"));
   run parted;
   for (int i = 0; i < 4; ++i) parted.add({1, 0x1p-60F, 1, 1}, {0x1p-60F, 0x1p-60F});
   parted.group("nothing", "^$");
   parted.group("large", "^big");
   CHECK(says(parted.conclusion("Which groups lose most"), "the rest with 100 %; the 2 named hold 100 %"));
-  CHECK(says(parted.conclusion("scale for each group"), "groups are 60.0 octaves apart"));
+  CHECK(says(parted.conclusion("scale for each group"), "groups are 60.0 binades apart"));
   CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("what cannot be judged is not") {
     s.tensors[0].type = dtype::float16;
     half.add_step(s, two);
   }
-  CHECK(says(half.conclusion("without a loss scale"), "it cannot be told: 9 zeros"));
+  CHECK(says(half.conclusion("without a loss scale"), "unknown: 9 zeros"));
   CHECK(half.number("format", "format") == "-");
   CHECK(half.number("format", "censored_zeros") == "9");
   CHECK(says(half.conclusion("not help"), "nothing of that kind"));

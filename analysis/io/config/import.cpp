@@ -44,7 +44,7 @@ constexpr std::string_view telling_keys =
 // What the only key there is may have been meant to be.
 std::string guess(const config_node& root) {
   if (root.entries.size() != 1) return "";
-  return ": " + unknown_text(root.entries.front().key, "such key", words_of(telling_keys));
+  return ": " + unknown_text(root.entries.front().key, "key", words_of(telling_keys));
 }
 
 // The framework that knows most keys of the file.

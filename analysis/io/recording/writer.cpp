@@ -155,7 +155,7 @@ std::uint32_t recording_writer::state::id_of(const tensor_info& t) {
 
 void recording_writer::state::insert(const step& row, const std::vector<tensor_info>& from) {
   if (!io::may_be_step(row.key.step))
-    throw input_error(path, io::describe(row.key), "is a number that no step may have");
+    throw input_error(path, io::describe(row.key), "is outside the range of step numbers");
   io::table_blobs tables;
   io::total_merger merged;
   ids.clear();

@@ -85,7 +85,7 @@ class labelled_source final : public forwarding_source, public divisible {
       factor = of.scalars.loss_scale;
       if (!(factor > 0) || !std::isfinite(factor))
         throw input_error(options_.scalars.empty() ? inner().description() : options_.scalars,
-                          "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale asks for");
+                          "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale needs");
     }
     if (std::isnan(factor)) return;
     for (tensor_row& row : of.tensors) {

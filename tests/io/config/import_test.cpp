@@ -329,7 +329,8 @@ TEST_CASE("Megatron-LM") {
           {"--loss-scale 128\n", "none in float32, norm 1"},
 
           {"--fp16 \\\n--loss-scale-windw 200\n",
-           "c: line 2: '--loss-scale-windw' is not a known argument of Megatron-LM; the nearest is '--loss-scale-window'; "
+           "c: line 2: '--loss-scale-windw' is not a known argument of Megatron-LM; the nearest is "
+           "'--loss-scale-window'; "
            "correct it, or remove it if your version has it"},
           {"--fp16 --bf16", "c: line 1: --bf16 and --fp16 cannot both be given"},
           {"--fp16 --loss-scale $SCALE", "c: line 1: --loss-scale is '$SCALE'; write its value"},
@@ -444,7 +445,7 @@ TEST_CASE("files that are no configuration") {
   CHECK(read("# only a comment\n") == "c: holds only comments");
   starts("some: thing\nother: thing\n", "c: has no key of a configuration that is read; they are DeepSpeed JSON");
   starts("mixed_precision_confg:\n  use_master_weights: true\n",
-         "c: has no key of a configuration that is read: 'mixed_precision_confg' is no such key; the nearest is "
+         "c: has no key of a configuration that is read: 'mixed_precision_confg' is not a known key; the nearest is "
          "'mixed_precision_config'; they are DeepSpeed JSON");
   starts("precision: 16\nuse_cpu: true\n",
          "c: may be for Accelerate or for Lightning, which know as many of its keys; ");

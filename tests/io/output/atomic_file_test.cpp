@@ -60,11 +60,11 @@ TEST_CASE("nothing but a recording takes the place of a recording") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
   auto writer = std::make_optional<recording_writer>(path, recording_writer::mode::create);
-  CHECK(error_of(path).find("it is a recording, which nothing else replaces") != std::string::npos);
+  CHECK(error_of(path).find("it is a recording, which other output never replaces") != std::string::npos);
   writer.reset();
   const std::string whole = read_file(path);
   fs::create_symlink(path, dir / "link");
-  CHECK(error_of(dir / "link").find("it is a recording, which nothing else replaces") != std::string::npos);
+  CHECK(error_of(dir / "link").find("it is a recording, which other output never replaces") != std::string::npos);
   CHECK(read_file(path) == whole);
   {
     write_file(dir / "empty", "");

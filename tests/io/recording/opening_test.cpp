@@ -323,7 +323,8 @@ TEST_CASE("a file that a kill tore is compared with its log as far as it goes") 
   if (steps > 0)
     CHECK(steps_in(path) == steps);
   else
-    CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("is another recording's") != std::string::npos);
+    CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("belongs to another recording") !=
+          std::string::npos);
 }
 
 TEST_CASE("a writer that cannot read what it is to append to leaves it as it is") {
@@ -407,7 +408,7 @@ TEST_CASE("a log that was damaged is told of, and nothing is appended to it") {
     const auto before = contents(dir.path());
     const auto append = [&] { recording_writer(path, recording_writer::mode::append); };
     if (at < 32) {
-      const std::string refused = "is none, or was damaged at its beginning: move " + path + "-wal away";
+      const std::string refused = "is not a write-ahead log, or its beginning is damaged: move " + path + "-wal away";
       for (const auto& [name, read] : readings) CHECK(error_of([&] { read(path); }).find(refused) != std::string::npos);
       CHECK(error_of(append).find(refused) != std::string::npos);
     } else {
@@ -530,7 +531,7 @@ TEST_CASE("a recording with a second name is not appended to where its log may b
   const std::string second = (dir / "second.ulp").string();
   write_with_log(path);
   fs::create_hard_link(path, second);
-  CHECK(error_of([&] { recording_writer(second, recording_writer::mode::append); }).find("has another name too") !=
+  CHECK(error_of([&] { recording_writer(second, recording_writer::mode::append); }).find("has a second name") !=
         std::string::npos);
   write(path, 5, 6, recording_writer::mode::append);
   CHECK(steps_in(path) == 6);
@@ -626,8 +627,8 @@ TEST_CASE("another recording's journal is not played back, to read or to append"
   fs::copy_file(other + "-journal", path + "-journal", fs::copy_options::overwrite_existing);
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("-journal away, to read") != std::string::npos);
-  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("-journal away, to read") !=
+    CHECK(error_of([&] { read(path); }).find("-journal away to read") != std::string::npos);
+  CHECK(error_of([&] { recording_writer(path, recording_writer::mode::append); }).find("-journal away to read") !=
         std::string::npos);
   CHECK(contents(dir.path()) == before);
 }
@@ -642,7 +643,7 @@ TEST_CASE("a recording's own journal from another time is not played back") {
   fs::copy_file(journal, path + "-journal");
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("-journal away, to read") != std::string::npos);
+    CHECK(error_of([&] { read(path); }).find("-journal away to read") != std::string::npos);
   CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
   CHECK(contents(dir.path()) == before);
 }
@@ -813,7 +814,7 @@ TEST_CASE("what is left of another recording is not taken into a new one") {
     write_file(path + suffix, "x");
     CHECK(error_of([&] {
             recording_writer(path, recording_writer::mode::create);
-          }).find(std::string{suffix} + ": is there without the recording") != std::string::npos);
+          }).find(std::string{suffix} + ": exists without the recording") != std::string::npos);
     CHECK(contents(dir.path()) == std::map<std::string, std::string>{{std::string{"run.ulp"} + suffix, "x"}});
   }
 }

@@ -124,15 +124,15 @@ TEST_CASE("regex: what is none is refused in words, on one line") {
   CHECK(refused_for("a**", "'**' repeats something already repeated"));
   CHECK(refused_for("a{2000}", "'{2000}' is not a number of repetitions"));
   CHECK(refused_for("a{2,1}", "'{2,1}' is not a number of repetitions"));
-  CHECK(refused_for("[z-a]", "'z-a' is no range"));
-  CHECK(refused_for("[[:letter:]]", "'[:letter:]' is no range or class"));
+  CHECK(refused_for("[z-a]", "'z-a' is not a range"));
+  CHECK(refused_for("[[:letter:]]", "'[:letter:]' is not a range or class"));
   CHECK(refused_for("a\\", "ends in a single backslash"));
   CHECK(refused_for(R"(\u00e9)", R"(RE2 has no escape '\u')"));
   CHECK(refused_for(R"((a|b)\1)", R"(RE2 has no back-references such as '\1')"));
   for (const char* const around : {"(?=a)", "(?!a)", "(?<=a)", "(?<!a)"})
     CHECK(refused_for(around, "RE2 has no look-around such as '" + std::string{around}.substr(0, 3)));
   CHECK(refused_for("(?>a)", "RE2 has no '(?>'"));
-  CHECK(refused_for("(?P<a b>a)", "is no named group"));
+  CHECK(refused_for("(?P<a b>a)", "is not a named group"));
   CHECK(refused_for("\xFF", "it is not UTF-8"));
   // What is quoted of it does no harm to a terminal, and is short.
   CHECK(refused_for("(\n\x1B[31m\xFF", R"('(\x0A\x1B[31m\xFF')"));

@@ -119,10 +119,10 @@ TEST_CASE("histograms that contradict themselves are refused") {
   CHECK(with([](h x) { x.num = 3; }) ==
         "events: byte 40: histogram 'g' of step 1 has num is 1 more than its buckets hold");
   CHECK(with([](h x) { x.num = 1; }).find("num is 1, but its buckets hold 2") != std::string::npos);
-  CHECK(with([](h x) { x.num = 2.5; }).find("no whole number") != std::string::npos);
-  CHECK(with([](h x) { x.num = 1e300; }).find("no whole number") != std::string::npos);
-  CHECK(with([](h x) { x.counts[0] = -1; }).find("no whole number") != std::string::npos);
-  CHECK(with([](h x) { x.counts[0] = not_known; }).find("no whole number") != std::string::npos);
+  CHECK(with([](h x) { x.num = 2.5; }).find("not a whole number") != std::string::npos);
+  CHECK(with([](h x) { x.num = 1e300; }).find("not a whole number") != std::string::npos);
+  CHECK(with([](h x) { x.counts[0] = -1; }).find("not a whole number") != std::string::npos);
+  CHECK(with([](h x) { x.counts[0] = not_known; }).find("not a whole number") != std::string::npos);
   CHECK(with([](h x) { x.limits.push_back(2); }).find("3 bucket limits, but 2 buckets") != std::string::npos);
   CHECK(with([](h x) { x.limits = {1, 0}; }).find("do not ascend") != std::string::npos);
   CHECK(with([](h x) { x.limits[0] = not_known; }).find("do not ascend") != std::string::npos);
@@ -159,7 +159,7 @@ TEST_CASE("only the first value of a tag names its plugin") {
   REQUIRE(all.steps.size() == 2);
   CHECK(all.steps[0].tensors.at(0).table == all.steps[1].tensors.at(0).table);
   CHECK(all.tensors.size() == 1);
-  CHECK(place.error("e", tf_begin() + tf_event(1, {tf_tensor_histogram("g", {1, 2, -1})})).find("no whole number") !=
+  CHECK(place.error("e", tf_begin() + tf_event(1, {tf_tensor_histogram("g", {1, 2, -1})})).find("not a whole number") !=
         std::string::npos);
   CHECK(place.error("e", tf_begin() + tf_event(1, {tf_tensor_histogram("g", {2, 1, 1})})).find("do not ascend") !=
         std::string::npos);
@@ -171,7 +171,7 @@ TEST_CASE("tensor histograms with a NaN tell nothing") {
                                            tf_event(2, {tf_tensor_histogram("g", {not_known, not_known, 3}, false)}));
   CHECK(all.steps.size() == 1);
   REQUIRE(all.notes.size() == 2);
-  CHECK(all.notes[1].find("tell nothing and are left out: 1") != std::string::npos);
+  CHECK(all.notes[1].find("are left out: 1") != std::string::npos);
 }
 
 TEST_CASE("scalars by the last part of their tags") {
@@ -244,7 +244,7 @@ TEST_CASE("files cut short are read as far as they go, damaged ones are refused 
   CHECK(place.error("e", tf_begin()).starts_with("e: holds no histogram"));
   CHECK(place.error("e", tf_begin() + tf_event(1, {tf_scalar("loss", 1)})).starts_with("e: holds no histogram"));
   CHECK(place.error("e", tf_record("text")).find("event: ") != std::string::npos);
-  CHECK(place.error("e", tf_record(pb_double(1, 1))).find("no event file of TensorBoard") != std::string::npos);
+  CHECK(place.error("e", tf_record(pb_double(1, 1))).find("not a TensorBoard event file") != std::string::npos);
 
   std::string length = good;
   length[tf_begin().size()] ^= 1;

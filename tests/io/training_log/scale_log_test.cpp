@@ -194,7 +194,7 @@ TEST_CASE("scale log: the rows of each framework") {
     const contents read = place.open("train.log", f.log);
     CHECK(read.description == "loss-scale log of " + f.name);
     CHECK(read.tensors.empty());
-    CHECK(has_note(read, "known in bounds only"));
+    CHECK(has_note(read, "known only within bounds"));
     check_rows(read, f.rows);
   }
 }
