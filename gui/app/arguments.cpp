@@ -19,8 +19,8 @@ namespace ulp::gui {
 namespace {
 
 [[noreturn]] void print_and_end(const QString& text) {
-  std::fputs(text.toUtf8().constData(), stdout);
-  if (std::fflush(stdout) != 0) refuse("standard output cannot be written");
+  if (std::fputs(text.toUtf8().constData(), stdout) < 0 || std::fflush(stdout) != 0)
+    refuse("standard output cannot be written");
   std::exit(0);
 }
 
@@ -139,7 +139,8 @@ arguments parse_arguments() {
   add_options(parser, options_of(how));  // of everything opened
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
   if (parser.isSet("help") || parser.isSet("help-all")) print_and_end(parser.helpText());
-  if (parser.isSet("version")) print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
+  if (parser.isSet("version"))
+    print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
 
   arguments a;
   session& s = a.asked;
