@@ -29,7 +29,7 @@ void print(const std::vector<finding>& findings) {
   for (const finding& f : findings) {
     fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));
     for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
-    if (!f.limits.empty()) fmt::print("  Not shown: {}\n", printable(f.limits));
+    if (!f.limits.empty()) fmt::print("  Limits: {}\n", printable(f.limits));
     fmt::print("\n");
   }
 }
@@ -44,11 +44,11 @@ table table_of(const std::vector<finding>& findings) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   advice_options how{.format_name = o.format_name, .format = value_format_named(o.format_name)};
   how.rounding = o.rounding.value(how.format);
   if (how.rounding.direction == direction::stochastic)
-    throw usage_error("--rounding: advice is for deterministic roundings; see ulp outcomes for stochastic ones");
+    throw usage_error("--rounding: advice needs a deterministic rounding; for stochastic rounding see ulp outcomes");
   how.epsilon = positive_number(o.epsilon, "--epsilon");
   if (!(how.epsilon < 1)) throw usage_error("--epsilon: a share below 1, such as 0.001 for 0.1 %");
   how.groups = o.run.named_groups();
@@ -78,7 +78,7 @@ int run(const options& o) {
   const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
   if (findings.empty())
     throw usage_error(o.run.inputs.front() +
-                      ": tells at most which steps overflowed; no question can be answered from that");
+                      ": shows at most which steps overflowed, which answers none of these questions");
   for (const std::string& line : notes.lines(run.choice())) note(line);
   for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
   if (run.as_recorded())
@@ -92,10 +92,10 @@ int run(const options& o) {
 
 command advise_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "advise", .help = "what a run needs: format, loss scale, clipping, in plain words"};
+  command made{.name = "advise", .help = "say in plain words what a run needs: format, loss scale, clipping"};
   add_run(made, o->run);
   add_groups(made, o->run);
-  made.add("--format", &o->format_name, "the format that is scaled, see `ulp formats`",
+  made.add("--format", &o->format_name, "the format that gradients are scaled for (see ulp formats)",
            {.type = "F", .show_default = true});
   made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
            {.type = "X", .show_default = true});
@@ -104,9 +104,8 @@ command advise_command() {
   add_output(made, o->output);
   made.footer =
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
-      "fractions\n"
-      "of 1, [low, high] where the input does not decide; scales end in log2; null is what is not known or does not "
-      "exist.\n"
+      "fractions of 1, [low, high] where the input leaves them open; names of scales end in log2; null: unknown or "
+      "nonexistent.\n"
       "  happened                    gradient_overflow, forward_overflow: steps first_step last_step\n"
       "  format                      format epsilon censored_zeros; formats: NAME: underflow lost_l1 overflow_steps\n"
       "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: underflow overflow_steps\n"
@@ -115,7 +114,8 @@ command advise_command() {
       "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
       "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
       "  not_helped                  forward_overflow_steps overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
-      "  recorded_values nothing     no numbers\n\n"
+      "  recorded_values nothing     no numbers\n"
+      "\n"
       "Example:\n"
       "  ulp advise examples/digits.ulp --group conv=^conv --group fc=^fc";
   made.run = [o] { return run(*o); };

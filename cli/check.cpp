@@ -26,7 +26,7 @@ recording_report checked(const std::string& file, std::size_t most) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.files);
+  refuse_overwriting_inputs(o.output, o.files);
   table found;
   found.columns = {{"file", "file"}, {"table", "table"}, {"place", "place"}, {"problem", "problem"}};
   std::string fine;
@@ -36,7 +36,7 @@ int run(const options& o) {
       const recording_report report = checked(file, o.most);
       for (const recording_problem& p : report.problems)
         found.rows.push_back({file, p.table.empty() ? "(file)" : p.table, p.place, p.reason});
-      if (report.gave_up) note(fmt::format("{}: not looked at further: --most shows more problems", file));
+      if (report.gave_up) note(fmt::format("{}: stopped here; --most N lists more problems", file));
       if (!report.missing.empty()) note(file + ": " + report.missing);
       if (!report.has_checksums) note(without_checksums(file));
       if (report.problems.empty())
@@ -60,14 +60,15 @@ int run(const options& o) {
 
 command check_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "check", .help = "whether recordings are whole and true to themselves"};
+  command made{.name = "check", .help = "verify the integrity of recordings"};
   made.add("FILE", &o->files, "recordings", {.required = true});
-  made.add("--most", &o->most, "problems to list of each file",
+  made.add("--most", &o->most, "problems to list per file",
            {.type = "N:POSITIVE", .show_default = true, .check = positive});
   add_output(made, o->output);
   made.footer =
-      "Example:\n  ulp check examples/digits.ulp\n"
-      "Exit codes: 0 no problem, 1 problems, which are listed, 2 a file that is no recording or cannot be read.";
+      "Example:\n"
+      "  ulp check examples/digits.ulp\n"
+      "Exit codes: 0 no problem, 1 problems, which are listed, 2 a file is not a recording or cannot be read.";
   made.run = [o] { return run(*o); };
   return made;
 }

@@ -3,13 +3,91 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
+#include <memory>
+#include <string_view>
 #include <type_traits>
 
 #include "command.hpp"
 
 namespace ulp::cli {
 namespace {
+
+constexpr std::size_t help_width = 80;
+constexpr std::size_t help_column = 30;  // where descriptions of options and commands begin
+
+// `text` broken between words, `column` characters being there already; further lines begin at `indent`.
+std::string wrapped(std::string_view text, std::size_t column, std::size_t indent) {
+  std::string all;
+  bool first = true;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find(' '), text.size());
+    if (!first && column + 1 + size > help_width) {
+      all += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (!first) {
+      all += ' ';
+      ++column;
+    }
+    all += text.substr(0, size);
+    column += size;
+    text.remove_prefix(std::min(size + 1, text.size()));
+    first = false;
+  }
+  return all;
+}
+
+// A line of a footer. Commands to be copied stay in one piece; in the rows of a table only the second column is broken.
+std::string wrapped_line(std::string_view line) {
+  if (line.size() <= help_width || line.starts_with("  ulp ") || line.starts_with("  echo ")) return std::string{line};
+  const std::size_t margin = std::min(line.find_first_not_of(' '), line.size());
+  std::size_t text = margin;
+  if (const std::size_t gap = margin == 0 ? line.npos : line.find("  ", margin); gap != line.npos)
+    text = line.find_first_not_of(' ', gap);
+  return std::string{line.substr(0, text)} + wrapped(line.substr(text), text, text);
+}
+
+std::string wrapped_lines(std::string_view text) {
+  std::string all;
+  while (!text.empty()) {
+    const std::size_t size = std::min(text.find('\n'), text.size());
+    all += wrapped_line(text.substr(0, size)) + "\n";
+    text.remove_prefix(std::min(size + 1, text.size()));
+  }
+  return all;
+}
+
+// --help within 80 columns: the library's own formatter does not break lines.
+class narrow_formatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+    std::string all = CLI::Formatter::make_help(app, std::move(name), mode);
+    for (std::size_t at; (at = all.find("\n\n\n")) != std::string::npos;) all.erase(at, 1);
+    return all;
+  }
+  std::string make_option(const CLI::Option* o, bool positional) const override {
+    return row(make_option_name(o, positional) + make_option_opts(o), make_option_desc(o));
+  }
+  std::string make_subcommand(const CLI::App* command) const override {
+    return row(command->get_display_name(true), command->get_description());
+  }
+  std::string make_description(const CLI::App* app) const override {
+    return wrapped_lines(CLI::Formatter::make_description(app));
+  }
+  std::string make_footer(const CLI::App* app) const override {
+    return wrapped_lines(CLI::Formatter::make_footer(app));
+  }
+
+ private:
+  static std::string row(const std::string& name, const std::string& help) {
+    std::string left = wrapped("  " + name, 0, 6);
+    if (help.empty()) return left + "\n";
+    if (left.size() + 2 > help_column) left += "\n";
+    left.resize(left.back() == '\n' ? left.size() + help_column : help_column, ' ');
+    return left + wrapped(help, help_column, help_column) + "\n";
+  }
+};
 
 CLI::Option& added(CLI::App& app, const option& o) {
   return std::visit(
@@ -63,19 +141,19 @@ std::string whole_number(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc{} && stop == end && value >= 0) return "";
-  return fmt::format("'{}' is no integer from 0 to 9223372036854775807", text);
+  return fmt::format("'{}' is not an integer from 0 to 9223372036854775807", text);
 }
 
 std::string positive(const std::string& text) { return CLI::PositiveNumber(text); }
 
-std::string a_name(const std::string& text) { return text.empty() ? "is empty: which file?" : ""; }
+std::string a_name(const std::string& text) { return text.empty() ? "the file name is empty" : ""; }
 
 int run(const program& all, int argc, char** argv) {
   CLI::App app{all.help, all.name};
   app.require_subcommand(1);
   app.set_version_flag("--version", all.version);
   app.footer(all.footer);
-  app.get_formatter()->column_width(34);
+  app.formatter(std::make_shared<narrow_formatter>());
   for (const command& c : all.commands) add(app, c);
   try {
     app.parse(argc, argv);

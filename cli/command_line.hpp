@@ -1,4 +1,4 @@
-// What can be typed, as data. Only command_line.cpp includes the library that reads it: compiling that takes longer than
+// The command line, as data. Only command_line.cpp includes the library that reads it: compiling that takes longer than
 // all the rest of a command.
 #ifndef ULP_CLI_COMMAND_LINE_HPP
 #define ULP_CLI_COMMAND_LINE_HPP
@@ -17,7 +17,7 @@ namespace ulp::cli {
 using option_value = std::variant<bool*, std::string*, std::vector<std::string>*, int*, std::int64_t*, std::uint64_t*,
                                   std::optional<std::uint32_t>*>;
 
-// What more there is to say of an option.
+// Further properties of an option.
 struct option_details {
   std::string type = {};   // what --help shows for the value; empty: what it is
   std::string group = {};  // the heading in --help; empty: the usual one

@@ -12,16 +12,17 @@ namespace ulp::cli {
 
 void add_config(command& to, std::string& file, option_details details, const char* instead) {
   details.type = "FILE";
-  to.add("--config", &file,
-         fmt::format("{}: a configuration of DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM", instead),
-         std::move(details));
+  to.add(
+      "--config", &file,
+      fmt::format("{} from a configuration of DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM", instead),
+      std::move(details));
 }
 
 std::optional<configuration> configuration_of(const std::string& file, const scenario_text& given,
                                               const run_text& run) {
   if (file.empty()) return std::nullopt;
   if (file == "-" && std::ranges::find(run.inputs, "-") != run.inputs.end())
-    throw usage_error("--config -: standard input is the run already");
+    throw usage_error("--config -: standard input already holds the run");
   return read_configuration(file, given);
 }
 

@@ -40,13 +40,13 @@ int run(const options& o) {
 
 command eval_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "eval", .help = "an operation on codes, line by line in TestFloat's form"};
+  command made{.name = "eval", .help = "compute an operation on codes, in TestFloat's line format"};
   made.add("FILE", &o->file, "lines of operands in hexadecimal; - for standard input", {.show_default = true});
   add_vectors_of(made, o->vectors);
   made.footer =
       "Prints operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
-      "stochastic\n"
-      "rounding the random bits stand before the result: those given after the operands, else drawn from --seed.\n"
+      "stochastic rounding the random bits come before the result: those given after the operands, else drawn from "
+      "--seed.\n"
       "Example:\n"
       "  echo 857F 74FB | ulp eval --op add --format float16 --rounding toward-zero";
   made.run = [o] { return run(*o); };

@@ -39,7 +39,7 @@ class text_output {
   }
 
  private:
-  std::optional<whole_file> file_;
+  std::optional<atomic_file> file_;
 };
 
 class exporter {
@@ -73,16 +73,16 @@ class exporter {
   void judge() const {
     if (steps_ == 0) throw usage_error("nothing is selected: nothing was exported");
     if (!as_json_ && rows_ == 0)
-      throw usage_error("what is selected has no tensors, so it has no histograms: take --json-lines");
+      throw usage_error("the selection has no tensors and so no histograms: use --json-lines");
     if (left_out_ > 0)
       note(fmt::format("{} rows of microbatches and repeated attempts are left out: --json-lines has them",
                        grouped(left_out_)));
     if (!as_json_ && factors_.size() == 1 && *factors_.begin() != 1)
       note(fmt::format(
-          "CSV has no factors: its values are {0} times the true gradients; give --factor {0} to what reads it",
+          "CSV has no factors: its values are {0} times the true gradients; give --factor {0} when reading it",
           shortest(*factors_.begin())));
     if (!as_json_ && factors_.size() > 1)
-      note("CSV has no factors: its values are true gradients times different ones; --json-lines has them");
+      note("CSV has no factors: its values are true gradients times different factors; --json-lines has them");
   }
 
  private:
@@ -96,7 +96,7 @@ class exporter {
 };
 
 int run(const options& o) {
-  keep_inputs({.csv = o.output}, o.run.files());
+  refuse_overwriting_inputs({.csv = o.output}, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
   exporter all(*from, o);
   text_output to(o.output);
@@ -110,16 +110,16 @@ int run(const options& o) {
 
 command export_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "export", .help = "a recording or another input as histogram CSV or JSON lines"};
+  command made{.name = "export", .help = "write a recording or another input as histogram CSV or JSON lines"};
   add_run(made, o->run);
   made.add("-o,--output", &o->output, "the file to write; - for standard output",
            {.type = "FILE", .show_default = true});
   made.add("--json-lines", &o->json_lines,
-           "an object a line for each step and tensor, with all that is known, instead of CSV with octaves");
+           "write one JSON object per line for each step and tensor, with all data, instead of CSV with binades");
   made.footer =
       "Example:\n"
       "  ulp export examples/digits.ulp --steps 0:100 -o /tmp/digits.csv\n"
-      "What the columns and keys mean is in docs/inputs.md; every command reads the CSV again.";
+      "docs/inputs.md describes the columns and keys. Every command reads the CSV.";
   made.run = [o] { return run(*o); };
   return made;
 }

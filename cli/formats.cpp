@@ -56,7 +56,7 @@ table overview(const std::vector<std::pair<std::string, format>>& formats, bool 
     t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::int64_t{f.bias},
                       exact ? exact_decimal(decode(f, f.max_finite_code())) : brief(f, f.max_finite_code()),
                       least_normal(f),
-                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_subnormal_exponent())} : table_value{},
+                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_quantum_exponent())} : table_value{},
                       fmt::format("2^{}", -f.fraction_bits), yes_or_no(f.has_infinity()), yes_or_no(f.has_nan()),
                       entry != nullptr ? std::string{entry->source} : "by its name"});
   }
@@ -69,7 +69,7 @@ std::string nan_text(const format& f) {
     case specials::ieee: return "above infinity; quiet " + code;
     case specials::nan_all_ones:
       return f.has_sign ? fmt::format("{} and {} only", code, hex(f, f.nan_code() | f.sign_mask())) : code + " only";
-    case specials::nan_negative_zero: return code + " only, in the place of -0";
+    case specials::nan_negative_zero: return code + " only, in place of -0";
     case specials::none: break;
   }
   return "none";
@@ -87,7 +87,7 @@ std::string bound(std::string_view comparison, const threshold& t) {
 // From where on results are zero, and overflow, in the format's own rounding.
 void print_thresholds(const format& f) {
   const auto line = [](std::string_view what, const std::string& value) { fmt::print("  {:<18}{}\n", what, value); };
-  const rounding mode{.direction = own_direction(f)};
+  const rounding mode{.direction = default_direction(f)};
   const std::string delivered = f.has_infinity() ? "infinity" : f.has_nan() ? "NaN" : "the largest number";
   if (!f.has_zero() || !f.has_sign) {  // E8M0
     line("x < 0", "becomes NaN");
@@ -146,7 +146,7 @@ void print_card(const std::string& name, const format& f) {
 int run(const options& o) {
   std::vector<std::pair<std::string, format>> formats;
   if (o.names.empty())
-    for (const catalog_entry& entry : catalog()) formats.emplace_back(entry.name, entry.format);
+    for (const catalog_entry& entry : format_catalog()) formats.emplace_back(entry.name, entry.format);
   for (const std::string& name : o.names) formats.emplace_back(name, format_named(name));
   const bool cards = !o.names.empty() && !o.output.machine_stdout();
   write_table(overview(formats, o.output.machine_stdout() || !o.output.csv.empty()), o.output, !cards);
@@ -162,7 +162,7 @@ int run(const options& o) {
 
 command formats_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "formats", .help = "the number formats: layout, range, special codes, source"};
+  command made{.name = "formats", .help = "list the number formats: layout, range, special codes, source"};
   made.add("NAME", &o->names,
            "formats to describe: names, aliases, or e<E>m<M> like e6m9, with options: e6m9,bias=30,specials=none "
            "(specials ieee, fn, fnuz or none; subnormals=no)");

@@ -40,8 +40,8 @@ struct tensor_account {
 class row_contents {
  public:
   void see(const tensor_row& row) {
-    const bool octaves = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_octave; });
-    octaves_ += octaves ? 1 : 0;
+    const bool binades = std::ranges::any_of(row.table.cells, [](const cell& c) { return c.slot == whole_binade; });
+    binades_ += binades ? 1 : 0;
     buckets_ += row.table.buckets.empty() ? 0 : 1;
     sums_ += row.table.has_sums ? 1 : 0;
     errors_ += row.table.has_errors ? 1 : 0;
@@ -52,9 +52,9 @@ class row_contents {
     if (rows == 0) return "-";
     std::string all = buckets_ == rows   ? "buckets: counts are ranges"
                       : buckets_ > 0     ? fmt::format("buckets in {} of {} rows", grouped(buckets_), grouped(rows))
-                      : octaves_ == 0    ? "exact cells"
-                      : octaves_ == rows ? "octaves: counts are ranges"
-                                         : fmt::format("octaves in {} of {} rows", grouped(octaves_), grouped(rows));
+                      : binades_ == 0    ? "exact cells"
+                      : binades_ == rows ? "binades: counts are ranges"
+                                         : fmt::format("binades in {} of {} rows", grouped(binades_), grouped(rows));
     const auto part = [&](std::uint64_t n, const std::string& what) {
       if (n == rows) all += ", " + what;
       if (n > 0 && n < rows) all += fmt::format(", {} in {} of {} rows", what, grouped(n), grouped(rows));
@@ -67,7 +67,7 @@ class row_contents {
   }
 
  private:
-  std::uint64_t octaves_ = 0;
+  std::uint64_t binades_ = 0;
   std::uint64_t buckets_ = 0;
   std::uint64_t sums_ = 0;
   std::uint64_t errors_ = 0;
@@ -83,7 +83,7 @@ struct account {
   std::uint64_t factor_known = 0;
   std::set<double> factors;
   row_contents contents;
-  rank_account ranks;
+  rank_coverage ranks;
   std::uint64_t rows = 0;
   std::uint64_t scales = 0;  // steps whose loss scale is known
   double least_scale = not_known;
@@ -96,7 +96,7 @@ struct account {
 };
 
 account read(source& from, const selection& selected) {
-  account a{.ranks = rank_account(from.header())};
+  account a{.ranks = rank_coverage(from.header())};
   progress shown("steps", from.step_count());
   step now;
   while (from.next(now)) {
@@ -165,12 +165,11 @@ std::string scale_text(const account& a) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
     if (o.run.selects() || o.output.machine_stdout())
-      throw usage_error(
-          "--digest is of the whole input and is printed as it is: leave out selections, --csv and --json");
+      throw usage_error("--digest covers the whole input and prints plain text: remove selections, --csv and --json");
     fmt::print("{}\n", digest_of(*from));
     return done;
   }
@@ -198,7 +197,7 @@ int run(const options& o) {
   line("factor",
        a.rows == 0                ? "-"
        : a.factor_known == a.rows ? a.factors.size() == 1 ? as_power(*a.factors.begin())
-                                                          : fmt::format("known, {} different ones", a.factors.size())
+                                                          : fmt::format("known, {} different values", a.factors.size())
        : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
                                   : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
   line("loss scale", scale_text(a));
@@ -207,10 +206,11 @@ int run(const options& o) {
                                         : fmt::format("logged in {}, first in step {}",
                                                       count_text(a.overflowed, "step"), a.first_overflow));
   if (a.bounded > 0)
-    line("largest", fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
-                                a.uncertain == 0 ? ""
-                                                 : fmt::format(", with ~ in {}: which of them were skipped is not told",
-                                                               grouped(a.uncertain))));
+    line("largest",
+         fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
+                     a.uncertain == 0 ? ""
+                                      : fmt::format(", ~ in {}: the log does not say which of them were skipped",
+                                                    grouped(a.uncertain))));
   fmt::print("\n");
   write_table(t, o.output);
   return done;
@@ -220,9 +220,9 @@ int run(const options& o) {
 
 command info_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "info", .help = "what is in a recording or another input"};
+  command made{.name = "info", .help = "show what a recording or another input holds"};
   add_run(made, o->run);
-  made.add("--digest", &o->digest, "print only a SHA-256 of the content, however it was split and ordered");
+  made.add("--digest", &o->digest, "print only a SHA-256 of the content, independent of how it was split and ordered");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp info examples/digits.ulp";
   made.run = [o] { return run(*o); };

@@ -82,7 +82,7 @@ std::string meaning_of_exponent(const format& f, const unpacked& x, int biased) 
     case number_class::zero: return "zero";
     case number_class::infinity: return "infinity";
     case number_class::nan:
-      if (f.top == specials::nan_negative_zero) return "NaN, in the place of -0";
+      if (f.top == specials::nan_negative_zero) return "NaN, in place of -0";
       if (f.top == specials::nan_all_ones && f.fraction_bits > 0) return "NaN, all ones";
       return "NaN";
     case number_class::finite: break;
@@ -149,7 +149,7 @@ std::string neighbour(const format& f, std::uint64_t code, std::uint64_t of, con
 }
 
 std::string random_text(const rounding& mode, const std::vector<std::uint32_t>& words, int bits, std::uint64_t seed) {
-  if (mode.random_bits != all_random_bits)
+  if (mode.random_bits != exact_probability)
     return fmt::format("R = {} of 0..{} (seed {})", words.front(), (std::uint64_t{1} << bits) - 1, seed);
   if (bits == 0) return "not needed: nothing is discarded";
   return fmt::format("{} bits (seed {})", bits, seed);
@@ -166,7 +166,7 @@ rounded round(const format& f, const unpacked& given, const options& o) {
   if (mode.direction != direction::stochastic) return {encode(f, given, mode), ""};
   std::vector<std::uint32_t> words;
   int bits = mode.random_bits;
-  if (bits != all_random_bits) {
+  if (bits != exact_probability) {
     words.push_back(random_bits(o.rounding.seed, 0, 0, bits));
     return {encode(f, given, mode, words.front()), random_text(mode, words, bits, o.rounding.seed)};
   }
@@ -207,7 +207,7 @@ int run(const options& o) {
   const double error = is_code ? not_known : error_in_ulp(f, given, x);
   const int unit = ulp_exponent(f, x);
 
-  if (is_code && o.rounding.given()) note("a code is shown as it is: rounding options change nothing");
+  if (is_code && o.rounding.given()) note("a code is shown as is; rounding options have no effect");
   if (o.json) {
     table t;
     t.columns = {{"format", ""}, {"code", ""},        {"bits", ""},     {"value", ""},
@@ -261,7 +261,7 @@ int run(const options& o) {
 
 command inspect_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "inspect", .help = "one number of a format: its bits, exact value, neighbours"};
+  command made{.name = "inspect", .help = "show one number of a format: its bits, exact value, neighbours"};
   made.add("VALUE", &o->value, "a decimal, 2^N, 0x1.8p-3, 1.01b*2^3, inf, nan; or a code in hexadecimal, 0x3C01",
            {.required = true});
   made.add("--format", &o->format_name, "the format to round to, or to read the code in",

@@ -17,12 +17,13 @@ int run(int argc, char** argv) {
       {.name = "ulp",
        .help = "What 16 bits do to your gradients, exactly.",
        .version = "ulp " ULP_VERSION,
-       .footer =
-           "ulp COMMAND --help tells more, with an example.\n"
-           "Exit codes: 0 done, 1 a check found differences, 2 bad input or usage, or what was asked for cannot be "
-           "read or written,\n"
-           "130 ended by Ctrl-C. Another signal ends it as signals do; so does, without a word, standard output "
-           "that nobody reads.",
+       .footer = "ulp COMMAND --help lists the options of a command, with an example.\n"
+                 "Exit codes:\n"
+                 "  0    success\n"
+                 "  1    a check found differences\n"
+                 "  2    invalid input or usage, or a read or write error\n"
+                 "  130  interrupted by Ctrl-C\n"
+                 "Other signals, SIGPIPE among them, end the program as usual.",
        .commands = {formats_command(), inspect_command(), eval_command(), vectors_command(), verify_command(),
                     record_command(), info_command(), check_command(), merge_command(), export_command(),
                     outcomes_command(), scalers_command(), replay_command(), sweep_command(), advise_command(),
@@ -37,11 +38,11 @@ int exit_code_of_error() {
   try {
     throw;
   } catch (const std::bad_alloc&) {
-    ulp::print_error("ulp: there is not enough memory\n");
+    ulp::print_error("ulp: out of memory\n");
   } catch (const std::exception& problem) {
     ulp::print_error(fmt::format("ulp: {}\n", ulp::printable(problem.what())));
   } catch (...) {
-    ulp::print_error("ulp: ended by an error of its own\n");
+    ulp::print_error("ulp: internal error\n");
   }
   return ulp::cli::bad_input;
 }

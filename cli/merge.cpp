@@ -4,11 +4,11 @@
 
 #include <memory>
 #include <set>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -34,7 +34,7 @@ void allow_many_files() {
 int run(const options& o) {
   allow_many_files();
   const std::unique_ptr<source> from = open_merged(o.inputs, {.later_wins = o.later_wins});
-  if (o.output == "-") throw usage_error("-o: a recording is a file: give its name");
+  if (o.output == "-") throw usage_error("-o: a recording cannot be written to standard output: name a file");
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -70,16 +70,15 @@ int run(const options& o) {
 
 command merge_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "merge", .help = "the recordings of all ranks, or of several runs, into one"};
+  command made{.name = "merge", .help = "merge the recordings of all ranks, or of several runs"};
   made.add("INPUT", &o->inputs, "recordings", {.type = "RUN.ulp ...", .required = true});
   made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
   made.add("--later-wins", &o->later_wins,
-           "where steps overlap, a recording given later takes over from its first step on: a run that was "
-           "started again from an earlier step");
+           "where steps overlap, a recording given later replaces earlier ones from its first step on: for a run that "
+           "was restarted");
   made.footer =
-      "Recordings of one run (one --run-id): shards and local gradients of its ranks are added, reduced replicas must "
-      "be\n"
-      "equal. Recordings of different runs, or of other steps, are put one after the other.\n"
+      "Within one run (one --run-id), shards and local gradients of its ranks are added; reduced replicas must be "
+      "equal. Recordings of different runs, or of different steps, are concatenated.\n"
       "Example:\n"
       "  ulp record examples/digits.ulp --steps :100 -o /tmp/first.ulp\n"
       "  ulp record examples/digits.ulp --steps 100: -o /tmp/second.ulp\n"

@@ -8,8 +8,8 @@
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"
-#include "incomplete.hpp"
 #include "output.hpp"
+#include "rank_warnings.hpp"
 
 namespace ulp::cli {
 
@@ -36,8 +36,8 @@ void add_rounding(command& to, rounding_text& options) { add_options(to, options
 
 void add_run(command& to, run_text& options) {
   to.add("INPUT", &options.inputs,
-         "a recording; gradient dumps (.npy .npz .safetensors .pt), one a step; a histogram CSV; TensorBoard "
-         "event files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input",
+         "a recording; gradient dumps (.npy .npz .safetensors .pt), one per step; a histogram CSV; TensorBoard event "
+         "files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input",
          {.required = true});
   add_options(to, options_of(options));
 }
@@ -56,8 +56,8 @@ std::unique_ptr<source> opened(const run_text& options, const source_options& ho
                                         {"--group", !options.groups.empty()},
                                         {"--factor", !options.factor.empty()}})
       if (given)
-        throw usage_error(fmt::format("{}: {} has no tensors: leave it out (maxabs in a step log is unscaled)", option,
-                                      options.inputs.front()));
+        throw usage_error(fmt::format("{}: {} has no tensors; remove this option (maxabs in a step log is unscaled)",
+                                      option, options.inputs.front()));
   }
   for (const std::string& line : from->notes()) note(line);
   return watch_ranks(std::move(from), options.inputs.front());
@@ -73,15 +73,15 @@ void check_steps_counted(std::uint64_t steps, const run_text& options) {
   if (steps > 0) return;
   const std::string& input = options.inputs.front();
   if (!options.steps.empty() || options.every != 1)
-    throw usage_error(fmt::format("{}: --steps and --every select no step of it (see ulp info)", input));
+    throw usage_error(fmt::format("{}: --steps and --every select none of its steps (see ulp info)", input));
   throw usage_error(
-      fmt::format("{}: holds no steps, so nothing can be said of it (microbatches alone are none)", input));
+      fmt::format("{}: holds no steps, so there is nothing to analyse (microbatches alone are not steps)", input));
 }
 
 void check_tensors_exist(const std::string& check, const source& from) {
   if (!check.empty() && from.tensors().empty())
     throw usage_error(
-        fmt::format("--check: a {} without tensors; its overflow is that of all of them", from.description()));
+        fmt::format("--check: a {} has no tensors to select; its overflow covers all of them", from.description()));
 }
 
 void check_tensors_counted(const tensor_choice& choice, const source& from) {

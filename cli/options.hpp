@@ -19,12 +19,12 @@
 
 namespace ulp::cli {
 
-// Registers these, but for those whose names are left out.
+// Registers these, except for those whose names are left out.
 void add_options(command& to, const std::vector<text_option>& options, const std::vector<std::string>& but = {});
 
 void add_rounding(command& to, rounding_text& options);
 void add_run(command& to, run_text& options);
-void add_groups(command& to, run_text& options);  // where groups are told apart
+void add_groups(command& to, run_text& options);  // where groups are distinguished
 
 // Opens the inputs and tells what a user should know about them.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_text& options);

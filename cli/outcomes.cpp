@@ -224,7 +224,7 @@ void add(answer& to, const tensor_row& row, const question& q, double factor) {
 }
 
 int run(const options& o) {
-  keep_inputs(o.output, o.run.files());
+  refuse_overwriting_inputs(o.output, o.run.files());
   const std::vector<question> questions = questions_of(o);
   const selection selected = o.run.selected();
   const std::vector<tensor_group> named = o.run.named_groups();
@@ -233,7 +233,7 @@ int run(const options& o) {
     throw usage_error(by_group ? "--by group: say which groups by --group NAME=REGEX"
                                : "--group: is used with --by group");
   source_options how = o.run.how_to_read();
-  how.with_errors = true;  // dumps are read anew anyway
+  how.with_errors = true;  // dumps are read again anyway
   const std::unique_ptr<source> from = open_run(o.run, how);
 
   std::map<group, group_counts> groups;
@@ -275,8 +275,7 @@ int run(const options& o) {
   for (const auto& [key, counts] : groups) censored += counts.censored;
   if (censored > 0)
     note(fmt::format(
-        "of {} zeros it is not known whether they underflowed before: their values had been rounded to a narrow format "
-        "when they were recorded, and what lies below its own threshold is not in the input",
+        "{} zeros may have underflowed before recording: their values had already been rounded to a narrow format",
         grouped(censored)));
   const table t = table_of(o, questions, groups, named, from->tensors(), u);
   if (!o.output.machine_stdout()) {
@@ -301,26 +300,26 @@ int run(const options& o) {
 
 command outcomes_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "outcomes", .help = "how many values underflow, become subnormal or overflow in a format"};
+  command made{.name = "outcomes", .help = "count the values that underflow, become subnormal or overflow in a format"};
   add_run(made, o->run);
   add_groups(made, o->run);
-  made.add("--format", &o->formats, "formats, see `ulp formats`",
+  made.add("--format", &o->formats, "the formats (see ulp formats)",
            {.type = "F,...", .required = true, .split_at_commas = true});
   made.add("--scale", &o->scales, "loss scales on the true gradient",
            {.type = "S,...", .show_default = true, .split_at_commas = true});
-  made.add("--by", &o->by, "keep apart tensor, kind, step, group, or several of them; the rest is summed over",
+  made.add("--by", &o->by, "separate rows by tensor, kind, step, group, or several of them; sum over the rest",
            {.type = "WHAT,...",
             .show_default = true,
             .split_at_commas = true,
             .one_of = {"tensor", "kind", "step", "group"}});
-  made.add("--as-recorded", &o->as_recorded, "let the scale multiply the values as recorded, whatever their factor");
+  made.add("--as-recorded", &o->as_recorded, "apply the scale to the values as recorded, whatever their factor");
   add_rounding(made, o->rounding);
   add_output(made, o->output);
   made.footer =
-      "--csv and --json add L1 and L2 sums, what is lost of them, MSE, cosine similarity, and whether these are exact. "
-      "They\n"
-      "are for dumps and for what was recorded with `ulp record --with-errors`, else modelled (~).\n"
-      "Example:\n  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind";
+      "--csv and --json add L1 and L2 sums, the parts lost, MSE, cosine similarity, and whether these are exact. They "
+      "are exact for dumps and for recordings made with ulp record --with-errors, otherwise modelled (~).\n"
+      "Example:\n"
+      "  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind";
   made.run = [o] {
     o->formats = joined_names(o->formats);
     return run(*o);

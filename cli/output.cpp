@@ -10,9 +10,9 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string_view>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
-#include <ulp/io/whole_file.hpp>
 
 #include "command.hpp"
 
@@ -33,10 +33,10 @@ void write_table(const table& t, const output_options& options, bool text) {
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
 
-void keep_inputs(const output_options& options, const std::vector<std::string>& inputs) {
-  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both want standard output");
+void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs) {
+  if (options.json && options.csv == "-") throw usage_error("--json and --csv - both write to standard output");
   if (is_one_of(options.csv, inputs))
-    throw usage_error(fmt::format("{} is read here and would be overwritten; give another file", options.csv));
+    throw usage_error(fmt::format("{} is an input and would be overwritten; name another file", options.csv));
 }
 
 csv_stream::csv_stream(const std::string& path) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <ulp/io/whole_file.hpp>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/report/table.hpp>
 #include <vector>
 
@@ -27,7 +27,7 @@ void add_output(command& to, output_options& options);
 void write_table(const table& t, const output_options& options, bool text = true);
 
 // Throws usage_error where the file for CSV is one of those that are read, and where two want standard output.
-void keep_inputs(const output_options& options, const std::vector<std::string>& inputs);
+void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs);
 
 // Columns of the terminal that stdout is; 0 where it is none.
 [[nodiscard]] std::size_t terminal_columns();
@@ -41,7 +41,7 @@ class csv_stream {
   void finish();
 
  private:
-  std::optional<whole_file> file_;
+  std::optional<atomic_file> file_;
   bool has_header_ = false;
 };
 

@@ -17,7 +17,7 @@ std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share);
 std::string recovery_from(const scaler& start, std::uint64_t overflows) {
   constexpr std::uint64_t patience = 1'000'000;
   const burst_recovery r = recovery_after(start, overflows, patience, {.max_abs = 1, .above_edge = 0, .up_to_edge = 1});
-  if (!r.error.empty()) return "the policy raises";
+  if (!r.error.empty()) return "the policy raises an error";
   if (!r.steps) return fmt::format("none within {} good steps", grouped(patience));
   return *r.steps == 0 ? "the scale stays" : count_text(*r.steps, "good step");
 }
@@ -40,12 +40,12 @@ std::string critical_text(std::span<const trajectory_row> rows) {
     if (least == nullptr || row.critical_scale < least->critical_scale) least = &row;
   }
   const std::string none = hopeless == 0 ? "" : fmt::format("; none in {}", count_text(hopeless, "step"));
-  if (least == nullptr) return hopeless == 0 ? "" : "no step has a scale that does not overflow";
+  if (least == nullptr) return hopeless == 0 ? "" : "every step overflows at every scale";
   if (std::isinf(least->critical_scale)) return "no scale overflows" + none;
   const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
   std::ranges::nth_element(known, middle);
-  return fmt::format("up to {} no step overflows (the lowest, step {}); median {}{}", log2_text(least->critical_scale),
-                     least->key.step, log2_text(*middle), none);
+  return fmt::format("largest safe scale {} (step {}); median {}{}", log2_text(least->critical_scale), least->key.step,
+                     log2_text(*middle), none);
 }
 
 std::string recovery_text(const scaler& start) {
@@ -61,7 +61,8 @@ std::string prediction_text(const scaler& start, std::span<const trajectory_row>
   const auto predicted = predict_markov(start, critical);
   if (!predicted) return "";
   return fmt::format(
-      "in the long run {} of steps skipped, mean scale {}, if the finite steps came in random order; replayed {}, mean scale {}",
+      "{} of steps skipped in the long run, mean scale {}, if finite steps came in random order; this replay: {}, mean "
+      "scale {}",
       percent(predicted->skip_rate), power_text(predicted->mean_log2_scale),
       percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), power_text(sum.mean_log2_scale()));
 }

@@ -22,13 +22,11 @@ std::string new_run_id() {
 void check(const rank_options& o, const run_header& header) {
   if (header.rank >= header.world)
     throw usage_error(
-        fmt::format("--rank: {} of {} ranks: they are counted from 0, and --world says how many there are", header.rank,
-                    header.world));
+        fmt::format("--rank: {} is not below the {} ranks of --world; ranks count from 0", header.rank, header.world));
   if (header.world > 1 && o.world && (o.run_id.empty() || o.layout.empty()))
     throw usage_error(
-        "--world: ulp merge puts the ranks of one run together: give all of them one --run-id, and --layout shard "
-        "(parts "
-        "of tensors) or replica (whole ones)");
+        "--world: ulp merge combines the ranks of one run: give all of them the same --run-id, and --layout shard "
+        "(parts of tensors) or replica (whole ones)");
 }
 
 run_header header_of(const source& from, const rank_options& o, const std::string& appended_to) {
@@ -40,7 +38,7 @@ run_header header_of(const source& from, const rank_options& o, const std::strin
     if (!is_given) return;
     if (appended && value != given)
       throw usage_error(
-          fmt::format("{}: {} says {}: leave it out, or record into another file", option, appended_to, value));
+          fmt::format("{}: {} has {}; remove the option, or record into another file", option, appended_to, value));
     value = given;
   };
   set(header.run_id, o.run_id, !o.run_id.empty(), "--run-id");
@@ -100,12 +98,12 @@ void add_ranks(command& to, rank_options& o) {
   to.add("--run-id", &o.run_id, "the run's name, equal for all of its ranks (default: a new one)",
          {.type = "ID", .group = group});
   to.add("--rank", &o.rank, "the rank whose gradients these are, from 0", {.type = "R", .group = group});
-  to.add("--world", &o.world, "how many ranks the run has", {.type = "N", .group = group});
+  to.add("--world", &o.world, "number of ranks of the run", {.type = "N", .group = group});
   to.add("--layout", &o.layout,
          "shard: each rank has parts of the tensors (FSDP, ZeRO, tensor parallel); replica: all of them",
          {.group = group, .one_of = {"shard", "replica"}});
   to.add("--reduction", &o.reduction,
-         "reduced: gradients over all ranks (default); local: each rank's own, before they are reduced",
+         "reduced: gradients over all ranks (default); local: each rank's own, before reduction",
          {.group = group, .one_of = {"reduced", "local"}});
 }
 

@@ -4,17 +4,17 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "process_group.hpp"
 #include "rank_options.hpp"
-#include "team.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -39,11 +39,11 @@ source_options how_to_read(const options& o) {
   return how;
 }
 
-std::unique_ptr<source> open_inputs(const options& o, team* together) {
+std::unique_ptr<source> open_inputs(const options& o, process_group* together) {
   const source_options how = how_to_read(o);
   if (together == nullptr) return open_run(o.run, how);
   for (const std::string& file : o.run.files())
-    if (file == "-") throw usage_error("standard input: several processes cannot read it: give a file");
+    if (file == "-") throw usage_error("standard input: several processes cannot read it; name a file");
   return together->open([&] { return open_run(o.run, how); });
 }
 
@@ -68,11 +68,11 @@ std::uint64_t steps_in(const std::string& recording) {
   }
 }
 
-int record(const options& o, team* together) {
+int record(const options& o, process_group* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
   if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
-    throw usage_error(fmt::format("{}: {} holds no single values: leave it out",
+    throw usage_error(fmt::format("{}: {} holds no raw values; remove this option",
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
@@ -109,8 +109,9 @@ int record(const options& o, team* together) {
     if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
     writing = true;
     if (!writer->close())
-      note(fmt::format("{}: somebody reads it: its write-ahead log, {}-wal, stays beside it and belongs to it",
-                       o.output, o.output));
+      note(fmt::format(
+          "{}: another process is reading it; its write-ahead log {}-wal remains beside it and belongs to it", o.output,
+          o.output));
   } catch (const std::exception& problem) {
     const bool interrupted = progress::interrupted();
     // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
@@ -134,7 +135,7 @@ int record(const options& o, team* together) {
 
 int run(const options& o) {
   // Ranks that are recorded on their own work alone, whoever starts them.
-  const std::unique_ptr<team> together = o.ranks.rank || o.ranks.world ? nullptr : join_team();
+  const std::unique_ptr<process_group> together = o.ranks.rank || o.ranks.world ? nullptr : join_process_group();
   if (!together) return record(o, nullptr);
   return together->run([&] { return record(o, together.get()); });
 }
@@ -143,23 +144,22 @@ int run(const options& o) {
 
 command record_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "record", .help = "gradient dumps, histograms or logs into one recording"};
+  command made{.name = "record", .help = "record gradient dumps, histograms or logs in one file"};
   add_run(made, o->run);
   made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
   made.add("--append", &o->append, "add steps to an existing recording");
-  made.add("--no-sums", &o->no_sums, "leave out the exact sums: smaller, norms become estimates");
+  made.add("--no-sums", &o->no_sums, "omit the exact sums: smaller, but norms become estimates");
   made.add("--with-errors", &o->with_errors,
-           "add the error ladder: SQNR, MSE and cosine become exact to nearest; about three times larger",
+           "add the error ladder: SQNR, MSE and cosine become exact for rounding to nearest; about three times larger",
            {.excludes = "--no-sums"});
   made.add("--edge", &o->edges,
-           "magnitudes of the true gradient above which values are counted apart, so that clipping by that value "
-           "is exact",
+           "count values above this magnitude of the true gradient separately, so that clipping by that value is exact",
            {.type = "X,...", .split_at_commas = true, .excludes = "--no-sums"});
   add_ranks(made, o->ranks);
   made.footer =
       "Example:\n"
       "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
-      "The step of a dump is read from its path; the line printed at the end says which steps were found.";
+      "The step of a dump is taken from its path; the last line printed says which steps were found.";
   made.run = [o] { return run(*o); };
   return made;
 }

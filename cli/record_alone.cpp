@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "command.hpp"
-#include "team.hpp"
+#include "process_group.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -41,14 +41,14 @@ void hand_over() {
 
 }  // namespace
 
-std::unique_ptr<team> join_team() {
-  const launch started = launch_of_environment();
+std::unique_ptr<process_group> join_process_group() {
+  const launcher_environment started = launcher_environment_of_process();
   if (started.size <= 1) return nullptr;
   hand_over();
-  throw usage_error(fmt::format(
-      "process {} of {} of a launcher, and built without MPI: start it once, or for each rank's inputs with --rank, "
-      "--world and an output of its own, and put these together with ulp merge",
-      started.rank, started.size));
+  throw usage_error(
+      fmt::format("this is process {} of {}, but ulp was built without MPI: start it once, or once per rank with "
+                  "--rank, --world and a separate output, and combine these with ulp merge",
+                  started.rank, started.size));
 }
 
 }  // namespace ulp::cli

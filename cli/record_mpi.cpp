@@ -21,7 +21,7 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
-#include "team.hpp"
+#include "process_group.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -170,9 +170,9 @@ std::uint64_t fingerprint(const source& from) {
   return hash;
 }
 
-class mpi_team final : public team {
+class mpi_process_group final : public process_group {
  public:
-  mpi_team() {
+  mpi_process_group() {
     // What there is to say rank 0 says, once.
     if (all_.rank() == 0) return;
     if (const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC); nowhere >= 0) {
@@ -224,7 +224,7 @@ class mpi_team final : public team {
     if (~range[0] != range[1]) {
       if (all_.rank() != 0) throw failed_elsewhere{};
       throw std::runtime_error(
-          "the ranks see different tensors or steps in the inputs: these must be the same files everywhere");
+          "ranks see different tensors or steps: the input files must be the same on all machines");
     }
     const bool divided = divides(*from);
     if (all_.rank() == 0) {
@@ -262,15 +262,15 @@ class mpi_team final : public team {
 
 }  // namespace
 
-std::unique_ptr<team> join_team() {
-  const launch started = launch_of_environment();
+std::unique_ptr<process_group> join_process_group() {
+  const launcher_environment started = launcher_environment_of_process();
   if (started.size <= 1) return nullptr;
-  auto together = std::make_unique<mpi_team>();
+  auto together = std::make_unique<mpi_process_group>();
   if (together->size() > 1) return together;
-  throw usage_error(fmt::format(
-      "process {} of {} of a launcher that MPI knows nothing of: start it by the mpirun that belongs to it, with srun "
-      "by --mpi=pmix, or once",
-      started.rank, started.size));
+  throw usage_error(
+      fmt::format("this is process {} of {}, but not of an MPI job: use the mpirun of the MPI library that ulp was "
+                  "built with, srun --mpi=pmix, or start it once",
+                  started.rank, started.size));
 }
 
 }  // namespace ulp::cli

@@ -224,11 +224,10 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
   line("recovery", recovery_text(s.scaler));
   line("expected", prediction_text(s.scaler, rows, sum));
   if (sum.recorded_nan + sum.recorded_inf > 0)
-    line("recorded",
-         fmt::format("NaN already in {}, infinities in {}, the first step {}: these skips come from the recorded run, "
-                     "not from scaler or format",
-                     count_text(sum.recorded_nan, "step"), count_text(sum.recorded_inf, "other"),
-                     *sum.first_recorded_nonfinite));
+    line("recorded", fmt::format("NaN in {}, infinities in {}, first in step {}: these skips come from the recorded "
+                                 "run, not from scaler or format",
+                                 count_text(sum.recorded_nan, "step"), count_text(sum.recorded_inf, "other"),
+                                 *sum.first_recorded_nonfinite));
   if (sum.has_counts) {
     line("counted",
          fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(r.choice().counted_count(), "tensor"),
@@ -242,18 +241,17 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
   if (s.clip_norm || s.clip_value)
     line("clipping",
          sum.clipping_unknown == sum.steps
-             ? (s.clip_norm ? "not known: the input does not tell the norm"
-                            : "not known: the input does not tell the largest gradient")
+             ? (s.clip_norm ? "unknown: the input has no norm" : "unknown: the input has no largest gradient")
              : fmt::format("{} of {}{}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
                            sum.clipping_unknown == 0 ? ""
-                                                     : fmt::format(", not known of {}", grouped(sum.clipping_unknown)),
+                                                     : fmt::format(", unknown for {}", grouped(sum.clipping_unknown)),
                            wrong, left_by_clipping(s, rows)));
   if (sum.uncertain > 0)
-    line("uncertain", fmt::format("~ found_inf of {} was drawn or is a bound", count_text(sum.uncertain, "step")));
+    line("uncertain", fmt::format("~ found_inf is estimated in {}", count_text(sum.uncertain, "step")));
   line("schedule", schedule_text(learning_rates, sum));
   line("open loop",
        sum.first_divergence
-           ? fmt::format("diverged from what was recorded{} from step {} on: later gradients would have been others",
+           ? fmt::format("diverges from the recorded run{} at step {}: later gradients would have been different",
                          sum.recorded_outcome_known ? "" : " (taken to have applied every step)", *sum.first_divergence)
            : fmt::format("no: the replay skips exactly what the recorded run{} skipped",
                          sum.recorded_outcome_known ? "" : " (taken to have applied every step)"));
@@ -262,8 +260,8 @@ void print_summary(const options& o, const scenario& s, const replayer& r, std::
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs(o.output, read);
-  keep_inputs({.csv = o.per_tensor}, read);
+  refuse_overwriting_inputs(o.output, read);
+  refuse_overwriting_inputs({.csv = o.per_tensor}, read);
   const scenario s = scenario_of(o.what, o.run);
   source_options how = reading_for(o.run, std::span{&s, 1});
   how.merged = how.merged && o.per_tensor.empty();
@@ -279,7 +277,7 @@ int run(const options& o) {
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
     if (o.per_tensor == "-" || o.per_tensor == o.output.csv)
-      throw usage_error("--per-tensor: give a file of its own; standard output and --csv are for the trajectory");
+      throw usage_error("--per-tensor: name a separate file; standard output and --csv hold the trajectory");
     if (from->tensors().empty()) throw usage_error("--per-tensor: the input has no tensors");
     per_tensor.emplace(o.per_tensor);
   }
@@ -329,7 +327,8 @@ int run(const options& o) {
   for (const trajectory_row& row : changes_of(rows)) add_row(shown, row, s, sum);
   if (!shown.rows.empty()) {
     fmt::print(
-        "\nSteps at which the scale changed or the step was skipped; of steps skipped in a row the first and last{}\n",
+        "\n"
+        "Steps at which the scale changed or the step was skipped; runs of skipped steps show first and last only{}\n",
         shown.rows.size() == 40 ? " (the first 40; all with --csv FILE)" : "");
     fmt::print("{}", to_text(shown));
   }
@@ -340,20 +339,19 @@ int run(const options& o) {
 
 command replay_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "replay", .help = "the loss-scale trajectory of a run under another scaler and format"};
+  command made{.name = "replay", .help = "compute a run's loss-scale trajectory under another scaler and format"};
   add_run(made, o->run);
   add_groups(made, o->run);
   add_options(made, options_of(o->what));
-  add_config(made, o->config, {.excludes = "--scaler"}, "instead of scaler, parameters, format and clipping");
+  add_config(made, o->config, {.excludes = "--scaler"}, "takes scaler, parameters, format and clipping");
   add_output(made, o->output);
   made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
            {.type = "FILE", .check = a_name});
   made.footer =
-      "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors where "
-      "none is\n"
-      "one); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was found, "
-      "scales,\n"
-      "counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged.\n"
+      "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors if there "
+      "are none); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was "
+      "found, "
+      "scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged.\n"
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
   made.run = [o] { return run(completed(*o)); };

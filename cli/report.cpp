@@ -4,8 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/page.hpp>
 
 #include "command.hpp"
@@ -37,13 +37,13 @@ std::vector<scenario_text> policies_of(const options& o, const std::optional<con
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs({.csv = o.output}, read);
+  refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
   page_maker maker({.run = o.run, .policies = policies_of(o, own), .epsilon = o.epsilon});
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.what.check, *from);
-  std::optional<whole_file> file;  // now: where it cannot be written nobody waits for it
+  std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
   {
     progress shown("steps", from->step_count());
@@ -75,20 +75,21 @@ int run(const options& o) {
 
 command report_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "report", .help = "one HTML page about a run: findings, pictures, numbers"};
+  command made{.name = "report", .help = "write an HTML page about a run: findings, pictures, numbers"};
   add_run(made, o->run);
   add_groups(made, o->run);
   made.add("-o,--output", &o->output, "the page to write; - for standard output",
            {.type = "FILE.html", .required = true});
   made.add("--scaler", &o->scalers,
-           "the policies to replay, see `ulp scalers` (default: that of --config, else pytorch_gradscaler)",
+           "the policies to replay (see ulp scalers; default: that of --config, else pytorch_gradscaler)",
            {.type = "NAME,...", .split_at_commas = true});
-  add_config(made, o->config, {}, "one policy more, the first, and format and clipping where they are not given");
+  add_config(made, o->config, {}, "adds a first policy, and takes format and clipping unless given,");
   add_options(made, options_of(o->what), {"scaler"});
   made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
            {.type = "X", .show_default = true});
   made.footer =
-      "--set and --start are for the policies that have them; the format is float16 where none is given. Example:\n"
+      "--set and --start apply to the policies that have them. The default format is float16.\n"
+      "Example:\n"
       "  ulp report examples/digits.ulp --scaler pytorch,cerebras --clip-norm 1 -o /tmp/digits.html";
   made.run = [o] { return run(*o); };
   return made;

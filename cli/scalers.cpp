@@ -46,9 +46,9 @@ table overview() {
                {"rules", ""},        {"quirks", ""},   {"source", ""}};
   for (const scaler_entry& e : scaler_catalog())
     t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.summary},
-                      std::string{e.tests}, gist(e.tests), std::string{e.floor}, gist(e.floor), std::string{e.ceiling},
-                      gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)), std::string{e.rules},
-                      std::string{e.quirks}, std::string{e.source}});
+                      std::string{e.overflow_test}, gist(e.overflow_test), std::string{e.floor}, gist(e.floor),
+                      std::string{e.ceiling}, gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)),
+                      std::string{e.rules}, std::string{e.quirks}, std::string{e.source}});
   return t;
 }
 
@@ -70,7 +70,7 @@ void print_card(const scaler_entry& entry) {
   fmt::print("\nState (--start)\n ");
   for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
   fmt::print("\n");
-  print_lines("Looks for overflow in", entry.tests);
+  print_lines("Looks for overflow in", entry.overflow_test);
   print_lines("Floor", entry.floor);
   print_lines("Ceiling", entry.ceiling);
   print_lines("Rules", entry.rules);
@@ -90,7 +90,9 @@ int run(const options& o) {
   if (o.name.empty()) {
     write_table(overview(), o.output);
     if (!o.output.machine_stdout())
-      fmt::print("\nulp scalers NAME tells parameters, rules, quirks and source; --json has all of it.\n");
+      fmt::print(
+          "\n"
+          "ulp scalers NAME shows parameters, rules, quirks and source; --json prints everything.\n");
     return done;
   }
   const scaler_entry& entry = scaler_named(o.name);
@@ -103,7 +105,7 @@ int run(const options& o) {
 
 command scalers_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "scalers", .help = "the loss-scale policies: parameters, rules, quirks, source"};
+  command made{.name = "scalers", .help = "describe the loss-scale policies: parameters, rules, quirks, source"};
   made.add("NAME", &o->name, "one policy to describe");
   add_output(made, o->output);
   made.footer = "Example:\n  ulp scalers pytorch_gradscaler";

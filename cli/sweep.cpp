@@ -133,7 +133,7 @@ grid_text completed(const options& o) {
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
-  keep_inputs(o.output, read);
+  refuse_overwriting_inputs(o.output, read);
   const grid_text asked = completed(o);
   const std::vector<scenario_text> grid = grid_of(asked);
   const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
@@ -169,12 +169,12 @@ int run(const options& o) {
   write_table(t, o.output, false);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
-  fmt::print("{} over {}; * no other has as few skipped steps and as little underflow, and less of one of them\n",
-             counted(grid.size(), "scenario"), counted(all.steps(), "step"));
+  fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),
+             counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
-    fmt::print("steps after a policy raised are lost like skipped ones; its underflow is of the steps before\n");
+    fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
-    fmt::print("so are steps whose infinities or NaN were applied\n");
+    fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
@@ -188,22 +188,21 @@ int run(const options& o) {
 
 command sweep_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "sweep", .help = "many scalers, parameters, formats and roundings over one run, ranked"};
+  command made{.name = "sweep", .help = "rank many scalers, parameters, formats and roundings over one run"};
   add_run(made, o->run);
-  made.add("--scaler", &o->grid.scalers, "the policies, see `ulp scalers`",
+  made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});
-  add_config(made, o->config, {}, "one policy more, and format and clipping where they are not given");
+  add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
   made.add("--set", &o->grid.base.parameters,
-           "a parameter and its values in turn, for the policies that have it; several make a grid",
-           {.type = "key=v1,v2"});
-  made.add("--format", &o->grid.formats, "the formats, see `ulp formats`", {.type = "F,...", .split_at_commas = true});
+           "a parameter and its values, for the policies that have it; repeat it for a grid", {.type = "key=v1,v2"});
+  made.add("--format", &o->grid.formats, "the formats (see ulp formats)", {.type = "F,...", .split_at_commas = true});
   add_options(made, options_of(o->grid.base), {"scaler", "set", "format", "rounding"});
-  made.add("--rounding", &o->grid.roundings, "as in ulp replay; several times for several",
+  made.add("--rounding", &o->grid.roundings, "as in ulp replay; repeat it for several",
            {.type = "R", .group = "Rounding"});
-  made.add("--show", &o->show, "how many rows are printed", {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =
-      "Each scenario gives what `ulp replay` gives; ranges of underflow may be wider, and rank by their middle. "
+      "Each scenario gives the numbers of ulp replay. Ranges of underflow may be wider; they rank by their middle.\n"
       "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16";

@@ -122,7 +122,7 @@ std::string wrong_count(const vector_kind& kind, std::string_view whole, line_co
     ++most;
   }
   if (found >= least && found <= most) return "";
-  if (found == 0) return fmt::format("is empty: a line has {}", wanted);
+  if (found == 0) return fmt::format("is empty: expected {}", wanted);
   return fmt::format("has {} field{}, not {}: {}", found, found == 1 ? "" : "s",
                      least == most ? std::to_string(least) : fmt::format("{} or {}", least, most), wanted);
 }
@@ -178,12 +178,12 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
     case operation::mul: result = product(result, extent_of(1)); break;
     case operation::fma: result = sum(product(result, extent_of(1)), extent_of(2)); break;
     case operation::div:
-    case operation::sqrt: return 32;  // no end: what all_random_bits means there
+    case operation::sqrt: return 32;  // no end: what exact_probability means there
     case operation::convert: break;
   }
   if (!result.any) return 0;
   int kept = result.top - kind.to.fraction_bits;
-  if (kind.to.has_subnormals()) kept = std::max(kept, kind.to.min_subnormal_exponent());
+  if (kind.to.has_subnormals()) kept = std::max(kept, kind.to.min_quantum_exponent());
   return std::max(kept - result.last, 0);
 }
 
@@ -194,7 +194,7 @@ void add_vectors_of(command& to, vector_options& options) {
   for (const std::string_view name : operation_names()) names += (names.empty() ? "" : " ") + std::string{name};
   to.add("--op", &options.operation, names, {.type = "OP", .required = true});
   to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
-  to.add("--from", &options.from_name, "the format of the operands (default: that of the result; convert wants it)",
+  to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
   add_rounding(to, options.rounding);
 }
@@ -211,7 +211,7 @@ vector_kind::vector_kind(const vector_options& options)
   }
   operation = *parsed;
   if (operation == ulp::operation::convert && options.from_name.empty())
-    throw usage_error("--op convert wants --from F too, the format of the operand");
+    throw usage_error("--op convert also needs --from F, the format of the operand");
   to = format_named(to_name);
   from = format_named(from_name);
   if (!is_defined(operation, to, from)) {
@@ -227,7 +227,7 @@ vector_kind::vector_kind(const vector_options& options)
 
 void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line) {
   line.random_words.clear();
-  if (kind.rounding.random_bits != all_random_bits) {
+  if (kind.rounding.random_bits != exact_probability) {
     line.random_words.push_back(random_bits(kind.seed, 0, index, kind.rounding.random_bits));
     return;
   }
@@ -268,7 +268,7 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
       const int bits = kind.rounding.random_bits;
       std::uint64_t value = 0;
       problem p = problem::none;
-      if (bits == all_random_bits) {
+      if (bits == exact_probability) {
         field = text;
         p = take_bits(text, line);
       } else {
@@ -285,7 +285,7 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
       return describe(p, kind, whole, content, field_at(field), "result", width_of(kind.to, kind.to_name));
     std::uint64_t flags = 0;
     if (const problem p = take_code((1u << flag_bits) - 1, flags); p != problem::none) [[unlikely]]
-      return describe(p, kind, whole, content, field_at(field), "flags", "are more than 1F, all five");
+      return describe(p, kind, whole, content, field_at(field), "flags", "exceed 1F, all five flags");
     line.result.flags = static_cast<status>(flags);
   }
   skip_blanks(text);
@@ -298,7 +298,7 @@ void append_line(const vector_kind& kind, const vector_line& line, std::string& 
     out += ' ';
   }
   if (kind.stochastic()) {
-    if (kind.rounding.random_bits == all_random_bits) {
+    if (kind.rounding.random_bits == exact_probability) {
       for (std::size_t i = 0; i < line.random_digits; ++i) {
         const std::uint32_t word = i / 8 < line.random_words.size() ? line.random_words[i / 8] : 0;
         append_hex(word >> (28 - 4 * (i % 8)) & 15, 1, out);

@@ -44,7 +44,7 @@ struct vector_kind {
 
 struct vector_line {
   operand_codes operands{};
-  // Stochastic only. The value of N bits is random_words[0]; of all_random_bits the words are as random_input takes
+  // Stochastic only. The value of N bits is random_words[0]; of exact_probability the words are as random_input takes
   // them, and random_digits how many hexadecimal digits of them are written.
   std::vector<std::uint32_t> random_words;
   std::size_t random_digits = 0;
@@ -52,12 +52,12 @@ struct vector_line {
 
   [[nodiscard]] random_input random(const vector_kind& kind) const {
     if (!kind.stochastic()) return {};
-    if (kind.rounding.random_bits == all_random_bits) return random_input{std::span{random_words}};
+    if (kind.rounding.random_bits == exact_probability) return random_input{std::span{random_words}};
     return random_words[0];
   }
 };
 
-// Draws the random bits of a line, numbered from 0 on: random_bits(seed, 0, index, N); of all_random_bits word i is
+// Draws the random bits of a line, numbered from 0 on: random_bits(seed, 0, index, N); of exact_probability word i is
 // random_word(seed, 0, index, i), and there are as many as the exact result can need.
 void draw_random(const vector_kind& kind, std::uint64_t index, vector_line& line);
 

@@ -43,15 +43,15 @@ int run(const options& o) {
 
 command vectors_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "vectors", .help = "test vectors with their results, in TestFloat's form"};
+  command made{.name = "vectors", .help = "generate test vectors with results, in TestFloat's line format"};
   add_vectors_of(made, o->vectors);
   made.add("--level", &o->level,
-           "1: some thousands of lines for one operand, 50 thousand for two, 350 for three; 2: all codes for "
-           "one, a million, five millions",
+           "1: some thousand lines for one operand, 50 thousand for two, 350 thousand for three; 2: all codes for one, "
+           "1 million for two, 5 million for three",
            {.type = "1|2", .show_default = true, .one_of = {"1", "2"}});
   made.footer =
-      "A line is operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid; under\n"
-      "stochastic rounding with the random bits before the result. --seed changes the random vectors too.\n"
+      "A line is operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
+      "stochastic rounding the random bits come before the result. --seed also changes the random vectors.\n"
       "Example:\n"
       "  ulp vectors --op mul --format bfloat16 | ulp verify --op mul --format bfloat16";
   made.run = [o] { return run(*o); };

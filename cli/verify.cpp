@@ -116,17 +116,17 @@ int run(const options& o) {
 
 command verify_command() {
   auto o = std::make_shared<options>();
-  command made{.name = "verify", .help = "check somebody's results, in TestFloat's form"};
+  command made{.name = "verify", .help = "check computed results, in TestFloat's line format"};
   made.add("FILE", &o->file, "lines of operands, result, flags in hexadecimal; - for standard input",
            {.show_default = true});
   add_vectors_of(made, o->vectors);
-  made.add("--show", &o->keep, "how many lines that differ are explained",
+  made.add("--show", &o->keep, "number of differing lines to explain",
            {.type = "N", .show_default = true, .check = whole_number});
-  made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags still have to be there");
+  made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags must still be present");
   made.add("--json", &o->json, "print the counts as JSON");
   made.footer =
-      "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid; under\n"
-      "stochastic rounding a line has its random bits before the result. Exit code 1 where a line differs.\n"
+      "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
+      "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
       "Example:\n"
       "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero";
   made.run = [o] { return run(*o); };

@@ -35,7 +35,8 @@ int run(const std::vector<std::string>& arguments) {
   execvp(program.c_str(), argv.data());
   if (errno == ENOENT)
     throw usage_error(
-        "ulpscope, the viewer, is neither beside ulp nor in PATH; it is built where Qt 6 Widgets, Charts and Svg are");
+        "the viewer, ulpscope, is neither next to ulp nor in PATH; it is built if Qt 6 Widgets, Charts and Svg are "
+        "installed");
   throw usage_error(fmt::format("{}: {}", program, std::strerror(errno)));
 }
 
@@ -45,7 +46,11 @@ command view_command() {
   command made{.name = "view", .help = "open the viewer, ulpscope, which takes the same arguments"};
   auto words = std::make_shared<std::vector<std::string>>();
   made.words = words.get();
-  made.footer = "Example:\n  ulp view examples/digits.ulp --view window\n\nulpscope --help lists all it takes.";
+  made.footer =
+      "Example:\n"
+      "  ulp view examples/digits.ulp --view window\n"
+      "\n"
+      "ulpscope --help lists its options.";
   made.run = [words] { return run(*words); };
   return made;
 }

@@ -6,8 +6,8 @@
 #include <map>
 #include <utility>
 
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/similar.hpp>
 
 namespace ulp {
 namespace {
@@ -37,18 +37,18 @@ constexpr std::array rows{
     catalog_entry{"float64", float64_aliases, binary64, "IEEE 754-2019, binary64", ""},
     catalog_entry{"tf32", tf32_aliases, tf32, "NVIDIA A100 architecture whitepaper", "19 bits, kept in 32 by hardware"},
     catalog_entry{"float8_e4m3fn", e4m3fn_aliases, float8_e4m3fn, "OCP OFP8 1.0, E4M3",
-                  "no infinity: what overflows is NaN, or 448 when saturating"},
+                  "no infinity: overflow becomes NaN, or 448 when saturating"},
     catalog_entry{"float8_e5m2", e5m2_aliases, float8_e5m2, "OCP OFP8 1.0, E5M2", ""},
     catalog_entry{"float8_e4m3fnuz", e4m3fnuz_aliases, float8_e4m3fnuz, "arXiv 2206.02915",
-                  "one zero, one NaN, no infinity: what overflows is NaN, or 240 when saturating"},
+                  "one zero, one NaN, no infinity: overflow becomes NaN, or 240 when saturating"},
     catalog_entry{"float8_e5m2fnuz", e5m2fnuz_aliases, float8_e5m2fnuz, "arXiv 2206.02915",
-                  "one zero, one NaN, no infinity: what overflows is NaN, or 57344 when saturating"},
+                  "one zero, one NaN, no infinity: overflow becomes NaN, or 57344 when saturating"},
     catalog_entry{"float6_e3m2", e3m2_aliases, float6_e3m2, "OCP MX 1.0, E3M2",
-                  "every code is a number: what overflows, and NaN, is delivered as 28; e3m2 alone is IEEE-style"},
+                  "every code is a number: overflow and NaN become 28; e3m2 alone is IEEE-style"},
     catalog_entry{"float6_e2m3", e2m3_aliases, float6_e2m3, "OCP MX 1.0, E2M3",
-                  "every code is a number: what overflows, and NaN, is delivered as 7.5; e2m3 alone is IEEE-style"},
+                  "every code is a number: overflow and NaN become 7.5; e2m3 alone is IEEE-style"},
     catalog_entry{"float4_e2m1", e2m1_aliases, float4_e2m1, "OCP MX 1.0, E2M1",
-                  "every code is a number: what overflows, and NaN, is delivered as 6; e2m1 alone is IEEE-style"},
+                  "every code is a number: overflow and NaN become 6; e2m1 alone is IEEE-style"},
     catalog_entry{"float8_e8m0", e8m0_aliases, float8_e8m0, "OCP MX 1.0, E8M0",
                   "the scale of a block, a power of two, for conversion only: no sign, no zero"},
     catalog_entry{"dlfloat16", dlfloat16_aliases, dlfloat16, "IBM, ARITH 2019; US 2019/0369960",
@@ -136,7 +136,7 @@ std::string lower(std::string_view text) {
 
 }  // namespace
 
-std::span<const catalog_entry> catalog() noexcept { return rows; }
+std::span<const catalog_entry> format_catalog() noexcept { return rows; }
 
 const catalog_entry* find_entry(std::string_view name) noexcept {
   for (const catalog_entry& row : rows)
@@ -183,10 +183,10 @@ parsed<format> parse_format(std::string_view name) {
   format unbiased = f;
   unbiased.bias = 0;
   const int least = unbiased.emax() - binary64.emax();
-  const int most = unbiased.min_subnormal_exponent() - binary64.min_subnormal_exponent();
+  const int most = unbiased.min_quantum_exponent() - binary64.min_quantum_exponent();
   if (least <= f.bias && f.bias <= most) return {f, ""};
   const std::string why = "every number of a format must be one of float64, ";
-  return wrong(least > most ? why + "and no bias makes these so"
+  return wrong(least > most ? why + "and no bias achieves that"
                             : why + "so the bias must be in " + std::to_string(least) + ".." + std::to_string(most) +
                                   ", not " + std::to_string(f.bias));
 }

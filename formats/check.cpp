@@ -90,7 +90,7 @@ whereabouts whereabouts_of(const format& to, const unpacked& x, const rounding& 
 
   const int quantum = std::max(x.exponent, to.emin()) - to.fraction_bits;
   const std::uint64_t lost = detail::bits_from(x, quantum - 1);  // in units of 2^-64 of the step
-  const bool more = x.sticky || detail::last_bit(x) < quantum - 64;
+  const bool more = x.sticky || detail::lsb_exponent(x) < quantum - 64;
   const std::string low = hex(below.code, to.width());
   const std::string high = hex(above.code, to.width());
   constexpr std::uint64_t half = std::uint64_t{1} << 63;
@@ -106,7 +106,7 @@ whereabouts whereabouts_of(const format& to, const unpacked& x, const rounding& 
     p.text = "just " + std::string{lost < half ? "short of" : "beyond"} + " half way between " + low + " and " + high;
   else
     p.text = std::to_string((lost >> 32) * 1000 >> 32) + "/1000 of the way from " + low + " to " + high;
-  if (mode.random_bits != all_random_bits) {
+  if (mode.random_bits != exact_probability) {
     const int n = mode.random_bits;
     p.discarded = hex(lost >> (64 - n), n) + " of 2^" + std::to_string(n);
     if (more || (n < 64 && lost << n != 0)) p.discarded += " and a rest";
@@ -203,7 +203,7 @@ class checker {
     for (std::uint64_t i = 0; i < size; ++i) b.operands.push_back(operands_of(begin + i));
     for (std::uint64_t i = 0; stochastic && i < size; ++i)
       b.random.push_back(
-          random_bits(options_.seed, 0, index + i, mode.random_bits == all_random_bits ? 32 : mode.random_bits));
+          random_bits(options_.seed, 0, index + i, mode.random_bits == exact_probability ? 32 : mode.random_bits));
     b.results.assign(b.operands.size(), {});
     mine_(b.operands, b.random, b.results);
     for (std::size_t i = 0; i < b.operands.size(); ++i) {
@@ -293,7 +293,7 @@ std::string to_string(operation op, const format& to, const format& from, const 
   if (!where.text.empty()) line("that is", where.text);
   if (mode.direction == direction::stochastic) {
     if (!where.discarded.empty()) line("discarded", where.discarded);
-    line("random", hex(d.random, mode.random_bits == all_random_bits ? 32 : mode.random_bits));
+    line("random", hex(d.random, mode.random_bits == exact_probability ? 32 : mode.random_bits));
   }
   line("expected", result(d.expected));
   line("got", result(d.got));

@@ -14,7 +14,7 @@ std::istream& scan(std::istream& in, const format& to, std::uint64_t& code) {
   std::string word;
   if (!(in >> word)) return in;
   if (const auto x = parse_number(word))
-    code = encode(to, *x, {.direction = own_direction(to)}).code;
+    code = encode(to, *x, {.direction = default_direction(to)}).code;
   else
     in.setstate(std::ios::failbit);
   return in;

@@ -53,7 +53,7 @@ std::optional<rounding> parse_rounding(std::string_view text) {
     const std::string_view option = options.substr(0, comma);
     if (std::exchange(option.starts_with("bits=") ? has_bits : has_definition, true)) return std::nullopt;
     if (option == "bits=all") {
-      mode.random_bits = all_random_bits;
+      mode.random_bits = exact_probability;
     } else if (option.starts_with("bits=")) {
       const char* const end = option.data() + option.size();
       const auto [stop, error] = std::from_chars(option.data() + 5, end, mode.random_bits);
@@ -75,14 +75,14 @@ std::string to_string(const rounding& mode) {
   if (mode.direction == direction::stochastic) {
     text += ":";
     text += "ABC"[static_cast<int>(mode.definition)];
-    text += ",bits=" + (mode.random_bits == all_random_bits ? "all" : std::to_string(mode.random_bits));
+    text += ",bits=" + (mode.random_bits == exact_probability ? "all" : std::to_string(mode.random_bits));
   }
   return text;
 }
 
 std::string in_full(const rounding& mode) {
   std::string text = to_string(mode);
-  if (mode.overflow == overflow_delivery::saturate) text += ", saturating";
+  if (mode.overflow == overflow_mode::saturate) text += ", saturating";
   switch (mode.flush) {
     case flush::never: break;
     case flush::before_rounding: text += ", ftz before"; break;

@@ -190,7 +190,7 @@ std::optional<encoded> parse(const format& to, std::string_view text, const roun
 }
 
 std::optional<encoded> parse(const format& to, std::string_view text) {
-  return parse(to, text, {.direction = own_direction(to)});
+  return parse(to, text, {.direction = default_direction(to)});
 }
 
 std::string hexadecimal(const unpacked& x) {

@@ -234,7 +234,7 @@ class vector_maker {
       const bool subnormal = code < to_.min_normal_code() && to_.has_subnormals();
       const std::uint64_t fraction = code & to_.fraction_mask();
       const std::uint64_t significand = subnormal ? fraction : fraction | (to_.fraction_mask() + 1);
-      const int unit = subnormal ? to_.min_subnormal_exponent()
+      const int unit = subnormal ? to_.min_quantum_exponent()
                                  : static_cast<int>(code >> to_.fraction_bits) - to_.bias - to_.fraction_bits;
       all.push_back({dyadic(2 * significand + 1, unit - 1), edge});
       if (significand != 0) all.push_back({dyadic(significand, unit), edge});
@@ -307,7 +307,7 @@ class vector_maker {
 
   // Exponents for one factor of a product near 2^exponent, or for a divisor: balanced, one, the ends of the range, any.
   std::array<int, 5> factor_exponents(int exponent) {
-    const int low = from_.min_subnormal_exponent();
+    const int low = from_.min_quantum_exponent();
     return {exponent / 2, 0, low + 1, from_.emax() - 1, random_.between(low, from_.emax())};
   }
 
@@ -459,7 +459,7 @@ class vector_maker {
     const std::uint64_t most = ones(bits) / a;
     if (bits < 3 || most < least) return;
     const std::uint64_t b = (least + random_.below(most - least + 1)) | 1;
-    const int half = subnormal ? to_.min_subnormal_exponent() - 1 : result_exponent() - to_.precision();
+    const int half = subnormal ? to_.min_quantum_exponent() - 1 : result_exponent() - to_.precision();
     place_product(a, b, half);
   }
 
@@ -478,7 +478,7 @@ class vector_maker {
 
   // a b 2^exponent, with exponents of the factors as equal as the range of the format wants them, or not.
   void place_product(std::uint64_t a, std::uint64_t b, int exponent) {
-    const int width = from_.emax() - from_.min_subnormal_exponent();
+    const int width = from_.emax() - from_.min_quantum_exponent();
     for (const int first : {exponent / 2, 1 - bit_count(a), exponent / 2 + random_.between(-width, width) / 4}) {
       const auto x = code_of(from_, dyadic(a, first));
       const auto y = code_of(from_, dyadic(b, exponent - first));
@@ -519,7 +519,7 @@ class vector_maker {
     const auto low = static_cast<std::uint64_t>(product) & ones(bits);
     if (product >> bits >> q != 0 || bits > 62) return;
     const auto high = static_cast<std::uint64_t>(product >> bits);
-    const int exponent = subnormal ? to_.min_subnormal_exponent() - 1 : result_exponent() - bits + 1;
+    const int exponent = subnormal ? to_.min_quantum_exponent() - 1 : result_exponent() - bits + 1;
     const int first = exponent / 2;
     const auto x = code_of(from_, dyadic(a, first));
     const auto y = code_of(from_, dyadic(b, exponent - first));
@@ -565,7 +565,7 @@ class vector_maker {
     const int bits = random_.between(1, from_.precision() - 1);
     const std::uint64_t n = random_.bits(from_.precision() - bits - 1);
     const std::uint64_t y = random_.odd(bits);
-    const int exponent = random_.between(from_.min_subnormal_exponent(), from_.emax());
+    const int exponent = random_.between(from_.min_quantum_exponent(), from_.emax());
     const auto divisor = code_of(from_, dyadic(y, exponent));
     const auto x = code_of(from_, dyadic((2 * n + 1) * y, exponent - 1));
     if (!x || !divisor) return;
@@ -573,7 +573,7 @@ class vector_maker {
   }
 
   void far_remainder() {
-    const int low = from_.min_subnormal_exponent();
+    const int low = from_.min_quantum_exponent();
     const int exponent = low + random_.between(0, (from_.emax() - low) / 8);
     emit_signs(operand(from_.precision(), from_.emax() - random_.between(0, from_.emax() / 4)),
                operand(random_.between(1, from_.precision()), exponent));
@@ -593,7 +593,7 @@ class vector_maker {
     const int n = operand_count(op_);
     std::array<std::uint64_t, 3> codes{};
     const std::uint64_t way = random_.below(3);
-    const int exponent = random_.between(from_.min_subnormal_exponent(), from_.emax());
+    const int exponent = random_.between(from_.min_quantum_exponent(), from_.emax());
     for (int i = 0; i < n; ++i) {
       std::uint64_t& code = codes[static_cast<std::size_t>(i)];
       code = random_.bits(from_.width());

@@ -11,8 +11,8 @@ One file to copy into a training job. It needs Python 3.9 and torch or numpy, no
         scaler.step(optimizer); scaler.update(); optimizer.zero_grad()
     rec.close()
 
-Each step is one transaction: after a kill the file holds every step whose call returned. What it holds is laid down in
-docs/recording-format.md of the project: counts of values by cells that decide exactly what a 16-bit format loses.
+Each step is one transaction: after a kill the file holds every step whose call returned. The project's
+docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
 """
 
 import contextlib
@@ -52,7 +52,7 @@ except ImportError:
 
 
 class RecorderError(RuntimeError):
-    """What went wrong with which recording, and what to do."""
+    """Says what went wrong, in which recording, and what to do."""
 
     def __init__(self, text):
         super().__init__(_printable(text))
@@ -125,11 +125,11 @@ else:
 
 
 # --- Cells -----------------------------------------------------------------------------------------------------------
-# A finite nonzero x = (-1)^sign * 2^k * (1 + f) is in one of 26 slots of octave k; docs/recording-format.md has the
+# A finite nonzero x = (-1)^sign * 2^k * (1 + f) is in one of 26 slots of binade k; docs/recording-format.md has the
 # table. A cell's key is ((sign * 4096) + k + 2048) * 32 + slot.
 
-_SLOTS = 32  # room for an octave in keys and tables
-_OCTAVE = 4096  # octaves of one sign in keys
+_SLOTS = 32  # room for a binade in keys and tables
+_BINADE = 4096  # binades of one sign in keys
 
 
 def _slot(numerator, bits):
@@ -162,7 +162,7 @@ def _ldexp(x, exponent):
 @functools.lru_cache(None)
 def _estimates(power):
     """The mean of |x|^power in each cell, by key: values are taken to be spread evenly through a cell."""
-    table = [0.0] * (_OCTAVE * _SLOTS)
+    table = [0.0] * (_BINADE * _SLOTS)
     for slot, low in enumerate(_LOW[:-1]):
         high = low if slot % 2 == 0 and slot < 24 else _LOW[slot + 1]
         mean = (low + high) / 2 if power == 1 else (low * low + low * high + high * high) / 3
@@ -194,7 +194,7 @@ class _Table:
         self.codes = codes
 
     def total(self, power):
-        """The sum of |x|^power: octave sums rounded once each and added in ascending order, or an estimate."""
+        """The sum of |x|^power: binade sums rounded once each and added in ascending order, or an estimate."""
         if len(self.keys) == 0:
             return 0.0
         if self.sums is None:
@@ -202,7 +202,7 @@ class _Table:
             return float((self.counts * _estimates(power)[self.keys]).cumsum(0)[-1])
         total = 0.0
         for term in sorted(
-            _ldexp(float(of[power - 1]), power * (k % _OCTAVE - 2048 - 23)) for k, of in self.sums.items()
+            _ldexp(float(of[power - 1]), power * (k % _BINADE - 2048 - 23)) for k, of in self.sums.items()
         ):
             total += term  # not sum(), which rounds otherwise from Python 3.12 on
         return total
@@ -212,12 +212,12 @@ def _added(keys, counts):
     """Counts of equal keys added up, keys ascending."""
     if len(keys) == 0:
         return keys, counts
-    # Dense over the octaves that occur, the signs side by side.
-    cells = keys % (_OCTAVE * _SLOTS)
+    # Dense over the binades that occur, the signs side by side.
+    cells = keys % (_BINADE * _SLOTS)
     base = int(cells.min())
-    dense = _binned((cells - base) * 2 + keys // (_OCTAVE * _SLOTS), counts, 2 * (int(cells.max()) - base + 1))
+    dense = _binned((cells - base) * 2 + keys // (_BINADE * _SLOTS), counts, 2 * (int(cells.max()) - base + 1))
     at = [_where(dense[sign::2]) for sign in (0, 1)]
-    keys = [at[sign] + (base + sign * _OCTAVE * _SLOTS) for sign in (0, 1)]
+    keys = [at[sign] + (base + sign * _BINADE * _SLOTS) for sign in (0, 1)]
     return _join(keys), _join([dense[sign::2][at[sign]] for sign in (0, 1)])
 
 
@@ -230,8 +230,8 @@ def _merge(tables):
     if all(t.sums is not None for t in tables):
         sums = {}
         for t in tables:
-            for octave, (significands, squares) in t.sums.items():
-                into = sums.setdefault(octave, [0, 0])
+            for binade, (significands, squares) in t.sums.items():
+                into = sums.setdefault(binade, [0, 0])
                 into[0] += significands
                 into[1] += squares
     return _Table(
@@ -295,7 +295,7 @@ def _code_tables(dtype):
             mantissa, exponent = math.frexp(dtype.magnitude(code & dtype.most))
             significands[code] = int(math.ldexp(mantissa, dtype.fraction + 1))
             slot = _slot(significands[code] & dtype.low, dtype.fraction)
-            keys[code] = ((code >> (dtype.bits - 1)) * _OCTAVE + exponent - 1 + 2048) * _SLOTS + slot
+            keys[code] = ((code >> (dtype.bits - 1)) * _BINADE + exponent - 1 + 2048) * _SLOTS + slot
     return _array(keys), _array(significands)
 
 
@@ -307,13 +307,13 @@ def _table_of_codes(counts, dtype, with_sums):
     key_of, significand_of = _code_tables(dtype)
     n, keys, sums = counts[finite], key_of[finite], None
     if with_sums:
-        # Codes ascend as their octaves do: differences of running sums, which are exact.
-        significands, octaves = significand_of[finite], keys // _SLOTS
-        last = _where(_join([octaves[1:] != octaves[:-1], octaves[:1] > 0])) if len(keys) > 0 else keys
+        # Codes ascend as their binades do: differences of running sums, which are exact.
+        significands, binades = significand_of[finite], keys // _SLOTS
+        last = _where(_join([binades[1:] != binades[:-1], binades[:1] > 0])) if len(keys) > 0 else keys
         running = [[0] + (n * significands**power).cumsum(0)[last].tolist() for power in (1, 2)]
         sums = {
-            octave: [(of[i + 1] - of[i]) << power * (23 - dtype.fraction) for power, of in zip((1, 2), running)]
-            for i, octave in enumerate(octaves[last].tolist())
+            binade: [(of[i + 1] - of[i]) << power * (23 - dtype.fraction) for power, of in zip((1, 2), running)]
+            for i, binade in enumerate(binades[last].tolist())
         }
     extremes = [dtype.magnitude(int(x) & dtype.most) for x in _extremes_of(finite & dtype.most)]
     numel, signs = int(counts.sum()), (0, dtype.most + 1)
@@ -386,7 +386,7 @@ def _code_counts(bits, dtype):
 
 # Values are counted by rows, one for each sign and exponent field, and slots. The slot follows from
 # d = 2^fraction_bits * (1 - f), an integer: made a float, its exponent counts the leading ones of f, and d is a power
-# of two just where f is an edge. Halves of d's octaves tell 13/16 apart.
+# of two just where f is an edge. Halves of d's binades tell 13/16 apart.
 
 # at: row * 32 + slot, ascending, and counts, none of them 0. sums: None, or by row what _weights lists.
 _Rows = namedtuple("_Rows", "at counts sums")
@@ -394,7 +394,7 @@ _Rows = namedtuple("_Rows", "at counts sums")
 
 @functools.lru_cache(None)
 def _slot_of_halves(fraction, device=None):
-    """By 2 * (half octaves of d above 2^0) + (d is on the lower end of its half octave)."""
+    """By 2 * (half binades of d above 2^0) + (d is on the lower end of its half binade)."""
     slots = []
     for half in range(2 * fraction + 1):
         d = (1 << half // 2) * (2 + half % 2)  # twice its lower end
@@ -407,7 +407,7 @@ def _slot_of_halves(fraction, device=None):
 
 def _slots(bits, dtype):
     low = dtype.low
-    d = _float_bits(low + 1 - (bits & low)) - (dtype.bias << dtype.fraction)  # half octaves count from 2^0
+    d = _float_bits(low + 1 - (bits & low)) - (dtype.bias << dtype.fraction)  # half binades count from 2^0
     slot_of = _slot_of_halves(dtype.fraction, None if _on_host(bits) else bits.device)
     return slot_of[2 * _wide(d >> (dtype.fraction - 1)) + ((d & (low >> 1)) == 0)]
 
@@ -443,7 +443,7 @@ def _sums(pieces, dtype):
 
 
 def _subnormal(bits, dtype):
-    """Of each subnormal value its integer as a float, whose row tells the octave; of all others 0. With their signs."""
+    """Of each subnormal value its integer as a float, whose row tells the binade; of all others 0. With their signs."""
     low, most = dtype.low, dtype.most
     return _float_bits((bits & low) * ((bits & most) <= low)) | (bits & ~most)
 
@@ -518,7 +518,7 @@ _Part = namedtuple("_Part", "owner bias bits largest least rows bins rest")
 
 
 def _part(owner, bias, bits):
-    """The upper 16 bits place all but those on an edge and those of the last 128th of an octave, one in a hundred."""
+    """The upper 16 bits place all but those on an edge and those of the last 128th of a binade, one in a hundred."""
     dtype = _TYPES["float32"]
     high, rest, extremes = None, [], []
     if len(bits) < _SMALL:
@@ -588,16 +588,16 @@ def _tables_of_floats(arrays, with_sums):
             result.nans += n
     finite = _where((field > 0) & (field < 255))
     bias = _array([part.bias for part in parts])[of]
-    keys, counts = (((sign * _OCTAVE + field - bias + 2048) * _SLOTS) + slot)[finite], counts[finite]
+    keys, counts = (((sign * _BINADE + field - bias + 2048) * _SLOTS) + slot)[finite], counts[finite]
     cuts = _cuts(of[finite], list(range(len(parts) + 1)))
     for part, begin, end in zip(parts, cuts, cuts[1:]):
         result = results[part.owner]
         if with_sums:
             sums = _sums(_pieces(part.bits, _chunk(part.bits)), dtype)
-            for octave in set((keys[begin:end] // _SLOTS).tolist()):
-                row = octave // _OCTAVE * 256 + octave % _OCTAVE - 2048 + part.bias
+            for binade in set((keys[begin:end] // _SLOTS).tolist()):
+                row = binade // _BINADE * 256 + binade % _BINADE - 2048 + part.bias
                 significands, high, low, _ = (int(of_row[row]) for of_row in sums)
-                result.sums[octave] = [significands, (high << 24) + low]
+                result.sums[binade] = [significands, (high << 24) + low]
         if part.bias == dtype.bias:
             result.infinities = tuple(result.infinities)
             if part.largest > 0:
@@ -741,7 +741,7 @@ def _table_of_rows(rows, subnormal, dtype, numel, largest, least):
             if part is None:
                 continue
             first, last = cuts[id(part)][3 * sign + 1 : 3 * sign + 3]
-            to_key = (sign * _OCTAVE - bias + 2048) * _SLOTS - sign * half
+            to_key = (sign * _BINADE - bias + 2048) * _SLOTS - sign * half
             keys.append(part.at[first:last] + to_key)
             counts.append(part.counts[first:last])
             if sums is None:
@@ -799,7 +799,7 @@ def _payloads(tables):
         begin, end = end, end + len(pairs)
         content = octets[int(begins[begin]) : int(begins[end])]
         if t.sums and t.codes is None:
-            content += b"".join(_varint(number) for octave in sorted(t.sums) for number in t.sums[octave])
+            content += b"".join(_varint(number) for binade in sorted(t.sums) for number in t.sums[binade])
         payload += [b"\1" if t.codes is None else b"\2", _varint(len(content)), content]
     return b"".join(payload)
 
@@ -1109,10 +1109,10 @@ class _Lock:
         try:
             state = os.fstat(self.descriptor)
             if not stat.S_ISREG(state.st_mode):
-                raise RecorderError("is no regular file: give another name")
+                raise RecorderError("is not a regular file: give another name")
             mine = self.created or not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
             if state.st_size == 0 and (state.st_nlink > 1 or not mine):
-                raise RecorderError("is an empty file of another user or another name: remove it, or give another name")
+                raise RecorderError("is an empty file of another user or with a second name: remove it, or give another name")
             self._set(True)
             self._refuse_twice(state)
         except BaseException:
@@ -1169,11 +1169,11 @@ def _look_beside(path, head):
         user = os.geteuid() if hasattr(os, "geteuid") else 0
         owners = {os.stat(path).st_uid, *((0, user) if user else ())}  # SQLite gives it to the owner, if the superuser asks
         reason = (
-            "is no regular file" if not stat.S_ISREG(state.st_mode)
+            "is not a regular file" if not stat.S_ISREG(state.st_mode)
             else "belongs to another user than the recording" if state.st_uid not in owners
-            else "has another name too" if state.st_nlink > 1
+            else "has a second name" if state.st_nlink > 1
             else None if suffix == "-journal" and not head and _is_of_beginning(path + suffix)
-            else "is there without the recording that it was part of" if not head
+            else "exists without the recording that it was part of" if not head
             else "is the log of another recording" if suffix == "-wal" and state.st_size > 0 and head[19] != 2
             else "tells SQLite to delete another file" if suffix == "-journal" and _names_super_journal(path + suffix)
             else None
@@ -1182,15 +1182,15 @@ def _look_beside(path, head):
             raise RecorderError(f"{os.path.basename(path + suffix)} {reason}: remove it, or give another name")
     name, log, journal = os.path.basename(path), _size(path + "-wal"), _size(path + "-journal")
     if log and not _is_index_whole(path + "-shm"):
-        raise RecorderError(f"{name}-shm was cut short, and would hide steps: remove it when nobody uses the recording")
+        raise RecorderError(f"{name}-shm was cut short, and would hide steps: remove it when no program uses the recording")
     if log and journal:
-        raise RecorderError(f"{name}-wal and {name}-journal: a recording has one of them: move away the other's")
+        raise RecorderError(f"{name}-wal and {name}-journal: a recording has only one of them: move the foreign one away")
     if journal and head and journal > 2 * _size(path) + 2**20:
         raise RecorderError(f"{name}-journal is larger than its own can be: move it away")
     if journal and head and not _is_own(path, "-journal"):
-        raise RecorderError(f"{name}-journal is another recording's or an old one, and would take steps: move it away")
+        raise RecorderError(f"{name}-journal belongs to another recording or is outdated, and would remove steps: move it away")
     if head[19:20] == b"\2" and not os.path.exists(path + "-wal") and os.stat(path).st_nlink > 1:
-        raise RecorderError("has another name too, beside which its log may be: append by that name, or copy it")
+        raise RecorderError("has a second name, and its log may be beside that: append by that name, or copy it")
     if log <= 32:
         return True
     if not _is_own(path, "-wal"):
@@ -1294,7 +1294,7 @@ def _is_log_cut(path):
         is_page = 512 <= page <= 65536 and page & (page - 1) == 0
         is_log = magic & ~1 == 0x377F0682 and is_page and struct.unpack(">2I", head[24:]) == tuple(sums)
         if seen <= 0 and not is_log:
-            raise RecorderError(f"{name} is no write-ahead log, or its beginning is damaged: move it away")
+            raise RecorderError(f"{name} is not a write-ahead log, or its beginning is damaged: move it away")
         pages, rest = divmod(_size(path + "-wal") - 32, 24 + page)
         seen = max(seen, 0)
         last, unseen = seen - 1, []
@@ -1304,7 +1304,7 @@ def _is_log_cut(path):
                 unseen.append(at)
         if unseen and unseen[0] < last:
             raise RecorderError(
-                f"{name} is damaged, and all steps behind the damage would be lost for ever: copy the recording by "
+                f"{name} is damaged, and all steps behind the damage would be lost forever: copy the recording by "
                 "`ulp merge`, which keeps the steps before, and append to the copy"
             )
         return bool(unseen) or (rest not in (0, 24) and pages - last <= 16)
@@ -1402,10 +1402,10 @@ def _check_identity(db):
     tables = {_bare(sql) for sql in _SCHEMA.split(";") if "CREATE TABLE" in sql}  # indices may be missing
     as_stated = all(_bare(sql).startswith("CREATE" + type.upper()) for type, sql in made)
     if identity != [_APPLICATION, _VERSION] or not tables <= own <= known or not as_stated:
-        raise RecorderError(f"is no recording of version {_VERSION}: give another name")
+        raise RecorderError(f"is not a recording of version {_VERSION}: give another name")
 
 
-_LOST = "was moved, removed or replaced while it was recorded: no step is in a file of that name"
+_LOST = "was moved, removed or replaced during recording: the file of that name has none of its steps"
 
 
 class _File:
@@ -1455,7 +1455,7 @@ class _File:
             if not isinstance(error, (sqlite3.Error, OSError, RecorderError)):
                 raise
             reason = error.strerror if isinstance(error, OSError) else error
-            hint = ": is its folder there, and may it be written?" if isinstance(error, OSError) else ""
+            hint = ": does its folder exist, and is it writable?" if isinstance(error, OSError) else ""
             raise RecorderError(f"{self.shown}: {reason}{hint}") from None
         self.levels = _Levels(self.db, ranks)
 
@@ -1466,7 +1466,7 @@ class _File:
         nothing = (version, application) == (0, 0) and head[40:44] == bytes(4)  # no table was ever made
         if head and not (head.startswith(b"SQLite format 3\0") and nothing):
             if application != _APPLICATION or not 1 <= version <= _VERSION:
-                raise RecorderError(f"is no recording of version {_VERSION}: give another name")
+                raise RecorderError(f"is not a recording of version {_VERSION}: give another name")
             if version < _VERSION:
                 raise RecorderError(
                     f"is a recording of version {version}, without checksums, which is no longer written: copy it by "
@@ -1519,7 +1519,7 @@ class _File:
         """One step in one transaction: its tables, and their totals by kind, role and factor. key: step, attempt (None:
         the first that was not there when the file was opened), microbatch."""
         if os.getpid() != self.process:
-            raise RecorderError(f"{self.shown}: this process is a fork of the one that records: only that one may")
+            raise RecorderError(f"{self.shown}: only the process that opened the recording can write to it; this one is a fork")
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {_LOST}")
         before = dict(self.tensors)
@@ -1597,29 +1597,27 @@ class _File:
 class Recorder:
     """Records a training run step by step.
 
-    path         The recording; must not exist, unless append is true. With shards each rank writes its own: run.ulp
-                 becomes run.rank3.ulp.
-    model        A torch module, whose parameters' gradients are recorded; None where they are given to step().
-    every        Records each such call of step(), the first among them.
-    sums         Keeps exact sums too: exact norms and lost mass instead of estimates, for several times the work.
-    activations  A regular expression, searched in the names of modules: their outputs' gradients are recorded.
+    path         The recording. It must not exist unless append is true. With shards, each rank writes its own file:
+                 run.ulp becomes run.rank3.ulp.
+    model        A torch module; the gradients of its parameters are recorded. None if gradients are passed to step().
+    every        Records every n-th call of step(), starting with the first.
+    sums         Also keeps exact sums: exact norms and lost mass instead of estimates, for several times the work.
+    activations  A regular expression, searched in module names: the gradients of their outputs are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
-                 What checkpointing computes twice may be counted twice.
-    roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}, the first that is found in
-                 the name counts. Else it is what the first recorded forward pass shows: "low" are 16-bit tensors and
-                 parameters that autocast casts, "float32" those of such a run that are used as they are; what happens
-                 in compiled or checkpointed parts is not seen. roles="autocast" says it of a run in float32: "low" is
-                 what autocast would cast.
-    append       Goes on with a recording that is there. Steps that it holds already are kept, and those that come
-                 become further attempts at them.
-    shards       Each rank has parts of the tensors, and writes a file of its own. None: as the model looks (FSDP,
-                 DTensor). Else all ranks have the same gradients, rank 0 records them, and the others do nothing.
-    rank, world  Where torch.distributed does not know them.
-    run_id       Equal for all ranks of one run; drawn by chance, and told to all ranks through torch.distributed.
-    strict       Whether step() raises. Else a step that cannot be recorded is left out with a warning and training
-                 goes on; after ten in a row nothing more is recorded.
+                 Anything that checkpointing computes twice may be counted twice.
+    roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}; the first match in the name
+                 counts. By default, the first recorded forward pass decides: "low" are 16-bit tensors and parameters
+                 that autocast casts, "float32" those of such a run that are used uncast. Compiled or checkpointed parts
+                 cannot be inspected. For a float32 run, roles="autocast" marks as "low" what autocast would cast.
+    append       Continues an existing recording. Its steps are kept; repeated steps become further attempts.
+    shards       Each rank has parts of the tensors and writes its own file. None: decided by the model (FSDP, DTensor).
+                 Otherwise all ranks have the same gradients; rank 0 records them and the others do nothing.
+    rank, world  Needed only if torch.distributed does not know them.
+    run_id       Equal for all ranks of one run; by default random, and shared through torch.distributed.
+    strict       Whether step() raises. Otherwise a step that cannot be recorded is skipped with a warning and training
+                 goes on; after ten failures in a row recording stops.
 
-    Raises RecorderError for what is wrong here, before training. What was recorded stays as it is, whatever fails.
+    Raises RecorderError for invalid arguments, before training. Recorded steps remain, whatever fails later.
     """
 
     def __init__(
@@ -1654,7 +1652,7 @@ class Recorder:
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
         if not 0 <= rank < world:
-            raise RecorderError(f"rank={rank}: ranks are counted from 0 to world - 1, and world is {world}")
+            raise RecorderError(f"rank={rank}: must be from 0 to world - 1, and world is {world}")
         if shards is None:
             shards = world > 1 and model is not None and _is_sharded(model)
         if rank > 0 and not shards:
@@ -1677,7 +1675,7 @@ class Recorder:
         for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
             found = [(name, module) for name, module in modules.items() if regex and re.search(regex, name)]
             if regex and not found:
-                raise RecorderError(f"{os.fspath(path)}: {regex!r} is found in no name of a module")
+                raise RecorderError(f"{os.fspath(path)}: {regex!r} matches no module name")
             watched += [(module, self._watch(name, kind)) for name, module in found]
         self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
@@ -1692,7 +1690,7 @@ class Recorder:
         self.close()
 
     def close(self):
-        """Leaves a single file. What was recorded is safe without it."""
+        """Leaves a single file. Recorded steps are safe even without it."""
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._watched = [], []
@@ -1726,24 +1724,24 @@ class Recorder:
         attempt=None,
         microbatch=-1,
     ):
-        """Records the gradients that are there now: call it after backward, before they are clipped.
+        """Records the current gradients: call it after backward, before they are clipped.
 
         step         The number of the update; each is recorded once.
-        loss, grad_norm, lr, applied  As the loop knows them: numbers or tensors of one; stored as they are.
+        loss, grad_norm, lr, applied  As the loop knows them: numbers or one-element tensors, stored unchanged.
         loss_scale   What the loss was multiplied by; 1 for a run without scaling. Without it the gradients' true size
-                     is not known.
-        scaled       Whether the parameters' gradients are still multiplied by it, as before scaler.unscale_. Those of
-                     activations always are.
-        factor       What gradients are multiplied by besides: 0.25 for one of four microbatches whose loss was divided.
-        found_inf    Whether the scaler found an overflow. Without it, and with a loss scale other than 1: whether a
-                     weight gradient here is infinite or NaN, which is what scalers look for; not from shards.
-        grads        {name: array or tensor}, recorded besides the model's parameters: weight gradients, unless the name
-                     begins with agrad/. Arrays are whatever numpy makes arrays of, or has __dlpack__.
-        attempt, microbatch  Where an update is tried again, or each microbatch's gradient is recorded: its index, and
-                     -1 for the accumulated one, which ends the step.
+                     is unknown.
+        scaled       Whether the parameters' gradients are still multiplied by it, as before scaler.unscale_. Gradients
+                     of activations always are.
+        factor       An additional factor of the gradients: 0.25 for one of four microbatches whose loss was divided.
+        found_inf    Whether the scaler found an overflow. By default, with a loss scale other than 1: whether a weight
+                     gradient here is infinite or NaN, which is what scalers look for; not with shards.
+        grads        {name: array or tensor}, recorded in addition to the model's parameters: weight gradients, unless
+                     the name begins with agrad/. Anything that numpy can convert, or that has __dlpack__.
+        attempt, microbatch  The index if an update is tried again, or if each microbatch's gradient is recorded;
+                     microbatch -1 is the accumulated gradient, which ends the step.
         """
         if self._closed:
-            text = f"step {step}: is after close(): it is not recorded, nor is what follows"
+            text = f"step {step}: comes after close(): this and later steps are not recorded"
             if self._strict:
                 raise RecorderError(text)
             self._closed = False  # said once
@@ -1774,7 +1772,7 @@ class Recorder:
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
             if not -(2**63) <= int(step) < 2**63 - 1:
-                raise RecorderError(f"{self._file.shown}: step {step}: is a number that no step may have")
+                raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
@@ -1784,7 +1782,7 @@ class Recorder:
             self._failures += 1
             text = str(error) if isinstance(error, RecorderError) else f"{type(error).__name__}: {error}"
             place = "" if text.startswith(self._file.shown) else f"{self._file.shown}: step {step}: "
-            end = "; the tenth in a row: nothing more is recorded" if self._failures == 10 else ""
+            end = "; this is the tenth failure in a row: recording stops" if self._failures == 10 else ""
             warnings.warn(_printable(f"ulp_recorder: {place}{text}{end}"), RuntimeWarning, stacklevel=2)
             if end:
                 self.close()
@@ -1806,7 +1804,7 @@ class Recorder:
             values.append((name, kind, of.shape, 0, None, of))
         if not values and not self._shards:
             raise RecorderError(
-                f"{self._file.shown}: step {step}: there is no gradient: call step() after backward, before zero_grad"
+                f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
             )
         values += watched
         tables = _tables_of([of for *_, of in values], self._sums)
@@ -2009,7 +2007,7 @@ def _autocast_type(device):
 
 def _role_rules(roles, model):
     if roles == "autocast" and model is None:
-        raise RecorderError('roles="autocast": there is no model to look at')
+        raise RecorderError('roles="autocast" needs a model')
     if roles == "autocast":
         nn = _torch().nn
         low = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.PReLU)
@@ -2023,7 +2021,7 @@ def _role_rules(roles, model):
     rules = [(re.compile(regex), role) for regex, role in dict(roles or {}).items()]
     for _, role in rules:
         if role not in _ROLES:
-            raise RecorderError(f"roles: {role!r} is none of {', '.join(_ROLES)}")
+            raise RecorderError(f"roles: {role!r} is not one of {', '.join(_ROLES)}")
     return rules
 
 
@@ -2044,7 +2042,7 @@ def _new_run_id(for_all_ranks):
     ids = [os.urandom(8).hex()]
     if for_all_ranks:
         if _distributed() is None:
-            raise RecorderError("run_id: without torch.distributed all ranks must be given the same")
+            raise RecorderError("run_id: without torch.distributed, give all ranks the same one")
         _distributed().broadcast_object_list(ids)
     return ids[0]
 

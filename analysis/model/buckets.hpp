@@ -1,4 +1,4 @@
-// The buckets of a table as magnitudes: what its values may be, told apart as far as the table tells.
+// The buckets of a table as magnitudes: what its values may be, distinguished as far as the table tells.
 #ifndef ULP_MODEL_BUCKETS_HPP
 #define ULP_MODEL_BUCKETS_HPP
 

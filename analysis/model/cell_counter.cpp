@@ -15,8 +15,8 @@
 namespace ulp {
 namespace {
 
-constexpr int first_octave = -1074;
-constexpr int octaves = 1023 - first_octave + 1;
+constexpr int first_binade = -1074;
+constexpr int binades = 1023 - first_binade + 1;
 
 template <typename Float>
 struct float_layout;
@@ -34,17 +34,17 @@ struct float_layout<double> {
 }  // namespace
 
 struct cell_counter::dense {
-  struct octave {
-    std::array<std::uint64_t, slots_per_octave> counts{};
+  struct binade {
+    std::array<std::uint64_t, slots_per_binade> counts{};
     uint128 significands = 0;
     uint128 squares = 0;
   };
-  explicit dense(with what) : with_sums(what != with::nothing), ladder(what == with::sums_and_errors ? octaves : 0) {}
+  explicit dense(with what) : with_sums(what != with::nothing), ladder(what == with::sums_and_errors ? binades : 0) {}
 
   bool with_sums;
-  std::vector<octave> table{2 * octaves};  // positive, then negative
-  std::vector<octave_errors> ladder;       // of each exponent; empty without errors
-  int low = octaves;                       // touched octaves
+  std::vector<binade> table{2 * binades};  // positive, then negative
+  std::vector<binade_errors> ladder;       // of each exponent; empty without errors
+  int low = binades;                       // touched binades
   int high = -1;
   cell_table totals{};         // everything but cells, sums and errors
   std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
@@ -67,8 +67,8 @@ struct cell_counter::dense {
 namespace {
 
 // Adds n values of that 24-bit significand.
-void add_errors(octave_errors& to, std::uint64_t significand, std::uint64_t n) {
-  for (std::size_t level = 0; level < octave_errors::levels; ++level) {
+void add_errors(binade_errors& to, std::uint64_t significand, std::uint64_t n) {
+  for (std::size_t level = 0; level < binade_errors::levels; ++level) {
     const int shift = 24 - static_cast<int>(level);  // of 23 - m bits, m = -1, 0, ...
     const std::uint64_t odd = (significand >> shift) & 1;
     const std::uint64_t rounded = (significand + (std::uint64_t{1} << (shift - 1)) - 1 + odd) >> shift << shift;
@@ -132,7 +132,7 @@ std::span<const float> cell_counter::dense::add_blocks(std::span<const float> va
   return values;
 }
 
-// Adds the rows of zero and normal values to the octaves, and clears all that were touched.
+// Adds the rows of zero and normal values to the binades, and clears all that were touched.
 void cell_counter::dense::take_rows(const detail::magnitude_bounds& bounds) {
   constexpr int fraction_bits = binary32.fraction_bits;
   constexpr std::size_t exponents = 256;
@@ -141,12 +141,12 @@ void cell_counter::dense::take_rows(const detail::magnitude_bounds& bounds) {
       for (std::size_t t = 0; t < detail::kernel_tables; ++t) {
         const std::size_t at = exponent + (negative ? exponents : 0);
         const auto touched =
-            std::span(rows).subspan(t * detail::rows_per_table + at * detail::rows_per_octave, detail::rows_used);
+            std::span(rows).subspan(t * detail::rows_per_table + at * detail::rows_per_binade, detail::rows_used);
         if (exponent == 0) {
           totals.zeros += touched[0][0] & 0xFFFFF;
         } else if (exponent + 1 < exponents) {
-          const int index = static_cast<int>(exponent) - binary32.bias - first_octave;
-          octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
+          const int index = static_cast<int>(exponent) - binary32.bias - first_binade;
+          binade& o = table[static_cast<std::size_t>(index + (negative ? binades : 0))];
           for (std::size_t r = 0; r < touched.size(); ++r) {
             o.counts[detail::slot_of_row(r)] += touched[r][0] & 0xFFFFF;
             if (!with_sums) continue;
@@ -164,16 +164,16 @@ void cell_counter::dense::take_rows(const detail::magnitude_bounds& bounds) {
   for (std::size_t exponent = first; exponent <= bounds.largest >> fraction_bits; ++exponent) take(exponent);
 }
 
-// The extremes and the touched octaves hold these magnitudes too, given as bits.
+// The extremes and the touched binades hold these magnitudes too, given as bits.
 void cell_counter::dense::widen(const format& type, std::uint64_t smallest, std::uint64_t largest) {
   const auto as_double = [&](std::uint64_t b) {
     return std::bit_cast<std::uint64_t>(to_double(type, b));  // exact; magnitudes order as their bits
   };
-  const auto octave_of = [](std::uint64_t b) { return magnitude_of(std::bit_cast<double>(b)).exponent - first_octave; };
+  const auto binade_of = [](std::uint64_t b) { return magnitude_of(std::bit_cast<double>(b)).exponent - first_binade; };
   max_bits = std::max(max_bits, as_double(largest));
   min_bits = std::min(min_bits, as_double(smallest));
-  low = std::min(low, octave_of(as_double(smallest)));
-  high = std::max(high, octave_of(as_double(largest)));
+  low = std::min(low, binade_of(as_double(smallest)));
+  high = std::max(high, binade_of(as_double(largest)));
 }
 
 template <typename Float, bool plain>
@@ -190,7 +190,7 @@ void cell_counter::dense::add_values(std::span<const Float> values, const std::u
   };
   std::vector<edge> edges;
   for (edge_counts& e : totals.edges)
-    edges.push_back({last_below<Float>(e.at), magnitude_of(e.at).exponent - first_octave, &e});
+    edges.push_back({last_below<Float>(e.at), magnitude_of(e.at).exponent - first_binade, &e});
   bits largest = 0;
   bits smallest = infinity;
   for (std::size_t i = 0; i < values.size(); ++i) {
@@ -219,8 +219,8 @@ void cell_counter::dense::add_values(std::span<const Float> values, const std::u
     } else {
       significand |= std::uint64_t{1} << fraction_bits;
     }
-    const int index = exponent - first_octave;
-    octave& o = table[static_cast<std::size_t>(index + (negative ? octaves : 0))];
+    const int index = exponent - first_binade;
+    binade& o = table[static_cast<std::size_t>(index + (negative ? binades : 0))];
     o.counts[slot_of(significand << (64 - fraction_bits))] += n;
     std::uint64_t kept = significand;
     if constexpr (fraction_bits > 23) kept >>= fraction_bits - 23;
@@ -279,10 +279,10 @@ cell_table cell_counter::take() {
   std::vector<bool> present(static_cast<std::size_t>(std::max(0, d.high - d.low + 1)));
   for (const cell_sign sign : {cell_sign::positive, cell_sign::negative}) {
     for (int index = d.low; index <= d.high; ++index) {
-      dense::octave& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? octaves : 0))];
-      const auto exponent = static_cast<std::int16_t>(index + first_octave);
+      dense::binade& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? binades : 0))];
+      const auto exponent = static_cast<std::int16_t>(index + first_binade);
       bool any = false;
-      for (std::uint8_t slot = 0; slot < slots_per_octave; ++slot) {
+      for (std::uint8_t slot = 0; slot < slots_per_binade; ++slot) {
         if (o.counts[slot] == 0) continue;
         any = true;
         result.cells.push_back({.sign = sign, .slot = slot, .exponent = exponent, .count = o.counts[slot]});
@@ -296,11 +296,11 @@ cell_table cell_counter::take() {
   }
   for (int index = d.low; result.has_errors && index <= d.high; ++index) {
     if (!present[static_cast<std::size_t>(index - d.low)]) continue;
-    octave_errors& errors = d.ladder[static_cast<std::size_t>(index)];
-    errors.exponent = static_cast<std::int16_t>(index + first_octave);
+    binade_errors& errors = d.ladder[static_cast<std::size_t>(index)];
+    errors.exponent = static_cast<std::int16_t>(index + first_binade);
     result.errors.push_back(std::exchange(errors, {}));
   }
-  d.low = octaves;
+  d.low = binades;
   d.high = -1;
   d.max_bits = 0;
   d.min_bits = ~std::uint64_t{0};

@@ -44,7 +44,7 @@ constexpr std::uint32_t seven_eighths = 0x700000;
       std::int32_t r = 2 * ones + ((rest & (rest + 1)) != 0 ? 1 : 0);
       r += fraction >= thirteen_sixteenths && fraction < seven_eighths ? 22 : 0;
       r -= fraction == thirteen_sixteenths ? 1 : 0;
-      row[i] = (code[i] >> fraction_bits) * rows_per_octave + static_cast<std::uint32_t>(r);
+      row[i] = (code[i] >> fraction_bits) * rows_per_binade + static_cast<std::uint32_t>(r);
     }
     for (std::size_t i = 0; i < kernel_block; ++i) {
       const std::uint64_t significand = (code[i] & fraction_mask) | (fraction_mask + 1);

@@ -30,8 +30,8 @@ using row_sums = std::uint64_t __attribute__((vector_size(16)));
 
 // Rows of one sign and biased exponent: 2 c + (is above the lower edge) for c = 0..12 leading ones, and two for 13/16 and
 // what is above it, up to 7/8. Several rows may be one slot.
-inline constexpr std::uint32_t rows_per_octave = 32;
-inline constexpr std::size_t rows_per_table = 512 * rows_per_octave;
+inline constexpr std::uint32_t rows_per_binade = 32;
+inline constexpr std::size_t rows_per_table = 512 * rows_per_binade;
 inline constexpr std::size_t rows_used = 28;
 [[nodiscard]] constexpr std::uint8_t slot_of_row(std::size_t row) noexcept {
   if (row >= 26) return static_cast<std::uint8_t>(row - 20);

@@ -25,8 +25,8 @@ struct slot_bound {
   std::uint64_t low;
   bool point;
 };
-constexpr std::array<slot_bound, slots_per_octave> make_slots() noexcept {
-  std::array<slot_bound, slots_per_octave> slots{};
+constexpr std::array<slot_bound, slots_per_binade> make_slots() noexcept {
+  std::array<slot_bound, slots_per_binade> slots{};
   std::size_t n = 0;
   for (int c = 0; c <= 10; ++c) {
     slots[n++] = {edge(c), true};
@@ -86,21 +86,21 @@ std::uint8_t slot_of(std::uint64_t fraction) noexcept {
 }
 
 cell_range range_of(const cell& c) noexcept {
-  const magnitude next_octave{.exponent = c.exponent + 1, .fraction = 0};
-  if (c.slot == whole_octave) return {.low = {c.exponent, 0}, .low_closed = true, .high = next_octave};
+  const magnitude next_binade{.exponent = c.exponent + 1, .fraction = 0};
+  if (c.slot == whole_binade) return {.low = {c.exponent, 0}, .low_closed = true, .high = next_binade};
   const slot_bound& bound = slot_bounds[c.slot];
   const magnitude low{.exponent = c.exponent, .fraction = bound.low};
   if (bound.point) return {.low = low, .low_closed = true, .high = low};
-  const bool last = c.slot + 1 == slots_per_octave;
+  const bool last = c.slot + 1 == slots_per_binade;
   return {.low = low,
           .low_closed = c.slot >= first_half_open,
-          .high = last ? next_octave : magnitude{c.exponent, slot_bounds[c.slot + 1U].low}};
+          .high = last ? next_binade : magnitude{c.exponent, slot_bounds[c.slot + 1U].low}};
 }
 
 namespace {
 
 // Merges the ascending list `b` into `a`; `add` adds the second to the first where their keys are equal. In place: tables
-// that are merged step after step have the same cells but for a few.
+// that are merged step after step have the same cells except for a few.
 template <typename T, typename Key, typename Add>
 void merge_sorted(std::vector<T>& a, const std::vector<T>& b, Key key, Add add) {
   std::size_t missing = 0;
@@ -143,8 +143,8 @@ double larger_known(const cell_table& a, const cell_table& b) {
 // the buckets likewise, as if those that hold zero lay on one side of it.
 template <typename Mean>
 double estimated_sum(const cell_table& table, int power, Mean mean) {
-  const auto significand = [](const magnitude& m, int octave) {
-    return m.exponent > octave ? 2.0 : 1.0 + std::ldexp(static_cast<double>(m.fraction >> 11), -53);
+  const auto significand = [](const magnitude& m, int binade) {
+    return m.exponent > binade ? 2.0 : 1.0 + std::ldexp(static_cast<double>(m.fraction >> 11), -53);
   };
   double sum = 0;
   for (const cell& c : table.cells) {
@@ -158,16 +158,16 @@ double estimated_sum(const cell_table& table, int power, Mean mean) {
   return sum;
 }
 
-// Sum over the octaves of the exact sums, each rounded once, in ascending order.
-double exact_sum(const cell_table& table, uint128 octave_sums::*sum, int power) {
+// Sum over the binades of the exact sums, each rounded once, in ascending order.
+double exact_sum(const cell_table& table, uint128 binade_sums::*sum, int power) {
   std::vector<double> terms;
-  for (const octave_sums& s : table.sums) terms.push_back(to_double_scaled(s.*sum, power * (s.exponent - 23)));
+  for (const binade_sums& s : table.sums) terms.push_back(to_double_scaled(s.*sum, power * (s.exponent - 23)));
   std::sort(terms.begin(), terms.end());
   return std::accumulate(terms.begin(), terms.end(), 0.0);
 }
 
 template <typename Mean>
-value_sum sum_of(const cell_table& table, uint128 octave_sums::*exact, double reported, int power, Mean mean) {
+value_sum sum_of(const cell_table& table, uint128 binade_sums::*exact, double reported, int power, Mean mean) {
   if (table.nonzero_finite() == 0) return {};
   if (table.has_sums)
     return {exact_sum(table, exact, power), table.cut_significands == 0 ? sum_quality::exact : sum_quality::estimated};
@@ -221,9 +221,9 @@ void cell_table::merge(const cell_table& other) {
   has_errors = (has_errors || other.has_errors) && errors_stay;
   if (errors_stay)
     merge_sorted(
-        errors, other.errors, [](const octave_errors& e) { return e.exponent; },
-        [](octave_errors& to, const octave_errors& e) {
-          for (std::size_t i = 0; i < octave_errors::levels; ++i) {
+        errors, other.errors, [](const binade_errors& e) { return e.exponent; },
+        [](binade_errors& to, const binade_errors& e) {
+          for (std::size_t i = 0; i < binade_errors::levels; ++i) {
             to.squares[i] += e.squares[i];
             to.products[i] += e.products[i];
           }
@@ -253,10 +253,10 @@ void cell_table::merge(const cell_table& other) {
     cut_significands += other.cut_significands;
     merge_sorted(
         sums, other.sums,
-        [](const octave_sums& s) {
+        [](const binade_sums& s) {
           return std::pair{s.sign, s.exponent};
         },
-        [](octave_sums& to, const octave_sums& s) {
+        [](binade_sums& to, const binade_sums& s) {
           to.significands += s.significands;
           to.squares += s.squares;
         });
@@ -278,12 +278,12 @@ bool operator==(const cell_table& a, const cell_table& b) {
 }
 
 value_sum magnitudes_sum(const cell_table& table) {
-  return sum_of(table, &octave_sums::significands, table.reported_abs_sum, 1,
+  return sum_of(table, &binade_sums::significands, table.reported_abs_sum, 1,
                 [](double low, double high) { return (low + high) / 2; });
 }
 
 value_sum squares_sum(const cell_table& table) {
-  return sum_of(table, &octave_sums::squares, table.reported_square_sum, 2,
+  return sum_of(table, &binade_sums::squares, table.reported_square_sum, 2,
                 [](double low, double high) { return (low * low + low * high + high * high) / 3; });
 }
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <limits>
 
+#include "binades.hpp"
 #include "buckets.hpp"
-#include "octaves.hpp"
 
 namespace ulp {
 namespace {
 
-// Sum of min(|x|, bound)^2 over an octave that the bound cuts, by its cells.
-value_range clamped_squares(const octave& o, const cell_table& table, double bound) {
+// Sum of min(|x|, bound)^2 over a binade that the bound cuts, by its cells.
+value_range clamped_squares(const binade& o, const cell_table& table, double bound) {
   value_range all;
   for (const cell& c : o.cells) {
     const value_range x = magnitudes_of(c, table);
@@ -33,17 +33,17 @@ clamping clamping_of(const cell_table& table, double bound, multiplier by) {
   const double bound_on_x = bound / unit;
 
   clamping all{.elements = count_above(table, bound, by)};
-  double above = 0;           // in octaves beyond that of the bound
-  double squares_in_cut = 0;  // of the octave of the bound, both signs
+  double above = 0;           // in binades beyond that of the bound
+  double squares_in_cut = 0;  // of the binade of the bound, both signs
   auto in_no_cell = static_cast<double>(table.nonzero_finite());
-  for_each_octave(table, [&](const octave& o) {
+  for_each_binade(table, [&](const binade& o) {
     in_no_cell -= o.count;
     if (o.exponent > on_x.at.exponent) {
       above += o.count;
       return;
     }
-    const octave_total total = o.sums != nullptr ? total_of(o, table.cut_significands > 0)
-                                                 : octave_total{{}, {0, std::numeric_limits<double>::infinity()}};
+    const binade_total total = o.sums != nullptr ? total_of(o, table.cut_significands > 0)
+                                                 : binade_total{{}, {0, std::numeric_limits<double>::infinity()}};
     const value_range by_cells = clamped_squares(o, table, bound_on_x);
     if (o.exponent < on_x.at.exponent)
       all.squares += both(by_cells, total.squares);

@@ -151,7 +151,7 @@ rounding_noise noise_of(const tensor_row& row, const format& to, const rounding&
         all.overflowing += count;
         return;
       }
-      // A product of 11 and 53 bits is exact in 64, and so is what is left of it, but for its last bits.
+      // A product of 11 and 53 bits is exact in 64, and so is what is left of it, except for its last bits.
       const unpacked y = scaled(value, by);
       const auto exact = std::ldexp(static_cast<long double>(y.significand), y.exponent - 63);
       const long double difference =

@@ -7,8 +7,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
+#include "binades.hpp"
 #include "buckets.hpp"
-#include "octaves.hpp"
 #include "ramps.hpp"
 
 namespace ulp {
@@ -87,7 +87,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
   const bool linear_from_zero = r.nonzero.from == 0 && r.nonzero.width > 0;
 
   double in_no_cell = nonzero;
-  for_each_octave(table, [&](const octave& o) {
+  for_each_binade(table, [&](const binade& o) {
     in_no_cell -= o.count;
     if (o.exponent < daz_below) {
       all.underflow.mean += {o.count, o.count};
@@ -100,7 +100,7 @@ expected_outcomes expected_outcomes_of(const cell_table& table, const format& to
     }
     const double top = scaled_high(std::ldexp(1.0, o.exponent) * 2);
     if (o.sums != nullptr && linear_from_zero && top <= r.nonzero.width) {
-      const octave_total total = total_of(o, table.cut_significands > 0);
+      const binade_total total = total_of(o, table.cut_significands > 0);
       const double n = o.count;
       const double k = m / r.nonzero.width;
       const value_range p{total.sum.low * k, total.sum.high * k};

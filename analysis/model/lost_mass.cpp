@@ -6,8 +6,8 @@
 
 #include <ulp/formats/codec.hpp>
 
+#include "binades.hpp"
 #include "buckets.hpp"
-#include "octaves.hpp"
 #include "ramps.hpp"
 
 namespace ulp {
@@ -45,17 +45,17 @@ lost_mass difference(const lost_mass& all, const lost_mass& part) {
           {all.squares.low - part.squares.high, all.squares.high - part.squares.low}};
 }
 
-// All values of an octave.
-lost_mass total_mass(const octave& o, const cell_table& table) {
+// All values of a binade.
+lost_mass total_mass(const binade& o, const cell_table& table) {
   lost_mass all;
   for (const cell& c : o.cells) all += sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
   if (o.sums == nullptr) return all;
-  const octave_total exact = total_of(o, table.cut_significands > 0);
+  const binade_total exact = total_of(o, table.cut_significands > 0);
   return both(all, {exact.sum, exact.squares});
 }
 
-// What a deterministic rounding loses of an octave.
-lost_mass lost_in(const octave& o, const cell_table& table, const zero_rule& rule) {
+// What a deterministic rounding loses of a binade.
+lost_mass lost_in(const binade& o, const cell_table& table, const zero_rule& rule) {
   lost_mass lost;
   lost_mass kept;
   bool any_lost = false;
@@ -80,7 +80,7 @@ lost_mass lost_in(const octave& o, const cell_table& table, const zero_rule& rul
 }
 
 // The mean over the draws of stochastic rounding.
-lost_mass expected_loss_in(const octave& o, const cell_table& table, const format& to, const rounding& mode,
+lost_mass expected_loss_in(const binade& o, const cell_table& table, const format& to, const rounding& mode,
                            multiplier by, dtype recorded) {
   const ramp nonzero = ramps_of(to, mode).nonzero;
   const double m = by.scale / by.factor;
@@ -97,7 +97,7 @@ lost_mass expected_loss_in(const octave& o, const cell_table& table, const forma
   const double top = std::ldexp(1.0, o.exponent) * 2 * m * (1 + margin);
   if (o.sums == nullptr || nonzero.from != 0 || nonzero.width == 0 || top > nonzero.width) return lost;
   // Sum x (1 - p) with p = x m / width.
-  const octave_total total = total_of(o, table.cut_significands > 0);
+  const binade_total total = total_of(o, table.cut_significands > 0);
   const value_range slack = slack_of(mode, to, o.exponent, by, recorded);
   const double k = m / nonzero.width;
   lost.magnitudes = both(lost.magnitudes, {total.sum.low * (1 - slack.high) - total.squares.high * k,
@@ -152,7 +152,7 @@ lost_mass lost_to_underflow(const cell_table& table, const format& to, const rou
   const int daz_below = read_as_zero_below(mode, recorded);
   lost_mass lost;
   auto in_no_cell = static_cast<double>(table.nonzero_finite());
-  for_each_octave(table, [&](const octave& o) {
+  for_each_binade(table, [&](const binade& o) {
     in_no_cell -= o.count;
     if (!by.usable())
       lost += by.scale == 0 ? total_mass(o, table) : lost_mass{};

@@ -6,8 +6,8 @@
 
 #include <ulp/model/lost_mass.hpp>
 
+#include "binades.hpp"
 #include "buckets.hpp"
-#include "octaves.hpp"
 #include "ramps.hpp"
 
 namespace ulp {
@@ -27,7 +27,7 @@ error_model model_of(const rounding& mode) {
     case direction::nearest_even:
     case direction::nearest_away: return {0, 1.0 / 12, 0.25};
     case direction::stochastic:
-      return {0, 1.0 / 6, 0.25 + (mode.random_bits == all_random_bits ? 0 : std::ldexp(1.0, -mode.random_bits))};
+      return {0, 1.0 / 6, 0.25 + (mode.random_bits == exact_probability ? 0 : std::ldexp(1.0, -mode.random_bits))};
     case direction::toward_zero: return {0.5, 1.0 / 3, 1};
     case direction::toward_positive:
     case direction::toward_negative:
@@ -46,9 +46,9 @@ rounding nearest_of(rounding mode) {
   return mode;
 }
 
-// Of g(x) over the values of an octave, by its cells: `of` gives the least and the greatest g of the magnitudes in a range.
+// Of g(x) over the values of a binade, by its cells: `of` gives the least and the greatest g of the magnitudes in a range.
 template <typename Of>
-value_range over_cells(const octave& o, const cell_table& table, Of of) {
+value_range over_cells(const binade& o, const cell_table& table, Of of) {
   value_range all;
   for (const cell& c : o.cells) {
     const value_range g = of(magnitudes_of(c, table));
@@ -58,20 +58,20 @@ value_range over_cells(const octave& o, const cell_table& table, Of of) {
   return all;
 }
 
-// Sums over an octave: exact where the table has them, else estimated from its cells; and what they may be.
-struct octave_moments {
+// Sums over a binade: exact where the table has them, else estimated from its cells; and what they may be.
+struct binade_moments {
   double magnitudes = 0;
   double squares = 0;
   value_range magnitudes_range;
   value_range squares_range;
   bool exact = false;
 };
-octave_moments moments_of(const octave& o, const cell_table& table) {
+binade_moments moments_of(const binade& o, const cell_table& table) {
   if (o.sums != nullptr) {
-    const octave_total total = total_of(o, table.cut_significands > 0);
+    const binade_total total = total_of(o, table.cut_significands > 0);
     return {total.sum.low, total.squares.low, total.sum, total.squares, table.cut_significands == 0};
   }
-  octave_moments all;
+  binade_moments all;
   for (const cell& c : o.cells) {
     const value_range x = magnitudes_of(c, table);
     const auto n = static_cast<double>(c.count);
@@ -85,7 +85,7 @@ octave_moments moments_of(const octave& o, const cell_table& table) {
   return all;
 }
 
-cell_table only(const octave& o, const cell_table& table) {
+cell_table only(const binade& o, const cell_table& table) {
   cell_table one;
   one.numel = static_cast<std::uint64_t>(o.count);
   one.max_abs = table.max_abs;
@@ -97,10 +97,10 @@ cell_table only(const octave& o, const cell_table& table) {
   return one;
 }
 
-// An octave on its way to its noise.
-struct octave_part {
-  const octave& o;
-  octave_moments x;
+// A binade on its way to its noise.
+struct binade_part {
+  const binade& o;
+  binade_moments x;
   double n = 0;  // values that do not overflow
   double u = 0;  // the spacing there
   rounding_noise noise{};
@@ -123,35 +123,35 @@ class noise_counter {
       : table_(table), to_(to), mode_(mode), by_(by), recorded_(recorded), model_(model_of(mode)) {}
 
   // Without the errors where the ladder tells them.
-  [[nodiscard]] rounding_noise of(const octave& o) const;
+  [[nodiscard]] rounding_noise of(const binade& o) const;
   [[nodiscard]] bool ladder_tells(int exponent) const;
-  [[nodiscard]] rounding_noise by_ladder(const octave_errors& errors) const;
+  [[nodiscard]] rounding_noise by_ladder(const binade_errors& errors) const;
   // Modelled as if values were spread evenly through the bucket, those that may be zero from zero on.
   [[nodiscard]] rounding_noise of(const bucket_values& v) const;
 
  private:
-  // The octave of the scaled values is [2^k, 2^(k+1)), where the multiplier is no power of two about that.
+  // The binade of the scaled values is [2^k, 2^(k+1)), where the multiplier is not a power of two about that.
   [[nodiscard]] int scaled(int exponent) const { return exponent + shift_; }
   [[nodiscard]] double spacing(int k) const {
-    return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_subnormal_exponent())) / multiple_;
+    return std::ldexp(1.0, std::max(k - to_.fraction_bits, to_.min_quantum_exponent())) / multiple_;
   }
-  [[nodiscard]] count_range overflowing(const octave& o) const {
+  [[nodiscard]] count_range overflowing(const binade& o) const {
     return outcomes_of(only(o, table_), to_, mode_, by_, recorded_).overflow;
   }
 
   // The regimes. The first two may leave nothing to the others: where all overflows, and where any value is flushed.
-  [[nodiscard]] bool leave_out_overflow(octave_part& p) const;
-  [[nodiscard]] bool flush(octave_part& p) const;
+  [[nodiscard]] bool leave_out_overflow(binade_part& p) const;
+  [[nodiscard]] bool flush(binade_part& p) const;
   // Below the smallest number eta, the first step from zero.
-  void draw_between_zero_and_one_step(octave_part& p) const;
-  void go_up_to_one_step(octave_part& p) const;
-  void go_either_way(octave_part& p) const;
-  void round_by_model(octave_part& p) const;
+  void draw_between_zero_and_one_step(binade_part& p) const;
+  void go_up_to_one_step(binade_part& p) const;
+  void go_either_way(binade_part& p) const;
+  void round_by_model(binade_part& p) const;
   struct sum_within {
     double sum;
     value_range range;
   };
-  [[nodiscard]] sum_within up_to_one_step(const octave_part& p) const;
+  [[nodiscard]] sum_within up_to_one_step(const binade_part& p) const;
 
   const cell_table& table_;
   const format& to_;
@@ -168,20 +168,20 @@ class noise_counter {
 
 bool noise_counter::ladder_tells(int exponent) const {
   const int k = scaled(exponent);
-  const bool in_reach = to_.fraction_bits >= 1 && to_.fraction_bits <= octave_errors::most_bits &&
-                        k - to_.min_subnormal_exponent() >= octave_errors::least_bits;
+  const bool in_reach = to_.fraction_bits >= 1 && to_.fraction_bits <= binade_errors::most_bits &&
+                        k - to_.min_quantum_exponent() >= binade_errors::least_bits;
   const bool unflushed = exponent >= daz_below_ && (gradual_ || k >= to_.emin() + (to_.has_subnormals() ? 0 : 1));
   if (!table_.has_errors || table_.cut_significands > 0 || !is_nearest(mode_) || !power_ || !in_reach || !unflushed)
     return false;
   if (k < to_.emax()) return true;
   bool any = false;
-  for_each_octave(table_, [&](const octave& o) { any = any || (o.exponent == exponent && overflowing(o).high > 0); });
+  for_each_binade(table_, [&](const binade& o) { any = any || (o.exponent == exponent && overflowing(o).high > 0); });
   return !any;
 }
 
-rounding_noise noise_counter::by_ladder(const octave_errors& errors) const {
+rounding_noise noise_counter::by_ladder(const binade_errors& errors) const {
   const int k = scaled(errors.exponent);
-  const std::size_t level = octave_errors::level_of(std::min(to_.fraction_bits, k - to_.min_subnormal_exponent()));
+  const std::size_t level = binade_errors::level_of(std::min(to_.fraction_bits, k - to_.min_quantum_exponent()));
   const int unit = 2 * (errors.exponent - 23);
   const double squares = std::ldexp(static_cast<double>(errors.squares[level]), unit);
   return {.squares = squares,
@@ -192,8 +192,8 @@ rounding_noise noise_counter::by_ladder(const octave_errors& errors) const {
           .exact = mode_.direction == direction::nearest_even};
 }
 
-// The signal of the values of a top octave that do not overflow; those that may are left out of its lower end.
-value_range kept_signal(const octave& o, const cell_table& table, const octave_moments& x, const threshold& overflow) {
+// The signal of the values of a top binade that do not overflow; those that may are left out of its lower end.
+value_range kept_signal(const binade& o, const cell_table& table, const binade_moments& x, const threshold& overflow) {
   const double edge = double_from(overflow.at);
   const value_range kept = over_cells(o, table, [&](const value_range& m) {
     return value_range{m.high < edge ? m.low * m.low : 0,
@@ -202,7 +202,7 @@ value_range kept_signal(const octave& o, const cell_table& table, const octave_m
   return {kept.low, std::min(kept.high, x.squares_range.high)};
 }
 
-bool noise_counter::leave_out_overflow(octave_part& p) const {
+bool noise_counter::leave_out_overflow(binade_part& p) const {
   const count_range beyond = overflowing(p.o);
   if (beyond.low == p.noise.values) return true;
   if (beyond.high == 0) return false;
@@ -217,12 +217,12 @@ bool noise_counter::leave_out_overflow(octave_part& p) const {
   return false;
 }
 
-bool noise_counter::flush(octave_part& p) const {
+bool noise_counter::flush(binade_part& p) const {
   const value_range lost = lost_to_underflow(only(p.o, table_), to_, mode_, by_, recorded_).squares;
   const double unit = by_.factor * by_.factor;
   const value_range lost_squares{lost.low * unit, lost.high * unit};
   if (!(lost_squares.high > 0)) return false;
-  const octave_moments& x = p.x;
+  const binade_moments& x = p.x;
   const bool all = lost_squares.low >= x.squares_range.low && lost_squares.high >= x.squares_range.high;
   const double middle = std::min(x.squares, (lost_squares.low + lost_squares.high) / 2);
   const double kept = all || x.squares == 0 ? 0 : 1 - middle / x.squares;
@@ -234,7 +234,7 @@ bool noise_counter::flush(octave_part& p) const {
   return true;
 }
 
-void noise_counter::draw_between_zero_and_one_step(octave_part& p) const {
+void noise_counter::draw_between_zero_and_one_step(binade_part& p) const {
   const double eta = p.u;
   // The mean of x (eta - x), which is greatest half way.
   const auto mean = [&](double v) { return std::max(0.0, v * (eta - v)); };
@@ -252,7 +252,7 @@ void noise_counter::draw_between_zero_and_one_step(octave_part& p) const {
 }
 
 // Sum (eta - x)^2: the error of what goes up to one step from zero.
-noise_counter::sum_within noise_counter::up_to_one_step(const octave_part& p) const {
+noise_counter::sum_within noise_counter::up_to_one_step(const binade_part& p) const {
   const double eta = p.u;
   const auto square = [](double v) { return v * v; };
   return {std::max(0.0, p.n * eta * eta - 2 * eta * p.x.magnitudes + p.x.squares),
@@ -261,7 +261,7 @@ noise_counter::sum_within noise_counter::up_to_one_step(const octave_part& p) co
           })};
 }
 
-void noise_counter::go_up_to_one_step(octave_part& p) const {
+void noise_counter::go_up_to_one_step(binade_part& p) const {
   // All but ties to even, which are as far from zero.
   const cell& first = p.o.cells.front();
   const bool ties = mode_.direction == direction::nearest_even && first.slot == 0;
@@ -270,7 +270,7 @@ void noise_counter::go_up_to_one_step(octave_part& p) const {
   p.all_alike(away, p.x.squares - p.u * (p.x.magnitudes - zeros * p.u / 2), range);
 }
 
-void noise_counter::go_either_way(octave_part& p) const {
+void noise_counter::go_either_way(binade_part& p) const {
   const auto [away, range] = up_to_one_step(p);
   p.noise.least = std::min(p.x.squares_range.low, range.low);
   p.noise.most = std::max(p.x.squares_range.high, range.high);
@@ -279,16 +279,16 @@ void noise_counter::go_either_way(octave_part& p) const {
   p.is_modelled();
 }
 
-void noise_counter::round_by_model(octave_part& p) const {
+void noise_counter::round_by_model(binade_part& p) const {
   p.noise.squares = p.n * p.u * p.u * model_.square;
   p.noise.most = p.n * p.u * p.u * model_.most;
   p.noise.products = p.x.magnitudes * p.u * model_.error;
   p.is_modelled();
 }
 
-rounding_noise noise_counter::of(const octave& o) const {
+rounding_noise noise_counter::of(const binade& o) const {
   const int k = scaled(o.exponent);
-  octave_part p{.o = o, .x = moments_of(o, table_), .n = o.count, .u = spacing(k)};
+  binade_part p{.o = o, .x = moments_of(o, table_), .n = o.count, .u = spacing(k)};
   p.noise = {.signal = p.x.squares,
              .least_signal = p.x.squares_range.low,
              .exact = p.x.exact && power_,
@@ -303,7 +303,7 @@ rounding_noise noise_counter::of(const octave& o) const {
   if (k >= to_.emax() && leave_out_overflow(p)) return {.overflowing = p.noise.values};
   if (!gradual_ && k <= to_.emin() && flush(p)) return p.noise;
 
-  const int below = to_.min_subnormal_exponent() - k;  // octaves under the smallest number
+  const int below = to_.min_quantum_exponent() - k;  // binades under the smallest number
   if (below <= 0)
     round_by_model(p);
   else if (mode_.direction == direction::stochastic && gradual_)
@@ -316,7 +316,7 @@ rounding_noise noise_counter::of(const octave& o) const {
     go_either_way(p);
   if (!power_) {
     p.noise.least = 0;
-    p.noise.most = std::max(p.x.squares_range.high, 4 * p.noise.most);  // the octave may be the next one
+    p.noise.most = std::max(p.x.squares_range.high, 4 * p.noise.most);  // the binade may be the next one
   }
   return p.noise;
 }
@@ -338,12 +338,12 @@ rounding_noise noise_counter::of(const bucket_values& v) const {
   if (high <= smallest) part.most = v.count * high * high;
   part.least_signal = v.magnitudes.high >= largest / 2 ? 0 : v.count * low * low;
 
-  // Octave by octave from the top; what is left far below weighs nothing.
-  constexpr int octaves_down = 64;
+  // Binade by binade from the top; what is left far below weighs nothing.
+  constexpr int binades_down = 64;
   const double width = high - low;
   double top = high;
-  for (int i = 0; i <= octaves_down && top > low; ++i) {
-    const double foot = i == octaves_down ? low : std::max(low, std::ldexp(1.0, std::ilogb(std::nextafter(top, 0.0))));
+  for (int i = 0; i <= binades_down && top > low; ++i) {
+    const double foot = i == binades_down ? low : std::max(low, std::ldexp(1.0, std::ilogb(std::nextafter(top, 0.0))));
     const double n = width > 0 ? v.count * (top - foot) / width : v.count;
     const double squares = n * (foot * foot + foot * top + top * top) / 3;
     const bool lost = top <= smallest || (!gradual_ && top <= least_normal) || std::ilogb(top) < daz_below_;
@@ -366,9 +366,9 @@ rounding_noise noise_of_rounded(const cell_table& table, const format& to, const
                                 dtype recorded) {
   rounding_noise all;
   const noise_counter counter(table, to, mode, by, recorded);
-  for_each_octave(table, [&](const octave& o) { all += counter.of(o); });
+  for_each_binade(table, [&](const binade& o) { all += counter.of(o); });
   for_each_bucket(table, [&](const bucket_values& v) { all += counter.of(v); });
-  for (const octave_errors& errors : table.errors)
+  for (const binade_errors& errors : table.errors)
     if (counter.ladder_tells(errors.exponent)) all += counter.by_ladder(errors);
   return all;
 }
@@ -387,8 +387,8 @@ rounding_noise noise_of_lost(const cell_table& table) {
             .squares_exact = exact,
             .values = static_cast<std::uint64_t>(n)};
   };
-  for_each_octave(table, [&](const octave& o) {
-    const octave_moments x = moments_of(o, table);
+  for_each_binade(table, [&](const binade& o) {
+    const binade_moments x = moments_of(o, table);
     add(x.squares, x.squares_range, x.exact, o.count);
   });
   for_each_bucket(table, [&](const bucket_values& v) {
@@ -402,7 +402,7 @@ rounding_noise noise_of_lost(const cell_table& table) {
 
 rounding_noise noise_of_overflowing(const cell_table& table) {
   rounding_noise all;
-  for_each_octave(table, [&](const octave& o) { all.overflowing += static_cast<std::uint64_t>(o.count); });
+  for_each_binade(table, [&](const binade& o) { all.overflowing += static_cast<std::uint64_t>(o.count); });
   for_each_bucket(table, [&](const bucket_values& v) { all.overflowing += static_cast<std::uint64_t>(v.count); });
   return all;
 }
@@ -434,7 +434,7 @@ double rounding_noise::least_sqnr() const noexcept {
 }
 double rounding_noise::cosine() const noexcept {
   const double rounded = signal - 2 * products + squares;
-  // Sums of up to 2^40 values of like size are not smaller than this, but for what cancels.
+  // Sums of up to 2^40 values of like size are not smaller than this, except for what cancels.
   constexpr double nothing = 0x1p-48;
   if (!(signal > 0) || !(rounded > nothing * signal)) return not_known;
   if (squares == 0) return 1;

@@ -104,19 +104,19 @@ sign_rule rule_of(const format& to, const rounding& mode, bool negative, const m
   }
   outcome_thresholds most = thresholds_of(to, high, negative);
   const bool gradual = to.has_subnormals() && mode.flush == flush::never;
-  if (mode.direction == direction::stochastic && mode.random_bits != all_random_bits && gradual) {
+  if (mode.direction == direction::stochastic && mode.random_bits != exact_probability && gradual) {
     // What is so far below the smallest number that no draw rounds it up: its cut probability is 0.
     const bool cut_down = mode.definition == stochastic_definition::a;
-    most.nonzero = {{to.min_subnormal_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
+    most.nonzero = {{to.min_quantum_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
                     mode.definition != stochastic_definition::c};
   }
   return {divided(thresholds_of(to, low, negative), by), divided(most, by), overflow_is_infinite(to, mode, negative)};
 }
 
-// The outcome of whole octaves, where it is the same for all values of either sign: nearly everywhere.
-class octave_outcomes {
+// The outcome of whole binades, where it is the same for all values of either sign: nearly everywhere.
+class binade_outcomes {
  public:
-  explicit octave_outcomes(const std::array<sign_rule, 2>& rules) noexcept {
+  explicit binade_outcomes(const std::array<sign_rule, 2>& rules) noexcept {
     for (const sign_rule& rule : rules)
       for (const outcome_thresholds& t : {rule.least, rule.most}) {
         see(nonzero_, t.nonzero.at.exponent);
@@ -245,7 +245,7 @@ outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool ne
     t.nonzero = t.normal = at(above(to.emin(), 0, to.fraction_bits));
     return t;
   }
-  t.nonzero = at(above_zero(to.min_subnormal_exponent()));
+  t.nonzero = at(above_zero(to.min_quantum_exponent()));
   t.normal = at(below_power(to.emin(), to.fraction_bits));
   switch (mode.flush) {
     case flush::never: break;
@@ -283,7 +283,7 @@ int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
 }
 
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {
-  return mode.overflow == overflow_delivery::ieee && to.has_nan();
+  return mode.overflow == overflow_mode::ieee && to.has_nan();
 }
 
 bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {
@@ -351,7 +351,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   const magnitude largest = limit_of(table);
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
 
-  // The largest value is known to lie in a cell when no other shares its octave.
+  // The largest value is known to lie in a cell when no other shares its binade.
   const auto in_top = std::count_if(table.cells.begin(), table.cells.end(),
                                     [&](const cell& c) { return c.exponent == largest.exponent; });
 
@@ -371,14 +371,14 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     add(counts, n, least, most, always, ever);
   };
 
-  const octave_outcomes octaves(rules);
+  const binade_outcomes binades(rules);
   for (const cell& c : table.cells) {
     left -= c.count;
     if (c.exponent < daz_below) {
       add(counts, c.count, underflow, underflow, false, false);
       continue;
     }
-    if (const auto all = octaves.of(c.exponent)) {
+    if (const auto all = binades.of(c.exponent)) {
       add(counts, c.count, *all, *all, false, false);
       continue;
     }
@@ -387,7 +387,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
     // The extremes of the whole table narrow what a cell may hold.
     if (largest < s.high) s = {s.low, s.low_closed, largest, true};
     if (known_min && s.low < smallest) s = {smallest, true, s.high, s.high_closed};
-    if (c.slot == whole_octave && c.exponent == largest.exponent && in_top == 1) {
+    if (c.slot == whole_binade && c.exponent == largest.exponent && in_top == 1) {
       add_span(c, 1, {largest, true, largest, true});
       add_span(c, c.count - 1, s);
     } else {

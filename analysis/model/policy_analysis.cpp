@@ -102,15 +102,15 @@ std::optional<markov_prediction> predict_markov(const scaler& start, std::span<c
   }
   if (greatest == 0) return std::nullopt;
   const double unit = start.scale();
-  const auto octaves_to = [&](double scale) {
+  const auto binades_to = [&](double scale) {
     return static_cast<int>(std::floor(std::log2(scale) - std::log2(unit)));
   };
-  // One octave of room: below the least critical scale nothing overflows, above the greatest nearly everything.
-  int first = octaves_to(least) - 1;
-  int last = octaves_to(greatest) + 2;
-  if (const double floor = floor_of(start); floor > 0) first = std::max(first, octaves_to(floor));
+  // One binade of room: below the least critical scale nothing overflows, above the greatest nearly everything.
+  int first = binades_to(least) - 1;
+  int last = binades_to(greatest) + 2;
+  if (const double floor = floor_of(start); floor > 0) first = std::max(first, binades_to(floor));
   if (const auto ceiling = ceiling_of(start); ceiling && std::isfinite(*ceiling))
-    last = std::min(last, octaves_to(*ceiling));
+    last = std::min(last, binades_to(*ceiling));
   first = std::min(first, last);
   return predict_markov(overflow_shares(known, unit, first, last), *period);
 }

@@ -31,7 +31,7 @@ struct ramps {
 
 inline ramps ramps_of(const format& to, const rounding& mode) {
   const double least_normal = std::ldexp(1.0, to.emin());
-  const double spacing = std::ldexp(1.0, to.min_subnormal_exponent());
+  const double spacing = std::ldexp(1.0, to.min_quantum_exponent());
   ramps r;
   r.overflow = {to_double(to, to.max_finite_code()), std::ldexp(1.0, to.emax() - to.fraction_bits)};
   r.normal = {least_normal - spacing, spacing};
@@ -52,7 +52,7 @@ inline ramps ramps_of(const format& to, const rounding& mode) {
 
 // p of a step of `width`, cut to the random bits.
 inline double cut(double p, const rounding& mode) {
-  if (mode.random_bits == all_random_bits || p >= 1) return p;
+  if (mode.random_bits == exact_probability || p >= 1) return p;
   const double steps = std::ldexp(p, mode.random_bits);
   const double whole = mode.definition == stochastic_definition::a   ? std::floor(steps)
                        : mode.definition == stochastic_definition::b ? std::floor(steps + 0.5)
@@ -76,12 +76,12 @@ inline int significand_bits(dtype type) {
   return narrow != nullptr ? narrow->fraction_bits + 1 : 24;
 }
 
-// How far the drawn probability of a value of the octave may be from p. None where the random bits are all that y /
+// How far the drawn probability of a value of the binade may be from p. None where the random bits are all that y /
 // spacing has after the point; with another multiplier than a power of two that is not known.
 inline value_range slack_of(const rounding& mode, const format& to, int exponent, multiplier by, dtype recorded) {
-  if (mode.random_bits == all_random_bits) return {0, 0};
+  if (mode.random_bits == exact_probability) return {0, 0};
   if (is_power_of_two(by.scale) && is_power_of_two(by.factor)) {
-    const int below = to.min_subnormal_exponent() - exponent - std::ilogb(by.scale) + std::ilogb(by.factor);
+    const int below = to.min_quantum_exponent() - exponent - std::ilogb(by.scale) + std::ilogb(by.factor);
     if (significand_bits(recorded) - 1 + below <= mode.random_bits) return {0, 0};
   }
   const double step = std::ldexp(1.0, -mode.random_bits);

@@ -36,7 +36,7 @@ struct overflow_answer {
 // Infinities become the bound of value clipping before anyone looks for them.
 bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
 
-// Whether the format delivers what is no number as infinity or NaN.
+// Whether the format delivers what is not a number as infinity or NaN.
 overflow_answer nonfinite(bool nan, const scenario& s) {
   if (hides_infinities(s) && !nan) return {false, true};
   return {nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding), true};
@@ -52,10 +52,10 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
   if (s.rounding.direction == direction::stochastic) {
     const std::uint64_t stream = stream_of("found_inf", step);
     const int bits = s.rounding.random_bits;
-    // With all_random_bits two words: near the largest number fewer than 53 bits of a double are discarded.
+    // With exact_probability two words: near the largest number fewer than 53 bits of a double are discarded.
     const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
-    const random_input random = bits == all_random_bits ? random_input{std::span<const std::uint32_t>{words}}
-                                                        : random_input{random_bits(s.seed, stream, 0, bits)};
+    const random_input random = bits == exact_probability ? random_input{std::span<const std::uint32_t>{words}}
+                                                          : random_input{random_bits(s.seed, stream, 0, bits)};
     const double largest = to_double(s.format, s.format.max_finite_code());
     const double beyond = std::ldexp(1.0, s.format.emax() + 1);
     const encoded result = encode(s.format, scaled_max, s.rounding, random);

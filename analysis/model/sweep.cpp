@@ -61,17 +61,17 @@ void widen(underflow_counts& a, int first, int last) {
 }
 
 // Adds to counts the underflow of a table whose values are recorded times `factor`, a power of two: the threshold at the
-// scale 2^j lies in one octave, all below it underflow, and in that octave the cells decide.
+// scale 2^j lies in one binade, all below it underflow, and in that binade the cells decide.
 void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
   for (const bool negative : {false, true}) {
     const threshold edge = thresholds_of(to.format, to.rounding, negative).nonzero;
     if (edge.at.exponent < 2 * binary64.emin()) continue;  // no nonzero value becomes zero
-    // Octave by octave: how many values, and how many of them are below the threshold's place in an octave.
-    struct octave {
+    // Binade by binade: how many values, and how many of them are below the threshold's place in a binade.
+    struct binade {
       std::uint64_t all = 0;
       count_range below;
     };
-    std::map<int, octave> octaves;
+    std::map<int, binade> binades;
     for (const cell& c : table.cells) {
       if (c.sign != (negative ? cell_sign::negative : cell_sign::positive) &&
           !(c.sign == cell_sign::unknown && !negative))
@@ -81,7 +81,7 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
       const auto is_below = [&](const magnitude& m, bool included) {
         return m < at || (m == at && (!edge.closed || !included));
       };
-      octave& o = octaves[c.exponent];
+      binade& o = binades[c.exponent];
       o.all += c.count;
       const bool single = range.low == range.high;
       const bool all = is_below(range.high, single);
@@ -89,10 +89,10 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
       if (all) o.below.low += c.count;
       if (some) o.below.high += c.count;
     }
-    if (octaves.empty()) continue;
-    const int lowest = octaves.begin()->first;
-    const int highest = octaves.rbegin()->first;
-    // At 2^j the threshold is in octave edge.exponent - j + factor_exponent.
+    if (binades.empty()) continue;
+    const int lowest = binades.begin()->first;
+    const int highest = binades.rbegin()->first;
+    // At 2^j the threshold is in binade edge.exponent - j + factor_exponent.
     const auto j_of = [&](int k) { return edge.at.exponent + factor_exponent - k; };
     const int first = j_of(lowest - 1);
     const int last = j_of(highest + 1);
@@ -102,14 +102,14 @@ void add_underflow(underflow_counts& counts, const cell_table& table, const deli
     }
     widen(counts, first, last);
     std::uint64_t below = 0;
-    auto next = octaves.begin();
+    auto next = binades.begin();
     for (std::size_t i = 0; i < counts.at.size(); ++i) {
       const int k = edge.at.exponent + factor_exponent - (counts.first - static_cast<int>(i));
-      while (next != octaves.end() && next->first < k) {
+      while (next != binades.end() && next->first < k) {
         below += next->second.all;
         ++next;
       }
-      const bool here = next != octaves.end() && next->first == k;
+      const bool here = next != binades.end() && next->first == k;
       counts.at[i].low += below + (here ? next->second.below.low : 0);
       counts.at[i].high += below + (here ? next->second.below.high : 0);
     }
@@ -123,8 +123,8 @@ void add_buckets(underflow_counts& counts, const cell_table& table, const delive
   // The greatest j with x * 2^j / factor below the threshold.
   const auto last_below = [&](double x) {
     const magnitude m = magnitude_of(x);
-    const bool in_octave = m.fraction < edge.at.fraction || (m.fraction == edge.at.fraction && !edge.closed);
-    return edge.at.exponent + factor_exponent - m.exponent - (in_octave ? 0 : 1);
+    const bool in_binade = m.fraction < edge.at.fraction || (m.fraction == edge.at.fraction && !edge.closed);
+    return edge.at.exponent + factor_exponent - m.exponent - (in_binade ? 0 : 1);
   };
   struct change {
     int from;  // this scale down

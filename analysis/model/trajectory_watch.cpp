@@ -102,20 +102,20 @@ std::vector<std::string> trajectory_watch::warnings() const {
   std::vector<std::string> all;
   if (zero_.rows > 0 && last_scale_ == 0)
     all.push_back(from(zero_.first_step) +
-                  "the scale is 0 and never comes back: 0 times any factor is 0, and gradients divided by it are NaN. "
-                  "Find what overflowed before, then start again from a scale above 0 with a policy that has a floor");
+                  "the scale is 0 and never recovers: 0 times any factor is 0, and gradients divided by it are NaN. "
+                  "Find what overflowed before that, then restart from a scale above 0 with a policy that has a floor");
   if (infinite_.rows > 0 && std::isinf(last_scale_))
     all.push_back(from(infinite_.first_step) +
-                  "the scale is infinite and never comes back: infinity times any factor is infinite, and every "
-                  "gradient overflows. Set a ceiling, or take a policy that keeps the scale in float32");
+                  "the scale is infinite and never recovers: infinity times any factor is infinite, and every gradient "
+                  "overflows. Set a ceiling, or choose a policy that keeps the scale in float32");
   if (nan_.rows > 0)
     all.push_back(from(nan_.first_step) +
                   "the scale is NaN and makes every gradient NaN: the policy computed it from a gradient that is zero, "
-                  "infinite or NaN. Find that step, and take a policy that does not follow statistics");
+                  "infinite or NaN. Find that step, and choose a policy that does not follow statistics");
   if (tiny_.rows > 0 && zero_.rows == 0)
     all.push_back(from(tiny_.first_step) + "the scale is as low as " + text(least_tiny_) +
-                  ": from 2^-128 down its inverse is infinite in float32, so that unscaling itself makes infinities. "
-                  "Find what overflowed before, then start again with a policy that has a floor");
+                  ": from 2^-128 down its inverse is infinite in float32, so unscaling itself produces infinities. "
+                  "Find what overflowed before that, then restart with a policy that has a floor");
 
   const bool nans = longest_nans_.has_value();
   if (nans)
@@ -123,7 +123,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
         count(longest_nans_->rows, "step") + " in a row are skipped because their gradients hold NaN (steps " +
         std::to_string(longest_nans_->first_step) + " to " + std::to_string(longest_nans_->last_step) +
         "): NaN, not overflow, and scaling cannot help. Look for the first NaN of the forward pass, at step " +
-        std::to_string(longest_nans_->first_step) + " or, if the loss was lost before, at that step");
+        std::to_string(longest_nans_->first_step) + " or, if the loss was already lost before, at that step");
   const bool hopeless = hopeless_ && !(nans && hopeless_->all_nan);
   if (hopeless)
     all.push_back(
@@ -134,11 +134,10 @@ std::vector<std::string> trajectory_watch::warnings() const {
         "layer that is not finite at step " +
         std::to_string(hopeless_->first_step));
   if (poisoned_.rows > 0)
-    all.push_back(
-        "infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +
-        std::to_string(poisoned_.first_step) +
-        ": the policy does not look for them, and the weights are lost from there on. Take one that skips, or a "
-        "format and scale that do not overflow");
+    all.push_back("infinities or NaN are applied in " + count(poisoned_.rows, "step") + ", first at step " +
+                  std::to_string(poisoned_.first_step) +
+                  ": the policy does not look for them, and the weights are lost from there on. Choose one that skips, "
+                  "or a format and scale that do not overflow");
   if (below_one_.rows > 0 && !hopeless)
     all.push_back("overflow at a scale below one in " + count(below_one_.rows, "step") + ", first at step " +
                   std::to_string(below_one_.first_step) +
@@ -149,7 +148,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
     all.push_back("pinned at the floor: overflow in " + count(overflows_at_floor_.rows, "step") + " at " + at_floor +
                   ", first at step " + std::to_string(overflows_at_floor_.first_step) +
                   (floor_ > 1
-                       ? ". Lower the floor or the scale where that is a parameter, else take another policy"
+                       ? ". Lower the floor or the scale where that is a parameter, or choose another policy"
                        : ": NaN, or gradients that overflow unscaled. Look at the loss and the forward pass there "
                          "first; a lower floor helps against neither NaN nor infinity in the forward pass"));
   else if (at_floor_.rows >= many_steps_at_floor && floor_ < greatest_)
@@ -167,10 +166,9 @@ std::vector<std::string> trajectory_watch::warnings() const {
                     ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
   }
   if ((first_skip_ || rows_ >= least_rows_of_a_run) && !raised_ && !can_grow_within_run())
-    all.push_back(
-        "the run is too short for its policy: " + count(rows_, "good step") +
-        " in a row would not make the scale grow back after an overflow, so it can only fall. Take a growth interval "
-        "that the run can reach, or replay more steps");
+    all.push_back("the run is too short for its policy: " + count(rows_, "good step") +
+                  " in a row would not make the scale grow back after an overflow, so it can only fall. Choose a "
+                  "growth interval that the run can reach, or replay more steps");
   return all;
 }
 

@@ -22,7 +22,7 @@ std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>
     if (std::ranges::any_of(run.steps(), &step_survey::known))
       all.push_back({.topic = "nothing",
                      .question = "What does the run need?",
-                     .conclusion = "it holds no gradient that is finite and not zero: there is nothing to judge",
+                     .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
                      .evidence = {},
                      .limits = {},
                      .numbers = {}});
@@ -33,8 +33,8 @@ std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>
         {.topic = "recorded_values",
          .question = "What do scales multiply here?",
          .conclusion = "the values as recorded, since their factor is not known",
-         .evidence = {"where they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
-         .limits = "What needs the true gradient is left out: formats without a scale, clipping.",
+         .evidence = {"if they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
+         .limits = "Findings that need the true gradient are omitted: formats without a scale, clipping.",
          .numbers = {}});
   if (has_values && !run.as_recorded()) all.push_back(which_format(run, options));
   if (has_maxima) {

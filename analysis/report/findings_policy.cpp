@@ -63,7 +63,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   f.numbers.push_back({"best", {}});
   std::erase_if(trials, [](const trial& t) { return t.result->last_scale == 0; });
   if (trials.empty()) {
-    f.conclusion = "none: the scale of every trial falls to 0 in steps that no scale keeps from overflow";
+    f.conclusion = "none: in every trial the scale falls to 0 because some steps overflow at every scale";
     return f;
   }
   const std::uint64_t least_skipped =
@@ -86,11 +86,11 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   f.conclusion = line(best);
   f.numbers.back().value = numbers_of(best);
   f.evidence.push_back(fmt::format(
-      "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} left out",
+      "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} omitted",
       results.size(), steps_text(allowed)));
   f.limits =
-      "Open loop: a step that is skipped here and was applied in the run would have changed the gradients after it. "
-      "Rates carry over to a similar run, single steps do not.";
+      "Open loop: if this replay skips a step that the run applied, later gradients would have been different. Rates "
+      "carry over to a similar run; single steps do not.";
   return f;
 }
 

@@ -75,9 +75,9 @@ finding which_format(const survey& run, const advice_options& o) {
                {"formats", formats},
                {"censored_zeros", integer(censored)}};
   if (untold) {
-    f.conclusion = fmt::format(
-        "it cannot be told: {} rounded to a narrow format before {} recorded, and may have underflowed then",
-        were(censored, "zero"), censored == 1 ? "it was" : "they were");
+    f.conclusion =
+        fmt::format("unknown: {} rounded to a narrow format before {} recorded, and may have underflowed then",
+                    were(censored, "zero"), censored == 1 ? "it was" : "they were");
     return f;
   }
   if (sufficient.empty())
@@ -87,13 +87,11 @@ finding which_format(const survey& run, const advice_options& o) {
     f.conclusion = fmt::format("{}: no more than {} of the nonzero gradients underflow, and no finite step overflows",
                                sufficient, percent(o.epsilon));
   if (!perhaps.empty() && perhaps != sufficient)
-    f.conclusion += fmt::format("; perhaps {}, which the input leaves open", perhaps);
+    f.conclusion += fmt::format("; perhaps {}, but the input leaves that open", perhaps);
   f.limits =
-      "Over all selected tensors together: single ones may lose more, see which lose most, and --kind weight_grad "
-      "looks at "
-      "weight gradients alone. Range only: how much precision training needs is not seen in gradients, and "
-      "accumulations "
-      "are not looked at.";
+      "These figures are over all selected tensors: single tensors may lose more (see which lose most); --kind "
+      "weight_grad restricts them to weight gradients. They concern range only: gradients do not show how much "
+      "precision training needs, and accumulation is not examined.";
   return f;
 }
 
@@ -101,11 +99,12 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   finding f{.topic = "static_scale", .question = fmt::format("Which static loss scale suffices in {}?", o.format_name)};
   const std::optional<int> most = w.largest_safe();
   const std::string top = most ? "up to " + power(*most) + " no finite step overflows" : "no scale overflows";
-  f.limits = "Of this run: later gradients may be larger. What overflows in the forward pass is not seen.";
+  f.limits =
+      "This holds for this run; later gradients may be larger. Overflow in the forward pass is not visible here.";
   f.numbers = {{"epsilon", o.epsilon}, {"lowest_log2", {}}, {"highest_log2", integer(most)}};
   if (!has_values) {
     f.conclusion = top;
-    f.evidence.push_back("a step log does not tell what underflows");
+    f.evidence.push_back("a step log does not show what underflows");
     return f;
   }
   const std::optional<int> least = least_scale(run, o);
@@ -113,9 +112,8 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   constexpr double greatest_tried = 0x1p100;
   const bool left_open = !least && underflow_of(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
   if (left_open)
-    f.conclusion =
-        fmt::format("it cannot be told: the input leaves open whether more than {} underflow at any scale; {}",
-                    percent(o.epsilon), top);
+    f.conclusion = fmt::format("unknown: the input leaves open whether more than {} underflow at any scale; {}",
+                               percent(o.epsilon), top);
   else if (!least)
     f.conclusion = fmt::format("none: at every scale up to 2^100 more than {} underflow; {}", percent(o.epsilon), top);
   else if (most && *least > *most)

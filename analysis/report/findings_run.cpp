@@ -27,7 +27,7 @@ finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged) {
         named_values{{{"steps", integer(steps)}, {"first_step", first->first}, {"last_step", last->last}}};
     const std::string where = fmt::format("{} ({})", steps_text(steps), places_text(first->first, last->last));
     return std::pair{first->first,
-                     forward ? fmt::format("forward overflow in {}, which no scale cures", where)
+                     forward ? fmt::format("forward overflow in {}, which no scale can cure", where)
                              : fmt::format("gradient overflow in {}, {}", where,
                                            last->ends_the_run ? "at the end without recovery"
                                                               : "after which training goes on at a lower scale")};
@@ -36,16 +36,15 @@ finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged) {
   auto forward = told(true);
   if (scaled.second.empty() || (!forward.second.empty() && forward.first < scaled.first)) std::swap(scaled, forward);
   f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
-  if (!loss_is_logged) f.conclusion += "; told apart by duration alone, since no loss was logged (see --scalars)";
+  if (!loss_is_logged) f.conclusion += "; classified by duration alone, since no loss was logged (see --scalars)";
   constexpr std::size_t most = 8;
   for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
     f.evidence.push_back(fmt::format("{}: {}", places_text(bad[i].first, bad[i].last),
                                      bad[i].is_forward() ? "forward overflow" : "gradient overflow"));
   if (bad.size() > most) f.evidence.push_back(fmt::format("and {}", count_text(bad.size() - most, "more such place")));
   f.limits =
-      "The two are told apart by the logged loss (--scalars), which a forward overflow takes along, and by how long "
-      "they last: a "
-      "falling scale takes fewer than 30 steps in a row. Single bad batches look like the first.";
+      "Forward overflow makes the logged loss (--scalars) non-finite, and lasts: a falling scale ends gradient "
+      "overflow within 30 steps. A single bad batch looks like gradient overflow.";
   return f;
 }
 
@@ -81,7 +80,7 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
                {"mostly_zero_tensors", integer(zero_tensors)},
                {"censored_zeros", integer(run.censored())}};
   if (run.censored() > 0)
-    f.limits = fmt::format("{} rounded to a narrow format before recording: underflow until then is not known.",
+    f.limits = fmt::format("{} rounded to a narrow format before recording; earlier underflow is unknown.",
                            were(run.censored(), "zero"));
   return f;
 }
@@ -101,8 +100,8 @@ finding which_clipping(const survey& run) {
                std::ranges::count_if(norms, [&](double n) { return norm_clipping{bound}.triggers(n); })) /
            static_cast<double>(norms.size());
   };
-  f.conclusion = fmt::format("--clip-norm 1 in {} of the finite steps; in at most one of a hundred at {:.3g}",
-                             percent(triggers(1)), quantile(0.99));
+  f.conclusion = fmt::format("--clip-norm 1 in {} of the finite steps; in at most 1 % at {:.3g}", percent(triggers(1)),
+                             quantile(0.99));
   f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
                                    count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
                                    quantile(0.99), norms.back()));
@@ -112,7 +111,7 @@ finding which_clipping(const survey& run) {
                {"p90", quantile(0.9)},
                {"p99", quantile(0.99)},
                {"largest", norms.back()}};
-  f.limits = "Norms of the gradients as recorded: training with clipping would have had others.";
+  f.limits = "These are norms of the gradients as recorded; training with clipping would have had different ones.";
   return f;
 }
 

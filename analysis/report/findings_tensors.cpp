@@ -68,7 +68,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   f.conclusion = fmt::format(
       "{} with {}; {} {} of all underflow", losses.front().set->name, range_text(losses.front().share),
       losses.size() == 1 ? "it holds" : fmt::format("the {} named hold", losses.size()), percent(named / lost_in_all));
-  f.limits = "Shares say how many gradients are lost, not how much they would have moved the weights.";
+  f.limits = "Shares count lost gradients, not how far they would have moved the weights.";
   return f;
 }
 
@@ -83,21 +83,21 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
     if (std::isfinite(scale)) safe.emplace_back(scale, &set);
   }
   if (safe.size() < 2) {
-    f.conclusion = fmt::format("no: there are not two {} that a scale makes overflow", all_text(of));
+    f.conclusion = fmt::format("no: fewer than two {} overflow at any scale", all_text(of));
     return f;
   }
   const auto by_scale = [](const auto& s) { return s.first; };
   const auto [least, greatest] = std::ranges::minmax(safe, {}, by_scale);
-  const double octaves = std::log2(greatest.first) - std::log2(least.first);
+  const double binades = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
-  const double range = o.format.emax() - o.format.min_subnormal_exponent();
+  const double range = o.format.emax() - o.format.min_quantum_exponent();
   f.conclusion =
-      fmt::format("the largest safe scales of the {} are {:.1f} octaves apart, of {} that {} spans: {}", all_text(of),
-                  octaves, range, o.format_name,
-                  octaves > range / 2   ? "yes, one scale cannot serve all"
-                  : octaves > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
-                                        : "hardly, for the largest gradients one scale serves all");
-  f.numbers = {{"octaves_apart", octaves}, {"octaves_of_format", range}};
+      fmt::format("the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of),
+                  binades, range, o.format_name,
+                  binades > range / 2   ? "yes, one scale cannot serve all"
+                  : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
+                                        : "hardly: one scale serves the largest gradients of all");
+  f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
   for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
     const double log2 = safe_log2(of_it.first);
     f.evidence.push_back(fmt::format("{} 2^{:.1f}: {}", word, log2, of_it.second->name));

@@ -80,13 +80,13 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
                {"overflow_at_1", "overflow at 1", false, true},
                {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), false, true},
                {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), false, true},
-               {"static_scales", "static scales that do"},
+               {"static_scales", "static scales that suffice"},
                {"verdict", "verdict"}};
   const auto names = usual_formats(format_room::all);
   for (std::size_t i = 0; i < names.size(); ++i) {
     told(static_cast<double>(i) / static_cast<double>(names.size()));
     const format to = *find_format(names[i]);
-    const rounding mode{.direction = own_direction(to)};
+    const rounding mode{.direction = default_direction(to)};
     const auto at = [&](double s) { return all.outcomes(shown, to, mode, s); };
     const outcome_counts one = at(1);
     const outcome_counts scaled = at(scale);
@@ -94,8 +94,8 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
     const static_scales good = scales_that_do(epsilon, at);
     const std::string verdict = empty                               ? ""
                                 : good.from <= 0 && good.until >= 0 ? "no loss scale needed"
-                                : good.any()                        ? "a static scale does"
-                                                                    : "no static scale does";
+                                : good.any()                        ? "a static scale suffices"
+                                                                    : "no static scale suffices";
     t.rows.push_back({std::string{names[i]}, percent(one, underflow_share(one)),
                       percent(one, share_of_nonzero(one, one.overflow)), percent(scaled, underflow_share(scaled)),
                       percent(scaled, share_of_nonzero(scaled, scaled.overflow)), empty ? "" : good.text(), verdict});
@@ -127,7 +127,7 @@ table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info
     for (const char* const name : usual_formats(format_room::all)) {
       const format to = *find_format(name);
       const static_scales good = scales_that_do(
-          epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = own_direction(to)}, s); });
+          epsilon, [&](double s) { return own.outcomes(shown, to, {.direction = default_direction(to)}, s); });
       row.none += good.any() ? 0 : 1;
       row.cells.emplace_back(good.text());
     }

@@ -16,7 +16,7 @@ struct exponent_range {
 };
 exponent_range exponents_shown(const report_page& page, const format_limits& limits) {
   std::map<int, double> all;
-  for (const octave_counts& c : page.octaves.columns())
+  for (const binade_counts& c : page.binades.columns())
     for (const auto& [k, n] : c.by_exponent) all[k] += n;
   double total = 0;
   for (const auto& [k, n] : all) total += n;
@@ -47,7 +47,7 @@ void for_each_run(std::size_t columns, Is is, Draw draw) {
   }
 }
 
-constexpr const char* missing_text = "no data: no gradient recorded that is finite and not zero";
+constexpr const char* missing_text = "no data: no finite nonzero gradient was recorded";
 
 // With the legend, which tells what is in the picture.
 std::string window_picture(const report_page& page, const report_replay& replay) {
@@ -67,11 +67,11 @@ std::string window_picture(const report_page& page, const report_replay& replay)
   }
   constexpr int widest = 160;
   range.high = std::min(range.high, range.low + widest);
-  const auto& columns = page.octaves.columns();
+  const auto& columns = page.binades.columns();
   drawing d(columns.size(), range.low, range.high, std::clamp(6.0 * (range.high - range.low), 240.0, 520.0));
 
   double greatest = 1;
-  for (const octave_counts& c : columns)
+  for (const binade_counts& c : columns)
     for (const auto& [k, n] : c.by_exponent) greatest = std::max(greatest, n);
   // Logarithmic, in a few steps, so that neighbours of one strength are one rectangle.
   constexpr double levels = 12;
@@ -101,7 +101,7 @@ std::string window_picture(const report_page& page, const report_replay& replay)
   d.line(normal, "normal");
   d.line(zero, "zero");
   for (const double t : ticks_between(range.low, range.high, 10)) d.y_label(t, log2_label(t));
-  label_steps(d, page.octaves.spans());
+  label_steps(d, page.binades.spans());
   const std::string keys = key_of("over", "solid", "overflow") + key_of("normal", "dashed", "smallest normal number") +
                            key_of("zero", "dotted", "smallest result above zero") +
                            (d.has_missing() ? key_of(hatched_swatch(), missing_text) : "");
@@ -113,18 +113,17 @@ std::string window_picture(const report_page& page, const report_replay& replay)
 }  // namespace
 
 std::string window_section(const report_page& page) {
-  const auto holds_some = [](const octave_counts& c) { return !c.by_exponent.empty(); };
-  if (std::ranges::none_of(page.octaves.columns(), holds_some)) return "";
+  const auto holds_some = [](const binade_counts& c) { return !c.by_exponent.empty(); };
+  if (std::ranges::none_of(page.binades.columns(), holds_some)) return "";
   std::string text = fmt::format("<section><h2>What {} sees of the gradients</h2>\n", escaped(page.format_name));
   text +=
-      "<p>How many gradients there are in each octave (stronger: more, on a logarithmic scale), and the limits of the "
-      "format, which move with the loss scale: what lies above the upper line overflows, what lies below the lower one "
-      "becomes zero.";
-  if (std::ranges::any_of(page.octaves.columns(), [](const octave_counts& c) { return c.maybe_zeros > 0; }))
+      "<p>The number of gradients in each binade (stronger: more, on a logarithmic scale), and the limits of the "
+      "format, which move with the loss scale: values above the upper line overflow, values below the lower one become "
+      "zero.";
+  if (std::ranges::any_of(page.binades.columns(), [](const binade_counts& c) { return c.maybe_zeros > 0; }))
     text +=
-        " The input has buckets: their values are spread evenly over the octaves they cover; those of buckets that "
-        "hold "
-        "zero are not drawn, but counted below as zeros that may be none.";
+        " The input has buckets: their values are spread evenly over the binades they cover. Buckets that hold zero "
+        "are not drawn; their values are counted below as possible zeros.";
   text += "</p>";
   for (const report_replay& r : page.replays)
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}\n", escaped(r.name), escaped(r.parameters),
@@ -134,10 +133,10 @@ std::string window_section(const report_page& page) {
                      {"", "gradients", false, true},
                      {"", "zeros", false, true},
                      {"", "not finite", false, true},
-                     {"", "middle octave", false, true}};
-  const std::size_t every = std::max<std::size_t>(1, page.octaves.columns().size() / 24);
-  for (std::size_t i = 0; i < page.octaves.columns().size(); i += every) {
-    const octave_counts& c = page.octaves.columns()[i];
+                     {"", "middle binade", false, true}};
+  const std::size_t every = std::max<std::size_t>(1, page.binades.columns().size() / 24);
+  for (std::size_t i = 0; i < page.binades.columns().size(); i += every) {
+    const binade_counts& c = page.binades.columns()[i];
     double total = 0;
     for (const auto& [k, n] : c.by_exponent) total += n;
     double seen = 0;
@@ -151,7 +150,7 @@ std::string window_section(const report_page& page) {
     const auto whole = [](double n) {
       return count_range{static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n)};
     };
-    numbers.rows.push_back({steps_of(page.octaves.spans()[i]), whole(total + c.zeros + c.maybe_zeros + c.nonfinite),
+    numbers.rows.push_back({steps_of(page.binades.spans()[i]), whole(total + c.zeros + c.maybe_zeros + c.nonfinite),
                             zeros, whole(c.nonfinite), total > 0 ? log2_label(middle) : std::string{"-"}});
   }
   return text + folded("the numbers", html_table(numbers)) + "</section>\n";

@@ -64,8 +64,7 @@ std::string replay_summary(const report_replay& r) {
   if (!s.error.empty()) text += fmt::format("<p class=\"warn\">It ends the run: {}</p>", escaped(s.error));
   if (s.first_divergence)
     text += fmt::format(
-        "<p class=\"soft\">Diverged from what was recorded from step {} on: later gradients would have been "
-        "others.</p>",
+        "<p class=\"soft\">Diverges from the recorded run at step {}: later gradients would have been different.</p>",
         *s.first_divergence);
   for (const std::string& w : r.warnings) text += fmt::format("<p class=\"warn\">{}</p>", escaped(w));
   return text;
@@ -74,7 +73,7 @@ std::string replay_summary(const report_replay& r) {
 std::string scale_section(const report_page& page) {
   std::string text = "<section><h2>The loss scale</h2>\n<p>" + key_of("ink", "solid", "scale") +
                      key_of("over", "solid", "the largest scale at which the step does not overflow") +
-                     "marks at the foot: skipped steps</p>\n";
+                     "marks at the bottom: skipped steps</p>\n";
   table numbers;
   numbers.columns = {{"", "policy"},
                      {"", "steps"},
@@ -140,7 +139,7 @@ std::string findings_section(const report_page& page) {
                         aligned ? R"( class="aligned")" : "");
     for (const std::string& line : f.evidence) text += fmt::format("<li>{}</li>", escaped(line));
     text += fmt::format("</ul>{}\n",
-                        f.limits.empty() ? "" : fmt::format("<p class=\"soft\">Not shown: {}</p>", escaped(f.limits)));
+                        f.limits.empty() ? "" : fmt::format("<p class=\"soft\">Limits: {}</p>", escaped(f.limits)));
   }
   return text + "</section>\n";
 }

@@ -40,7 +40,7 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
     const scenario s = scenario_of(text, run);
     if (s.rounding.direction == direction::stochastic)
       throw std::invalid_argument(
-          "--rounding: a report is of deterministic roundings; see ulp outcomes for stochastic ones");
+          "--rounding: a report needs a deterministic rounding; for stochastic rounding see ulp outcomes");
     all.push_back({text, s, replayer(s), trajectory_watch(s.scaler), {}});
     all.back().page.name = s.scaler.entry().name;
     all.back().page.parameters = set_parameters_of(s.scaler);
@@ -76,9 +76,9 @@ void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
   survey_.add(now, tensors);
   trials_.add(now, tensors);
   // Columns of all pictures are the same steps, with tensors or without.
-  octave_counts& octaves = page_.octaves.at_step(now.key.step);
+  binade_counts& binades = page_.binades.at_step(now.key.step);
   for (const tensor_row& t : now.tensors)
-    if (survey_.choice()[t.tensor].counted) octaves.add(t.table, t.factor);
+    if (survey_.choice()[t.tensor].counted) binades.add(t.table, t.factor);
   tensor_losses& losses = page_.losses.at_step(now.key.step);
   for (replayed& r : replays_) {
     if (r.over) {

@@ -14,14 +14,14 @@ double log2_of(const magnitude& m) { return std::log2(double_from(m)); }
 
 }  // namespace
 
-void octave_counts::merge(const octave_counts& other) {
+void binade_counts::merge(const binade_counts& other) {
   for (const auto& [exponent, count] : other.by_exponent) by_exponent[exponent] += count;
   zeros += other.zeros;
   maybe_zeros += other.maybe_zeros;
   nonfinite += other.nonfinite;
 }
 
-void octave_counts::add(const cell_table& table, double factor) {
+void binade_counts::add(const cell_table& table, double factor) {
   const int shift = std::ilogb(std::isnan(factor) ? 1 : factor);
   for (const cell& c : table.cells) by_exponent[c.exponent - shift] += static_cast<double>(c.count);
   const double reach = table.largest_possible();

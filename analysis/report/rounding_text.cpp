@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <stdexcept>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/hardware_roundings.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/presets.hpp>
 
 namespace ulp {
 namespace {
@@ -31,17 +31,17 @@ std::string text_of_presets() {
 }  // namespace
 
 rounding rounding_text::value(const format& to) const {
-  const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = own_direction(to)}, ""}
+  const auto read = direction.empty() ? parsed<rounding>{rounding{.direction = default_direction(to)}, ""}
                                       : parse_rounding(direction, to);
   if (!read.value) throw std::invalid_argument("--rounding: " + read.error);
   const auto check = [](const char* option, const std::string& given, const std::vector<std::string>& all) {
     if (std::ranges::find(all, given) == all.end())
-      throw std::invalid_argument(fmt::format("{}: '{}' is none of {}", option, given, fmt::join(all, ", ")));
+      throw std::invalid_argument(fmt::format("{}: '{}' is not one of {}", option, given, fmt::join(all, ", ")));
   };
   if (!flush.empty()) check("--ftz", flush, {"before", "after", "result"});
   check("--tininess", tininess, {"before", "after"});
   rounding mode = *read.value;
-  mode.overflow = saturate ? overflow_delivery::saturate : overflow_delivery::ieee;
+  mode.overflow = saturate ? overflow_mode::saturate : overflow_mode::ieee;
   mode.daz = daz;
   mode.flush = flush == "before"   ? flush::before_rounding
                : flush == "after"  ? flush::after_rounding
@@ -67,38 +67,37 @@ std::string rounding_text::text(const format& to) const {
 
 std::vector<text_option> options_of(rounding_text& text) {
   const std::string group = "Rounding";
-  return {
-      {.name = "rounding",
-       .value = &text.direction,
-       .type = "R",
-       .help = "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru rd "
-               "ro), or stochastic[:A|B|C][,bits=1..32|all] (sr; A, 32 bits); as hardware is documented to convert "
-               "float32, stochastic:A: " +
-               text_of_presets() + ". Default: the format's own, nearest-even, for dlfloat16 nearest-away",
-       .group = group},
-      {.name = "saturate",
-       .value = &text.saturate,
-       .type = "",
-       .help = "deliver the largest finite number on overflow",
-       .group = group},
-      {.name = "ftz",
-       .value = &text.flush,
-       .type = "WHEN",
-       .help = "flush subnormal results to zero",
-       .group = group,
-       .one_of = {"before", "after", "result"}},
-      {.name = "daz", .value = &text.daz, .type = "", .help = "read subnormal operands as zero", .group = group},
-      {.name = "tininess",
-       .value = &text.tininess,
-       .type = "WHEN",
-       .help = "when the underflow flag takes a result for tiny",
-       .group = group,
-       .one_of = {"before", "after"}},
-      {.name = "seed",
-       .value = &text.seed,
-       .type = "N",
-       .help = "of the random bits of stochastic rounding",
-       .group = group}};
+  return {{.name = "rounding",
+           .value = &text.direction,
+           .type = "R",
+           .help = "nearest-even, nearest-away, toward-zero, toward-positive, toward-negative, to-odd (rne rna rz ru "
+                   "rd ro), or stochastic[:A|B|C][,bits=1..32|all] (sr; A, 32 bits); or hardware whose conversions "
+                   "from float32 are documented (stochastic:A): " +
+                   text_of_presets() + ". Default: nearest-even; for dlfloat16 nearest-away",
+           .group = group},
+          {.name = "saturate",
+           .value = &text.saturate,
+           .type = "",
+           .help = "deliver the largest finite number on overflow",
+           .group = group},
+          {.name = "ftz",
+           .value = &text.flush,
+           .type = "WHEN",
+           .help = "flush subnormal results to zero",
+           .group = group,
+           .one_of = {"before", "after", "result"}},
+          {.name = "daz", .value = &text.daz, .type = "", .help = "read subnormal operands as zero", .group = group},
+          {.name = "tininess",
+           .value = &text.tininess,
+           .type = "WHEN",
+           .help = "detect tininess before or after rounding",
+           .group = group,
+           .one_of = {"before", "after"}},
+          {.name = "seed",
+           .value = &text.seed,
+           .type = "N",
+           .help = "seed of the random bits for stochastic rounding",
+           .group = group}};
 }
 
 }  // namespace ulp

@@ -27,19 +27,18 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
   std::vector<std::string> all;
   if (gap_)
     all.push_back(
-        fmt::format("steps are missing (after {} comes {}): to the policy the steps that are there follow one another",
+        fmt::format("steps are missing (after {} comes {}); the policy sees the remaining steps as consecutive",
                     gap_->first, gap_->second));
   if (bounded_ && choice.rule() == check_rule::undecided)
     all.emplace_back(
-        "the input bounds the largest gradient of a step only: overflow is taken where the bounds prove it, and marked "
-        "~ "
-        "where they do not decide");
+        "the input only bounds the largest gradient of each step: overflow is assumed where the bounds prove it, and "
+        "marked ~ where they leave it open");
   if (flags_only_ && !bounded_ && choice.rule() == check_rule::undecided)
     all.emplace_back(
-        "the input tells only whether a step overflowed, at the scale of the recorded run: every scale is taken to "
-        "overflow in the same steps, and the format changes nothing; a column maxabs would tell");
+        "the input only shows whether a step overflowed at the recorded run's scale: every scale is assumed to "
+        "overflow in the same steps, and the format has no effect; a column maxabs would show more");
   if (silent_)
-    all.push_back(fmt::format("{} tell neither gradients nor overflow: they are assumed not to overflow",
+    all.push_back(fmt::format("{} have neither gradients nor overflow: they are assumed not to overflow",
                               told_ ? "some steps" : "the steps"));
   if (choice.rule_is_late())
     all.emplace_back(
@@ -47,8 +46,8 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
         "--check, or record the input first");
   if (choice.rule() == check_rule::all_weight_grads)
     all.emplace_back(
-        "roles are not known: the overflow of all weight gradients is checked, also of those that a run keeps in "
-        "float32; say which with --check or --role REGEX=low");
+        "roles are unknown, so all weight gradients are checked for overflow, even those kept in float32; select them "
+        "with --check or --role REGEX=low");
   return all;
 }
 
@@ -81,11 +80,11 @@ std::vector<std::string> policy_notes(const scenario& s, const std::string& form
                                 s.scaler.entry().name, to_string(p.value), format_name));
   if (s.order.clip_before_unscale)
     all.emplace_back(
-        "--order: gradients are clipped while they are scaled: the bound on the true ones is the bound over the scale");
+        "--order: gradients are clipped while scaled, so the bound on the true gradient is the bound divided by the "
+        "scale");
   if (s.order.clip_before_check && s.clip_value)
     all.emplace_back(
-        "--order: infinities become the bound before anyone looks for them: no step is skipped for overflow, NaN alone "
-        "is found");
+        "--order: infinities are clamped to the bound before the overflow check, so only NaN skips a step");
   return all;
 }
 

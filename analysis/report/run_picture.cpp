@@ -42,8 +42,8 @@ void tensor_tables::add(const tensor_row& row) {
   table.edges.clear();
 }
 
-octave_counts tensor_tables::octaves(const tensor_mask& shown) const {
-  octave_counts all;
+binade_counts tensor_tables::binades(const tensor_mask& shown) const {
+  binade_counts all;
   for (const entry& e : entries)
     if (shows(shown, e.tensor)) all.add(e.table, e.factor);
   return all;

@@ -114,7 +114,8 @@ std::vector<tensor_group> run_text::named_groups() const {
   std::vector<tensor_group> all;
   for (const std::string& text : groups) {
     auto [name, expression] = key_and_value(text, "--group");
-    if (name == name_of_rest) throw std::invalid_argument(fmt::format("--group: '{}' is what is in no group", name));
+    if (name == name_of_rest)
+      throw std::invalid_argument(fmt::format("--group: '{}' is reserved for tensors in no group", name));
     if (std::ranges::find(all, name, &tensor_group::name) != all.end())
       throw std::invalid_argument(fmt::format("--group: {} is given twice; REGEX1|REGEX2 is one group", name));
     all.push_back({std::move(name), regex_of(expression, "--group")});
@@ -130,67 +131,66 @@ std::vector<std::string> run_text::files() const {
 
 std::vector<text_option> options_of(run_text& text) {
   const std::string selection = "Selection";
-  const std::string unsaid = "What inputs do not say themselves";
-  const std::string trust = "What is refused";
+  const std::string unsaid = "Missing from inputs";
+  const std::string trust = "Input limits";
   std::string limits;
   for (const limit_name& l : limit_names())
     limits += fmt::format("{}{}={}", limits.empty() ? "" : " ", l.name, read_limits{}.*l.value);
-  return {
-      {.name = "tensor",
-       .value = &text.tensor,
-       .type = "REGEX",
-       .help = "tensors whose name contains a match of this regular expression (RE2 syntax)",
-       .group = selection},
-      {.name = "kind",
-       .value = &text.kinds,
-       .type = "KIND",
-       .help = fmt::format("tensors of these kinds ({}); REGEX=KIND says what tensors are instead", kind_names),
-       .group = selection},
-      {.name = "role",
-       .value = &text.roles,
-       .type = "ROLE",
-       .help = fmt::format("tensors of these roles ({}); REGEX=ROLE says how tensors are kept instead", role_names),
-       .group = selection},
-      {.name = "steps",
-       .value = &text.steps,
-       .type = "A:B",
-       .help = "steps A to B-1, either may be left out; A alone is one step",
-       .group = selection},
-      {.name = "every", .value = &text.every, .type = "N", .help = "steps divisible by N", .group = selection},
-      {.name = "steps-from",
-       .value = &text.steps_from,
-       .type = "REGEX",
-       .help = "the step of a dump: the first group of this expression in its path (default: step<digits>, "
-               "iter_<digits>; where no path has one, the order of the inputs)",
-       .group = unsaid},
-      {.name = "allow-empty",
-       .value = &text.allow_empty,
-       .type = "",
-       .help = "take dumps without any tensor that is read as empty steps",
-       .group = trust},
-      {.name = "limit",
-       .value = &text.limits,
-       .type = "NAME=VALUE",
-       .help = fmt::format("read inputs that cost more, where you trust them: a number, or none (default: {})", limits),
-       .group = trust},
-      {.name = "scalars",
-       .value = &text.scalars,
-       .type = "FILE.csv",
-       .help = "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied",
-       .group = unsaid,
-       .is_file = true},
-      {.name = "factor",
-       .value = &text.factor,
-       .type = "X",
-       .help = "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars",
-       .group = unsaid}};
+  return {{.name = "tensor",
+           .value = &text.tensor,
+           .type = "REGEX",
+           .help = "tensors whose name contains a match of this regular expression (RE2 syntax)",
+           .group = selection},
+          {.name = "kind",
+           .value = &text.kinds,
+           .type = "KIND",
+           .help = fmt::format("tensors of these kinds ({}); REGEX=KIND sets the kind of tensors instead", kind_names),
+           .group = selection},
+          {.name = "role",
+           .value = &text.roles,
+           .type = "ROLE",
+           .help = fmt::format("tensors of these roles ({}); REGEX=ROLE sets the role of tensors instead", role_names),
+           .group = selection},
+          {.name = "steps",
+           .value = &text.steps,
+           .type = "A:B",
+           .help = "steps A to B-1; either may be omitted; A alone is one step",
+           .group = selection},
+          {.name = "every", .value = &text.every, .type = "N", .help = "steps divisible by N", .group = selection},
+          {.name = "steps-from",
+           .value = &text.steps_from,
+           .type = "REGEX",
+           .help = "the step of a dump: the first group of this expression in its path (default: step<digits>, "
+                   "iter_<digits>; if no path has one, the order of the inputs)",
+           .group = unsaid},
+          {.name = "allow-empty",
+           .value = &text.allow_empty,
+           .type = "",
+           .help = "accept dumps without readable tensors as empty steps",
+           .group = trust},
+          {.name = "limit",
+           .value = &text.limits,
+           .type = "NAME=VALUE",
+           .help = fmt::format("raise a limit for inputs that you trust: a number, or none (default: {})", limits),
+           .group = trust},
+          {.name = "scalars",
+           .value = &text.scalars,
+           .type = "FILE.csv",
+           .help = "a CSV with the column step and any of loss, grad_norm, lr, scale, found_inf, applied",
+           .group = unsaid,
+           .is_file = true},
+          {.name = "factor",
+           .value = &text.factor,
+           .type = "X",
+           .help = "recorded value = X * true gradient; 'scale': each step's loss scale from --scalars",
+           .group = unsaid}};
 }
 
 text_option group_option(run_text& text) {
   return {.name = "group",
           .value = &text.groups,
           .type = "NAME=REGEX",
-          .help = "tensors whose name contains a match of this expression, under a name; the first that matches counts",
+          .help = "name the tensors whose name contains a match of this expression; the first matching group counts",
           .group = "Selection"};
 }
 

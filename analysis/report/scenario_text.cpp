@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 #include <stdexcept>
-#include <ulp/formats/similar.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/report/command_text.hpp>
 #include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>
@@ -66,7 +66,7 @@ std::vector<std::vector<std::string>> shared_out(const std::vector<std::string>&
 
 std::vector<text_option> options_of(scenario_text& text) {
   std::vector<text_option> all{
-      {.name = "scaler", .value = &text.scaler, .type = "NAME", .help = "the policy, see `ulp scalers`"},
+      {.name = "scaler", .value = &text.scaler, .type = "NAME", .help = "the policy (see ulp scalers)"},
       {.name = "set",
        .value = &text.parameters,
        .type = "key=value",
@@ -74,11 +74,11 @@ std::vector<text_option> options_of(scenario_text& text) {
       {.name = "start",
        .value = &text.start,
        .type = "key=value",
-       .help = "a part of its state before the first step: scale and counters"},
+       .help = "the policy's state before the first step: scale and counters"},
       {.name = "format",
        .value = &text.format,
        .type = "F",
-       .help = "the format whose overflow the scaler sees, see `ulp formats`"}};
+       .help = "the format whose overflow the scaler sees (see ulp formats)"}};
   for (text_option& o : options_of(text.rounding)) all.push_back(std::move(o));
   all.push_back({.name = "check",
                  .value = &text.check,
@@ -97,8 +97,8 @@ std::vector<text_option> options_of(scenario_text& text) {
   all.push_back({.name = "order",
                  .value = &text.order,
                  .type = "A,B,C",
-                 .help = "the order of unscaling, looking for overflow and clipping (default: unscale,check,clip); "
-                         "clip,unscale,check and the like are mistakes that training loops make"});
+                 .help = "the order of unscaling, checking for overflow and clipping (default: unscale,check,clip); "
+                         "orders such as clip,unscale,check reproduce mistakes in training loops"});
   return all;
 }
 
@@ -118,7 +118,7 @@ std::optional<std::string> parameter_of(const scenario_text& text, const std::st
 }
 
 scaler scaler_of(const scenario_text& text) {
-  if (text.scaler.empty()) throw std::invalid_argument("--scaler: which policy? (see ulp scalers)");
+  if (text.scaler.empty()) throw std::invalid_argument("--scaler: the name is empty (see ulp scalers)");
   std::vector<std::pair<std::string, parameter_value>> parameters;
   for (const auto& [key, value] : pairs_of(text.parameters, "--set"))
     parameters.emplace_back(key, parse_parameter(value));
@@ -201,8 +201,8 @@ scenario_text with_configuration(scenario_text given, const configuration& confi
   const bool clips = said.clip_norm || said.clip_value;
   if (clips && !(given.clip_norm.empty() && given.clip_value.empty()))
     throw std::invalid_argument(fmt::format(
-        "{}: {} clips already, to {} {}; take the one or the other out",
-        given.clip_norm.empty() ? "--clip-value" : "--clip-norm", config.file, said.clip_norm ? "L2 norm" : "magnitude",
+        "{}: {} clips already, to {} {}; remove one of them", given.clip_norm.empty() ? "--clip-value" : "--clip-norm",
+        config.file, said.clip_norm ? "L2 norm" : "magnitude",
         to_string(parameter_value{said.clip_norm ? *said.clip_norm : *said.clip_value})));
   if (said.clip_norm) given.clip_norm = to_string(parameter_value{*said.clip_norm});
   if (said.clip_value) given.clip_value = to_string(parameter_value{*said.clip_value});

@@ -32,11 +32,11 @@ std::string sparkline_of(std::span<const trajectory_row> rows, std::size_t colum
   const std::size_t room = columns > low.size() + high.size() ? columns - low.size() - high.size() : 1;
   const std::size_t width = std::min(room, rows.size());
 
-  // At least one octave, so that a constant scale is a flat line.
-  const double octaves = least > 0 ? std::max(1.0, std::log2(greatest) - std::log2(least)) : 1;
+  // At least one binade, so that a constant scale is a flat line.
+  const double binades = least > 0 ? std::max(1.0, std::log2(greatest) - std::log2(least)) : 1;
   const auto block_of = [&](double scale) {
     if (!drawn(scale)) return scale > 0 ? blocks.back() : blocks.front();
-    const double height = (std::log2(scale) - std::log2(least)) / octaves * (blocks.size() - 1);
+    const double height = (std::log2(scale) - std::log2(least)) / binades * (blocks.size() - 1);
     return blocks[static_cast<std::size_t>(std::lround(height))];
   };
   std::string line = low;

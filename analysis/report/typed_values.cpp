@@ -9,8 +9,8 @@
 #include <string_view>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
-#include <ulp/formats/similar.hpp>
 #include <ulp/formats/text.hpp>
 
 namespace ulp {
@@ -37,7 +37,7 @@ format format_named(const std::string& name) {
   auto found = parse_format(name);
   if (!found.value && name.find(',') != std::string::npos && name.find('=') == std::string::npos)
     throw std::invalid_argument(
-        fmt::format("format '{}': one is wanted here; ulp outcomes and ulp sweep take several", name));
+        fmt::format("format '{}': expected a single format; ulp outcomes and ulp sweep take several", name));
   if (!found.value) throw std::invalid_argument(found.error);
   return *found.value;
 }

@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/report/typed_values.hpp>
 #include <utility>
 
@@ -113,27 +113,28 @@ void refuse(const QString& why) {
 arguments parse_arguments() {
   QCommandLineParser parser;
   parser.setApplicationDescription(
-      "What 16 bits do to the gradients of a training run. INPUT is what `ulp replay` reads: a recording, dumps, a "
-      "histogram CSV or a step log.\n"
+      "What 16 bits do to the gradients of a training run.\n"
+      "INPUT is what ulp replay reads: a recording, dumps, a histogram CSV or a\n"
+      "step log.\n"
       "Example: ulpscope examples/digits.ulp --view window --export window.png");
   parser.addHelpOption();
   parser.addVersionOption();
   parser.addPositionalArgument("INPUT", "the run", "[INPUT...]");
   parser.addOption({"compare", "a second run, aligned with the first by step; may be repeated", "INPUT"});
-  parser.addOption({"session", "a session that was saved, in place of INPUT and what says how it is replayed", "FILE"});
+  parser.addOption({"session", "a saved session; replaces INPUT and the replay options", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", "light or dark", "NAME"});
   parser.addOption({"scaler", "a policy, or several for comparison", "NAME,...", "pytorch_gradscaler"});
   parser.addOption({"config",
-                    "one policy more, the first, and format and clipping where they are not given: a configuration as "
-                    "of `ulp replay`",
+                    "adds a first policy, and takes format and clipping unless given, from a framework's "
+                    "configuration, as in ulp replay",
                     "FILE"});
   scenario_text scenario;
   add_options(parser, options_of(scenario));
-  parser.addOption({"tensor", "the tensors that are shown: whose name contains a match", "REGEX"});
-  parser.addOption({"steps", "the steps that are shown, A to B", "A:B"});
+  parser.addOption({"tensor", "show only tensors whose name contains a match", "REGEX"});
+  parser.addOption({"steps", "show only steps A to B", "A:B"});
   parser.addOption({"step", "the step of the cursor", "N"});
   run_text how;
   add_options(parser, options_of(how));  // of everything opened
@@ -148,8 +149,8 @@ arguments parse_arguments() {
     QStringList others{"config", "compare"};
     for (const text_option& o : options_of(scenario)) others << QString::fromStdString(o.name);
     for (const QString& other : others)
-      if (parser.isSet(other)) refuse(QString("--session: says itself what --%1 says").arg(other));
-    if (!parser.positionalArguments().isEmpty()) refuse("--session: names its runs itself: leave INPUT out");
+      if (parser.isSet(other)) refuse(QString("--session: already sets --%1; remove one of them").arg(other));
+    if (!parser.positionalArguments().isEmpty()) refuse("--session: already names its runs; remove INPUT");
     try {
       s = read_session(parser.value("session"));
     } catch (const std::runtime_error& problem) {
@@ -159,7 +160,7 @@ arguments parse_arguments() {
     document::inputs_of_run first;
     for (const QString& input : parser.positionalArguments()) first.push_back(input.toStdString());
     if (!first.empty()) s.runs.push_back(std::move(first));
-    if (parser.isSet("compare") && s.runs.empty()) refuse("--compare: with which run? Give an INPUT");
+    if (parser.isSet("compare") && s.runs.empty()) refuse("--compare: needs an INPUT to compare with");
     for (const QString& other : parser.values("compare")) s.runs.push_back({other.toStdString()});
     const std::vector<scenario_text> specs = or_refuse([&] { return scenarios(parser); });
     for (std::size_t run = 0; run < std::max<std::size_t>(1, s.runs.size()); ++run)
@@ -170,7 +171,7 @@ arguments parse_arguments() {
                  .arg(document::most_replays));
   }
   if (parser.isSet("view") || s.view.isEmpty()) s.view = parser.value("view");
-  if (!view_keys().contains(s.view)) refuse("--view: '" + s.view + "' is none of " + view_keys().join(", "));
+  if (!view_keys().contains(s.view)) refuse("--view: '" + s.view + "' is not one of " + view_keys().join(", "));
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);
@@ -178,15 +179,15 @@ arguments parse_arguments() {
   if (parser.isSet("step")) {
     bool number = false;
     s.cursor = parser.value("step").toLongLong(&number);
-    if (!number) refuse("--step: '" + parser.value("step") + "' is no step");
+    if (!number) refuse("--step: '" + parser.value("step") + "' is not a step");
   }
 
   a.how = or_refuse([&] { return reading(parser); });
   a.output = parser.value("export");
-  if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: which file?");
+  if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: the file name is empty");
   if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString()}))
-    refuse("--export: " + a.output + " is read here and would be overwritten");
-  if (parser.isSet("export") && s.runs.empty()) refuse("--export: which run? Give an INPUT");
+    refuse("--export: " + a.output + " is an input and would be overwritten");
+  if (parser.isSet("export") && s.runs.empty()) refuse("--export: needs an INPUT");
   a.colours = parser.value("theme");
   if (!a.colours.isEmpty() && a.colours != "light" && a.colours != "dark")
     refuse("--theme: '" + a.colours + "' is neither light nor dark");

@@ -9,7 +9,7 @@
 #include <QSvgGenerator>
 #include <algorithm>
 #include <stdexcept>
-#include <ulp/io/whole_file.hpp>
+#include <ulp/io/atomic_file.hpp>
 
 #include "viewmodel/shown_text.hpp"
 
@@ -96,7 +96,7 @@ QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSi
     QPainter to(&pdf);
     paint(to, v, state, size, colours);
   } else {
-    throw std::runtime_error("'" + suffix.toStdString() + "' is none of png, svg, pdf, csv, json");
+    throw std::runtime_error("'" + suffix.toStdString() + "' is not one of png, svg, pdf, csv, json");
   }
   return buffer.data();
 }
@@ -113,8 +113,8 @@ void export_view(view& what, const QString& path, QSize size, const theme& colou
 void save(const QByteArray& bytes, const QString& path, const document& shown) {
   const std::string name = QFile::encodeName(path).toStdString();
   for (const auto& run : shown.runs())
-    if (is_one_of(name, run->text.inputs)) throw std::runtime_error(name + " is read here and would be overwritten");
-  whole_file file(name);
+    if (is_one_of(name, run->text.inputs)) throw std::runtime_error(name + " is an input and would be overwritten");
+  atomic_file file(name);
   file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   file.finish();
 }

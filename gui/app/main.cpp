@@ -63,7 +63,7 @@ int write(const arguments& a) {
     for (view* const v : make_views(state, &host))
       if (v->key() == a.asked.view) export_view(*v, a.output, a.size, colours);
   } catch (const std::bad_alloc&) {
-    refuse("there is not enough memory");
+    refuse("out of memory");
   } catch (const std::exception& problem) {
     refuse(QString::fromUtf8(problem.what()));
   }
@@ -85,7 +85,7 @@ int main(int argc, char** argv) {
     const QCoreApplication before(argc, argv);
     for (int i = 1; i < argc; ++i)  // else another file may have the name that Qt makes of it
       if (const QByteArray given = argv[i]; QString::fromUtf8(given).toUtf8() != given)
-        refuse("'" + QString::fromUtf8(given) + "' is no UTF-8: rename the file");
+        refuse("'" + QString::fromUtf8(given) + "' is not UTF-8: rename the file");
     a = parse_arguments();
   }
   if (!a.output.isEmpty())

@@ -91,7 +91,7 @@ void take(const QJsonObject& o, session& s) {
       const auto kind = std::filesystem::status(s.runs.back().back(), ignored).type();
       using enum std::filesystem::file_type;
       if (kind != regular && kind != not_found && kind != none && kind != directory)
-        refuse(QObject::tr("names what is no file: %1").arg(input.toString()));
+        refuse(QObject::tr("names something that is not a file: %1").arg(input.toString()));
     }
     if (s.runs.back().empty()) refuse(QObject::tr("has a run without inputs"));
   }
@@ -100,7 +100,7 @@ void take(const QJsonObject& o, session& s) {
   if (s.replays.empty() || s.replays.size() > document::most_replays)
     refuse(QObject::tr("has no replays, or more than %1").arg(document::most_replays));
   for (const session::replay& r : s.replays)
-    if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not name"));
+    if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not list"));
   s.view = text_of(o["view"], "view");
   s.filter = text_of(o["filter"], "filter");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
@@ -139,7 +139,7 @@ session session_from(const QByteArray& json, const QString& name) {
   if (error.error != QJsonParseError::NoError)
     refuse(QObject::tr("byte %1: %2").arg(error.offset).arg(error.errorString()));
   if (o["ulpscope_session"].toInt() != version)
-    refuse(QObject::tr("is no session of ulpscope, or one of a later version"));
+    refuse(QObject::tr("is not a ulpscope session, or was saved by a later version"));
   session s;
   try {
     take(o, s);
@@ -151,7 +151,7 @@ session session_from(const QByteArray& json, const QString& name) {
 
 session read_session(const QString& path) {
   if (QFileInfo(path).exists() && !QFileInfo(path).isFile())
-    throw std::runtime_error((path + ": " + QObject::tr("is no regular file")).toStdString());
+    throw std::runtime_error((path + ": " + QObject::tr("is not a regular file")).toStdString());
   QFile file(path);
   if (!file.open(QIODevice::ReadOnly)) throw std::runtime_error((path + ": " + file.errorString()).toStdString());
   return session_from(file.readAll(), path);

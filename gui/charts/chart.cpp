@@ -60,7 +60,7 @@ void chart::set_axes(const QString& x_title, double left, double right, const QS
   y_->setLabelFormat(QString::fromLatin1(y_format));
 }
 
-// Series are kept as long as there are as many of the same kinds: making them anew takes longer than drawing them.
+// Series are kept as long as there are as many of the same kinds: making them again takes longer than drawing them.
 void chart::show_shapes(const std::vector<shape>& shapes) {
   QChart* const c = QChartView::chart();
   const QList<QAbstractSeries*> there = c->series();

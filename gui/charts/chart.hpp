@@ -54,7 +54,7 @@ class chart : public QChartView {
 
   void set_axes(const QString& x_title, double left, double right, const QString& y_title, double bottom, double top,
                 const char* x_format = "%.0f", const char* y_format = "%.0f");
-  // All series anew. Points are cut at the axes.
+  // All series again. Points are cut at the axes.
   void show(const std::vector<chart_band>& bands, const std::vector<chart_bars>& bars,
             const std::vector<chart_line>& lines, const std::vector<hatching>& hatched = {},
             const std::vector<chart_ticks>& ticks = {});

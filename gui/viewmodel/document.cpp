@@ -58,7 +58,7 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
 }
 
 // Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
-void load_merged(const std::string& path, loaded_run& run, rank_account& ranks, const background::report& told) {
+void load_merged(const std::string& path, loaded_run& run, rank_coverage& ranks, const background::report& told) {
   const auto totals = open_totals(path, totals_with::summaries);
   const std::uint64_t steps = totals->step_count();
   std::atomic<bool> unwanted = false;
@@ -89,11 +89,11 @@ void load_merged(const std::string& path, loaded_run& run, rank_account& ranks, 
   all_steps.get();
 }
 
-void add_notes(loaded_run& run, const rank_account& ranks) {
+void add_notes(loaded_run& run, const rank_coverage& ranks) {
   if (std::string text = ranks.warning(run.text.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
-    run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are none)");
+    run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
   if (run.picture.seen().as_recorded())
     run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
 }
@@ -117,7 +117,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   run->picture = run_picture(counted);
   run->description = from->description();
   run->header = from->header();
-  rank_account ranks(run->header);
+  rank_coverage ranks(run->header);
   if (from->kind() == source_kind::recording && from->step_count() >= long_run && is_read_as_it_is(text)) {
     run->notes = from->notes();
     from.reset();

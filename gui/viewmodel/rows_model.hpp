@@ -18,7 +18,7 @@ class rows_model final : public QAbstractTableModel {
 
   using QAbstractTableModel::QAbstractTableModel;
 
-  // All anew. Columns without title are left out.
+  // All again. Columns without title are left out.
   void set(std::vector<table_column> columns, std::size_t rows, cell_function cell);
   // The same of a whole table.
   void set(table t);

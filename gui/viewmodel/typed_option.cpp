@@ -41,7 +41,7 @@ void set_text(const text_option& option, const QString& text) {
           const qlonglong number = text.isEmpty() ? 0 : text.toLongLong(&is_number);
           if (!is_number || number < 0)
             throw std::invalid_argument("--" + option.name + ": '" + text.toStdString() +
-                                        "' is no integer from 0 to 9223372036854775807");
+                                        "' is not an integer from 0 to 9223372036854775807");
           *value = static_cast<type>(number);
         }
       },

@@ -59,7 +59,7 @@ class view_state : public QObject {
 
   // Searched anywhere in the names. Returns false, and changes nothing, where it has a problem.
   bool set_filter(const QString& expression);
-  // Why it is no regular expression, for the user; empty where it is one.
+  // Why it is not a regular expression, for the user; empty where it is one.
   [[nodiscard]] static QString problem_with_filter(const QString& expression);
   [[nodiscard]] const QString& filter() const noexcept { return filter_; }
   // One tensor alone; nullopt for all that the filter leaves.

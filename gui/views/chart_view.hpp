@@ -28,7 +28,7 @@ class chart_view : public view {
   [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
   // The step under the cursor, from the foot to the top of the plot.
   [[nodiscard]] chart_line cursor_line(const theme& colours, double bottom, double top) const;
-  // Marks of single steps at the foot, thinned to what can be told apart.
+  // Marks of single steps at the foot, thinned to what can be distinguished.
   [[nodiscard]] chart_ticks ticks(const std::vector<std::int64_t>& steps, const QColor& colour) const;
   // As many pixels as lines may be fine.
   [[nodiscard]] double fineness() const;

@@ -56,7 +56,7 @@ QString clipping_view::fill(const theme& colours) {
   }
   low = std::floor(low) - 1;
   high = std::ceil(high) + 1;
-  plot().set_axes(tr("step (ticks at the foot: clipped)"), static_cast<double>(shown.first),
+  plot().set_axes(tr("step (ticks at the bottom: clipped)"), static_cast<double>(shown.first),
                   static_cast<double>(shown.last + 1), tr("norm"), low, high, "%.0f", "2^%.0f");
   lines.push_back(cursor_line(colours, low, high));
   plot().show({}, {}, lines, {}, {ticks(front.result->clipped, colours.line(0).color())});
@@ -73,7 +73,7 @@ table clipping_view::data() const {
 
 QString clipping_view::legend() const {
   return tr(
-      "The L2 norm of the unscaled gradients of each step, and the bound; ticks at the foot are the steps in which "
+      "The L2 norm of the unscaled gradients at each step, and the bound. Ticks at the bottom are the steps in which "
       "clipping triggers.");
 }
 

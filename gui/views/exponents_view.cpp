@@ -29,7 +29,7 @@ void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const c
   double y = room.top();
   for (const char* const name : usual_formats(format_room::more)) {
     const format f = *find_format(name);
-    const format_limits limits = limits_of(f, {.direction = own_direction(f)});
+    const format_limits limits = limits_of(f, {.direction = default_direction(f)});
     const double left = room.left() + axis.place_of(axis.left());
     const double right = room.left() + axis.place_of(axis.right());
     const auto x_of = [&](double exponent) {
@@ -126,7 +126,7 @@ bool exponents_view::shows_column() const {
 
 void exponents_view::count() {
   tables_ = {};
-  octaves_ = {};
+  binades_ = {};
   compared_ = {};
   if (!why_empty().isEmpty()) return;
   const run_picture& picture = state().current_run()->picture;
@@ -145,7 +145,7 @@ void exponents_view::count() {
                 ? tr("step %1").arg(spans[first].first_step)
                 : tr("steps %1 to %2").arg(spans[first].first_step).arg(spans[last].last_step);
   }
-  octaves_ = tables_.octaves(state().selected());
+  binades_ = tables_.binades(state().selected());
   compared_ = compared();
   if (!shows_column()) return;
   reader_.start([this, run = state().shared_run(),
@@ -159,7 +159,7 @@ void exponents_view::count() {
   });
 }
 
-octave_counts exponents_view::compared() const {
+binade_counts exponents_view::compared() const {
   const auto first = state().doc().run();
   if (first == nullptr || first == state().shared_run() || first->tensors.empty()) return {};
   const run_picture& picture = first->picture;
@@ -171,8 +171,8 @@ octave_counts exponents_view::compared() const {
   if (from > spans.back().last_step || to < spans.front().first_step) return {};
   const std::size_t first_column = picture.column_of(from);
   const std::size_t last_column = picture.column_of(to);
-  octave_counts all;
-  for (std::size_t c = first_column; c <= last_column; ++c) all.merge(picture.columns().columns()[c].octaves(shown));
+  binade_counts all;
+  for (std::size_t c = first_column; c <= last_column; ++c) all.merge(picture.columns().columns()[c].binades(shown));
   if (whole_->isChecked()) return all;
   // Of the step's column the mean: bars are of one step.
   const column_span& span = picture.columns().spans()[first_column];
@@ -205,7 +205,7 @@ void exponents_view::refresh(view_state::parts what) {
 QString exponents_view::fill(const theme& colours) {
   const QString why = why_empty();
   if (!why.isEmpty()) return why;
-  if (octaves_.by_exponent.empty()) return tr("The selected tensors hold no finite nonzero gradient at %1.").arg(span_);
+  if (binades_.by_exponent.empty()) return tr("The selected tensors hold no finite nonzero gradient at %1.").arg(span_);
   const scenario s = scenario_of(state().front().spec);
   const double scale = state().scale_at(state().cursor_step());
   const double log2 = scale > 0 ? std::log2(scale) : 0;
@@ -236,12 +236,12 @@ QString exponents_view::fill(const theme& colours) {
   setAccessibleDescription(shares_->text());
 
   const format_limits limits = limits_of(s.format, s.rounding);
-  const int lowest = octaves_.by_exponent.begin()->first;
-  const int highest = octaves_.by_exponent.rbegin()->first;
+  const int lowest = binades_.by_exponent.begin()->first;
+  const int highest = binades_.by_exponent.rbegin()->first;
   const double left = std::max(std::min(lowest - 2.0, limits.nonzero - log2 - 4), highest - 100.0) - 5;
   const double right = std::max(highest + 4.0, limits.overflow - log2 + 2);
   double most = 1;
-  for (const auto& [exponent, count] : octaves_.by_exponent) most = std::max(most, count);
+  for (const auto& [exponent, count] : binades_.by_exponent) most = std::max(most, count);
   const double top = std::ceil(std::log10(most)) + 0.3;
   plot().set_axes(tr("exponent of the gradient: values in [2^k, 2^(k+1))"), left, right, tr("gradients, log10"), 0,
                   top);
@@ -254,26 +254,26 @@ QString exponents_view::fill(const theme& colours) {
       {tr("subnormal"), faded(colours.subnormal, 60), limits.nonzero - log2, limits.normal - log2},
       {tr("overflows"), faded(colours.overflow, 70), limits.overflow - log2, right}};
   chart_bars bars{tr("gradients"), colours.heat(0.75), {}};
-  for (const auto& [exponent, count] : octaves_.by_exponent)
+  for (const auto& [exponent, count] : binades_.by_exponent)
     if (count > 0) bars.tops.push_back({exponent + 0.5, std::log10(count) + 0.02});
   // Zeros and what is not finite stand apart, at the ends.
   chart_bars apart{tr("zeros (left end), not finite (right end)"), colours.faint, {}};
-  if (const double zeros_at_most = octaves_.zeros + octaves_.maybe_zeros; zeros_at_most > 0)
+  if (const double zeros_at_most = binades_.zeros + binades_.maybe_zeros; zeros_at_most > 0)
     apart.tops.push_back({left + 1, std::log10(zeros_at_most) + 0.02});
-  if (octaves_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(octaves_.nonfinite) + 0.02});
-  // Octaves that a limit cuts: a part of them is lost.
+  if (binades_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(binades_.nonfinite) + 0.02});
+  // Binades that a limit cuts: a part of them is lost.
   std::vector<hatching> partly;
-  for (const auto& [exponent, count] : octaves_.by_exponent)
+  for (const auto& [exponent, count] : binades_.by_exponent)
     for (const double limit : {limits.nonzero - log2, limits.overflow - log2})
       if (count > 0 && limit > exponent && limit < exponent + 1) {
-        partly.push_back({partly.empty() ? tr("lost in part") : QString(), exponent + 0.04, exponent + 0.96,
+        partly.push_back({partly.empty() ? tr("partly lost") : QString(), exponent + 0.04, exponent + 0.96,
                           std::log10(count) + 0.02});
         break;
       }
   std::vector<chart_line> ghost;
-  if (const octave_counts& other = compared_; !other.by_exponent.empty()) {
+  if (const binade_counts& other = compared_; !other.by_exponent.empty()) {
     chart_line outline{whole_->isChecked() ? tr("the first replay's run")
-                                           : tr("the first replay's run, mean of steps about there"),
+                                           : tr("the first replay's run, mean of nearby steps"),
                        QPen(colours.text, 1.5, Qt::DashLine),
                        {}};
     const int from = other.by_exponent.begin()->first;
@@ -309,16 +309,16 @@ void exponents_view::draw_beside(QPainter& to, const QRectF& room, const theme& 
 table exponents_view::data() const {
   table t;
   t.columns = {{"exponent", "exponent"}, {"count", "gradients"}};
-  for (const auto& [exponent, count] : octaves_.by_exponent) t.rows.push_back({std::int64_t{exponent}, count});
+  for (const auto& [exponent, count] : binades_.by_exponent) t.rows.push_back({std::int64_t{exponent}, count});
   return t;
 }
 
 QString exponents_view::legend() const {
   return tr(
-      "How many gradients there are in each octave, of the cursor's step or of all steps shown. The bands are what the "
-      "format makes of them at the loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
-      "limit: a part of it is lost. Zeros stand at the left end, infinities and NaN at the right end. The bars below "
-      "are what other formats hold at the same scale, the thin part being subnormal.");
+      "The number of gradients in each binade, at the cursor's step or over all steps shown. The bands show what the "
+      "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
+      "limit: part of it is lost. Zeros are at the left end, infinities and NaN at the right end. The bars below show "
+      "what other formats hold at the same scale; the thin part is subnormal.");
 }
 
 }  // namespace ulp::gui

@@ -32,7 +32,7 @@ class exponents_view final : public chart_view {
   // cursor is shown until the step itself has been read.
   void count();
   // The same place of the run that others are compared with; empty where that is this one.
-  [[nodiscard]] octave_counts compared() const;
+  [[nodiscard]] binade_counts compared() const;
   [[nodiscard]] bool shows_column() const;
 
   QSlider* slider_;
@@ -41,8 +41,8 @@ class exponents_view final : public chart_view {
   QLabel* shares_;
   QWidget* rulers_ = nullptr;
   tensor_tables tables_;
-  octave_counts octaves_;
-  octave_counts compared_;
+  binade_counts binades_;
+  binade_counts compared_;
   QString span_;  // of which steps
   background reader_;
   std::uint64_t exact_run_ = 0;  // the id of that of which exact_ is

@@ -15,7 +15,7 @@ constexpr double epsilon = 1e-3;
 formats_view::formats_view(view_state& state, QWidget* parent)
     : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
       each_(make_toggle(tr("Each &tensor"), this)) {
-  each_->setToolTip(tr("The static scales that do, for each selected tensor and format"));
+  each_->setToolTip(tr("The static scales that suffice, for each selected tensor and format"));
   auto* const line = new QHBoxLayout;
   line->addWidget(each_);
   line->addStretch();
@@ -28,11 +28,10 @@ void formats_view::take(table t) {
   rows().set(table_);
   grid().resizeColumnsToContents();
   const QString why = why_empty();
-  set_note(!why.isEmpty()
-               ? why
-               : tr("Over all steps, of the selected tensors. A static scale does where at most %1 % of the nonzero "
-                    "values underflow and none overflows in any step.")
-                     .arg(100 * epsilon));
+  set_note(!why.isEmpty() ? why
+                          : tr("Over all steps, of the selected tensors. A static scale suffices if at most %1 % of "
+                               "the nonzero values underflow and none overflow in any step.")
+                                .arg(100 * epsilon));
 }
 
 std::function<table(const background::report&)> formats_view::asked() const {
@@ -67,8 +66,8 @@ void formats_view::catch_up_now() {
 
 QString formats_view::legend() const {
   return tr(
-      "What becomes of the nonzero gradients of all steps in each format, without a loss scale and at that of the "
-      "cursor, and the static scales at which hardly any underflows and none overflows.");
+      "What each format makes of the nonzero gradients of all steps, without a loss scale and at the cursor's, and the "
+      "static scales at which hardly any underflow and none overflow.");
 }
 
 }  // namespace ulp::gui

@@ -24,7 +24,7 @@ constexpr std::array metrics{
     metric_text{layer_metric::overflow, QT_TRANSLATE_NOOP("layers", "overflow, share of nonzero")},
     metric_text{layer_metric::zeros, QT_TRANSLATE_NOOP("layers", "zeros before rounding, share of all")},
     metric_text{layer_metric::largest, QT_TRANSLATE_NOOP("layers", "largest gradient, log2")},
-    metric_text{layer_metric::headroom, QT_TRANSLATE_NOOP("layers", "octaves below overflow")}};
+    metric_text{layer_metric::headroom, QT_TRANSLATE_NOOP("layers", "binades below overflow")}};
 
 constexpr double controls_height = 34;
 
@@ -130,7 +130,7 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const QString why = why_empty();
   if (!why.isEmpty()) return draw_empty(to, room, colours, why);
   if (answer_.values.empty()) return draw_empty(to, room, colours, tr("Counting ..."));
-  if (order_.empty()) return draw_empty(to, room, colours, tr("No tensor that the filter leaves holds gradients."));
+  if (order_.empty()) return draw_empty(to, room, colours, tr("No tensor that matches the filter holds gradients."));
   double low = INFINITY;
   double high = -INFINITY;
   for (const double v : answer_.values)
@@ -240,8 +240,8 @@ table layers_view::data() const {
 
 QString layers_view::legend() const {
   return tr(
-      "A row is a tensor, the worst at the top; the colour is the metric at each step, on a logarithmic ladder for "
-      "shares. A double click selects a tensor for all views. Hatched is where a tensor has no finite nonzero value, "
+      "Each row is a tensor, the worst at the top. The colour shows the metric at each step, on a logarithmic scale "
+      "for shares. Double-click a tensor to select it in all views. Hatched: the tensor has no finite nonzero value, "
       "or was not recorded.");
 }
 

@@ -61,7 +61,7 @@ overview_view::overview_view(view_state& state, QWidget* parent)
       default: return emit asked_for("scale");
     }
   });
-  grid().setToolTip(tr("Double click a number for the view that explains it"));
+  grid().setToolTip(tr("Double-click a number for the view that explains it"));
 }
 
 void overview_view::refresh(view_state::parts what) {
@@ -153,8 +153,7 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
 
 QString overview_view::legend() const {
   return tr(
-      "A row a replay, and what is wrong with each in words. A double click on a number shows the view that explains "
-      "it.");
+      "One row per replay, with what is wrong in words. Double-click a number to open the view that explains it.");
 }
 
 }  // namespace ulp::gui

@@ -77,8 +77,8 @@ void policies_view::refresh(view_state::parts what) {
   if (!another) return;
   const QString why = why_no_steps();
   set_note(!why.isEmpty() ? why
-                          : tr("Every combination of the values is replayed with the policy in front; the best come "
-                               "first, and a double click adds one to the replays."));
+                          : tr("Every combination of the values is replayed with the policy in front. The best come "
+                               "first; double-click one to add it to the replays."));
 }
 
 std::optional<policies_view::grid_of_values> policies_view::typed() {
@@ -140,16 +140,15 @@ void policies_view::show_results() {
   rows().set(data());
   grid().resizeColumnsToContents();
   if (!results_.empty())
-    set_note(
-        tr("%1 policies; those on the front are beaten by no other in both skipped steps and underflow. Double click "
-           "adds one to the replays.")
-            .arg(results_.size()));
+    set_note(tr("%1 policies; those on the front are Pareto-optimal in skipped steps and underflow. Double-click one "
+                "to add it to the replays.")
+                 .arg(results_.size()));
 }
 
 QString policies_view::legend() const {
   return tr(
-      "Each row is the policy in front with other parameters, replayed. Skipped steps cost training time, underflow "
-      "costs gradients; what is on the front is beaten by no other row in both.");
+      "Each row is the policy in front, replayed with other parameters. Skipped steps cost training time, underflow "
+      "costs gradients. No other row beats a row on the front in both.");
 }
 
 }  // namespace ulp::gui

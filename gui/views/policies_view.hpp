@@ -32,7 +32,7 @@ class policies_view final : public rows_view {
   void refresh(view_state::parts what) override;
 
  private:
-  // nullopt, and a note, where what is typed is no list of values.
+  // nullopt, and a note, where what is typed is not a list of values.
   [[nodiscard]] std::optional<grid_of_values> typed();
   void show_results();
 

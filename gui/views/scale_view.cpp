@@ -107,8 +107,8 @@ QString scale_view::fill(const theme& colours) {
   if (!(seen.least <= seen.greatest)) return tr("No scale of these steps is above zero and finite.");
   const double low = std::floor(seen.least) - 1.5;
   const double high = std::ceil(seen.greatest) + 1;
-  plot().set_axes(tr("step (ticks at the foot: skipped)"), left, right,
-                  difference ? tr("octaves above the first replay") : tr("loss scale"), low, high, "%.0f",
+  plot().set_axes(tr("step (ticks at the bottom: skipped)"), left, right,
+                  difference ? tr("binades above the first replay") : tr("loss scale"), low, high, "%.0f",
                   difference ? "%.0f" : "2^%.0f");
   std::vector<chart_ticks> skips;
   for (std::size_t i = 0; i < replays.size(); ++i)
@@ -150,9 +150,9 @@ table scale_view::data() const {
 
 QString scale_view::legend() const {
   return tr(
-      "The loss scale of each replay. The thin line is the critical scale: the largest at which the step would not "
-      "overflow. Ticks at the foot are skipped steps, a row for each replay. Where there are more steps than pixels a "
-      "line spans what it holds there.");
+      "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
+      "overflow. Ticks at the bottom are skipped steps, one row per replay. If there are more steps than pixels, a "
+      "line spans all its values there.");
 }
 
 }  // namespace ulp::gui

@@ -79,7 +79,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   box->addLayout(buttons);
   replays_->setMaximumHeight(110);
   replays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-  replays_->setAccessibleName(tr("Replays; the first is the one that others are compared with"));
+  replays_->setAccessibleName(tr("Replays; the others are compared with the first"));
   auto* const form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form->addRow(tr("Scaler"), scaler_);
@@ -97,7 +97,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   rest->addRow(tr("Checked"), check_);
   box->addLayout(rest);
   auto* const more = new QCheckBox(tr("More"), this);
-  more->setToolTip(tr("The further options of `ulp replay`"));
+  more->setToolTip(tr("The other options of ulp replay"));
   box->addWidget(more);
   box->addWidget(further_);
   further_->hide();
@@ -116,7 +116,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   format_->setEditable(true);
   format_->setObjectName("format");
   for (const char* const name : usual_formats(format_room::all)) format_->addItem(name);
-  format_->setToolTip(tr("Any format of `ulp formats`, or eXmY"));
+  format_->setToolTip(tr("Any format listed by ulp formats, or eXmY"));
   rounding_->setEditable(true);
   for (const char* const name : {"", "nearest-even", "nearest-away", "toward-zero", "toward-positive",
                                  "toward-negative", "to-odd", "stochastic", "nvidia"})
@@ -128,9 +128,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   for (const char* const order : {"unscale,check,clip", "unscale,clip,check", "check,unscale,clip",
                                   "check,clip,unscale", "clip,unscale,check", "clip,check,unscale"})
     order_->addItem(order);
-  order_->setToolTip(
-      tr("Of unscaling, looking for overflow and clipping. Clipping before unscaling clips to the bound over the loss "
-         "scale; clamping before the check hides infinities. Both are mistakes seen in training loops"));
+  order_->setToolTip(tr(
+      "The order of unscaling, checking for overflow and clipping. Clipping before unscaling clips to the bound "
+      "divided by the loss scale; clamping before the check hides infinities. Both mistakes occur in training loops"));
   check_->setPlaceholderText(tr("expression; default: by rule"));
   parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
   parameters_->horizontalHeader()->setStretchLastSection(true);

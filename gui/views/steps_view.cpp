@@ -97,7 +97,7 @@ table steps_view::data() const {
 }
 
 QString steps_view::legend() const {
-  return tr("A row a step of the replay in front: exactly what the pictures draw. The marked row is the cursor.");
+  return tr("One row per step of the replay in front, exactly as drawn in the pictures. The marked row is the cursor.");
 }
 
 }  // namespace ulp::gui

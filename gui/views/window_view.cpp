@@ -15,7 +15,7 @@ namespace {
 double strength(double count, double most) { return std::log1p(count) / std::log1p(most); }
 
 // "3", "3 to 7" where some may be zero or not.
-QString zeros_text(const octave_counts& o) {
+QString zeros_text(const binade_counts& o) {
   const QString least = QString::number(o.zeros, 'f', 0);
   return o.maybe_zeros > 0 ? QObject::tr("%1 to %2").arg(least, QString::number(o.zeros + o.maybe_zeros, 'f', 0))
                            : least;
@@ -29,13 +29,13 @@ window_view::window_view(view_state& state, QWidget* parent)
 
 void window_view::refresh(view_state::parts what) {
   if (what.testAnyFlags(view_state::run | view_state::tensors)) {
-    octaves_.clear();
+    binades_.clear();
     lowest_ = 0;
     highest_ = -1;
     most_ = 0;
     if (state().current_run() != nullptr)
       for (const tensor_tables& column : state().current_run()->picture.columns().columns()) {
-        const octave_counts& o = octaves_.emplace_back(column.octaves(state().selected()));
+        const binade_counts& o = binades_.emplace_back(column.binades(state().selected()));
         for (const auto& [exponent, count] : o.by_exponent) {
           if (highest_ < lowest_) lowest_ = highest_ = exponent;
           lowest_ = std::min(lowest_, exponent);
@@ -83,7 +83,7 @@ void window_view::draw_heat(QPainter& to, const frame& f, const theme& colours) 
   const auto bottom = static_cast<int>(std::lround(f.value_at_y(f.area().bottom())));
   f.draw_cells(to, colours, column_edges(), static_cast<std::size_t>(top - bottom),
                [&](std::size_t column, std::size_t row) -> std::optional<QRgb> {
-                 const auto& counts = octaves_[column].by_exponent;
+                 const auto& counts = binades_[column].by_exponent;
                  if (counts.empty()) return std::nullopt;
                  const auto found = counts.find(top - 1 - static_cast<int>(row));
                  return found == counts.end() ? qRgba(0, 0, 0, 0) : colours.heat(strength(found->second, most_)).rgba();
@@ -130,12 +130,12 @@ void window_view::draw_limits(QPainter& to, const frame& f, const theme& colours
 }
 
 QString window_view::told_at(QPointF place) const {
-  if (octaves_.empty()) return {};
+  if (binades_.empty()) return {};
   const auto step = static_cast<std::int64_t>(std::floor(drawn()->value_at_x(place.x())));
   const std::size_t c = state().current_run()->picture.column_of(step);
   const column_span& span = state().current_run()->picture.columns().spans()[c];
   const int exponent = static_cast<int>(std::floor(drawn()->value_at_y(place.y())));
-  const octave_counts& o = octaves_[c];
+  const binade_counts& o = binades_[c];
   const auto found = o.by_exponent.find(exponent);
   return tr("steps %1 to %2: %3 gradients in [2^%4, 2^%5); %6 zeros, %7 not finite")
       .arg(span.first_step)
@@ -152,18 +152,18 @@ table window_view::data() const {
   t.columns = {{"first_step", "from step"}, {"last_step", "to"}, {"exponent", "exponent"}, {"count", "gradients"}};
   if (state().current_run() == nullptr) return t;
   const auto& spans = state().current_run()->picture.columns().spans();
-  for (std::size_t c = 0; c < octaves_.size(); ++c)
-    for (const auto& [exponent, count] : octaves_[c].by_exponent)
+  for (std::size_t c = 0; c < binades_.size(); ++c)
+    for (const auto& [exponent, count] : binades_[c].by_exponent)
       t.rows.push_back({spans[c].first_step, spans[c].last_step, std::int64_t{exponent}, count});
   return t;
 }
 
 QString window_view::legend() const {
   return tr(
-      "From left to right the steps, from bottom to top the size of the gradients, an octave a row; the stronger the "
-      "colour, the more there are. The lines are the limits of the format, moved by the loss scale of each step: above "
-      "the upper one gradients overflow, below the thin one they become subnormal, below the lowest they become zero. "
-      "Ticks at the top are skipped steps. Hatched is what nothing was recorded of.");
+      "Steps run from left to right and gradient magnitudes from bottom to top, one binade per row; stronger colour "
+      "means more gradients. The lines are the limits of the format, moved by the loss scale of each step: above the "
+      "upper line gradients overflow, below the thin line they become subnormal, below the lowest they become zero. "
+      "Ticks at the top are skipped steps. Hatched areas have no recorded gradients.");
 }
 
 }  // namespace ulp::gui

@@ -22,8 +22,8 @@ class window_view final : public step_view {
   void draw_heat(QPainter& to, const frame& f, const theme& colours) const;
   void draw_limits(QPainter& to, const frame& f, const theme& colours) const;
 
-  std::vector<octave_counts> octaves_;  // of the selected tensors, by column
-  int lowest_ = 0;                      // octaves that hold any
+  std::vector<binade_counts> binades_;  // of the selected tensors, by column
+  int lowest_ = 0;                      // binades that hold any
   int highest_ = 0;
   double most_ = 0;  // of one cell
 };

@@ -35,22 +35,22 @@ def safetensors(path, values):
 
 
 def numpy_equivalent(values):
-    """What a cell table has: counts by cell, exact sums of significands and of their squares by octave, extremes."""
+    """What a cell table has: counts by cell, exact sums of significands and of their squares by binade, extremes."""
     for chunk in numpy.array_split(values, values.size >> 19):
         bits = chunk.view(numpy.uint32)
-        octave = (bits >> 23).astype(numpy.int64)
+        binade = (bits >> 23).astype(numpy.int64)
         fraction = bits & 0x7FFFFF
         rest = 0x7FFFFF - fraction
         ones = numpy.minimum(149 - (rest.astype(numpy.float32).view(numpy.uint32) >> 23), 12)
         cell = 2 * ones + ((rest & (rest + 1)) != 0)
         cell += 22 * ((fraction >= 0x680000) & (fraction < 0x700000)).astype(numpy.uint32)
         cell -= fraction == 0x680000
-        numpy.bincount(octave * 32 + cell, minlength=1 << 14)
+        numpy.bincount(binade * 32 + cell, minlength=1 << 14)
         significand = (fraction | 0x800000).astype(numpy.uint64)
         square = significand * significand
         # Of so many values sums of up to 34 bits each are exact in float64.
         for part in (significand, square & 0xFFFFFF, square >> 24):
-            numpy.bincount(octave, weights=part, minlength=512)
+            numpy.bincount(binade, weights=part, minlength=512)
         magnitude = bits & 0x7FFFFFFF
         magnitude.max()
         (magnitude - 1).min()

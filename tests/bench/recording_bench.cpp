@@ -22,7 +22,7 @@ using namespace ulp;
 
 namespace {
 
-// 256 MiB, of a spread like that of gradients: some thirty octaves, a twentieth zeros.
+// 256 MiB, of a spread like that of gradients: some thirty binades, a twentieth zeros.
 const std::vector<float>& gradients() {
   static const std::vector<float> values = [] {
     std::vector<float> all(std::size_t{1} << 26);

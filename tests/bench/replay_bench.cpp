@@ -22,7 +22,7 @@ struct run {
   step first;
 };
 
-// Gradients spread over some twenty octaves, of another size in each tensor.
+// Gradients spread over some twenty binades, of another size in each tensor.
 run made_run(std::int64_t tensors) {
   std::mt19937 random(1);
   std::normal_distribution<float> exponent(-20, 4);

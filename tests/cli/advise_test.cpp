@@ -15,7 +15,7 @@ TEST_CASE("advice on the example run") {
   CHECK(run.exit_code == 0);
   for (const char* const part :
        {"cbfloat16: no more than 0.1 % of the nonzero gradients underflow", "2^15 to 2^16: from 2^15 on",
-        "--clip-norm 1 in 7.25 % of the finite steps", "fc2 with", "Not shown: "})
+        "--clip-norm 1 in 7.25 % of the finite steps", "fc2 with", "Limits: "})
     CHECK(run.out.find(part) != std::string::npos);
   // 58 of 800, as a replay has it.
   CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16 --clip-norm 1")

@@ -19,7 +19,8 @@ std::vector<std::string> all_commands() {
   std::stringstream lines(run_ulp("--help").out);
   std::string line;
   while (std::getline(lines, line) && line != "Subcommands:") continue;
-  while (std::getline(lines, line) && line.starts_with("  ")) all.push_back(line.substr(2, line.find(' ', 2) - 2));
+  while (std::getline(lines, line) && line.starts_with("  "))
+    if (line[2] != ' ') all.push_back(line.substr(2, line.find(' ', 2) - 2));
   REQUIRE(all.size() > 1);
   return all;
 }
@@ -57,6 +58,19 @@ TEST_CASE("the examples of --help work as typed") {
       CHECK((!run.out.empty() || (!written.empty() && std::filesystem::file_size(dir / written) > 0)));
     }
     CHECK(examples > 0);
+  }
+}
+
+TEST_CASE("no line of --help is wider than 80 columns, examples excepted") {
+  std::vector<std::string> commands = all_commands();
+  commands.emplace_back();
+  for (const std::string& command : commands) {
+    std::stringstream lines(run_ulp(command + " --help").out);
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("  ulp ") || line.find(" | ulp ") != std::string::npos) continue;
+      CAPTURE(command, line);
+      CHECK(line.size() <= 80);
+    }
   }
 }
 

@@ -63,11 +63,11 @@ TEST_CASE("contradictions and mistakes are one line and exit 2") {
     CHECK(has(run.err, part));
   };
   check(dir.replay(clipping, "--clip-norm 2"), "--clip-norm: ");
-  check(dir.replay(clipping, "--clip-value 2"), "clips already, to L2 norm 1; take the one or the other out");
+  check(dir.replay(clipping, "--clip-value 2"), "clips already, to L2 norm 1; remove one of them");
   check(dir.replay(grad_scaler, "--scaler pytorch"), "--scaler excludes --config");
   check(dir.replay(grad_scaler, "--set grow=1"), "no parameter 'grow'");
   check(dir.replay("trainer:\n  precission: 16-mixed\n"),
-        "c: line 2: 'precission' is no Lightning key of 'trainer'; the nearest is 'precision'");
+        "c: line 2: 'precission' is not a known Lightning key of 'trainer'; the nearest is 'precision'");
   check(dir.replay("what: ever\n"), "c: has no key of a configuration that is read");
   check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
   check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");

@@ -213,8 +213,7 @@ TEST_CASE("where files may not become that large the steps before stay, and reco
   const auto full = run_shell("ulimit -f 2048; ulp record " + run.dumps() + " -o " + path);
   CAPTURE(full.err);
   CHECK(full.exit_code == 2);
-  CHECK(full.err.starts_with("ulp: " + path +
-                             ": the file would become larger than a file may be here (see ulimit -f); the "));
+  CHECK(full.err.starts_with("ulp: " + path + ": the file would exceed the file size limit (see ulimit -f); the "));
   CHECK(full.err.ends_with("recorded before stay\n"));
   const std::vector<std::string> rows = rows_in(path);
   CHECK(!rows.empty());

@@ -342,7 +342,7 @@ std::vector<mutation> of_tables() {
       summary("infinities beyond 2^63", 24, little(std::uint64_t{1} << 63)),
       summary("an index out of range", 0, std::string("\xE8\x03\0\0", 4)),
       summary("an index out of range, the largest", 0, std::string(4, '\xFF')),
-      summary("an index that is there twice", 0, std::string("\1\0\0\0", 4)),
+      summary("an index that occurs twice", 0, std::string("\1\0\0\0", 4)),
       summary("an unknown type", 4, "\xC8"),
       summary("an unknown flag", 5, "\x10"),
       summary("flags without their content", 5, "\x0F"),
@@ -633,7 +633,8 @@ TEST_CASE("nothing is concluded from a recording without steps") {
     const program_result run = run_ulp(command);
     CHECK(run.exit_code == 2);
     CHECK(run.out.empty());
-    CHECK(run.err == "ulp: " + path + ": holds no steps, so nothing can be said of it (microbatches alone are none)\n");
+    CHECK(run.err ==
+          "ulp: " + path + ": holds no steps, so there is nothing to analyse (microbatches alone are not steps)\n");
   }
   CHECK(run_ulp("info " + path).out.find("steps        none") != std::string::npos);
 }

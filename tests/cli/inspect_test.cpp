@@ -37,7 +37,7 @@ TEST_CASE("formats of other kinds are drawn as they are") {
   CHECK_FALSE(has(scale, "fraction"));
   CHECK(has(scale, "2^(0-127) = 2^-127"));
   CHECK(has(scale, "below        none, this is the smallest"));
-  CHECK(has(drawn("0x80 --format e4m3fnuz"), "NaN, in the place of -0"));
+  CHECK(has(drawn("0x80 --format e4m3fnuz"), "NaN, in place of -0"));
   CHECK(has(drawn("0xFFFF --format dlfloat16"), "NaN, all ones"));
   CHECK(has(drawn("0x0001 --format dlfloat16"), "2^(0-31) = 2^-31 | 1 + 1/512"));
   CHECK(has(drawn("0x7 --format fp4"), "above        none, this is the largest"));
@@ -121,7 +121,7 @@ TEST_CASE("formats lists the catalogue and describes any format") {
   CHECK(card_has("fp16", "|x| <= 2^-25 = 2.98023223876953125e-8 (nearest-even)"));
   CHECK(card_has("fp16", "|x| >= 65520, becomes infinity"));
   CHECK(card_has("e4m3fn", "|x| > 464, becomes NaN"));
-  CHECK(card_has("e4m3fnuz", "0x80 only, in the place of -0"));
+  CHECK(card_has("e4m3fnuz", "0x80 only, in place of -0"));
   CHECK(card_has("fp4", "|x| >= 7, becomes the largest number"));
   CHECK(card_has("dlfloat16", "|x| >= 8577351680, becomes NaN"));
   CHECK(card_has("dlfloat16", "|x| < 4.6611603465862572193145751953125e-10 (nearest-away)"));

@@ -56,10 +56,9 @@ TEST_CASE("steps that lack ranks are told wherever they are counted") {
   const temporary_dir dir;
   record_all(dir);
   const std::string part = dir.path().string() + "/part1.ulp";
-  const std::string warning =
-      "ulp: warning: " + part +
-      ": every step lacks ranks, the first is step 0, which has rank 1 of 3: only what is there is "
-      "counted; ulp merge adds the recordings of other ranks\n";
+  const std::string warning = "ulp: warning: " + part +
+                              ": every step lacks ranks, the first is step 0, which has rank 1 of 3: only the ranks "
+                              "present are counted; ulp merge adds the recordings of other ranks\n";
   CHECK(run_ulp("outcomes " + part + " --format fp16").err.find(warning) != std::string::npos);
   CHECK(run_ulp("replay " + part + " --scaler pytorch --format fp16").err.find(warning) != std::string::npos);
   CHECK(run_ulp("info " + part).out.find("ranks        every step lacks ranks, the first is step 0") !=

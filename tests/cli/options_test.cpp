@@ -55,7 +55,7 @@ TEST_CASE("a name of an output that is empty, as unset variables are, is refused
     const program_result run =
         run_ulp("replay tests/data/octaves/digits.ulp --scaler none --format fp16 " + option + " ''");
     CHECK(run.exit_code == 2);
-    CHECK(run.err == "ulp: " + option + ": is empty: which file? (see ulp replay --help)\n");
+    CHECK(run.err == "ulp: " + option + ": the file name is empty (see ulp replay --help)\n");
   }
 }
 

@@ -45,12 +45,12 @@ spent by_children() {
 // Tensors of dumps are named wgrad/X or agrad/X where histograms have X and a kind.
 std::string plain_name(const std::string& name) { return name.find('/') == 5 ? name.substr(6) : name; }
 
-using sums_by_octave = std::map<std::pair<std::string, int>, std::uint64_t>;  // of a tensor and an exponent
+using sums_by_binade = std::map<std::pair<std::string, int>, std::uint64_t>;  // of a tensor and an exponent
 
 // Of those steps of the run's file.
-std::map<std::int64_t, sums_by_octave> kept_sums(const fs::path& file,
-                                                 const std::map<std::int64_t, sums_by_octave>& of) {
-  std::map<std::int64_t, sums_by_octave> kept;
+std::map<std::int64_t, sums_by_binade> kept_sums(const fs::path& file,
+                                                 const std::map<std::int64_t, sums_by_binade>& of) {
+  std::map<std::int64_t, sums_by_binade> kept;
   std::ifstream in(file);
   REQUIRE(in);
   std::string line;
@@ -85,13 +85,13 @@ TEST_CASE("exact sums of recordings equal those kept with the runs") {
     INFO(run);
     const std::string recording = (dir / (run + ".ulp")).string();
     REQUIRE(run_ulp("record" + dumps + " -o " + recording).exit_code == 0);
-    std::map<std::int64_t, sums_by_octave> recorded;
+    std::map<std::int64_t, sums_by_binade> recorded;
     std::map<std::string, bool> is_recorded;
     const auto from = open_recording(recording);
     for (const tensor_info& info : from->tensors()) is_recorded[plain_name(info.name)] = true;
     for (step now; from->next(now);)
       for (const tensor_row& row : now.tensors)
-        for (const octave_sums& s : row.table.sums)
+        for (const binade_sums& s : row.table.sums)
           recorded[now.key.step][{plain_name(from->tensors()[row.tensor].name), s.exponent}] +=
               static_cast<std::uint64_t>(s.significands);
     auto kept = kept_sums(folder.path() / (run + ".hist_long.csv"), recorded);

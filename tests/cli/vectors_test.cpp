@@ -154,7 +154,7 @@ TEST_CASE("malformed lines are errors that name the line") {
         place + "operand 1 '13C00' does not fit the 16 bits of float16\n");
   CHECK(error_of(verify, good + "10000000000003C00 3C00 4000 00\n") ==
         place + "operand 1 '10000000000003C00' does not fit the 16 bits of float16\n");
-  CHECK(error_of(verify, good + "3C00 3C00 4000 20\n") == place + "flags '20' are more than 1F, all five\n");
+  CHECK(error_of(verify, good + "3C00 3C00 4000 20\n") == place + "flags '20' exceed 1F, all five flags\n");
   CHECK(error_of(verify, "") == "ulp: standard input: is empty: nothing was checked\n");
   CHECK(error_of(verify, std::string(200'000, '3')) ==
         "ulp: standard input: line 1: is longer than 65,536 characters\n");
@@ -200,7 +200,7 @@ TEST_CASE("stochastic lines carry their random bits") {
 
 TEST_CASE("an operation wants formats that have it") {
   CHECK(error_of("vectors --op convert --format bf16", "") ==
-        "ulp: --op convert wants --from F too, the format of the operand\n");
+        "ulp: --op convert also needs --from F, the format of the operand\n");
   CHECK(error_of("vectors --op ad --format bf16", "") ==
         "ulp: --op: unknown 'ad': one of add, sub, mul, div, sqrt, fma, rem, convert\n");
   CHECK(error_of("vectors --op add --format e8m0", "") ==

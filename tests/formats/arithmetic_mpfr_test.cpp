@@ -27,7 +27,7 @@ class mpfr_numbers {
     for (mpfr_t& x : operands) mpfr_init2(x, f.precision());
     mpfr_init2(result, f.precision());
     // MPFR's significand is in [1/2, 1), so its exponents are larger by one.
-    mpfr_set_emin(f.min_subnormal_exponent() + 1);
+    mpfr_set_emin(f.min_quantum_exponent() + 1);
     mpfr_set_emax(f.emax() + 1);
   }
   ~mpfr_numbers() {

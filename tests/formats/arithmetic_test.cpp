@@ -153,7 +153,7 @@ TEST_CASE("special cases worked out by hand") {
          {add, {0x7BFF, 0x7BFF}, 0x7BFF, over}});
   check(float16, {.direction = direction::toward_positive},
         {{fma, {0x0001, 0x0001, 0x3C00}, 0x3C01, inexact}, {sqrt, {0x4000}, 0x3DA9, inexact}});
-  check(float16, {.overflow = overflow_delivery::saturate},
+  check(float16, {.overflow = overflow_mode::saturate},
         {{add, {0x7BFF, 0x7BFF}, 0x7BFF, over},
          {add, {0x7C00, 0x3C00}, 0x7BFF, over},
          {div, {0xBC00, 0x0000}, 0xFBFF, status::divide_by_zero},
@@ -182,7 +182,7 @@ TEST_CASE("special cases worked out by hand") {
          {div, {0x38, 0x80}, 0xFF, status::divide_by_zero},
          {div, {0x00, 0x00}, 0x7F, status::invalid},
          {add, {0xFF, 0x38}, 0xFF}});
-  check(float8_e4m3fn, {.overflow = overflow_delivery::saturate},
+  check(float8_e4m3fn, {.overflow = overflow_mode::saturate},
         {{add, {0x7E, 0x7E}, 0x7E, over}, {div, {0x38, 0x80}, 0xFE, status::divide_by_zero}});
   // No negative zero: what would be one is zero. NaN is 80.
   check(float8_e4m3fnuz, {},
@@ -307,7 +307,7 @@ TEST_CASE("stochastic rounding of exact results") {
         rounding flushing = stochastic(a, 8);
         flushing.flush = static_cast<flush>(i % 4);
         flushing.daz = i % 3 == 0;
-        flushing.overflow = i % 5 == 0 ? overflow_delivery::saturate : overflow_delivery::ieee;
+        flushing.overflow = i % 5 == 0 ? overflow_mode::saturate : overflow_mode::ieee;
         flushing.tininess = i % 7 == 0 ? tininess::before_rounding : tininess::after_rounding;
         compare_stochastic(s, op, to, from, x, flushing, more);
       }
@@ -384,8 +384,8 @@ TEST_CASE("results that are all but a tie of definition C") {
           compare_stochastic(s, operation::add, f, from, {code(1.0), code(tail), 0}, mode, 0);
           compare_stochastic(s, operation::sub, f, from, {code(4.0), code(tail), 0}, mode, 0);
           compare_stochastic(s, operation::fma, f, from, {code(tail), code(0.5), code(0.5)}, mode, 0);
-          const double least = std::ldexp(part, f.min_subnormal_exponent() / 2);
-          const double scale = std::ldexp(1.0, f.min_subnormal_exponent() - f.min_subnormal_exponent() / 2);
+          const double least = std::ldexp(part, f.min_quantum_exponent() / 2);
+          const double scale = std::ldexp(1.0, f.min_quantum_exponent() - f.min_quantum_exponent() / 2);
           compare_stochastic(s, operation::mul, f, from, {code(least), code(scale), 0}, mode, 0);
           if (f != binary64) compare_stochastic(s, operation::convert, f, from, {code(least * scale), 0, 0}, mode, 0);
         }
@@ -397,7 +397,7 @@ TEST_CASE("results that are all but a tie of definition C") {
 
 // Random digits that just reach one and just do not, for results that are far longer than 128 bits.
 TEST_CASE("all random bits of sums of operands far apart") {
-  const rounding mode = stochastic(stochastic_definition::a, all_random_bits);
+  const rounding mode = stochastic(stochastic_definition::a, exact_probability);
   const auto run = [&](const format& to, const operand_formats& from, operation op, int count) {
     sweep s;
     operand_source source{op, to, from, 7};
@@ -437,7 +437,7 @@ TEST_CASE("all random bits of sums of operands far apart") {
       words.fill(0xFFFFFFFF);
       compare();
       // The other directions do not care how many random bits there would be.
-      for (const rounding& other : deterministic_roundings({.random_bits = all_random_bits})) {
+      for (const rounding& other : deterministic_roundings({.random_bits = exact_probability})) {
         const encoded got = library(op, to, operands, other);
         const encoded expected = exact(other);
         s.expect(same(got, expected), [&] { return describe(op, to, from, x, other, got, expected); });
@@ -465,8 +465,8 @@ TEST_CASE("all random bits of sums of operands far apart") {
 
 TEST_CASE("every code of up to 8 bits, and every 17th of 16, to every format of the catalogue") {
   const std::vector<rounding> modes = deterministic_roundings();
-  for (const catalog_entry& from : catalog())
-    for (const catalog_entry& to : catalog()) {
+  for (const catalog_entry& from : format_catalog())
+    for (const catalog_entry& to : format_catalog()) {
       if (from.format.width() > 16) continue;
       sweep s;
       for (std::uint64_t code = 0; code <= from.format.code_mask(); code += from.format.width() > 8 ? 17 : 1) {
@@ -490,16 +490,16 @@ TEST_CASE("codes to integers") {
     std::vector<rounding> modes = deterministic_roundings();
     for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
       for (const int bits : {1, 3, 32}) modes.push_back(stochastic(definition, bits));
-    modes.push_back(stochastic(stochastic_definition::a, all_random_bits));
+    modes.push_back(stochastic(stochastic_definition::a, exact_probability));
     modes.push_back({.direction = direction::toward_positive, .daz = true});
-    modes.push_back({.overflow = overflow_delivery::saturate, .flush = flush::before_rounding});  // without effect
+    modes.push_back({.overflow = overflow_mode::saturate, .flush = flush::before_rounding});  // without effect
     sequence random{9};
     sweep s;
     for (const std::uint64_t code : all) {
       const exact_value x = value_of(from, code);
       for (const rounding& mode : modes) {
         const auto bits = static_cast<std::uint32_t>(random.next());
-        const std::uint32_t r = mode.random_bits == all_random_bits ? bits : bits >> (32 - mode.random_bits);
+        const std::uint32_t r = mode.random_bits == exact_probability ? bits : bits >> (32 - mode.random_bits);
         const auto got32 = to_integer<std::int32_t>(from, code, mode, r);
         const auto got64 = to_integer<std::int64_t>(from, code, mode, r);
         const auto expected32 = oracle_to_integer(x, 32, mode, r);
@@ -570,16 +570,16 @@ TEST_CASE("integers to codes") {
     integers.push_back((any >> 52) * (std::int64_t{1} << random.below(50)));
   }
   std::vector<rounding> modes = deterministic_roundings();
-  modes.push_back({.overflow = overflow_delivery::saturate});
+  modes.push_back({.overflow = overflow_mode::saturate});
   for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
     for (const int bits : {1, 13, 32}) modes.push_back(stochastic(definition, bits));
-  modes.push_back(stochastic(stochastic_definition::a, all_random_bits));
-  for (const catalog_entry& to : catalog()) {
+  modes.push_back(stochastic(stochastic_definition::a, exact_probability));
+  for (const catalog_entry& to : format_catalog()) {
     sweep s;
     for (const std::int64_t n : integers)
       for (const rounding& mode : modes) {
         const auto bits = static_cast<std::uint32_t>(random.next());
-        const std::uint32_t r = mode.random_bits == all_random_bits ? bits : bits >> (32 - mode.random_bits);
+        const std::uint32_t r = mode.random_bits == exact_probability ? bits : bits >> (32 - mode.random_bits);
         const encoded got = from_integer(to.format, n, mode, r);
         const encoded expected = oracle_round(to.format, value_of_integer(n), mode, r);
         s.expect(same(got, expected), [&] {

@@ -45,7 +45,7 @@ TEST_CASE("what is right agrees, whatever the callable looks like") {
 }
 
 TEST_CASE("stochastic rounding gets its random bits after the operands") {
-  for (const int bits : {4, 32, all_random_bits}) {
+  for (const int bits : {4, 32, exact_probability}) {
     const rounding mode{.direction = direction::stochastic, .random_bits = bits};
     const auto mine = [&](std::uint16_t a, std::uint16_t b, std::uint32_t random) {
       return mul(float16, a, b, mode, random);
@@ -126,7 +126,7 @@ TEST_CASE("the report explains a disagreement") {
 TEST_CASE("the report names the format and the rounding that were used") {
   const format odd = *find_format("e4m3,bias=30,specials=none");
   const rounding mode{.direction = direction::toward_zero,
-                      .overflow = overflow_delivery::saturate,
+                      .overflow = overflow_mode::saturate,
                       .flush = flush::after_rounding,
                       .daz = true,
                       .tininess = tininess::before_rounding};

@@ -27,9 +27,9 @@ TEST_CASE("rounding as MPFR rounds") {
     mpfr_t y;
     mpfr_init2(y, to.precision());
     // MPFR's significand is in [1/2, 1), so its exponents are larger by one.
-    mpfr_set_emin(to.min_subnormal_exponent() + 1);
+    mpfr_set_emin(to.min_quantum_exponent() + 1);
     mpfr_set_emax(to.emax() + 1);
-    const int lowest = to.min_subnormal_exponent() - 3;
+    const int lowest = to.min_quantum_exponent() - 3;
     const int binades = to.emax() + 3 - lowest;
     std::uint64_t bits = 99;
     for (int i = 0; i < 60000; ++i) {

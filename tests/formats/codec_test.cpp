@@ -138,7 +138,7 @@ std::vector<operand> range_ends_and_specials() {
 }
 
 std::vector<drawn> with_saturation(std::vector<drawn> modes) {
-  for (drawn& m : modes) m.mode.overflow = overflow_delivery::saturate;
+  for (drawn& m : modes) m.mode.overflow = overflow_mode::saturate;
   return modes;
 }
 
@@ -190,7 +190,7 @@ TEST_CASE("codes worked out by hand") {
          {1e-12, 0x0001, under}});
   check(float16, {}, {{65519.99, 0x7BFF, inexact}, {65520, 0x7C00, over}, {0x1p-25, 0, under}, {-0.0, 0x8000}});
   check(float8_e4m3fn, {}, {{448, 0x7E}, {464, 0x7E, inexact}, {464.1, 0x7F, over}, {-480, 0xFF, over}});
-  check(float8_e4m3fn, {.overflow = overflow_delivery::saturate}, {{-480, 0xFE, over}, {HUGE_VAL, 0x7E, over}});
+  check(float8_e4m3fn, {.overflow = overflow_mode::saturate}, {{-480, 0xFE, over}, {HUGE_VAL, 0x7E, over}});
   check(float8_e4m3fn, {}, {{HUGE_VAL, 0x7F, status::invalid}});
   check(float8_e5m2, {.direction = direction::toward_negative},
         {{61440, 0x7B, inexact},
@@ -285,7 +285,7 @@ TEST_CASE("the edge between down and up in stochastic rounding") {
     std::uint64_t bits = 0x123456789ABCDEF;
     for (int i = 0; i < 3000; ++i) {
       bits = bits * 6364136223846793005 + 1442695040888963407;
-      const int lowest = to.min_subnormal_exponent() - 3;
+      const int lowest = to.min_quantum_exponent() - 3;
       const int exponent = lowest + static_cast<int>((bits >> 33) % static_cast<unsigned>(to.emax() + 2 - lowest));
       const int kept = to.fraction_bits + i % (53 - to.fraction_bits);
       const double significand = 1 + std::ldexp(static_cast<double>(bits >> 12 >> (52 - kept) | 1), -kept);
@@ -363,7 +363,7 @@ TEST_CASE("NaN payloads convert between formats") {
 
 TEST_CASE("every flush, DAZ, tininess, overflow and direction of the formats of at most 8 bits") {
   std::vector<drawn> modes;
-  for (const auto overflow : {overflow_delivery::ieee, overflow_delivery::saturate})
+  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate})
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
       for (const bool daz : {false, true})
         for (const auto tiny : {tininess::after_rounding, tininess::before_rounding}) {
@@ -393,7 +393,7 @@ TEST_CASE("tininess and flushing just below the smallest normal number") {
     }
   for (const named_format& f : all_formats()) {
     sweep s;
-    const double step = std::ldexp(1.0, f.format.min_subnormal_exponent());
+    const double step = std::ldexp(1.0, f.format.min_quantum_exponent());
     const double smallest_normal = std::ldexp(1.0, f.format.emin());
     for (int i = 0; i <= 64; ++i)
       for (const double sign : {1.0, -1.0}) {

@@ -44,7 +44,7 @@ std::uint64_t pairs_of(const format& f) { return (f.code_mask() + 1) * (f.code_m
 }  // namespace
 
 TEST_CASE("the catalogue's formats of at most 8 bits are among the tested ones") {
-  for (const catalog_entry& entry : catalog()) {
+  for (const catalog_entry& entry : format_catalog()) {
     if (entry.format.width() > 8 || !entry.format.has_sign) continue;
     INFO(entry.name);
     const bool tiny = std::find(tiny_formats.begin(), tiny_formats.end(), entry.format) != tiny_formats.end();
@@ -112,9 +112,9 @@ TEST_CASE("every triple and every random value of 1 to 4 bits of a 6-bit format"
 
 TEST_CASE("every code of up to 16 bits to every format of the catalogue, in every rounding") {
   const std::vector<rounding> modes = every_rounding();
-  for (const catalog_entry& from : catalog()) {
+  for (const catalog_entry& from : format_catalog()) {
     if (from.format.width() > 16) continue;
-    for (const catalog_entry& to : catalog()) {
+    for (const catalog_entry& to : format_catalog()) {
       const std::uint64_t n = from.format.code_mask() + 1;
       const sweep_result all = on_all_processors(n / 16, [&](sweep& s, std::uint64_t block) {
         for (std::uint64_t code = 16 * block; code < 16 * block + 16; ++code)

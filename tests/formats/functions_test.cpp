@@ -87,12 +87,12 @@ TEST_CASE("rounding to an integer is the host's, rounded to the format") {
       const double d = number ? test::to_double(x) : 0;
       for (const direction way : deterministic) {
         const double integer = host_integral(d, way);
-        for (const overflow_delivery delivery : {overflow_delivery::ieee, overflow_delivery::saturate}) {
+        for (const overflow_mode delivery : {overflow_mode::ieee, overflow_mode::saturate}) {
           const rounding mode{.direction = way, .overflow = delivery};
           const encoded expected = number ? delivered(f, integer, mode, integer != d) : oracle_round(f, x, mode);
           const encoded got = rint(f, code, mode);
           s.expect(same(got, expected), [&] { return describe(mode) + ' ' + of_code(code, got, expected); });
-          if (delivery == overflow_delivery::saturate || way == direction::to_odd) continue;
+          if (delivery == overflow_mode::saturate || way == direction::to_odd) continue;
           const encoded quiet = way == direction::nearest_away      ? round(f, code)
                                 : way == direction::toward_zero     ? trunc(f, code)
                                 : way == direction::toward_positive ? ceil(f, code)
@@ -284,7 +284,7 @@ TEST_CASE("scaling, exponents and fractions are the host's, rounded to the forma
 }
 
 TEST_CASE("fractions of the catalogue's formats are exact but for two") {
-  for (const catalog_entry& row : catalog()) {
+  for (const catalog_entry& row : format_catalog()) {
     INFO(row.name);
     if (row.format.width() > 19) continue;
     bool exact = true;
@@ -296,7 +296,7 @@ TEST_CASE("fractions of the catalogue's formats are exact but for two") {
 }
 
 TEST_CASE("the value type has them under the names of <cmath>") {
-  using saturating = number<float6_e2m3, rounding{.overflow = overflow_delivery::saturate}>;
+  using saturating = number<float6_e2m3, rounding{.overflow = overflow_mode::saturate}>;
   sweep s;
   for (std::uint64_t code = 0; code <= 0xFFFF; ++code) {
     const auto x = float16_t::from_code(code);

@@ -144,7 +144,7 @@ TEST_CASE("operators give the results of arithmetic.hpp") {
 }
 
 TEST_CASE("the rounding is a part of the type") {
-  constexpr rounding saturating{.overflow = overflow_delivery::saturate};
+  constexpr rounding saturating{.overflow = overflow_mode::saturate};
   constexpr rounding away{.direction = direction::nearest_away};
   constexpr rounding truncating{.direction = direction::toward_zero};
   constexpr rounding down_without_subnormals{

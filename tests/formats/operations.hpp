@@ -156,7 +156,7 @@ inline std::vector<rounding> deterministic_roundings(const rounding& base = {}) 
 // Every flush, DAZ, tininess and delivery of overflow in each of the six directions: 192 roundings.
 inline std::vector<rounding> every_rounding() {
   std::vector<rounding> modes;
-  for (const auto overflow : {overflow_delivery::ieee, overflow_delivery::saturate})
+  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate})
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
       for (const bool daz : {false, true})
         for (const auto tiny : {tininess::after_rounding, tininess::before_rounding})
@@ -257,11 +257,11 @@ class operand_source {
       case 0: return to_.emin() + random_.between(-to_.fraction_bits - 3, 3);
       case 1: return to_.emax() + random_.between(-2, 1);
       case 2: return random_.between(-4, 4);
-      default: return random_.between(to_.min_subnormal_exponent(), to_.emax());
+      default: return random_.between(to_.min_quantum_exponent(), to_.emax());
     }
   }
 
-  int binade_of(const format& f) { return random_.between(f.min_subnormal_exponent(), f.emax()); }
+  int binade_of(const format& f) { return random_.between(f.min_quantum_exponent(), f.emax()); }
   int nearby() { return random_.between(-to_.fraction_bits - 3, to_.fraction_bits + 3); }
 
   codes aimed() {

@@ -94,7 +94,7 @@ std::vector<std::uint64_t> compute_all(const std::vector<operation_on_codes>& op
   std::vector<std::uint64_t> results;
   std::vector<rounding> modes = deterministic_roundings();
   modes.push_back({.direction = direction::stochastic});
-  modes.push_back({.direction = direction::stochastic, .random_bits = all_random_bits});
+  modes.push_back({.direction = direction::stochastic, .random_bits = exact_probability});
   modes.push_back({.flush = flush::after_rounding, .daz = true});
   for (const operation_on_codes& o : operations) {
     for (const rounding& mode : modes) {

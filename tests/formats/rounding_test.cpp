@@ -14,8 +14,8 @@ using ulp::test::sweep;
 
 TEST_CASE("deterministic directions") {
   // Discarded: nothing, less than half, half, more than half.
-  constexpr std::array<discarded, 4> parts{discarded{}, discarded{.rest = true}, discarded{.half = true},
-                                           discarded{.half = true, .rest = true}};
+  constexpr std::array<discarded, 4> parts{discarded{}, discarded{.sticky = true}, discarded{.round_bit = true},
+                                           discarded{.round_bit = true, .sticky = true}};
   struct row {
     direction way;
     // Up for the four parts: positive and even, positive and odd, negative and even, negative and odd.
@@ -59,8 +59,8 @@ TEST_CASE("stochastic definitions are their formulas") {
   for (unsigned part = 0; part < 256; ++part)
     for (const bool beyond : {false, true})
       for (const int n : {1, 2, 3, 7}) {
-        const discarded lost{.half = part >= 128,
-                             .rest = part % 128 != 0 || beyond,
+        const discarded lost{.round_bit = part >= 128,
+                             .sticky = part % 128 != 0 || beyond,
                              .leading = std::uint64_t{part} << 25,
                              .beyond_leading = beyond};
         for (unsigned r = 0; r < 1u << n; ++r) {
@@ -115,8 +115,8 @@ TEST_CASE("stochastic rounding takes options") {
   CHECK(parse_rounding("sr:bits=32") == stochastic(stochastic_definition::a, 32));
   CHECK(parse_rounding("stochastic,bits=8") == stochastic(stochastic_definition::a, 8));
   CHECK(parse_rounding("sr:bits=13,B") == stochastic(stochastic_definition::b, 13));
-  CHECK(parse_rounding("sr,bits=all") == stochastic(stochastic_definition::a, all_random_bits));
-  CHECK(parse_rounding("stochastic:C,bits=all") == stochastic(stochastic_definition::c, all_random_bits));
+  CHECK(parse_rounding("sr,bits=all") == stochastic(stochastic_definition::a, exact_probability));
+  CHECK(parse_rounding("stochastic:C,bits=all") == stochastic(stochastic_definition::c, exact_probability));
 }
 
 TEST_CASE("what is no rounding is rejected") {
@@ -164,7 +164,7 @@ TEST_CASE("the canonical spelling reads back") {
   for (const direction way : ulp::test::deterministic)
     CHECK(parse_rounding(to_string({.direction = way})) == rounding{.direction = way});
   for (const auto d : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c})
-    for (int bits = all_random_bits; bits <= 32; ++bits) {
+    for (int bits = exact_probability; bits <= 32; ++bits) {
       const rounding mode{.direction = direction::stochastic, .definition = d, .random_bits = bits};
       CHECK(parse_rounding(to_string(mode)) == mode);
     }

@@ -36,7 +36,7 @@ constexpr rounding stochastic_with(int bits) { return {.direction = direction::s
 
 static_assert(rounds_at_compile_time<rounding{}> && operates_at_compile_time<rounding{}>);
 static_assert(rounds_at_compile_time<stochastic_with(1)> && rounds_at_compile_time<stochastic_with(32)> &&
-              rounds_at_compile_time<stochastic_with(all_random_bits)>);
+              rounds_at_compile_time<stochastic_with(exact_probability)>);
 static_assert(!rounds_at_compile_time<stochastic_with(33)> && !rounds_at_compile_time<stochastic_with(40)> &&
               !rounds_at_compile_time<stochastic_with(-1)>);
 static_assert(!operates_at_compile_time<rounding{.random_bits = 33}>);
@@ -64,12 +64,12 @@ TEST_CASE("which roundings are valid") {
   CHECK(rounding{}.is_valid());
   for (int bits = -2; bits <= 40; ++bits) CHECK(stochastic_with(bits).is_valid() == (bits >= 0 && bits <= 32));
   CHECK_FALSE(rounding{.direction = static_cast<direction>(7)}.is_valid());
-  CHECK_FALSE(rounding{.overflow = static_cast<overflow_delivery>(2)}.is_valid());
+  CHECK_FALSE(rounding{.overflow = static_cast<overflow_mode>(2)}.is_valid());
   CHECK_FALSE(rounding{.flush = static_cast<flush>(4)}.is_valid());
   CHECK_FALSE(rounding{.tininess = static_cast<tininess>(2)}.is_valid());
   CHECK_FALSE(rounding{.definition = static_cast<stochastic_definition>(3)}.is_valid());
   CHECK(rounding{.direction = direction::to_odd,
-                 .overflow = overflow_delivery::saturate,
+                 .overflow = overflow_mode::saturate,
                  .flush = flush::result,
                  .daz = true,
                  .tininess = tininess::before_rounding,

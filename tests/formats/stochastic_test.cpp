@@ -214,7 +214,7 @@ TEST_CASE("all random bits: the part that is rounded up is the discarded part") 
       const std::array<unpacked, 3> operands{decode(f, x[0]), decode(f, x[1]), decode(f, x[2])};
       const auto [down, up] = neighbours_of(exact);
       const auto [part, bits] = exact.discarded();
-      const rounding mode{.direction = direction::stochastic, .random_bits = all_random_bits};
+      const rounding mode{.direction = direction::stochastic, .random_bits = exact_probability};
       const auto rounds_up = [&](std::uint64_t random, std::uint32_t further) {
         const std::uint32_t word = (bits == 0 ? 0 : static_cast<std::uint32_t>(random << (32 - bits))) | further;
         return library(op, to, operands, mode, word).code != down;
@@ -256,7 +256,7 @@ TEST_CASE("discarded_bits is how many random bits count") {
       const unpacked x = decode(binary32, code);
       const auto exact = oracle{operation::convert, to, {value_of(binary32, code), {}, {}}};
       // Far below the least number the discarded part is longer than what the oracle returns as one.
-      if (x.kind == number_class::finite && x.exponent < to.min_subnormal_exponent() - 30) continue;
+      if (x.kind == number_class::finite && x.exponent < to.min_quantum_exponent() - 30) continue;
       const int bits = discarded_bits(to, x);
       s.expect(bits == exact.discarded().bits, [&] { return describe(to) + ' ' + describe(encoded{code}); });
     }
@@ -267,7 +267,7 @@ TEST_CASE("discarded_bits is how many random bits count") {
 // The digits of R are read from the top, as many as are discarded and no more: with words that just reach one, that
 // fall short by the last digit, and with anything beyond.
 TEST_CASE("scripted random bits of a long discarded part") {
-  const rounding mode{.direction = direction::stochastic, .random_bits = all_random_bits};
+  const rounding mode{.direction = direction::stochastic, .random_bits = exact_probability};
   // 1 + 2^-70 in bfloat16: v = 2^-63, so 63 digits count.
   const unpacked one = decode(1.0);
   const unpacked little = decode(0x1p-70);
@@ -297,7 +297,7 @@ TEST_CASE("scripted random bits of a long discarded part") {
 // Division and square root have results without end: 32 bits, as if they had been asked for.
 TEST_CASE("all random bits of quotients and roots are 32") {
   for (const auto definition : {stochastic_definition::a, stochastic_definition::b, stochastic_definition::c}) {
-    const rounding all{.direction = direction::stochastic, .definition = definition, .random_bits = all_random_bits};
+    const rounding all{.direction = direction::stochastic, .definition = definition, .random_bits = exact_probability};
     const rounding bits32{.direction = direction::stochastic, .definition = definition};
     sweep s;
     sequence random{31};

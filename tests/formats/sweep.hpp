@@ -79,7 +79,7 @@ inline std::string describe(const encoded& e) {
 
 inline std::string describe(const rounding& m) {
   std::ostringstream out;
-  out << to_string(m) << (m.overflow == overflow_delivery::saturate ? " saturate" : "") << " flush "
+  out << to_string(m) << (m.overflow == overflow_mode::saturate ? " saturate" : "") << " flush "
       << static_cast<int>(m.flush) << (m.daz ? " daz" : "")
       << (m.tininess == tininess::before_rounding ? " tiny-before" : "");
   return out.str();

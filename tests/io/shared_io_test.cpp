@@ -44,7 +44,7 @@ std::string plain_name(const std::string& name) {
   return slash == 5 ? name.substr(6) : name;
 }
 
-std::map<int, std::uint64_t> octaves_of(const cell_table& table) {
+std::map<int, std::uint64_t> binades_of(const cell_table& table) {
   std::map<int, std::uint64_t> counts;
   for (const cell& c : table.cells) counts[c.exponent] += c.count;
   return counts;
@@ -133,7 +133,7 @@ TEST_CASE("histograms equal the octaves of the dumps they were made with") {
       REQUIRE(same != row->tensors.end());
       const cell_table& expected = dump.table(info.name);
       CHECK(histogram.tensors[same->tensor].kind == info.kind);
-      CHECK(octaves_of(same->table) == octaves_of(expected));
+      CHECK(binades_of(same->table) == binades_of(expected));
       CHECK(same->table.max_abs == expected.max_abs);
       CHECK(same->table.numel == expected.numel);
       CHECK(same->table.zeros == expected.zeros);
@@ -156,7 +156,7 @@ TEST_CASE("exact sums of significands equal those recorded with the runs") {
     const contents dump = read(path);
     std::map<std::pair<std::string, int>, std::uint64_t> sums;
     for (const tensor_info& info : dump.tensors)
-      for (const octave_sums& s : dump.table(info.name).sums)
+      for (const binade_sums& s : dump.table(info.name).sums)
         sums[{plain_name(info.name), s.exponent}] += static_cast<std::uint64_t>(s.significands);
     std::ifstream in(path.parent_path() / (run_of(path) + ".hist_long.csv"));
     REQUIRE(in);

@@ -67,7 +67,7 @@ TEST_CASE("kernels equal the reference on what real tensors hold") {
   check_all(std::vector<float>(300'000, std::bit_cast<float>(0x3FFFFFFFU)));  // the largest significand
   check_all(std::vector<float>(70'000, std::numeric_limits<float>::quiet_NaN()));
   check_all(from_bits(200'001, 0xFFFFFFFF, 0, 1));           // everything
-  check_all(from_bits(200'001, 0x83FFFFFF, 0x38000000, 2));  // a few octaves
+  check_all(from_bits(200'001, 0x83FFFFFF, 0x38000000, 2));  // a few binades
   check_all(from_bits(50'000, 0x80FFFFFF, 0, 3));            // subnormal and just above
   check_all(from_bits(50'000, 0x80FFFFFF, 0x7F000000, 4));   // huge, infinite, NaN
   check_all(from_bits(50'000, 0xFFFF0000, 0, 5));            // rounded to bfloat16

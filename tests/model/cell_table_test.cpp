@@ -77,7 +77,7 @@ TEST_CASE("the cells of an octave tile it in the order of magnitude") {
   for (const auto e : std::initializer_list<std::int16_t>{-1074, -126, 0, 1023}) {
     magnitude at{e, 0};
     bool closed = true;
-    for (std::uint8_t slot = 0; slot < slots_per_octave; ++slot) {
+    for (std::uint8_t slot = 0; slot < slots_per_binade; ++slot) {
       const cell_range r = range_of({.slot = slot, .exponent = e});
       CHECK(r.low == at);
       CHECK(r.low_closed == closed);
@@ -109,13 +109,13 @@ TEST_CASE("what is not finite and nonzero is counted by class") {
 }
 
 TEST_CASE("sums are exact integers") {
-  // Three values of octave 0 and one of octave -149.
+  // Three values of binade 0 and one of binade -149.
   const std::vector<float> values{1.0F, 1.5F, -1.25F, 0x1.000002p0F, 0x1p-149F};
   const cell_table t = count_cells(values);
   REQUIRE(t.has_sums);
   std::uint64_t significands = 0;
   uint128 squares = 0;
-  for (const octave_sums& s : t.sums) {
+  for (const binade_sums& s : t.sums) {
     if (s.exponent != 0 || s.sign != cell_sign::positive) continue;
     significands += static_cast<std::uint64_t>(s.significands);
     squares += s.squares;

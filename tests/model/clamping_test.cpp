@@ -65,7 +65,7 @@ TEST_CASE("at a recorded edge clamping is exact, elsewhere in the range") {
     }
 }
 
-TEST_CASE("with a factor that is no power of two the range holds the truth") {
+TEST_CASE("with a factor that is not a power of two the range holds the truth") {
   const std::vector<float> values = some_values();
   for (const double bound : {0.001, 0.0078125, 0.3}) {
     const multiplier by{.scale = 1, .factor = 3};
@@ -78,7 +78,7 @@ TEST_CASE("with a factor that is no power of two the range holds the truth") {
   }
 }
 
-TEST_CASE("infinities become the bound, and NaN is none of them") {
+TEST_CASE("infinities become the bound, and NaN is not one of them") {
   const clamping c = clamping_of(counted({1, INFINITY, -INFINITY, NAN, 4}, {2}), 2, {});
   CHECK(c.elements == count_range{3, 3});
   CHECK(c.squares == value_range{1 + 3 * 4, 1 + 3 * 4});

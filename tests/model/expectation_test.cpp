@@ -71,7 +71,7 @@ std::vector<float> values_near_the_ends(const format& to, int bits, double scale
         values.push_back(static_cast<float>(i % 2 == 0 ? x : -x));
       }
   };
-  spread(to.min_subnormal_exponent() - 6, to.emin() + 1);
+  spread(to.min_quantum_exponent() - 6, to.emin() + 1);
   spread(to.emax() - 1, to.emax() + 1);
   values.push_back(0);
   return values;
@@ -112,19 +112,19 @@ TEST_CASE("means and variances hold those of all draws, in three definitions and
 }
 
 TEST_CASE("underflow is exact where the random bits are as many as those discarded") {
-  // Four significant bits, at most five octaves below: nine bits after the point.
+  // Four significant bits, at most five binades below: nine bits after the point.
   const rounding nine{.direction = direction::stochastic, .random_bits = 9};
-  const rounding all{.direction = direction::stochastic, .random_bits = all_random_bits};
+  const rounding all{.direction = direction::stochastic, .random_bits = exact_probability};
   for (const format& to : {float16, cbfloat16, *find_format("e5m2")}) {
     std::vector<float> values;
     for (int k = 1; k <= 5; ++k)
       for (int s = 8; s < 16; ++s)
-        values.push_back(static_cast<float>(std::ldexp(s, to.min_subnormal_exponent() - k - 3)));
+        values.push_back(static_cast<float>(std::ldexp(s, to.min_quantum_exponent() - k - 3)));
     const enumerated truth = enumerate(values, to, nine, 1);
     const cell_table table = count_cells(std::span{values});
     for (const rounding& mode : {nine, all}) {
       const expected_outcomes e = expected_outcomes_of(table, to, mode, {}, dtype::float32);
-      const bool few = mode.random_bits != all_random_bits;
+      const bool few = mode.random_bits != exact_probability;
       CHECK(holds(e.underflow.mean, truth.underflow.mean));
       if (few) continue;
       CHECK(e.underflow.mean.exact());
@@ -156,7 +156,7 @@ TEST_CASE("a published pair of tables that agree in everything but the mean with
 }
 
 TEST_CASE("other multipliers, octaves and unknown values give ranges") {
-  const rounding all{.direction = direction::stochastic, .random_bits = all_random_bits};
+  const rounding all{.direction = direction::stochastic, .random_bits = exact_probability};
   std::vector<float> values = values_near_the_ends(float16, 8, 1);
   const cell_table table = count_cells(std::span{values});
   const expected_outcomes third = expected_outcomes_of(table, float16, all, {.scale = 1, .factor = 3});

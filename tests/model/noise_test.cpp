@@ -93,7 +93,7 @@ TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding ever
   for (const float x : gaussian(3000, 0x1p-20)) values.push_back(x);
   for (int k = -149; k < 4; ++k)
     for (const float f : {1.0F, 1.5F, 1.0F + 0x1p-10F, 1.0F + 0x1.8p-9F, 2.0F - 0x1p-23F})
-      values.push_back((k % 2 == 0 ? -f : f) * std::ldexp(1.0F, k));  // powers of two, ties, ends of octaves
+      values.push_back((k % 2 == 0 ? -f : f) * std::ldexp(1.0F, k));  // powers of two, ties, ends of binades
   cell_counter counter(cell_counter::with::sums_and_errors);
   counter.add(values);
   const cell_table table = counter.take();
@@ -111,8 +111,8 @@ TEST_CASE("with the error ladder SQNR, MSE and cosine are those of rounding ever
           CHECK(noise.least <= truth.squares * (1 + 1e-9));
           CHECK(noise.most >= truth.squares * (1 - 1e-9));
           if (noise.squares_exact) CHECK(noise.squares == Approx(truth.squares).epsilon(1e-12));
-          const bool known_octaves = how == flush::never || how == flush::before_rounding;
-          if (d == direction::nearest_even && known_octaves && to.has_subnormals() && truth.overflowing == 0)
+          const bool known_binades = how == flush::never || how == flush::before_rounding;
+          if (d == direction::nearest_even && known_binades && to.has_subnormals() && truth.overflowing == 0)
             CHECK(noise.exact);
           if (!noise.exact) continue;
           ++exact;

@@ -43,7 +43,7 @@ std::vector<double> awkward_values(const format& f, int j) {
   const double unit = std::ldexp(1.0, f.emax() - f.fraction_bits);
   for (int quarter = -6; quarter <= 6; ++quarter) around(max + quarter * unit / 4);
   std::mt19937_64 random(42);
-  std::uniform_real_distribution<double> exponent(f.min_subnormal_exponent() - 4, f.emax() + 4);
+  std::uniform_real_distribution<double> exponent(f.min_quantum_exponent() - 4, f.emax() + 4);
   for (int i = 0; i < 400; ++i) values.push_back(std::ldexp(std::exp2(exponent(random)), -j) * (i % 2 == 0 ? 1 : -1));
   values.push_back(0);
   values.push_back(INFINITY);
@@ -123,12 +123,12 @@ TEST_CASE("ranges contain the truth for finer formats, other scales and octaves"
     const format f = *find_format(name);
     const std::vector<double> values = awkward_values(f, 0);
     const cell_table table = count_cells(std::span{values});
-    const cell_table octaves = octaves_of(table);
+    const cell_table binades = binades_of(table);
     for (const double scale : {1.0, 3.0, 1.0 / 3, 1000.1, 12345.0, 0.9999999, 1.0000001}) {
       for (const rounding& mode : all_modes()) {
         const outcome_counts truth = count_raw(values, f, mode, scale);
         const outcome_counts fine = outcomes_of(table, f, mode, {scale});
-        const outcome_counts coarse = outcomes_of(octaves, f, mode, {scale});
+        const outcome_counts coarse = outcomes_of(binades, f, mode, {scale});
         wrong += contains(fine, truth) ? 0 : 1;
         wrong += contains(coarse, truth) && contains(coarse, fine) ? 0 : 1;
         ranges += coarse.underflow.exact() ? 0 : 1;
@@ -227,13 +227,13 @@ TEST_CASE("cbfloat16 at 1 and float16 at 2^15 underflow alike, as do bfloat16 at
     std::uint32_t least_normal;
     std::array<std::ptrdiff_t, 3> flushed;  // positive floats that float16 flushes and the other does not, by rule
   };
-  constexpr std::ptrdiff_t octave = 1 << 23;
+  constexpr std::ptrdiff_t binade = 1 << 23;
   for (const pair& p :
-       {pair{cbfloat16, 0x1p15, std::bit_cast<std::uint32_t>(0x1p-30F), {octave, octave + 4096, octave + 8192}},
+       {pair{cbfloat16, 0x1p15, std::bit_cast<std::uint32_t>(0x1p-30F), {binade, binade + 4096, binade + 8192}},
         pair{bfloat16,
              0x1p109,
              std::bit_cast<std::uint32_t>(0x1p-126F),
-             {3 * octave, 3 * octave + 12288, 3 * octave + 24576}}}) {
+             {3 * binade, 3 * binade + 12288, 3 * binade + 24576}}}) {
     for (const direction way : deterministic_directions) {
       CAPTURE(p.scale, to_string(rounding{.direction = way}));
       const auto float16_loses_more = [&](const rounding& mode) {
@@ -307,14 +307,14 @@ TEST_CASE("a scale of zero loses every value, an infinite one overflows every va
 }
 
 TEST_CASE("a merged table does not take one cell's largest value for another's") {
-  cell_table octave;
-  octave.numel = 1;
-  octave.max_abs = 40000;
-  octave.min_abs = not_known;
-  octave.cells = {{cell_sign::unknown, whole_octave, 15, 1}};
+  cell_table binade;
+  binade.numel = 1;
+  binade.max_abs = 40000;
+  binade.min_abs = not_known;
+  binade.cells = {{cell_sign::unknown, whole_binade, 15, 1}};
   const double x = 65530;
-  octave.merge(count_cells(std::span{&x, 1}));
-  CHECK(outcomes_of(octave, float16, {}, {}).overflow == count_range{1, 2});
+  binade.merge(count_cells(std::span{&x, 1}));
+  CHECK(outcomes_of(binade, float16, {}, {}).overflow == count_range{1, 2});
 }
 
 TEST_CASE("values of a payload that was not understood may be anything") {

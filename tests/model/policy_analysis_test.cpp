@@ -201,7 +201,7 @@ TEST_CASE("critical scales are neighbours, and exact") {
   CHECK(critical_scale_of(2, float16).smallest_overflowing == 32760);
   CHECK(critical_scale_of(1, cbfloat16).smallest_overflowing == 0x1p32 * (1 - 0x1p-11));
   CHECK(critical_scale_of(1, float16, {.direction = direction::toward_zero}).smallest_overflowing == infinity);
-  CHECK(critical_scale_of(1, float16, {.overflow = overflow_delivery::saturate}).largest_safe == infinity);
+  CHECK(critical_scale_of(1, float16, {.overflow = overflow_mode::saturate}).largest_safe == infinity);
   CHECK(critical_scale_of(0, float16).largest_safe == infinity);
   CHECK(critical_scale_of(a_nan, float16).smallest_overflowing == 0);
   CHECK(critical_scale_of(infinity, float16).largest_safe == 0);

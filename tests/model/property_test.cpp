@@ -76,7 +76,7 @@ rc::Gen<float> any_float() {
 
 rc::Gen<with> any_contents() { return rc::gen::element(with::nothing, with::sums, with::sums_and_errors); }
 
-// Up to three octaves apart, powers of two among them; ascending.
+// Up to three binades apart, powers of two among them; ascending.
 rc::Gen<std::vector<double>> close_scales() {
   const auto one = rc::gen::apply([](int k, std::uint32_t f) { return std::ldexp(1 + std::ldexp(f, -32), k); },
                                   between(0, 2), rc::gen::arbitrary<std::uint32_t>());
@@ -146,8 +146,8 @@ TEST_CASE("counting the scaled values equals scaling the count, at powers of two
 }
 
 TEST_CASE("as the scale rises underflow never grows and overflow never shrinks, at both ends of their ranges") {
-  const bool holds = rc::check([](const tensor& t, bool octaves_only) {
-    const cell_table table = octaves_only ? octaves_of(table_of(t)) : table_of(t);
+  const bool holds = rc::check([](const tensor& t, bool binades_only) {
+    const cell_table table = binades_only ? binades_of(table_of(t)) : table_of(t);
     const std::vector<double> scales = *close_scales();
     for (const char* const name :
          {"float16", "bfloat16", "cbfloat16", "dlfloat16", "float8_e4m3fn", "float4_e2m1", "e6m16"})

@@ -104,12 +104,12 @@ TEST_CASE("roundings that never deliver infinity find none") {
     CHECK_FALSE(replayer(s).advance(log_line(0, 1e9), {}).found_inf);
   }
   scenario saturating = float16_under("static");
-  saturating.rounding.overflow = overflow_delivery::saturate;
+  saturating.rounding.overflow = overflow_mode::saturate;
   CHECK_FALSE(replayer(saturating).advance(log_line(0, 1e9), {}).found_inf);
 }
 
 TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
-  const auto finds = [](const format& f, overflow_delivery delivery, double largest) {
+  const auto finds = [](const format& f, overflow_mode delivery, double largest) {
     scenario s = float16_under("static");
     s.format = f;
     s.rounding.overflow = delivery;
@@ -127,12 +127,11 @@ TEST_CASE("what the format clamps is not found, be it recorded as infinity") {
   const double nan = std::nan("");
   for (const double x : {1e38, HUGE_VAL, nan})
     for (const format& f : {float16, float8_e4m3fn, float8_e5m2fnuz, dlfloat16}) {
-      CHECK(finds(f, overflow_delivery::ieee, x));
-      CHECK(finds(f, overflow_delivery::saturate, x) == std::isnan(x));
+      CHECK(finds(f, overflow_mode::ieee, x));
+      CHECK(finds(f, overflow_mode::saturate, x) == std::isnan(x));
     }
   for (const double x : {1e38, HUGE_VAL, nan})
-    for (const overflow_delivery d : {overflow_delivery::ieee, overflow_delivery::saturate})
-      CHECK_FALSE(finds(float4_e2m1, d, x));
+    for (const overflow_mode d : {overflow_mode::ieee, overflow_mode::saturate}) CHECK_FALSE(finds(float4_e2m1, d, x));
 }
 
 TEST_CASE("directed roundings look at the sign where it is known") {

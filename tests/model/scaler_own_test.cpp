@@ -202,5 +202,5 @@ TEST_CASE("on GPUs Cerebras is GradScaler without floor and ceiling, and a stati
   fixed.update({.found_inf = true});
   CHECK(fixed.scale() == 64);
   CHECK(refusal("cerebras_gpu", {{"loss_scaling_factor", std::string{"auto"}}}) ==
-        "loss_scaling_factor is a number or dynamic, not 'auto'");
+        "loss_scaling_factor must be a number or dynamic, not 'auto'");
 }

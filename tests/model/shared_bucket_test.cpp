@@ -1,5 +1,5 @@
 // Pins the ranges that TensorBoard's histograms of a real run give: they hold the true counts of the run's dump, of every
-// raw value rounded by the reference, and agree with the octave counts of every step; prints how wide they are.
+// raw value rounded by the reference, and agree with the binade counts of every step; prints how wide they are.
 #include <cmath>
 #include <cstdio>
 #include <map>
@@ -86,16 +86,16 @@ TEST_CASE("TensorBoard's histograms agree with the octaves of every step") {
   const auto shared = shared_dir();
   if (shared.empty()) return;
   const auto from = open_source({events_of(shared).string()});
-  const auto octaves = open_source({(shared / "data" / "chartf_good" / "chartf_good.hist.csv.gz").string()});
+  const auto binades = open_source({(shared / "data" / "chartf_good" / "chartf_good.hist.csv.gz").string()});
   step now;
   step same;
   int compared = 0;
   while (from->next(now)) {
-    do REQUIRE(octaves->next(same));
+    do REQUIRE(binades->next(same));
     while (same.key < now.key);
     REQUIRE(same.key == now.key);
     std::map<std::string, const tensor_row*> by_name;
-    for (const tensor_row& row : same.tensors) by_name[octaves->tensors()[row.tensor].name] = &row;
+    for (const tensor_row& row : same.tensors) by_name[binades->tensors()[row.tensor].name] = &row;
     CHECK(std::isfinite(now.scalars.loss));
     for (const tensor_row& row : now.tensors) {
       const cell_table& truth = by_name.at(plain_name(from->tensors()[row.tensor].name))->table;

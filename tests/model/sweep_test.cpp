@@ -33,13 +33,13 @@ std::vector<scenario> scenarios() {
           all.push_back(scenario_of("pytorch_gradscaler", f, {.direction = d, .flush = how},
                                     {{"growth_interval", interval}, {"init_scale", 256.0}}));
   all.push_back(scenario_of("pytorch_gradscaler", float16, {.direction = direction::stochastic}));
-  all.push_back(scenario_of("pytorch_gradscaler", float16, {.overflow = overflow_delivery::saturate}));
+  all.push_back(scenario_of("pytorch_gradscaler", float16, {.overflow = overflow_mode::saturate}));
   all.push_back(scenario_of("cerebras_dls", cbfloat16, {}, {{"fp16_type", std::string{"cbfloat16"}}}));
   all.push_back(scenario_of("tf_keras_dynamic", float16, {}, {{"growth_steps", 2.0}}));
   all.push_back(scenario_of("static", float16, {}, {{"loss_scale", 1000.0}}));
   all.push_back(scenario_of("pytorch_gradscaler", binary64, {}));
   all.push_back(scenario_of("pytorch_gradscaler", float16,
-                            {.direction = direction::toward_positive, .overflow = overflow_delivery::saturate}));
+                            {.direction = direction::toward_positive, .overflow = overflow_mode::saturate}));
   // Its scale becomes infinite.
   for (const ulp::format& f : {float16, float4_e2m1})
     all.push_back(scenario_of("pytorch_gradscaler_preguard", f, {},

@@ -1,4 +1,4 @@
-"""Pins `ulp export`: CSV that ulp reads again with the same octaves, JSON lines with all that the recording's blobs hold."""
+"""Pins `ulp export`: CSV that ulp reads again with the same binades, JSON lines with all that the recording's blobs hold."""
 
 import collections
 import csv
@@ -23,7 +23,7 @@ def objects(*arguments):
     return [json.loads(line) for line in ulp("export", *arguments, "--json-lines").splitlines()]
 
 
-def octaves(path):
+def binades(path):
     """{(step, tensor): {exponent: count}} by JSON lines."""
     rows = {}
     for row in objects(path):
@@ -38,23 +38,23 @@ class Export(InFolder):
         ulp("record", *arguments, "-o", self.path("run.ulp"))
         return self.path("run.ulp")
 
-    def test_csv_is_read_again_with_equal_octaves(self):
+    def test_csv_is_read_again_with_equal_binades(self):
         ulp("record", EXAMPLE, "--steps", "0:100", "-o", self.path("part.ulp"))
         for path in (self.path("part.ulp"), self.recorded(DUMP, "--factor", "1")):
             ulp("export", path, "-o", self.path("h.csv"))
-            self.assertEqual(octaves(path), octaves(self.path("h.csv")))
+            self.assertEqual(binades(path), binades(self.path("h.csv")))
             with open(self.path("h.csv")) as file:
                 info = subprocess.run([ULP, "info", "-"], stdin=file, capture_output=True, text=True, check=True)
             self.assertIn("histogram CSV", info.stdout)
             ulp("record", self.path("h.csv"), "-o", self.path("again.ulp"))
-            self.assertEqual(octaves(path), octaves(self.path("again.ulp")))
+            self.assertEqual(binades(path), binades(self.path("again.ulp")))
             os.remove(self.path("again.ulp"))
 
     def test_factors_are_told(self):
         save_safetensors(self.path("step1.safetensors"), {"x": ("F32", [1], struct.pack("<f", 8))})
         for factor, note in (
             ("1", ""),
-            ("8", "its values are 8 times the true gradients; give --factor 8 to what reads it"),
+            ("8", "its values are 8 times the true gradients; give --factor 8 when reading it"),
         ):
             done = subprocess.run(
                 [ULP, "export", self.path("step1.safetensors"), "--factor", factor], capture_output=True, text=True

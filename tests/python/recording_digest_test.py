@@ -49,7 +49,7 @@ class Digest(InFolder):
                 path = self.recorded("-".join(options).replace(",", "_") + ".ulp", *self.dumps(), *options)
                 self.assertEqual(printed(path), digest(path))
 
-    def test_octaves_and_reported_sums(self):
+    def test_binades_and_reported_sums(self):
         with open(self.path("h.csv"), "w") as file:
             file.write("step,tensor,n,zero,nan,inf,max_abs,e_min,counts,sum_abs\n")
             file.write("1,w,8,1,1,1,3.5,-1,2 0 3,9.25\n1,v,1,1,0,0,0,0,,0\n")

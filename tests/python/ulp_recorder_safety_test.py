@@ -208,7 +208,7 @@ class FileSizeLimit(support.InFolder):
         said = re.findall("RuntimeWarning: ulp_recorder: (.*)", done.stderr)
         self.assertEqual(len(said), 10)
         self.assertRegex(said[0], f"^{path}: step [0-9]+: .*: it is not recorded, the steps before it are$")
-        self.assertRegex(said[9], "the steps before it are; the tenth in a row: nothing more is recorded$")
+        self.assertRegex(said[9], "the steps before it are; this is the tenth failure in a row: recording stops$")
         first = int(re.search("step ([0-9]+)", said[0]).group(1))
         self.assertGreater(first, 3)
         self.assertEqual(steps_of(path), list(range(first)))
@@ -235,7 +235,7 @@ class TrainingGoesOn(support.InFolder):
                 (lambda: rec.step(0, grads=grads), "0: is in the recording already: each call needs a step, attempt or"),
                 (lambda: rec.step(1, grads={"x": np.int32([1])}), "1: tensor 'x': int32 cannot be recorded"),
                 (lambda: rec.step(2, loss="high", grads=grads), "2: ValueError: could not convert string to float"),
-                (lambda: rec.step(2**63 - 1, grads=grads), f"{2**63 - 1}: is a number that no step may have"),
+                (lambda: rec.step(2**63 - 1, grads=grads), f"{2**63 - 1}: is outside the range of step numbers"),
                 (lambda: rec.step("two", grads=grads), "two: ValueError: invalid literal for int()"),
             ):
                 [said] = self.said(call)
@@ -251,10 +251,10 @@ class TrainingGoesOn(support.InFolder):
                 rec.step(int(strict), grads=grads)
             rec.close()
             if strict:
-                self.assertRaisesRegex(recorder.RecorderError, "is after close", rec.step, 5, grads=grads)
+                self.assertRaisesRegex(recorder.RecorderError, "comes after close", rec.step, 5, grads=grads)
             else:
                 [said] = self.said(lambda: [rec.step(5, grads=grads), rec.step(6, grads=grads)])
-                self.assertEqual(said, "ulp_recorder: step 5: is after close(): it is not recorded, nor is what follows")
+                self.assertEqual(said, "ulp_recorder: step 5: comes after close(): this and later steps are not recorded")
         self.assertEqual(steps_of(path), [0, 1])
 
     def test_lost_file(self):
@@ -319,7 +319,7 @@ for step in range(20):
         command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), path]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(done.stderr.count("this process is a fork of the one that records"), 10)
+        self.assertEqual(done.stderr.count("only the process that opened the recording can write to it"), 10)
         self.assertEqual(steps_of(path), list(range(20)))
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
 
@@ -383,7 +383,7 @@ class Names(support.InFolder):
                     db.execute("CREATE TABLE t(x)")
                 db.close()
             self.check(
-                f"{name}: (file is not a database|is no recording of version 2: give another name)",
+                f"{name}: (file is not a database|is not a recording of version 2: give another name)",
                 self.path(name),
                 append=True,
             )
@@ -395,7 +395,7 @@ class Names(support.InFolder):
             with sqlite3.connect(path) as db:
                 db.execute(statement)
             db.close()
-            self.check("a.ulp: is no recording of version 2: give another name", path, append=True)
+            self.check("a.ulp: is not a recording of version 2: give another name", path, append=True)
             os.remove(path)
 
     def test_two_at_once(self):
@@ -417,7 +417,7 @@ class Names(support.InFolder):
 
     def test_no_folder(self):
         self.check(
-            "a.ulp: No such file or directory: is its folder there, and may it be written?", self.path("none/a.ulp")
+            "a.ulp: No such file or directory: does its folder exist, and is it writable?", self.path("none/a.ulp")
         )
         self.assertEqual(os.listdir(self.folder), [])
 
@@ -527,14 +527,14 @@ class OtherPeoplesFiles(support.InFolder):
             file.write(b"x")
         for suffix in ("-wal", "-journal", "-shm"):
             os.symlink(self.path("victim"), self.file + suffix)
-            self.refused(f"a.ulp{suffix} is no regular file")
+            self.refused(f"a.ulp{suffix} is not a regular file")
             os.remove(self.file + suffix)
             os.link(self.file, self.file + suffix)
-            self.refused(f"a.ulp{suffix} has another name too")
+            self.refused(f"a.ulp{suffix} has a second name")
             os.remove(self.file + suffix)
             with open(self.path("new.ulp") + suffix, "w"):
                 pass
-            with self.assertRaisesRegex(recorder.RecorderError, f"new.ulp{suffix} is there without the recording"):
+            with self.assertRaisesRegex(recorder.RecorderError, f"new.ulp{suffix} exists without the recording"):
                 recorder.Recorder(self.path("new.ulp"))
             self.assertFalse(os.path.exists(self.path("new.ulp")))
             os.remove(self.path("new.ulp") + suffix)
@@ -562,7 +562,7 @@ class OtherPeoplesFiles(support.InFolder):
             with sqlite3.connect(self.file) as db:
                 db.execute(statement)
             db.close()
-            self.refused("is no recording of version 2")
+            self.refused("is not a recording of version 2")
             with open(self.file, "wb") as file:
                 file.write(whole)
 
@@ -710,11 +710,11 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             a, b, c = (self.killed(how + name, 0, 20, how, log=False) for name in "abc")
             os.rename(a + "-journal", self.path("own"))
             os.rename(b + "-journal", a + "-journal")
-            self.refused(how + "a", "-journal is another recording's or an old one, and would take steps: move it away")
+            self.refused(how + "a", "-journal belongs to another recording or is outdated, and would remove steps: move it away")
             os.rename(self.path("own"), a + "-journal")
             self.assertEqual(self.appended(how + "a", 20), list(range(21)))
             os.rename(c + "-journal", a + "-journal")  # beside a recording that is whole
-            self.refused(how + "a", "-journal is another")
+            self.refused(how + "a", "-journal belongs to another")
 
     def test_journals_of_before(self):
         for how in ("within", "commit"):
@@ -722,7 +722,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             shutil.copy(file + "-journal", self.path("kept"))
             self.assertEqual(self.appended(how, 20), list(range(21)))
             os.rename(self.path("kept"), file + "-journal")
-            self.refused(how, "-journal is another")
+            self.refused(how, "-journal belongs to another")
 
     def test_journals_that_cannot_be_copied(self):
         self.killed("a.ulp", 0, 3, "within", log=False)
@@ -744,7 +744,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         self.killed("c.ulp", 0, 20, "commit", log=False)
         for name in ("a.ulp", "c.ulp"):
             shutil.copy(self.path("b.ulp-journal"), self.path(name + "-journal"))
-            self.refused(name, "-journal is another")
+            self.refused(name, "-journal belongs to another")
         self.assertEqual(self.appended("b.ulp", 7), [7])
 
     def test_logs_of_kills(self):
@@ -803,7 +803,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             try:
                 steps = self.appended("a.ulp", 30)
             except recorder.RecorderError as error:
-                found.append("damaged" if "would be lost for ever" in str(error) else "none")
+                found.append("damaged" if "would be lost forever" in str(error) else "none")
                 with open(file + "-wal", "rb") as left:
                     self.assertEqual(left.read(), log[:at] + bytes([log[at] ^ 1]) + log[at + 1 :])
             else:
@@ -816,7 +816,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 copy.write(kept[file])
             with open(file + "-wal", "wb") as copy:
                 copy.write(text)
-            self.refused("a.ulp", "-wal is no write-ahead log, or its beginning is damaged: move it away")
+            self.refused("a.ulp", "-wal is not a write-ahead log, or its beginning is damaged: move it away")
 
     def test_damaged_journals(self):
         file = self.killed("a.ulp", 0, 20, "within", log=False)
@@ -865,7 +865,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_second_names(self):
         os.link(self.killed("a.ulp", 0, 5), self.path("b.ulp"))
-        with self.assertRaisesRegex(recorder.RecorderError, "has another name too, beside which its log may be"):
+        with self.assertRaisesRegex(recorder.RecorderError, "has a second name, and its log may be beside that"):
             recorder.Recorder(self.path("b.ulp"), append=True)
         self.assertEqual(self.appended("a.ulp", 5), list(range(6)))
         with self.assertRaisesRegex(recorder.RecorderError, "is the name of a part of a.ulp"):
@@ -968,7 +968,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         file = self.killed("a.ulp", 0, 5)
         with open(file + "-journal", "wb") as journal:
             journal.write(bytes(600))
-        self.refused("a.ulp", ".*-wal and .*-journal: a recording has one of them: move away the other's")
+        self.refused("a.ulp", ".*-wal and .*-journal: a recording has only one of them: move the foreign one away")
 
     def binding(self, path):
         """Those of the file alone, and of the file with its log."""

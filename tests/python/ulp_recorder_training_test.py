@@ -299,16 +299,16 @@ class Torch(support.InFolder):
         cases = [
             (
                 lambda: recorder.Recorder(self.path("a.ulp"), model, activations="nosuch"),
-                "'nosuch' is found in no name of a module",
+                "'nosuch' matches no module name",
             ),
             (
                 lambda: recorder.Recorder(self.path("b.ulp"), model, roles={".": "high"}),
-                "'high' is none of unknown, low, float32",
+                "'high' is not one of unknown, low, float32",
             ),
             (lambda: recorder.Recorder(self.path("c.ulp"), model, every=0), "every=0: must be 1 or more"),
             (
                 lambda: recorder.Recorder(self.path("d.ulp"), model, strict=True).step(4),
-                r"d.ulp: step 4: there is no gradient: call step\(\) after",
+                r"d.ulp: step 4: no gradients: call step\(\) after",
             ),
             (
                 lambda: recorder.Recorder(self.path("e.ulp"), strict=True).step(0, grads={"x": torch.ones(2).int()}),
@@ -320,7 +320,7 @@ class Torch(support.InFolder):
             ),
             (
                 lambda: recorder.Recorder(self.path("g.ulp"), roles="autocast"),
-                'roles="autocast": there is no model to look at',
+                'roles="autocast" needs a model',
             ),
         ]
         for call, message in cases:

@@ -125,14 +125,14 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
   good(5);
   bad(17);  // from 2^32 down to 2^16
   good(2);
-  const std::string by_duration = "; told apart by duration alone, since no loss was logged (see --scalars)";
+  const std::string by_duration = "; classified by duration alone, since no loss was logged (see --scalars)";
   CHECK(r.conclusion("What happened?") ==
         "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale" + by_duration);
   CHECK(r.number("happened", "forward_overflow") == "-");
   bad(40);
   CHECK(r.conclusion("What happened?") ==
         "gradient overflow in 18 steps (steps 5 to 27), after which training goes on at a lower scale; then forward "
-        "overflow in 40 steps (steps 30 to 69), which no scale cures" +
+        "overflow in 40 steps (steps 30 to 69), which no scale can cure" +
             by_duration);
   CHECK(r.number("happened", "gradient_overflow") == R"({"steps":18,"first_step":5,"last_step":27})");
   CHECK(r.number("happened", "forward_overflow") == R"({"steps":40,"first_step":30,"last_step":69})");
@@ -150,7 +150,7 @@ TEST_CASE("overflows that a lower scale cures are told from those that last, and
   step_with(1, 2);
   CHECK(logged.conclusion("What happened?") ==
         "gradient overflow in 1 step (step 1), after which training goes on at a lower scale; then forward overflow in "
-        "1 step (step 3), which no scale cures");
+        "1 step (step 3), which no scale can cure");
 }
 
 TEST_CASE("groups are compared as tensors are") {

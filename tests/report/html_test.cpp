@@ -22,7 +22,7 @@ report_page page_of(int steps) {
   page.replays.push_back({.name = "pytorch_gradscaler", .parameters = "init_scale=65536"});
   for (int i = 0; i < steps; ++i) {
     const std::vector<float> values{1, 0x1p-30F, 0};
-    page.octaves.at_step(i).add(count_cells(std::span{values}), 1);
+    page.binades.at_step(i).add(count_cells(std::span{values}), 1);
     page.losses.at_step(i).add({.tensor = 0, .counts = {.numel = 3, .zero = 1, .underflow = {1, 1}}});
     trajectory_row row;
     row.key.step = i;
@@ -96,7 +96,7 @@ TEST_CASE("one step of one tensor is not called several") {
 
 TEST_CASE("a step log has no window and no losses") {
   report_page page = page_of(5);
-  page.octaves = {};
+  page.binades = {};
   page.losses = {};
   const std::string html = html_of(page);
   CHECK(is_balanced(html));
@@ -160,7 +160,7 @@ TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
     if (i != 1 && i < 3) column.add({.tensor = 1, .counts = {.numel = 3}});
   }
   page.losses = losses;
-  page.octaves.at_step(3);
+  page.binades.at_step(3);
   const std::string html = html_of(page);
   CHECK(is_balanced(html));
   // A column of the window; the last column of both tensors, and the second of one.
@@ -175,7 +175,7 @@ TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
   row.key.step = 5;
   row.scale_used = 0;
   page.replays.front().scales.at_step(5).add(row);
-  page.octaves.at_step(5);
+  page.binades.at_step(5);
   const std::string html = html_of(page);
   CHECK(is_balanced(html));
   CHECK(html.find("inf") == std::string::npos);

@@ -1,4 +1,4 @@
-// Pins what pictures show: columns of steps, octaves, losses, limits.
+// Pins what pictures show: columns of steps, binades, losses, limits.
 #include <ulp/report/picture.hpp>
 
 #include "support/catch.hpp"
@@ -45,12 +45,12 @@ TEST_CASE("columns are joined when they become too many, and lose no step") {
 
 TEST_CASE("octaves are those of the true gradient") {
   const std::vector<float> values{1, 1.5F, 2, -3, 0, 0x1p-20F, INFINITY};
-  octave_counts c;
+  binade_counts c;
   c.add(count_cells(std::span{values}), 4);
   CHECK(c.by_exponent == std::map<int, double>{{-22, 1}, {-2, 2}, {-1, 2}});
   CHECK(c.zeros == 1);
   CHECK(c.nonfinite == 1);
-  octave_counts twice = c;
+  binade_counts twice = c;
   twice.merge(c);
   CHECK(twice.by_exponent.at(-2) == 4);
 }

@@ -72,13 +72,13 @@ TEST_CASE("columns count what the steps in them count") {
   double values = 0;
   double zeros = 0;
   for (const tensor_tables& column : picture.columns().columns()) {
-    const octave_counts o = column.octaves({true, false});
+    const binade_counts o = column.binades({true, false});
     for (const auto& [exponent, count] : o.by_exponent) values += count;
     zeros += o.zeros;
   }
   CHECK(values == 2 * steps);
   CHECK(zeros == steps);
-  CHECK(picture.columns().columns().front().octaves({}).by_exponent.empty());
+  CHECK(picture.columns().columns().front().binades({}).by_exponent.empty());
 }
 
 TEST_CASE("blocks of merged steps give the columns that their steps would") {

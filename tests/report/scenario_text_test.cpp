@@ -88,7 +88,7 @@ TEST_CASE("mistakes are refused in words that name the option") {
   check(with([](auto& t) { t.format = ""; }), "format");
   check(with([](auto& t) { t.format = "e8m0"; }), "values are not rounded to it");
   check(with([](auto& t) { t.rounding.direction = "sideways"; }), "sideways");
-  check(with([](auto& t) { t.rounding.flush = "never"; }), "--ftz: 'never' is none of before, after, result");
+  check(with([](auto& t) { t.rounding.flush = "never"; }), "--ftz: 'never' is not one of before, after, result");
   check(with([](auto& t) { t.rounding.tininess = ""; }), "--tininess");
   for (const char* const bad : {"wide", "0", "-1", "inf", "nan", "1x", "1,5"}) {
     check(with([&](auto& t) { t.clip_norm = bad; }), "--clip-norm: '" + std::string{bad} + "'");
@@ -119,7 +119,7 @@ TEST_CASE("what is typed is what is meant") {
   CHECK(s.scaler.scale() == 4);
   CHECK(s.scaler.state()[1].second == 3);
   CHECK(s.rounding.direction == direction::toward_zero);
-  CHECK(s.rounding.overflow == overflow_delivery::saturate);
+  CHECK(s.rounding.overflow == overflow_mode::saturate);
   CHECK(s.rounding.daz);
   CHECK(s.rounding.flush == flush::before_rounding);
   CHECK(s.seed == 7);
@@ -189,7 +189,7 @@ TEST_CASE("a configuration is one policy more, whose format and clipping hold fo
   }
   text.clip_value = "2";
   CHECK_THROWS_WITH(under_each(text, {}, own),
-                    "--clip-value: " + file + " clips already, to L2 norm 1; take the one or the other out");
+                    "--clip-value: " + file + " clips already, to L2 norm 1; remove one of them");
 }
 
 TEST_CASE("where totals suffice they give the trajectory of the tensors") {

@@ -67,7 +67,7 @@ cpp_int first_words(const random_input& random, int words) {
 // IEEE P3109 interim report 4.0, 4.7.4, with v = remainder / divisor; v + R >= 1 where R has all the digits of v.
 bool stochastic_up(const neighbours& n, const rounding& mode, const random_input& random) {
   const int bits = mode.random_bits;
-  if (bits == all_random_bits) {
+  if (bits == exact_probability) {
     const int words = static_cast<int>(msb(n.divisor)) / 32 + 1;
     return (n.remainder << (32 * words)) + first_words(random, words) * n.divisor >= n.divisor << (32 * words);
   }
@@ -206,7 +206,7 @@ magnitude magnitude_of(const exact_value& x) {
 
 // Where a value beyond the largest finite number goes.
 std::uint64_t overflowed(const fields& f, bool negative, const rounding& mode) {
-  bool finite = mode.overflow == overflow_delivery::saturate;
+  bool finite = mode.overflow == overflow_mode::saturate;
   switch (mode.direction) {
     case direction::toward_zero:
     case direction::to_odd: finite = true; break;
@@ -220,7 +220,7 @@ std::uint64_t overflowed(const fields& f, bool negative, const rounding& mode) {
 }
 
 encoded infinite(const fields& f, bool negative, const rounding& mode, status flags) {
-  const bool saturates = mode.overflow == overflow_delivery::saturate;
+  const bool saturates = mode.overflow == overflow_mode::saturate;
   if (flags != status::none) return {saturates ? f.largest(negative) : f.beyond(negative), flags};  // x / 0
   if (negative && !f.in.has_sign) return f.nan(true, 0, status::invalid);
   if (saturates || !f.nan_exists()) return {f.largest(negative), status::overflow | status::inexact};
@@ -490,7 +490,7 @@ encoded oracle::operator()(const rounding& mode, random_input random) const {
     return deliver(to_, negative_, at, mode, goes_up(unbounded_, negative_, mode.direction),
                    tiny_ && goes_up(subnormal_, negative_, mode.direction));
   rounding with_end = mode;
-  if (mode.random_bits == all_random_bits && (op_ == operation::div || op_ == operation::sqrt))
+  if (mode.random_bits == exact_probability && (op_ == operation::div || op_ == operation::sqrt))
     with_end.random_bits = 32;
   return deliver(to_, negative_, at, mode,
                  unbounded_.above != side::equal && stochastic_up(exact().unbounded, with_end, random),

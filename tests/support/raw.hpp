@@ -84,11 +84,11 @@ inline outcome_counts count_raw(std::span<const double> values, const format& to
 }
 
 // What a histogram CSV tells of the same values.
-inline cell_table octaves_of(cell_table t) {
+inline cell_table binades_of(cell_table t) {
   cell_table coarse;
   for (const cell& c : t.cells) {
     cell_table one;
-    one.cells = {{.sign = cell_sign::unknown, .slot = whole_octave, .exponent = c.exponent, .count = c.count}};
+    one.cells = {{.sign = cell_sign::unknown, .slot = whole_binade, .exponent = c.exponent, .count = c.count}};
     coarse.merge(one);
   }
   t.cells = coarse.cells;
@@ -116,7 +116,7 @@ inline std::vector<rounding> all_modes() {
   std::vector<rounding> modes;
   for (const direction d : deterministic_directions)
     for (const flush f : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
-      for (const overflow_delivery o : {overflow_delivery::ieee, overflow_delivery::saturate})
+      for (const overflow_mode o : {overflow_mode::ieee, overflow_mode::saturate})
         modes.push_back({.direction = d, .overflow = o, .flush = f});
   return modes;
 }

@@ -57,7 +57,7 @@ void check_text(const std::string& file, const std::string& place, const std::st
   while (!text.empty()) {
     const character first = first_character(text);
     if (first.length == 0) refuse("is not UTF-8");
-    if (kind_of(first.point) == character_kind::acts) refuse("has control characters in it");
+    if (kind_of(first.point) == character_kind::acts) refuse("has control characters");
     text.remove_prefix(first.length);
   }
 }

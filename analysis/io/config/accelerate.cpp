@@ -48,7 +48,7 @@ std::string precision_of(const config_section& top) {
   // An unquoted `no` is false to YAML, and Accelerate writes it in quotes.
   if (precision == "false") precision = "no";
   constexpr std::array known{"no", "fp16", "bf16", "fp8"};
-  if (std::ranges::find(known, precision) == known.end()) top.fail("mixed_precision", "is one of no, fp16, bf16, fp8");
+  if (std::ranges::find(known, precision) == known.end()) top.fail("mixed_precision", "must be no, fp16, bf16 or fp8");
   return precision;
 }
 
@@ -59,7 +59,7 @@ std::string path_of_deepspeed_file(const config_section& section) {
   const bool is_here = named.is_absolute() || std::filesystem::exists(named, ignored);
   const auto path = is_here ? named : std::filesystem::path(section.run().file).parent_path() / named;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored))
-    section.fail("deepspeed_config_file", "names what is no file");
+    section.fail("deepspeed_config_file", "names something that is not a file");
   return path.string();
 }
 
@@ -102,7 +102,7 @@ void read_clipping(const config_section& section, std::string_view key) {
 void import_with_deepspeed(const config_section& top, const config_section& deepspeed, const std::string& precision) {
   import_run& run = top.run();
   const std::int64_t stage = deepspeed.integer("zero_stage").value_or(2);
-  if (stage < 0 || stage > 3) deepspeed.fail("zero_stage", "is one of 0, 1, 2, 3");
+  if (stage < 0 || stage > 3) deepspeed.fail("zero_stage", "must be 0, 1, 2 or 3");
   deepspeed.means("zero_stage",
                   stage > 0 ? "ZeRO: the scaler is DynamicLossScaler" : "no ZeRO: the optimizer's wrapper");
   read_clipping(deepspeed, "gradient_clipping");

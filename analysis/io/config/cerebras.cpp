@@ -41,7 +41,7 @@ device device_of(const config_section& init) {
       where.means(key, "runs on " + name);
       return which;
     }
-    where.fail(key, "is one of CSX, GPU, CPU");
+    where.fail(key, "must be CSX, GPU or CPU");
   };
   const config_entry* const backend = init.find("backend");
   if (backend != nullptr && backend->value.what == config_node::kind::scalar) return named(init, "backend");
@@ -62,14 +62,14 @@ scaling scaling_of(const config_section& p) {
     if (!(factor > 0)) p.fail("loss_scaling_factor", "must be above 0");
     return {.factor = factor};
   }
-  if (p.text("loss_scaling_factor") != "dynamic") p.fail("loss_scaling_factor", "is a number, null, or 'dynamic'");
+  if (p.text("loss_scaling_factor") != "dynamic") p.fail("loss_scaling_factor", "must be a number, null, or 'dynamic'");
   return {.dynamic = true};
 }
 
 std::string fp16_type_of(const config_section& p) {
   const std::string type = p.text("fp16_type").value_or("bfloat16");
   constexpr std::array types{"float16", "bfloat16", "cbfloat16"};
-  if (std::ranges::find(types, type) == types.end()) p.fail("fp16_type", "is one of float16, bfloat16, cbfloat16");
+  if (std::ranges::find(types, type) == types.end()) p.fail("fp16_type", "must be float16, bfloat16 or cbfloat16");
   return type;
 }
 
@@ -171,11 +171,11 @@ void read_precision(const config_section& p, device on) {
   const std::string type = fp16_type_of(p);
   bool enabled = p.flag("enabled").value_or(true);
   if (!enabled && on == device::csx) {
-    run.note("mixed precision is always enabled on CSX: enabled = false is not heeded there");
+    run.note("mixed precision is always enabled on CSX: enabled = false has no effect there");
     enabled = true;
   }
   if (const auto level = p.integer("precision_opt_level")) {
-    if (*level < 0 || *level > 2) p.fail("precision_opt_level", "is one of 0, 1, 2");
+    if (*level < 0 || *level > 2) p.fail("precision_opt_level", "must be 0, 1 or 2");
     p.means("precision_opt_level", "nothing for the loss scale: it chooses the width of accumulations");
   }
   if (p.flag("log_loss_scale")) p.means("log_loss_scale", "nothing for the replay");
@@ -247,7 +247,7 @@ void import_cerebras(import_run& run, const config_entry& root) {
   const auto init = trainer.section("init", init_keys);
   if (!init) trainer.fail("init", "is missing");
   const auto precision = init->section("precision", precision_keys);
-  if (!precision) init->fail("precision", "is missing: without it nothing says how the loss is scaled");
+  if (!precision) init->fail("precision", "is missing, so the loss scaling is unknown");
   read_precision(*precision, device_of(*init));
 }
 

@@ -81,7 +81,7 @@ int stage_of(const config_section& top) {
   }
   const config_section zero = *top.section("zero_optimization", zero_keys);
   const std::int64_t stage = zero.integer("stage").value_or(0);
-  if (stage < 0 || stage > 3) zero.fail("stage", "is one of 0, 1, 2, 3");
+  if (stage < 0 || stage > 3) zero.fail("stage", "must be 0, 1, 2 or 3");
   zero.means("stage", stage == 0 ? "no ZeRO: the scaler is that of the optimizer's fp16 wrapper"
                                  : "ZeRO: the scaler is DynamicLossScaler or LossScaler");
   return static_cast<int>(stage);
@@ -145,7 +145,7 @@ deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_sc
   all.initial_scale_power = fp16.number("initial_scale_power").value_or(16);
   if (all.initial_scale_power < 0 || all.initial_scale_power > 127 ||
       all.initial_scale_power != std::floor(all.initial_scale_power))
-    fp16.fail("initial_scale_power", "is an integer from 0 to 127");
+    fp16.fail("initial_scale_power", "must be an integer from 0 to 127");
   all.loss_scale_window = positive(fp16, "loss_scale_window", 1000);
   all.hysteresis = static_cast<double>(fp16.integer("hysteresis").value_or(2));
   if (all.hysteresis < 0) fp16.fail("hysteresis", "must not be negative");

@@ -75,7 +75,7 @@ bool is_json(std::string_view text) {
   return text.starts_with('{') || text.starts_with('[') || text.starts_with("//") || text.starts_with("/*");
 }
 
-// Arguments: an option stands before the first key of a mapping. Option and key are told apart by lines.
+// Arguments: an option stands before the first key of a mapping. Option and key are distinguished by lines.
 bool is_command_line(std::string_view text) {
   if (is_json(text)) return false;
   for (std::size_t at = 0; at < text.size();) {
@@ -130,10 +130,10 @@ std::string text_of(const std::string& file) {
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(in.gcount()));
   if (text.empty()) throw input_error(file, "", "is empty");
-  if (text.size() > longest_file) throw input_error(file, "", "is larger than 4 MiB: no configuration is");
+  if (text.size() > longest_file) throw input_error(file, "", "is larger than 4 MiB, too large for a configuration");
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
-  if (!is_text(text)) throw input_error(file, "", "is no text: it has control characters in it");
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw input_error(file, "", "holds nothing but blanks");
+  if (!is_text(text)) throw input_error(file, "", "is not a text file: it has control characters");
+  if (text.find_first_not_of(" \t\r\n") == std::string::npos) throw input_error(file, "", "holds only blanks");
   return text;
 }
 
@@ -153,7 +153,7 @@ imported_config import_config(const std::string& path, std::optional<format> wan
     io::import_megatron(run, text);
   } else {
     const io::config_entry root{.line = 1, .value = io::parse_config(run.file, text)};
-    if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds nothing but comments");
+    if (root.value.what == io::config_node::kind::null) throw input_error(run.file, "", "holds only comments");
     if (root.value.what != io::config_node::kind::mapping)
       throw input_error(run.file, "", "is not a mapping of keys to values; " + std::string{io::kinds});
     const io::framework& kind = io::framework_of(run.file, root.value);

@@ -103,7 +103,7 @@ void refuse_precision_plugins(const config_section& trainer) {
 void read_clipping(const config_section& trainer, const std::string& strategy) {
   const auto value = trainer.number("gradient_clip_val");
   const std::string algorithm = lower(trainer.text("gradient_clip_algorithm").value_or("norm"));
-  if (algorithm != "norm" && algorithm != "value") trainer.fail("gradient_clip_algorithm", "is 'norm' or 'value'");
+  if (algorithm != "norm" && algorithm != "value") trainer.fail("gradient_clip_algorithm", "must be 'norm' or 'value'");
   if (!value || *value <= 0) {
     trainer.means("gradient_clip_val", "no clipping");
     return;

@@ -37,8 +37,8 @@ class command_line {
         std::vector<std::string_view> all = read;
         all.insert(all.end(), megatron.begin(), megatron.end());
         throw input_error(run.file, at_line(a.line),
-                          unknown_text(a.name, "known argument of Megatron-LM", all) +
-                              "; correct it, or take it out where your version has it");
+                          unknown_text(a.name, "argument of Megatron-LM", all) +
+                              "; correct it, or remove it if your version has it");
       }
       if (!among(run.not_read, a.name)) run.not_read.push_back(a.name);
     }
@@ -98,7 +98,7 @@ void check_dynamic(const command_line& args, std::string_view least, const megat
   if (s.min_scale > s.initial_scale) args.fail(least, "must not be above --initial-loss-scale");
   if (!(s.growth_interval > 0)) args.fail("--loss-scale-window", "must be above 0");
   if (!(s.hysteresis > 0) || s.hysteresis != std::floor(s.hysteresis))
-    args.fail("--hysteresis", "is an integer above 0");
+    args.fail("--hysteresis", "must be an integer above 0");
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cmath>
 
-#include <ulp/formats/similar.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 
 #include "bytes/text.hpp"
 
@@ -59,7 +59,8 @@ std::vector<std::string_view> words_of(std::string_view text) {
 }
 
 std::string unknown_text(std::string_view key, const std::string& what, const std::vector<std::string_view>& known) {
-  return in_quotes(key) + " is no " + what + "; the nearest is " + in_quotes(nearest_name(key.substr(0, 100), known));
+  return in_quotes(key) + " is not a known " + what + "; the nearest is " +
+         in_quotes(nearest_name(key.substr(0, 100), known));
 }
 
 std::string number_text(double x) { return to_string(parameter_value{x}); }

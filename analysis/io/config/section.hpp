@@ -50,7 +50,7 @@ struct import_run {
 
 class config_section {
  public:
-  // Throws input_error where `entry` is no mapping or holds a key that is not in `known`. `path` names it: "fp16", or
+  // Throws input_error where `entry` is not a mapping or holds a key that is not in `known`. `path` names it: "fp16", or
   // nothing for the whole file.
   config_section(import_run& run, std::string path, const config_entry& entry, const known_keys& known);
 

@@ -128,7 +128,7 @@ bool csv_reader::flag(const column& at) const {
     if (value == yes) return true;
   for (const std::string_view no : {"0", "false", "False", "0.0"})
     if (value == no) return false;
-  fail(at, in_quotes(text(at)) + " is none of 0, 1, true, false");
+  fail(at, in_quotes(text(at)) + " is not one of 0, 1, true, false");
 }
 
 std::int64_t csv_reader::step(const column& at, std::optional<std::int64_t> previous) const {

@@ -14,8 +14,8 @@
 namespace ulp::io {
 namespace {
 
-constexpr int lowest_octave = -1074;
-constexpr int highest_octave = 1023;
+constexpr int lowest_binade = -1074;
+constexpr int highest_binade = 1023;
 
 struct histogram_columns {
   explicit histogram_columns(const csv_reader& rows)
@@ -36,23 +36,23 @@ struct histogram_columns {
   std::optional<csv_reader::column> kind, sum_abs, sum_sq;
 };
 
-std::vector<cell> read_octaves(const csv_reader& rows, const histogram_columns& at) {
+std::vector<cell> read_binades(const csv_reader& rows, const histogram_columns& at) {
   std::vector<cell> cells;
   std::string_view rest = trimmed(rows.text(at.counts));
   if (rest.empty()) return cells;
-  std::int64_t octave = rows.integer(at.e_min);
-  for (; !rest.empty(); ++octave) {
+  std::int64_t binade = rows.integer(at.e_min);
+  for (; !rest.empty(); ++binade) {
     const std::string_view token = rest.substr(0, rest.find(' '));
     std::uint64_t count = 0;
     const auto [stop, error] = std::from_chars(token.data(), token.data() + token.size(), count);
     if (error != std::errc() || stop != token.data() + token.size())
       rows.fail(at.counts, in_quotes(token) + " is not a count");
-    if (octave < lowest_octave || octave > highest_octave)
-      rows.fail(at.counts, "reaches the octave " + std::to_string(octave) + ", outside those of float64");
+    if (binade < lowest_binade || binade > highest_binade)
+      rows.fail(at.counts, "reaches the binade " + std::to_string(binade) + ", outside those of float64");
     if (count > 0)
       cells.push_back({.sign = cell_sign::unknown,
-                       .slot = whole_octave,
-                       .exponent = static_cast<std::int16_t>(octave),
+                       .slot = whole_binade,
+                       .exponent = static_cast<std::int16_t>(binade),
                        .count = count});
     rest = trimmed(rest.substr(token.size()));
   }
@@ -73,7 +73,7 @@ void check_total(const csv_reader& rows, const histogram_columns& at, const cell
                         (total ? std::to_string(*total) : "more than 64 bits can count"));
 }
 
-// The largest magnitude is exact, so it lies in the highest octave that holds anything.
+// The largest magnitude is exact, so it lies in the highest binade that holds anything.
 double read_max_abs(const csv_reader& rows, const histogram_columns& at, const cell_table& table) {
   const double value = rows.number(at.max_abs);
   if (table.cells.empty()) {
@@ -82,14 +82,14 @@ double read_max_abs(const csv_reader& rows, const histogram_columns& at, const c
   }
   const int top = table.cells.back().exponent;
   if (!(value > 0) || std::isinf(value) || magnitude_of(value).exponent != top)
-    rows.fail(at.max_abs, in_quotes(rows.text(at.max_abs)) + " does not lie in the highest octave of counts, from 2^" +
+    rows.fail(at.max_abs, in_quotes(rows.text(at.max_abs)) + " does not lie in the highest binade of counts, from 2^" +
                               std::to_string(top) + " to 2^" + std::to_string(top + 1));
   return value;
 }
 
 double read_sum(const csv_reader& rows, const csv_reader::column& at) {
   const double value = rows.number(at);
-  if (value < 0 || std::isinf(value)) rows.fail(at, in_quotes(rows.text(at)) + " is no sum of finite magnitudes");
+  if (value < 0 || std::isinf(value)) rows.fail(at, in_quotes(rows.text(at)) + " is not a sum of finite magnitudes");
   return value;
 }
 
@@ -100,7 +100,7 @@ cell_table read_table(const csv_reader& rows, const histogram_columns& at) {
   table.zeros = rows.count(at.zero);
   table.nans = rows.count(at.nan);
   table.unsigned_infinities = rows.count(at.inf);
-  table.cells = read_octaves(rows, at);
+  table.cells = read_binades(rows, at);
   check_total(rows, at, table);
   table.max_abs = read_max_abs(rows, at, table);
   table.min_abs = table.cells.empty() ? 0 : not_known;
@@ -179,8 +179,9 @@ class histogram_csv final : public source {
     if (!at_.kind || rows_.is_blank(*at_.kind)) return kind_of_name(name);
     const auto kind = parse_kind(trimmed(rows_.text(*at_.kind)));
     if (!kind)
-      rows_.fail(*at_.kind, in_quotes(rows_.text(*at_.kind)) +
-                                " is none of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
+      rows_.fail(*at_.kind,
+                 in_quotes(rows_.text(*at_.kind)) +
+                     " is not one of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
     return *kind;
   }
 

@@ -28,10 +28,10 @@ std::optional<struct stat> state_of(const std::string& file, uid_t owner) {
   struct stat found {};
   if (lstat(file.c_str(), &found) != 0) {
     if (errno == ENOENT) return std::nullopt;
-    refuse(file, std::string{"cannot be looked at: "} + std::strerror(errno));
+    refuse(file, std::string{"cannot be examined: "} + std::strerror(errno));
   }
   if (!S_ISREG(found.st_mode))
-    refuse(file, "is no regular file, and would be read as a part of the recording: remove it");
+    refuse(file, "is not a regular file, and would be read as a part of the recording: remove it");
   if (found.st_uid != owner && found.st_uid != 0 && found.st_uid != geteuid())
     refuse(
         file,
@@ -51,7 +51,7 @@ std::string resolved(const std::string& path) {
 companions look_for_companions(const std::string& path, const std::string& resolved) {
   struct stat main {};
   if (stat(resolved.c_str(), &main) != 0) refuse(path, std::strerror(errno));
-  if (!S_ISREG(main.st_mode)) refuse(path, "is no regular file: a recording is one");
+  if (!S_ISREG(main.st_mode)) refuse(path, "is not a regular file, as a recording must be");
   companions found;
   const auto look = [&](const char* suffix) -> std::optional<std::uint64_t> {
     const auto state = state_of(resolved + suffix, main.st_uid);
@@ -95,7 +95,9 @@ void refuse_cut_index(const std::string& resolved) {
     if (is_whole()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
-  refuse(file, "was cut short while somebody uses the recording, and would hide steps: end who uses it, and remove it");
+  refuse(file,
+         "was cut short while the recording is in use, and would hide steps: close the programs that use it, and "
+         "remove this file");
 }
 
 }  // namespace ulp::io

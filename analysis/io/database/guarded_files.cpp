@@ -57,7 +57,7 @@ const char* registered(const char* name) {
     if (How != file_access::writing) own.xDelete = delete_nothing;
     return sqlite3_vfs_register(&own, 0) == SQLITE_OK;
   }();
-  if (!done) throw std::runtime_error("SQLite has no file system of Unix here");
+  if (!done) throw std::runtime_error("SQLite has no Unix file system here");
   return name;
 }
 

@@ -52,17 +52,16 @@ writer_lock::writer_lock(const std::string& path, file which) {
   if (descriptor_ < 0) {
     if (errno == ENOENT && which == file::there) fail(path, "does not exist or is empty: nothing to append to");
     if (errno == ELOOP) fail(path, "is a symbolic link: give the name of the file itself");
-    fail(path, std::string{std::strerror(errno)} + ": is its folder there, and may it be written?");
+    fail(path, std::string{std::strerror(errno)} + ": does its folder exist, and is it writable?");
   }
   if (fstat(descriptor_, &state) != 0) fail(path, std::strerror(errno));
-  if (!S_ISREG(state.st_mode)) fail(path, "is no regular file: a recording is one");
+  if (!S_ISREG(state.st_mode)) fail(path, "is not a regular file, as a recording must be");
   if (which == file::made && state.st_size > 0)
     fail(path, "already exists: give another name, remove it, or add to it with --append");
   // An empty file that somebody else put there may be readable by him, or be a name of another file.
   if (which == file::made && !made_ && (state.st_nlink > 1 || state.st_uid != geteuid()))
     fail(path,
-         "is there as an empty file that belongs to another user or has another name too: remove it, or give another "
-         "name");
+         "exists as an empty file that belongs to another user or has a second name: remove it, or give another name");
   device_ = state.st_dev;
   inode_ = state.st_ino;
   take(path);

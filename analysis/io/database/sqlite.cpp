@@ -30,7 +30,7 @@ std::string uri_of(const std::string& file, bool alone) {
 
 database::database(database_options options) : shown_(std::move(options.shown)) {
   const std::string& file = options.file;
-  if (file.empty() || shown_ == "-") throw input_error("'" + shown_ + "'", "", "is no name of a recording");
+  if (file.empty() || shown_ == "-") throw input_error("'" + shown_ + "'", "", "is not a valid recording name");
   const bool writes = options.access == file_access::writing;
   // No two threads use a connection at once: without its mutex a long recording is read a fifth faster.
   const int flags = (writes ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY) |
@@ -70,13 +70,15 @@ void database::fail(const std::string& place) const {
   std::string reason = handle_ ? sqlite3_errmsg(get()) : "out of memory";
   const int extended = handle_ ? sqlite3_extended_errcode(get()) : SQLITE_NOMEM;
   const int code = extended & 0xFF;
-  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB)
+  if (code == SQLITE_NOTADB) reason = "is not a ulpscope recording, or its header is damaged";
+  if (code == SQLITE_CORRUPT)
     reason +=
-        ": the file is damaged or was cut short, or was written to while it was read; read it again, or copy it again "
-        "together with its -wal file";
-  if (code == SQLITE_INTERRUPT) reason = "needs more work than any file of this size should: the file is damaged";
+        ": the file is damaged or truncated, or changed while it was read; read it again, or copy it again together "
+        "with its -wal file";
+  if (code == SQLITE_INTERRUPT) reason = "query limit exceeded: the file is damaged";
   if (code == SQLITE_BUSY)
-    reason = "another program has it open, and this file system allows only one at a time: wait until that has ended";
+    reason =
+        "another program has it open, and this file system allows only one at a time: wait until that program ends";
   if (extended == SQLITE_READONLY_DBMOVED)
     reason = "was moved or removed while it was written: what came after is lost";
   // SQLite keeps the number of most failed calls, but not of those inside a commit.
@@ -84,8 +86,8 @@ void database::fail(const std::string& place) const {
   const int system = kept == 0 && code == SQLITE_IOERR ? last : kept;
   if (code == SQLITE_FULL || system == ENOSPC) reason = "the disk is full";
   if (system == EDQUOT) reason = "the disk quota is used up";
-  if (system == EFBIG) reason = "the file would become larger than a file may be here (see ulimit -f)";
-  if (code == SQLITE_CANTOPEN) reason += ": is its folder there, and may it be written?";
+  if (system == EFBIG) reason = "the file would exceed the file size limit (see ulimit -f)";
+  if (code == SQLITE_CANTOPEN) reason += ": does its folder exist, and is it writable?";
   throw input_error(shown_, place, reason);
 }
 
@@ -107,7 +109,7 @@ void database::harden() {
   run("PRAGMA temp_store=MEMORY");
 }
 
-// Pages that refer to each other could be read for ever. Each step of our statements looks at each row at most once, and
+// Pages that refer to each other could be read forever. Each step of our statements looks at each row at most once, and
 // no row is so small, or takes so many instructions.
 void database::bound_work(const std::string& file) {
   constexpr int instructions = 10000;  // between two looks

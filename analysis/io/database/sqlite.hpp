@@ -127,14 +127,13 @@ class statement {
 
   // Columns. What has another type than it says throws payload_error.
   [[nodiscard]] std::int64_t integer(int column) const {
-    if (type(column) != SQLITE_INTEGER) throw payload_error("something else where an integer should be");
+    if (type(column) != SQLITE_INTEGER) throw payload_error("expected an integer");
     return sqlite3_column_int64(handle_.get(), column);
   }
   // NULL is NaN.
   [[nodiscard]] double real(int column) const {
     if (type(column) == SQLITE_NULL) return std::nan("");
-    if (type(column) != SQLITE_FLOAT && type(column) != SQLITE_INTEGER)
-      throw payload_error("something else where a number should be");
+    if (type(column) != SQLITE_FLOAT && type(column) != SQLITE_INTEGER) throw payload_error("expected a number");
     return sqlite3_column_double(handle_.get(), column);
   }
   // NULL is nullopt, the text 'nan' NaN: the counterpart of binding an optional.
@@ -146,7 +145,7 @@ class statement {
   [[nodiscard]] std::optional<bool> flag(int column) const {
     if (type(column) == SQLITE_NULL) return std::nullopt;
     const std::int64_t value = integer(column);
-    if (value != 0 && value != 1) throw payload_error("something else where 0 or 1 should be");
+    if (value != 0 && value != 1) throw payload_error("expected 0 or 1");
     return value != 0;
   }
   // Text or blob as bytes, valid until the next step.
@@ -156,11 +155,11 @@ class statement {
     return data == nullptr ? std::string_view{} : std::string_view{static_cast<const char*>(data), std::size_t(size)};
   }
   [[nodiscard]] std::string_view text_at(int column) const {
-    if (type(column) != SQLITE_TEXT) throw payload_error("something else where a text should be");
+    if (type(column) != SQLITE_TEXT) throw payload_error("expected text");
     return bytes(column);
   }
   [[nodiscard]] std::string_view blob_at(int column) const {
-    if (type(column) != SQLITE_BLOB) throw payload_error("something else where a blob should be");
+    if (type(column) != SQLITE_BLOB) throw payload_error("expected a blob");
     return bytes(column);
   }
   [[nodiscard]] bool is_null(int column) const { return type(column) == SQLITE_NULL; }

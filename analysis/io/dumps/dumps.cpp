@@ -49,14 +49,13 @@ class dump_source final : public source, public divisible {
     for (const dump_step& step : steps_) {
       if (step.files.size() > 1)
         notes_.push_back("step " + std::to_string(step.number) + " comes from " + std::to_string(step.files.size()) +
-                         " files, " + printable(step.files.front().path) +
-                         " and others: their tensors are taken together");
+                         " files, " + printable(step.files.front().path) + " and others: their tensors are combined");
       for (const dump_file& file : step.files) {
         const auto reader = file.open(file.path, options_.limits);
         reader->check_ignored();
         for (const dump_reader::tensor& tensor : reader->tensors()) enter(step, file, tensor);
         if (reader->tensors().empty())
-          notes_.push_back(printable(file.path) + ": holds no tensor that is read; its step is empty");
+          notes_.push_back(printable(file.path) + ": holds no readable tensor; its step is empty");
         if (!reader->ignored().empty())
           notes_.push_back(printable(file.path) + ": not read: " + joined(reader->ignored()));
       }
@@ -117,10 +116,10 @@ class dump_source final : public source, public divisible {
   [[noreturn]] void refuse_empty() const {
     const std::string& first = steps_.front().files.front().path;
     const auto ignored = steps_.front().files.front().open(first, options_.limits)->ignored();
-    throw input_error(
-        first, "",
-        std::string("holds no tensor that is read") + (steps_.size() > 1 ? ", nor does another input" : "") +
-            (ignored.empty() ? "" : "; not read: " + joined(ignored)) + "; --allow-empty takes it as an empty step");
+    throw input_error(first, "",
+                      std::string("holds no readable tensor") + (steps_.size() > 1 ? ", nor does another input" : "") +
+                          (ignored.empty() ? "" : "; not read: " + joined(ignored)) +
+                          "; --allow-empty accepts it as an empty step");
   }
 
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
@@ -142,8 +141,8 @@ class dump_source final : public source, public divisible {
     if (last.step == step.number)
       fail(file, tensor.name,
            "is also in " + *last.file + " of step " + std::to_string(step.number) +
-               "; record the files of each rank on their own (--rank, --world, --run-id, --layout) and put them "
-               "together with ulp merge");
+               "; record the files of each rank separately (--rank, --world, --run-id, --layout) and combine them with "
+               "ulp merge");
     const std::vector<std::uint64_t>& shape = tensors_[last.index].shape;
     if (shape != tensor.shape)
       fail(file, tensor.name,
@@ -178,7 +177,7 @@ class dump_source final : public source, public divisible {
     for (std::size_t i = 0; i < counted.size(); ++i) {
       const dump_reader::tensor& tensor = reader->tensors()[i];
       const auto found = indices_.find(tensor.name);
-      if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was opened first");
+      if (found == indices_.end()) fail(file, tensor.name, "was not there when the file was first opened");
       if (!taken[i]) continue;
       counted_values all = repeated(std::move(counted[i]), tensor.times);
       into.tensors.push_back({.tensor = found->second.index,

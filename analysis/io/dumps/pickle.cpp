@@ -224,14 +224,14 @@ class machine {
 
   void append(const items& added) {
     const value list = pop();
-    if (list.what != kind::sequence) fail("appends to what is no list");
+    if (list.what != kind::sequence) fail("appends to something that is not a list");
     items& to = contents(list);
     to.insert(to.end(), added.begin(), added.end());
     stack_.push_back(list);
   }
   void set(const items& added) {
     const value dictionary = pop();
-    if (dictionary.what != kind::dictionary) fail("sets items of what is no dict");
+    if (dictionary.what != kind::dictionary) fail("sets items of something that is not a dict");
     if (added.size() % 2 != 0) fail("sets a key without a value");
     items& to = contents(dictionary);
     to.insert(to.end(), added.begin(), added.end());
@@ -245,7 +245,7 @@ class machine {
     switch (opcode) {
       case proto:
         if (const auto version = in_.little_endian<std::uint8_t>(); version != 2)
-          fail("asks for pickle protocol " + std::to_string(version) + "; torch.save writes 2 unless told otherwise");
+          fail("asks for pickle protocol " + std::to_string(version) + "; torch.save writes 2 by default");
         break;
       case '.': return false;
       case 'N': push({kind::none}); break;
@@ -264,7 +264,7 @@ class machine {
       case ']':
       case ')': push(make(kind::sequence)); break;
       case '(':
-        if (marks_.size() == most_values) fail("is one mark too many");
+        if (marks_.size() == most_values) fail("is an extra mark");
         marks_.push_back(stack_.size());
         break;
       case 't': push(make(kind::sequence, pop_to_mark())); break;
@@ -286,7 +286,7 @@ class machine {
       default: {
         constexpr std::string_view hex = "0123456789ABCDEF";
         fail(std::string("the opcode 0x") + hex[opcode >> 4] + hex[opcode & 15] +
-             " is none of those that tensors in dicts, lists and tuples are saved by; only such files are read");
+             " does not belong to saved tensors in dicts, lists and tuples; only such files are read");
       }
     }
     return true;
@@ -310,7 +310,7 @@ class machine {
                        (parts[1].what == kind::typed_storage || parts[1].what == kind::untyped_storage) &&
                        parts[2].what == kind::text && text_of(parts[2]).size() <= longest_key &&
                        parts[3].what == kind::text && parts[4].what == kind::integer && parts[4].number >= 0;
-    if (!right) fail("refers to something that is no storage");
+    if (!right) fail("refers to something that is not a storage");
     const bool typed = parts[1].what == kind::typed_storage;
     storages_.push_back({.key = text_of(parts[2]),
                          .type = typed ? &types[static_cast<std::size_t>(parts[1].number)] : nullptr,
@@ -324,32 +324,33 @@ class machine {
     push(call(callable, arguments));
   }
   value call(value callable, value arguments) {
-    if (arguments.what != kind::sequence) fail("calls with what is no tuple");
+    if (arguments.what != kind::sequence) fail("calls a function with arguments that are not a tuple");
     const items given = contents(arguments);
     const auto only = [&](kind what) { return given.size() == 1 && given[0].what == what; };
     switch (callable.what) {
       case kind::ordered_dict:
-        if (!given.empty()) fail("makes an OrderedDict of something");
+        if (!given.empty()) fail("makes an OrderedDict from something");
         return make(kind::dictionary);
       case kind::counter:
-        if (!only(kind::dictionary)) fail("makes a Counter of what is no dict");
+        if (!only(kind::dictionary)) fail("makes a Counter from something that is not a dict");
         return given[0];
       case kind::set:
-        if (!only(kind::sequence)) fail("makes a set of what is no list");
+        if (!only(kind::sequence)) fail("makes a set from something that is not a list");
         return given[0];
       case kind::size:
-        if (!only(kind::sequence)) fail("makes a torch.Size of what is no tuple");
+        if (!only(kind::sequence)) fail("makes a torch.Size from something that is not a tuple");
         return given[0];
       case kind::rebuild_parameter:
       case kind::rebuild_with_state: {
         const std::size_t count = callable.what == kind::rebuild_parameter ? 3 : 4;
-        if (given.size() != count || given[0].what != kind::tensor) fail("makes a Parameter of what is no tensor");
+        if (given.size() != count || given[0].what != kind::tensor)
+          fail("makes a Parameter from something that is not a tensor");
         return given[0];
       }
       case kind::rebuild_tensor:
       case kind::rebuild_typed_tensor: return tensor(given, callable.what == kind::rebuild_typed_tensor);
       case kind::rebuild_from_type: return with_attributes(given);
-      default: fail("calls what is no function that is known");
+      default: fail("calls an unknown function");
     }
   }
 
@@ -357,7 +358,7 @@ class machine {
   value with_attributes(const items& given) {
     const bool right = given.size() == 4 && given[1].what == kind::tensor_class &&
                        (given[0].what == kind::rebuild_tensor || given[0].what == kind::rebuild_typed_tensor);
-    if (!right) fail("makes a tensor with attributes of something else than a tensor and its class");
+    if (!right) fail("makes a tensor with attributes from something other than a tensor and its class");
     return call(given[0], given[2]);
   }
 
@@ -366,7 +367,7 @@ class machine {
     const std::size_t least = typed ? 7 : 6;
     const bool right = (given.size() == least || given.size() == least + 1) && given[0].what == kind::storage &&
                        (!typed || given[6].what == kind::type);
-    if (!right) fail("makes a tensor of something else than a storage, an offset, a size and a stride");
+    if (!right) fail("makes a tensor from something other than a storage, an offset, a size and a stride");
     if (given.size() > least && given.back().what != kind::none)
       fail("makes a tensor with a pending conjugation or negation; save it with resolve_neg()");
     const storage& from = storages_[static_cast<std::size_t>(given[0].number)];
@@ -389,11 +390,11 @@ class machine {
   }
   std::uint64_t count_of(value v) const {
     if (v.what != kind::integer || v.number < 0)
-      fail("has an offset, a size or a stride that is no number from 0 to 2^63 - 1");
+      fail("has an offset, a size or a stride that is not a number from 0 to 2^63 - 1");
     return static_cast<std::uint64_t>(v.number);
   }
   std::vector<std::uint64_t> counts_of(value v) {
-    if (v.what != kind::sequence) fail("has a size or a stride that is no tuple");
+    if (v.what != kind::sequence) fail("has a size or a stride that is not a tuple");
     const items& parts = contents(v);
     if (parts.size() > most_dimensions) fail("makes a tensor of more than 64 dimensions");
     std::vector<std::uint64_t> counts;
@@ -405,7 +406,7 @@ class machine {
   void build() {
     pop();
     const value object = pop();
-    if (object.what != kind::dictionary) fail("sets attributes of what is no dict");
+    if (object.what != kind::dictionary) fail("sets attributes of something that is not a dict");
     stack_.push_back(object);
   }
 

@@ -250,13 +250,13 @@ class pt_reader final : public dump_reader {
     if (!spend(all_bytes_, checked_mul(*numel, from.type->size), most_more) ||
         !spend(read_bytes_, seen.bytes, most_more_read))
       fail_here("the tensors repeat the values of the file more than " + std::to_string(most_times) +
-                " times; save them with clone() if that is meant");
+                " times; save them with clone() if that is intended");
     if (from.type->type == dtype::unknown) {
       ignored_.push_back(in_quotes(from.name) + " (" + std::string(from.type->name) + ")");
       return;
     }
     if (storage->deflated && !is_whole(seen))
-      fail_here("is a part of a compressed storage, which is not read; torch.save does not compress");
+      fail_here("is part of a compressed storage, which is not read; torch.save does not compress");
     const std::uint64_t values = seen.bytes / from.type->size;
     views_.push_back(seen);
     tensors_.push_back({.name = std::move(from.name),

@@ -72,7 +72,7 @@ class header_handler final : public nlohmann::json_sax<json> {
   bool null() override { return other("null"); }
   bool boolean(bool) override { return other("a boolean"); }
   bool number_integer(number_integer_t) override { return other("a negative number"); }
-  bool number_float(number_float_t, const string_t&) override { return other("a number that is no 64-bit integer"); }
+  bool number_float(number_float_t, const string_t&) override { return other("a number that is not a 64-bit integer"); }
   bool binary(binary_t&) override { return other("binary data"); }
 
   bool number_unsigned(number_unsigned_t number) override {

@@ -24,43 +24,43 @@ bool has_buckets(const cell_table& table) {
   return !table.buckets.empty() || table.maybe_zeros > 0 || std::isnan(table.max_abs);
 }
 
-bool octaves_only(const cell_table& table) {
+bool binades_only(const cell_table& table) {
   for (const cell& c : table.cells)
-    if (c.slot != whole_octave) return false;
+    if (c.slot != whole_binade) return false;
   return !table.cells.empty();
 }
 
-// octaves: keys without the slot.
-int key_of(const cell& c, encoding how) { return how == encoding::octaves ? c.key() / 32 : c.key(); }
+// binades: keys without the slot.
+int key_of(const cell& c, encoding how) { return how == encoding::binades ? c.key() / 32 : c.key(); }
 
 cell cell_of(std::uint64_t key, encoding how) {
-  const std::uint64_t full = how == encoding::octaves ? key * 32 + whole_octave : key;
+  const std::uint64_t full = how == encoding::binades ? key * 32 + whole_binade : key;
   cell c;
   c.slot = static_cast<std::uint8_t>(full % 32);
   c.exponent = static_cast<std::int16_t>(static_cast<int>(full / 32 % 4096) - 2048);
   const std::uint64_t sign = full / 32 / 4096;
-  if (sign > 2 || (c.slot >= slots_per_octave && c.slot != whole_octave) || c.exponent < -1074 || c.exponent > 1023)
+  if (sign > 2 || (c.slot >= slots_per_binade && c.slot != whole_binade) || c.exponent < -1074 || c.exponent > 1023)
     throw payload_error("a cell that does not exist");
   c.sign = static_cast<cell_sign>(sign);
   return c;
 }
 
-// Whether a magnitude lies in the outermost of the cells of its octave. Whole octaves do not tell.
+// Whether a magnitude lies in the outermost of the cells of its binade. Whole binades do not tell.
 enum class end : std::uint8_t { low, high };
 bool fits_slots(const cell_table& t, double x, end which) {
   const magnitude m = magnitude_of(x);
   int outermost = -1;
   for (const cell& c : t.cells) {
     if (c.exponent != m.exponent) continue;
-    if (c.slot == whole_octave) return true;
+    if (c.slot == whole_binade) return true;
     const int slot = c.slot;
     if (outermost < 0 || (which == end::high ? slot > outermost : slot < outermost)) outermost = slot;
   }
   return outermost == slot_of(m.fraction);
 }
 
-bool has_octaves(const cell_table& t) {
-  return std::ranges::any_of(t.cells, [](const cell& c) { return c.slot == whole_octave; });
+bool has_binades(const cell_table& t) {
+  return std::ranges::any_of(t.cells, [](const cell& c) { return c.slot == whole_binade; });
 }
 
 void check(const cell_table& t, std::uint64_t most) {
@@ -101,7 +101,7 @@ void check(const cell_table& t, std::uint64_t most) {
   }
   if (!t.buckets.empty()) {
     if (!std::isnan(t.min_abs) || t.cut_significands > 0) throw payload_error("has buckets and exact numbers");
-    // In the highest octave of the cells, or as far as buckets reach.
+    // In the highest binade of the cells, or as far as buckets reach.
     const bool in_cells = is_magnitude(t.max_abs) && magnitude_of(t.max_abs).exponent == top;
     if (!std::isnan(t.max_abs) && (!is_magnitude(t.max_abs) || magnitude_of(t.max_abs).exponent < top ||
                                    (t.max_abs > reach && !in_cells) || t.max_abs < most_certain))
@@ -109,11 +109,11 @@ void check(const cell_table& t, std::uint64_t most) {
     return;
   }
   if (in_no_cell && std::isnan(t.max_abs)) return;  // parse_summary saw that there are buckets
-  const auto is_end = [&](double x, int octave, end which) {
-    return is_magnitude(x) && (in_no_cell || (magnitude_of(x).exponent == octave && fits_slots(t, x, which)));
+  const auto is_end = [&](double x, int binade, end which) {
+    return is_magnitude(x) && (in_no_cell || (magnitude_of(x).exponent == binade && fits_slots(t, x, which)));
   };
   if (!is_end(t.max_abs, top, end::high)) throw payload_error("the largest magnitude does not fit the counts");
-  if (std::isnan(t.min_abs) && (in_no_cell || has_octaves(t))) return;
+  if (std::isnan(t.min_abs) && (in_no_cell || has_binades(t))) return;
   if (!is_end(t.min_abs, bottom, end::low) || t.min_abs > t.max_abs)
     throw payload_error("the smallest magnitude does not fit the counts");
 }
@@ -127,36 +127,36 @@ void append_cells(std::string& to, const cell_table& table, encoding how) {
     append_varint(to, c.count);
     previous = key;
   }
-  if (how == encoding::octaves) return;
-  for (const octave_sums& s : table.sums) {
+  if (how == encoding::binades) return;
+  for (const binade_sums& s : table.sums) {
     append_varint(to, s.significands);
     append_varint(to, s.squares);
   }
-  for (const octave_errors& e : table.errors)
-    for (std::size_t level = 0; level < octave_errors::levels; ++level) {
+  for (const binade_errors& e : table.errors)
+    for (std::size_t level = 0; level < binade_errors::levels; ++level) {
       append_varint(to, e.squares[level]);
       append_signed(to, e.products[level]);
     }
 }
 
-octave_errors take_errors(std::string_view& from, std::int16_t exponent, std::uint64_t count) {
-  octave_errors errors{.exponent = exponent};
-  for (int m = octave_errors::least_bits; m <= octave_errors::most_bits; ++m) {
-    const std::size_t level = octave_errors::level_of(m);
+binade_errors take_errors(std::string_view& from, std::int16_t exponent, std::uint64_t count) {
+  binade_errors errors{.exponent = exponent};
+  for (int m = binade_errors::least_bits; m <= binade_errors::most_bits; ++m) {
+    const std::size_t level = binade_errors::level_of(m);
     errors.squares[level] = take_u128(from);
     errors.products[level] = take_signed(from);
     // No error exceeds half a spacing, 2^(22-m), and no significand 2^24.
     const int128 product = errors.products[level];
     const uint128 size = product < 0 ? -static_cast<uint128>(product) : static_cast<uint128>(product);
     if (errors.squares[level] > uint128{count} << (2 * (22 - m)) || size > uint128{count} << (46 - m))
-      throw payload_error("has errors that no values of their octave make");
+      throw payload_error("has errors that no values of their binade make");
   }
   return errors;
 }
 
 // Whether n significands of 24 bits, the first of them set, have these sums. Above 2^23 they are integers y from 0 on, so
 // that y <= y^2 <= (2^23 - 1) y, and by Cauchy's inequality (sum y)^2 <= n sum y^2.
-bool is_possible(const octave_sums& s, const uint128& n) {
+bool is_possible(const binade_sums& s, const uint128& n) {
   constexpr uint128 unit = uint128{1} << 23;
   if (s.significands < n * unit || s.significands >= n * (2 * unit) || s.squares >= n << 48) return false;
   const uint128 y = s.significands - n * unit;
@@ -169,19 +169,19 @@ bool is_possible(const octave_sums& s, const uint128& n) {
 
 void check_sums(const cell_table& table) {
   auto c = table.cells.begin();
-  for (const octave_sums& s : table.sums) {
+  for (const binade_sums& s : table.sums) {
     uint128 n = 0;
     for (; c != table.cells.end() && c->sign == s.sign && c->exponent == s.exponent; ++c) n += c->count;
-    if (!is_possible(s, n)) throw payload_error("has sums that no values of their octave have");
+    if (!is_possible(s, n)) throw payload_error("has sums that no values of their binade have");
   }
   if (table.cut_significands > table.numel) throw payload_error("more significands are cut than there are");
 }
 
 void take_cells(std::string_view& from, cell_table& table, encoding how, std::uint64_t most) {
-  if (how == encoding::octaves && (table.has_sums || table.has_errors))
-    throw payload_error("has exact sums of octaves");
+  if (how == encoding::binades && (table.has_sums || table.has_errors))
+    throw payload_error("has exact sums of whole binades");
   const std::uint64_t n = take_u64(from);
-  constexpr std::uint64_t most_cells = 3 * 2098 * (slots_per_octave + 1);
+  constexpr std::uint64_t most_cells = 3 * 2098 * (slots_per_binade + 1);
   if (n > std::min<std::uint64_t>(from.size() / 2, most_cells)) throw payload_error("has fewer cells than it says");
   table.cells.reserve(n);
   std::uint64_t key = 0;
@@ -200,7 +200,7 @@ void take_cells(std::string_view& from, cell_table& table, encoding how, std::ui
     table.sums.reserve(table.cells.size() / 2);
     for (const cell& c : table.cells) {
       if (!table.sums.empty() && table.sums.back().sign == c.sign && table.sums.back().exponent == c.exponent) continue;
-      octave_sums s{.sign = c.sign, .exponent = c.exponent};
+      binade_sums s{.sign = c.sign, .exponent = c.exponent};
       s.significands = take_u128(from);
       s.squares = take_u128(from);
       table.sums.push_back(s);
@@ -208,9 +208,9 @@ void take_cells(std::string_view& from, cell_table& table, encoding how, std::ui
     check_sums(table);
   }
   if (table.has_errors) {
-    std::map<std::int16_t, std::uint64_t> octaves;
-    for (const cell& c : table.cells) octaves[c.exponent] += std::min(c.count, most);
-    for (const auto& [exponent, count] : octaves) table.errors.push_back(take_errors(from, exponent, count));
+    std::map<std::int16_t, std::uint64_t> binades;
+    for (const cell& c : table.cells) binades[c.exponent] += std::min(c.count, most);
+    for (const auto& [exponent, count] : binades) table.errors.push_back(take_errors(from, exponent, count));
   }
 }
 
@@ -310,20 +310,20 @@ void append_edges(std::string& to, const cell_table& table) {
   }
 }
 
-// What exceeds the edge is all of the octaves beyond its own and a part of that.
+// What exceeds the edge is all of the binades beyond its own and a part of that.
 bool is_possible(const edge_counts& e, const cell_table& table) {
-  const int octave = magnitude_of(e.at).exponent;
+  const int binade = magnitude_of(e.at).exponent;
   uint128 beyond = 0;
   uint128 inside = 0;
   for (const cell& c : table.cells) {
-    if (c.exponent > octave) beyond += c.count;
-    if (c.exponent == octave) inside += c.count;
+    if (c.exponent > binade) beyond += c.count;
+    if (c.exponent == binade) inside += c.count;
   }
   if (e.above < beyond || e.above - beyond > inside) return false;
   const uint128 above = e.above - beyond;
   uint128 squares = 0;
-  for (const octave_sums& s : table.sums)
-    if (s.exponent == octave) squares += s.squares;
+  for (const binade_sums& s : table.sums)
+    if (s.exponent == binade) squares += s.squares;
   return e.squares_above <= squares &&
          (!table.has_sums || (e.squares_above >= above << 46 && e.squares_above <= above << 48));
 }
@@ -424,14 +424,14 @@ void check_summary_sums(std::string_view record, const tensor_row& row) {
   };
   if (!is_good(f64_at(record, 80), t.max_abs, flag_reported_abs_sum) ||
       !is_good(f64_at(record, 88), t.max_abs * t.max_abs, flag_reported_square_sum))
-    throw payload_error("the sums of its summary are none of its values");
+    throw payload_error("the sums in its summary do not fit its values");
 }
 
 void append_payload(std::string& to, const tensor_row& row) {
   const cell_table& table = row.table;
   const encoding how = !row.codes.empty()       ? encoding::codes
                        : !table.buckets.empty() ? encoding::buckets
-                       : octaves_only(table)    ? encoding::octaves
+                       : binades_only(table)    ? encoding::binades
                                                 : encoding::cells;
   std::string bytes;
   if (how == encoding::codes)
@@ -471,7 +471,7 @@ void take_payload(std::string_view& from, tensor_row& row, std::uint64_t most) {
   const auto how = static_cast<encoding>(how_value);
   const bool codes = how_value <= 255 && how == encoding::codes && format_of_codes(row.type) != nullptr;
   const bool buckets = how_value <= 255 && how == encoding::buckets;
-  if (!codes && !buckets && (how_value > 255 || (how != encoding::cells && how != encoding::octaves))) {
+  if (!codes && !buckets && (how_value > 255 || (how != encoding::cells && how != encoding::binades))) {
     table.has_sums = false;
     table.has_errors = false;
     check(table, most);

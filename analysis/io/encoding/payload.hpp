@@ -13,7 +13,7 @@
 
 namespace ulp::io {
 
-enum class encoding : std::uint8_t { cells = 1, codes = 2, octaves = 3, buckets = 4, joint = 5 };
+enum class encoding : std::uint8_t { cells = 1, codes = 2, binades = 3, buckets = 4, joint = 5 };
 
 inline constexpr std::size_t summary_size = 104;
 

@@ -57,7 +57,7 @@ void table_reader::read(std::string_view summary, std::string_view cells, const 
     refill(row, parse_summary(record));
     const bool none = row.tensor >= limits.tensors;
     if (none || (limits.merged ? i > 0 && !precedes(into[i - 1], row) : bool{seen[row.tensor]}))
-      throw payload_error("a tensor that is none, or twice");
+      throw payload_error("a tensor that is unknown or occurs twice");
     seen[row.tensor] = true;
     take_next_payload(payloads_, row, limits.numel);
     check_summary_sums(record, row);

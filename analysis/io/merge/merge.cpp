@@ -184,7 +184,7 @@ class merged_recordings final : public source {
     const step_key before = in.now.key;
     in.pending = in.rows->next(in.now);
     if (!in.pending) return;
-    if (!first && !(before < in.now.key)) throw input_error(in.part->path, io::describe(in.now.key), "is there twice");
+    if (!first && !(before < in.now.key)) throw input_error(in.part->path, io::describe(in.now.key), "occurs twice");
     for (tensor_row& t : in.now.tensors) t.tensor = in.ids[t.tensor];
   }
 

@@ -86,7 +86,7 @@ std::vector<merge_part> open_parts(const std::vector<std::string>& paths) {
       throw input_error(path, "header",
                         "belongs to the same run as " + parts[part.run].path + " and says " + layout_of(part.header) +
                             ", where that says " + layout_of(parts[part.run].header) +
-                            ": if they are two runs, ulp record makes one anew with another --run-id");
+                            ": if they are different runs, record one again with another --run-id");
     parts.push_back(std::move(part));
   }
   return parts;
@@ -117,7 +117,7 @@ void let_later_win(std::vector<merge_part>& parts) {
 
 [[noreturn]] void refuse_overlap(const merge_part& a, const merge_part& b, const step_key& key,
                                  const std::vector<std::uint32_t>& ranks) {
-  const std::string later = "where a run was started again from an earlier step, give --later-wins";
+  const std::string later = "for a run that was restarted from an earlier step, give --later-wins";
   if (a.run != b.run)
     throw input_error(b.path, describe(key),
                       "is in " + a.path + " too, and these are different runs ('" + a.header.run_id + "' and '" +
@@ -184,8 +184,8 @@ run_header common_header(const std::vector<merge_part>& parts, bool all_complete
     const auto other = std::ranges::find_if(parts, [&](const merge_part& p) { return !agree(p.header, part.header); });
     throw input_error(part.path, "header",
                       "says " + layout_of(part.header) + ", and " + other->path + " says " + layout_of(other->header) +
-                          ": such runs are put together where every step holds the whole reduced gradient; merge all "
-                          "ranks of each run first");
+                          ": such runs can be concatenated only if every step holds the whole reduced gradient; merge "
+                          "all ranks of each run first");
   }
   header.reduction = "reduced";
   header.layout = "replica";
@@ -208,7 +208,7 @@ merge_plan plan_merge(const std::vector<std::string>& paths, const merge_options
   std::deque<key_rows> rows;
   for (const merge_part& part : plan.parts) rows.emplace_back(part.path);
   const auto in_use = [&](std::size_t i) { return rows[i].pending() && rows[i].key().step < plan.parts[i].end; };
-  std::map<std::size_t, rank_account> by_run;
+  std::map<std::size_t, rank_coverage> by_run;
   for (;;) {
     const step_key* least = nullptr;
     for (std::size_t i = 0; i < rows.size(); ++i)

@@ -25,7 +25,7 @@ std::string name_of_ranks(const std::vector<std::uint32_t>& ranks) {
   return text;
 }
 
-void rank_account::see(const step_key& key, const std::vector<std::uint32_t>& ranks) {
+void rank_coverage::see(const step_key& key, const std::vector<std::uint32_t>& ranks) {
   ++rows_;
   several_ = several_ || ranks.size() > 1;
   if (is_complete(header_, ranks)) return;
@@ -34,7 +34,7 @@ void rank_account::see(const step_key& key, const std::vector<std::uint32_t>& ra
   first_ranks_ = ranks;
 }
 
-std::string rank_account::text() const {
+std::string rank_coverage::text() const {
   if (incomplete_ == 0) return "";
   const std::string has = name_of_ranks(first_ranks_) + " of " + std::to_string(header_.world);
   const std::string which = incomplete_ == rows_ ? "every step lacks ranks"
@@ -44,12 +44,12 @@ std::string rank_account::text() const {
   return which + ", the first is " + io::describe(first_) + ", which has " + has;
 }
 
-std::string rank_account::warning(const std::string& input) const {
+std::string rank_coverage::warning(const std::string& input) const {
   if (incomplete_ == 0) return "";
-  return input + ": " + text() + ": only what is there is counted; ulp merge adds the recordings of other ranks";
+  return input + ": " + text() + ": only the ranks present are counted; ulp merge adds the recordings of other ranks";
 }
 
-std::string rank_account::note(const std::string& input) const {
+std::string rank_coverage::note(const std::string& input) const {
   if (!several_ || header_.layout != "replica" || holds_the_same(header_)) return "";
   return input +
          ": holds the gradients of several ranks before they are reduced, counted together: norms are of all of them, "

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* not_replicas =
     ": replicas hold the same reduced gradients; parts of tensors are recorded with --layout shard, each rank's own "
-    "gradients with --reduction local, and where a run was started again give --later-wins";
+    "gradients with --reduction local, and for a run that was restarted give --later-wins";
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
@@ -131,7 +131,7 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
     throw input_error(path, place,
                       "its values are " + std::string{to_string(row.type)} + ", and " +
                           std::string{to_string(to.row.type)} + " in " + to.path +
-                          ": all ranks record a tensor in one type");
+                          ": all ranks must record a tensor in the same type");
   if (!same(to.row.factor, row.factor))
     throw input_error(path, place,
                       "its factor " + factor_text(row.factor) + ", and " + factor_text(to.row.factor) + " in " +

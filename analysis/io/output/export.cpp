@@ -67,7 +67,7 @@ json cells_of(const cell_table& t) {
   json all = json::array();
   for (const cell& c : t.cells) {
     json one{{"sign", name_of(c.sign)}, {"exponent", c.exponent}};
-    one["slot"] = c.slot == whole_octave ? json(nullptr) : json(c.slot);
+    one["slot"] = c.slot == whole_binade ? json(nullptr) : json(c.slot);
     one["count"] = c.count;
     all.push_back(std::move(one));
   }
@@ -82,7 +82,7 @@ json buckets_of(const cell_table& t) {
 
 json sums_of(const cell_table& t) {
   json all = json::array();
-  for (const octave_sums& s : t.sums)
+  for (const binade_sums& s : t.sums)
     all.push_back({{"sign", name_of(s.sign)},
                    {"exponent", s.exponent},
                    {"significands", decimal(s.significands)},
@@ -92,7 +92,7 @@ json sums_of(const cell_table& t) {
 
 json errors_of(const cell_table& t) {
   json all = json::array();
-  for (const octave_errors& e : t.errors) {
+  for (const binade_errors& e : t.errors) {
     json squares = json::array();
     json products = json::array();
     for (const uint128& n : e.squares) squares.push_back(decimal(n));
@@ -181,20 +181,20 @@ std::string line_of(const step& row, const tensor_row& t, const tensor_info& inf
   const cell_table& table = t.table;
   if (!table.buckets.empty())
     throw std::invalid_argument("tensor " + io::in_quotes(info.name) +
-                                " has counts between edges of its own, which octaves cannot say: use --json-lines");
-  std::map<int, std::uint64_t> octaves;
-  for (const cell& c : table.cells) octaves[c.exponent] += c.count;
-  if (octaves.empty() && table.nonzero_finite() > 0)
+                                " has counts between its own edges, which binades cannot express: use --json-lines");
+  std::map<int, std::uint64_t> binades;
+  for (const cell& c : table.cells) binades[c.exponent] += c.count;
+  if (binades.empty() && table.nonzero_finite() > 0)
     throw std::invalid_argument("tensor " + io::in_quotes(info.name) +
                                 " has values of an encoding that this program does not know");
   std::string line = std::to_string(row.key.step) + "," + field(info.name) + "," + std::string{to_string(info.kind)};
   for (const std::uint64_t n : {table.numel, table.zeros, table.nans, table.infinities()})
     line += "," + std::to_string(n);
-  line += "," + shortest(table.max_abs) + "," + std::to_string(octaves.empty() ? 0 : octaves.begin()->first) + ",";
-  if (!octaves.empty()) {
-    const int first = octaves.begin()->first;
-    for (int octave = first; octave <= octaves.rbegin()->first; ++octave)
-      line += (octave == first ? "" : " ") + std::to_string(octaves[octave]);
+  line += "," + shortest(table.max_abs) + "," + std::to_string(binades.empty() ? 0 : binades.begin()->first) + ",";
+  if (!binades.empty()) {
+    const int first = binades.begin()->first;
+    for (int binade = first; binade <= binades.rbegin()->first; ++binade)
+      line += (binade == first ? "" : " ") + std::to_string(binades[binade]);
   }
   return line + "," + known(magnitudes_sum(table)) + "," + known(squares_sum(table)) + "\n";
 }

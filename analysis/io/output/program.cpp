@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/program.hpp>
-#include <ulp/io/whole_file.hpp>
 
 namespace ulp {
 namespace {
@@ -33,9 +33,9 @@ void say_why_and_end() noexcept {
       reason = problem.what();
     } catch (...) {  // says nothing of itself
     }
-    print_error(std::string{program_name} + ": ended by an error of its own: " + reason + "\n");
+    print_error(std::string{program_name} + ": internal error: " + reason + "\n");
   } catch (...) {
-    print_error("ended by an error of its own, without memory to tell it\n");
+    print_error("internal error, and not enough memory to describe it\n");
   }
   std::_Exit(code_of_terminate);
 }
@@ -85,7 +85,7 @@ void end_by_signal(int signal) noexcept {
   remove_unfinished();
   if (signal == SIGBUS) {
     print_error(program_name);
-    print_error(": a file was cut short while it was read: read it when nobody changes it\n");
+    print_error(": a file was truncated while it was read: try again when no other program is changing it\n");
     std::_Exit(code_of_terminate);
   }
   std::signal(signal, SIG_DFL);

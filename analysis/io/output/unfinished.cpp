@@ -7,7 +7,7 @@
 #include <atomic>
 #include <cerrno>
 #include <stdexcept>
-#include <ulp/io/whole_file.hpp>
+#include <ulp/io/atomic_file.hpp>
 
 namespace ulp {
 namespace io {

@@ -34,7 +34,7 @@ bool close_to(double a, double b) {
   return a == b || (std::isfinite(a - b) && std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)));
 }
 
-// Equal but for the last digits of reported sums.
+// Equal except for the last digits of reported sums.
 bool same_table(cell_table a, cell_table b) {
   if (!close_to(a.reported_abs_sum, b.reported_abs_sum) || !close_to(a.reported_square_sum, b.reported_square_sum))
     return false;
@@ -131,7 +131,7 @@ class checker {
       add("", "", missing);
     const run_header h = io::read_header(db_);
     if (h.rank >= h.world)
-      add("meta", "rank", std::to_string(h.rank) + " is none of " + std::to_string(h.world) + " ranks");
+      add("meta", "rank", std::to_string(h.rank) + " is not one of " + std::to_string(h.world) + " ranks");
   }
 
   void steps() {
@@ -173,7 +173,7 @@ class checker {
       const std::string_view record = summary.substr(0, io::summary_size);
       const auto id = static_cast<std::uint32_t>(io::u64_at(record, 0));
       if (id >= tensors_.size() || seen[id])
-        throw payload_error("tensor " + std::to_string(id) + " is none, or is there twice");
+        throw payload_error("tensor " + std::to_string(id) + " is unknown or occurs twice");
       seen[id] = true;
       const std::size_t size = io::payload_size(payloads_.ahead(20));
       const std::string_view all = payloads_.ahead(size);
@@ -203,7 +203,7 @@ class checker {
     const value_sum magnitudes = magnitudes_sum(t);
     const value_sum squares = squares_sum(t);
     if (!close_to(io::f64_at(record, 80), magnitudes.value) || !close_to(io::f64_at(record, 88), squares.value))
-      throw payload_error("the sums of its summary are not those of its cells");
+      throw payload_error("the sums in its summary differ from those of its cells");
   }
 
   void compare_totals(io::total_rows& totals, const step_key& key, const std::string& place, bool comparable) {

@@ -20,7 +20,7 @@ namespace ulp::io {
 // Merges the block of the finest level that is being written in memory, as long as all of its rows pass by, and stores it
 // when a step of another block comes. Every other block that changed - of the wide level, appended to, written out of
 // order - is merged from the file, once steps are in order again or at the end. As readers merge what is not stored or
-// no longer fits, failing is no error, and a kill does no harm.
+// no longer fits, failing is not an error, and a kill does no harm.
 class level_writer {
  public:
   level_writer(database& db, transactions& by);

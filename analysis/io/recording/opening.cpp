@@ -94,8 +94,8 @@ completeness with_log_of(const std::string& path, const std::string& file) {
   switch (state_of_log(file + "-wal")) {
     case log_state::no_log:
       throw input_error(path, "",
-                        "what lies beside it as its write-ahead log is none, or was damaged at its beginning: move " +
-                            path + "-wal away, to read what is there without it");
+                        "the file beside it is not a write-ahead log, or its beginning is damaged: move " + path +
+                            "-wal away to read the recording without it");
     case log_state::empty:
     case log_state::cut: return completeness::cut_log;
     case log_state::damaged: return completeness::damaged_log;
@@ -111,7 +111,7 @@ found look_at(const std::string& path, bool appending = false) {
   const auto kind = std::filesystem::status(file, unknown).type();
   if (kind == std::filesystem::file_type::none) throw input_error(path, "", unknown.message());
   if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::not_found)
-    throw input_error(path, "", "is no regular file: a recording is one");
+    throw input_error(path, "", "is not a regular file, as a recording must be");
   found f{.file = file, .alone = opened(path, file, file_access::reading, true)};
   f.header = header_of(f.alone);
   if (!f.header) return f;
@@ -133,10 +133,9 @@ found look_at(const std::string& path, bool appending = false) {
   if (f.beside.log && !f.is_connected && *f.beside.log <= 32) f.beside.log.reset();
   // SQLite would read any log. A file says that it has one before it has, and until it has none.
   if (f.beside.log.value_or(0) > 0 && has_journal)
-    throw input_error(
-        path, "",
-        "has both a write-ahead log (-wal) and a journal (-journal) beside it, and a recording has one of them: "
-        "move away the one that is not its own; keep both until you know which");
+    throw input_error(path, "",
+                      "has both a write-ahead log (-wal) and a journal (-journal) beside it, but a recording has only "
+                      "one of them: move away the one that is not its own; keep both until you know which");
   if (f.beside.log.value_or(0) > 0 && !f.header->has_log)
     throw input_error(path, "",
                       "a write-ahead log lies beside it that is not its own, and would be read as a part of it: move " +
@@ -211,9 +210,9 @@ void refuse_foreign_log(const std::string& path, database& alone, database& with
   if (!own.is_recording) return;  // so it is where a kill left the first step of version 1 in the log
   if (!all.is_recording || !fit(own, all) || own.last_row > all.last_row)
     throw input_error(path, "",
-                      "the write-ahead log beside it is another recording's, or of another time: copy both anew, when "
-                      "nobody writes, or move " +
-                          path + "-wal away, to read what is there without it");
+                      "the write-ahead log beside it belongs to another recording, or to this one at another time: "
+                      "copy both again when no program is writing, or move " +
+                          path + "-wal away to read the recording without it");
 }
 
 // A journal takes back one step that was in flight, or the beginning of a recording.
@@ -221,16 +220,17 @@ void refuse_foreign_journal(const std::string& path, database& alone, database& 
   const auto refuse = [&](const std::string& why) {
     throw input_error(path, "",
                       "the journal beside it " + why + ": move " + path +
-                          "-journal away, to read or append to what is there without it");
+                          "-journal away to read or append to the recording without it");
   };
   alone.allow_torn();
   const condition before = condition_of(alone);
   const condition after = condition_of(played_back);
   if (!before.is_recording) return;
   if (before.last_row > after.last_row + 1 || (before.last_row > 0 && !after.is_recording))
-    refuse("is another recording's: it would take away " + std::to_string(before.last_row - after.last_row) + " steps");
+    refuse("belongs to another recording: it would remove " + std::to_string(before.last_row - after.last_row) +
+           " steps");
   const bool is_beginning = !after.is_recording && (!before.bound || before.bound->number == 0);
-  if (!is_beginning && !fit(after, before)) refuse("is another recording's, or of another time");
+  if (!is_beginning && !fit(after, before)) refuse("belongs to another recording, or to this one at another time");
   if (is_sound(alone) && !is_sound(played_back)) refuse("would damage it");
 }
 
@@ -311,10 +311,9 @@ database open_for_reading(const std::string& path) {
 database open_for_appending(const std::string& path) {
   found f = look_at(path, true);
   if (f.beside.linked)
-    throw input_error(
-        path, "",
-        "one of the files beside it (-wal, -shm, -journal) has another name too, and would change under it: "
-        "copy the recording, and append to the copy");
+    throw input_error(path, "",
+                      "one of the files beside it (-wal, -shm, -journal) has a second name, and would change under "
+                      "that name, too: copy the recording, and append to the copy");
   const bool all_there = !f.is_ours || (!f.beside.log && f.beside.journal.value_or(0) == 0);
   if (all_there) check_identity(f.alone);
   if (f.header && f.header->version == 1)
@@ -322,11 +321,10 @@ database open_for_appending(const std::string& path) {
                       "has recording format 1, without checksums, which is read and no longer written: copy it by "
                       "`ulp merge OLD -o NEW`, and append to the copy");
   if (f.alone.is_complete() == completeness::damaged_log)
-    throw input_error(
-        path, "",
-        "its write-ahead log (FILE-wal) is damaged, and all steps behind the damage would be lost for ever: copy "
-        "it by `ulp merge`, which keeps the steps before, and append to the copy");
-  // SQLite takes in what lies beside it, for ever: whoever would not read that does not append to it.
+    throw input_error(path, "",
+                      "its write-ahead log (FILE-wal) is damaged, and all steps behind the damage would be lost "
+                      "forever: copy it by `ulp merge`, which keeps the steps before, and append to the copy");
+  // SQLite takes in what lies beside it, forever: whoever would not read that does not append to it.
   if (!all_there) static_cast<void>(open_for_reading(path));
   if (f.beside.log && f.header && f.header->has_log) {
     f.alone.allow_torn();
@@ -338,9 +336,9 @@ database open_for_appending(const std::string& path) {
   }
   struct stat file {};
   if (f.header && f.header->has_log && !f.beside.log && stat(f.file.c_str(), &file) == 0 && file.st_nlink > 1)
-    throw input_error(path, "",
-                      "has another name too, beside which its write-ahead log may be: append by that name, or copy "
-                      "the recording");
+    throw input_error(
+        path, "",
+        "has a second name, and its write-ahead log may be beside that: append by that name, or copy the recording");
   refuse_damage(path, f);
   database db = opened_for_writing(path, f.file);
   check_identity(db);
@@ -352,10 +350,9 @@ database open_for_appending(const std::string& path) {
 database open_for_creating(const std::string& path) {
   for (const char* const suffix : {"-wal", "-journal", "-shm"})
     if (std::error_code ignored; std::filesystem::exists(std::filesystem::symlink_status(path + suffix, ignored)))
-      throw input_error(
-          path + suffix, "",
-          "is there without the recording that it was part of, and would be taken for a part of the new one: "
-          "remove it, or give another name");
+      throw input_error(path + suffix, "",
+                        "exists without the recording that it was part of, and would be taken for a part of the new "
+                        "one: remove it, or give another name");
   return opened_for_writing(path, resolved(path));
 }
 

@@ -159,9 +159,8 @@ std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
 
 std::string without_checksums(const std::string& path) {
   return path +
-         ": recording format 1 has no checksums: damage that leaves possible numbers is not noticed (ulp merge copies "
-         "it "
-         "into one that has them)";
+         ": recording format 1 has no checksums, so damage may go unnoticed (ulp merge copies it to a format that has "
+         "them)";
 }
 
 bool totals_are_as_good(const std::string& path) {
@@ -169,7 +168,7 @@ bool totals_are_as_good(const std::string& path) {
     const database db = io::open_for_reading(path);
     statement s(db, "SELECT 1 FROM total LIMIT 1");
     if (!s.row()) return false;
-    // Of whole octaves and buckets the smallest magnitude is not known: in its summary it is NaN.
+    // Of whole binades and buckets the smallest magnitude is not known: in its summary it is NaN.
     statement open(
         db,
         "SELECT 1 FROM total WHERE substr(summary, 72, 1) IN (x'7F', x'FF') AND substr(summary, 71, 1) >= x'F0' "

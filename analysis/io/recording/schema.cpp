@@ -86,7 +86,7 @@ void check_schema(const database& db) {
     const bool automatic = objects.is_null(2) && name.starts_with("sqlite_autoindex_");
     if (!automatic && (objects.is_null(2) || std::ranges::find(known, bare(objects.text_at(2))) == known.end()))
       throw input_error(db.path(), "schema",
-                        "its " + std::string{type} + " " + in_quotes(name) + " is not as recordings have it");
+                        "its " + std::string{type} + " " + in_quotes(name) + " differs from that of a recording");
     std::erase(missing, name);
   }
   if (!missing.empty())
@@ -104,11 +104,10 @@ void check_identity(database& db) {
   try {
     if (db.number("PRAGMA application_id") != application_id) {
       const bool nothing = db.number("PRAGMA schema_version") == 0;
-      throw input_error(
-          db.path(), "header",
-          nothing ? "is empty: who began to write it was stopped before the first step; remove it, and what lies "
-                    "beside it (-journal, -wal, -shm)"
-                  : "is an SQLite database but no ulpscope recording");
+      throw input_error(db.path(), "header",
+                        nothing ? "is empty: its writer was stopped before the first step; remove it and the files "
+                                  "beside it (-journal, -wal, -shm)"
+                                : "is an SQLite database, but not a ulpscope recording");
     }
     const std::int64_t version = db.number("PRAGMA user_version");
     if (version < 1 || version > format_version)
@@ -177,7 +176,7 @@ run_header read_header(const database& db) {
     const auto number = [&] {
       std::uint32_t n = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), n);
-      if (error != std::errc{} || end != value.data() + value.size()) fail("is no number: " + in_quotes(value));
+      if (error != std::errc{} || end != value.data() + value.size()) fail("is not a number: " + in_quotes(value));
       return n;
     };
     const auto one_of = [&](std::string_view a, std::string_view b) {

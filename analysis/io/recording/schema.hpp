@@ -56,7 +56,7 @@ inline constexpr const char* extra_schema = R"sql(
     PRIMARY KEY(step, attempt, microbatch, tensor, name)) WITHOUT ROWID;
 )sql";
 
-// The columns of a step but for its tables, with which every reading of one begins: what its first checksum is of.
+// The columns of a step except for its tables, with which every reading of one begins: what its first checksum is of.
 inline constexpr const char* step_columns =
     "step, attempt, microbatch, ranks, loss, grad_norm, lr, loss_scale, found_inf, applied, max_abs";
 
@@ -94,7 +94,7 @@ std::vector<Number> split(std::string_view text) {
 // The key in the first three columns of a row.
 [[nodiscard]] step_key key_at(const statement& row);
 
-// Refuses what is no recording of ours before any of its content is used, and sets the version. Throws input_error.
+// Refuses what is not a recording of ours before any of its content is used, and sets the version. Throws input_error.
 void check_identity(database& db);
 
 // Keys of meta: its writer closed it; steps may be missing in it for a reason that nobody else can see any more.

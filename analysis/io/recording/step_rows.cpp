@@ -22,7 +22,7 @@ bool step_rows::next() {
     return false;
   }
   const step_key found = key_at(*rows_);
-  if (key_ && !(*key_ < found)) throw payload_error("does not come after the one before: the file is damaged");
+  if (key_ && !(*key_ < found)) throw payload_error("is out of order: the file is damaged");
   key_ = found;
   return true;
 }

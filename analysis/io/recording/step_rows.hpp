@@ -29,7 +29,7 @@ class step_rows {
   [[nodiscard]] bool next();
   [[nodiscard]] const std::optional<step_key>& key() const noexcept { return key_; }
 
-  // The row but for its tables, which it leaves as they are. Checks its checksum. Throws payload_error.
+  // The row except for its tables, which it leaves as they are. Checks its checksum. Throws payload_error.
   void read(step& into) const;
   // Valid until `next`. Throws payload_error.
   [[nodiscard]] std::string_view summary() const { return rows_->blob_at(11); }

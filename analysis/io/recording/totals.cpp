@@ -31,7 +31,7 @@ total_key key_of(tensor_kind kind, tensor_role role, double factor) {
 void sort_totals(std::vector<group_total>& totals) {
   const auto key = [](const group_total& t) { return key_of(t.kind, t.role, t.factor); };
   std::ranges::sort(totals, {}, key);
-  if (std::ranges::adjacent_find(totals, {}, key) != totals.end()) throw payload_error("a total that is there twice");
+  if (std::ranges::adjacent_find(totals, {}, key) != totals.end()) throw payload_error("a total that occurs twice");
 }
 
 void total_merger::add(tensor_kind kind, tensor_role role, double factor, const cell_table& table,
@@ -120,7 +120,7 @@ void total_rows::take(const step_key& key, std::vector<group_total>& into) {
     pending_ = rows_.row();
   }
   if (into.empty() && has_tensors(key))
-    throw payload_error("is not there, though the step has tensors: the file is damaged");
+    throw payload_error("is missing, although the step has tensors: the file is damaged");
   sort_totals(into);
 }
 

@@ -90,7 +90,7 @@ void recording_writer::state::reopen(const run_header& more) {
 
 recording_writer::recording_writer(const std::string& path, mode how, const run_header& header) {
   io::check_text(path, "header", "the run id", header.run_id);
-  if (path.empty() || path == "-") throw input_error("'" + path + "'", "", "is no name of a recording");
+  if (path.empty() || path == "-") throw input_error("'" + path + "'", "", "is not a valid recording name");
   state_ = std::make_unique<state>(path, how);
   state& s = *state_;
   try {

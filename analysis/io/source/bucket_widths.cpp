@@ -30,7 +30,7 @@ void bucket_widths::add(const cell_table& table) {
     if (reach == 0) continue;
     relative_ += n * (high / reach - low / reach);
     const bool one_sign = low > 0 || high < 0;
-    if (!one_sign || std::ilogb(low) != std::ilogb(high)) octave_unknown_ += n;
+    if (!one_sign || std::ilogb(low) != std::ilogb(high)) binade_unknown_ += n;
     if (!b.may_hold_zero()) continue;
     maybe_zero_ += n;
     least_reach_ = least_reach_ == 0 ? reach : std::min(least_reach_, reach);
@@ -46,7 +46,7 @@ std::string bucket_widths::text() const {
   if (values_ == 0) return "TensorBoard histograms without a finite value";
   const auto percent = [&](double part) { return rounded(100 * part / values_) + " %"; };
   std::string all = "TensorBoard histograms: counts are ranges; buckets are " + percent(relative_) +
-                    " wide on average, of " + percent(octave_unknown_) + " of the values the octave is not certain";
+                    " wide on average, " + percent(binade_unknown_) + " of the values have an uncertain binade";
   if (maybe_zero_ > 0)
     all += ", " + percent(maybe_zero_) + " may be zero or as large as " +
            (least_reach_ == greatest_reach_ ? "" : rounded(least_reach_) + " to ") + rounded(greatest_reach_);

@@ -13,14 +13,14 @@ namespace ulp::io {
 class bucket_widths {
  public:
   void add(const cell_table& table);
-  // One line: the mean width of a bucket relative to its greatest magnitude, the share of values whose octave is not
+  // One line: the mean width of a bucket relative to its greatest magnitude, the share of values whose binade is not
   // certain, and the share of those that may be zero with how far their buckets reach.
   [[nodiscard]] std::string text() const;
 
  private:
   double values_ = 0;
   double relative_ = 0;
-  double octave_unknown_ = 0;
+  double binade_unknown_ = 0;
   double maybe_zero_ = 0;
   double least_reach_ = 0;  // of buckets that hold zero
   double greatest_reach_ = 0;

@@ -91,7 +91,7 @@ class labelled_source final : public forwarding_source, public divisible {
     for (tensor_row& row : of.tensors) {
       if (!std::isnan(row.factor) && row.factor != factor)
         throw input_error(inner().description(), "step " + std::to_string(of.key.step),
-                          "its factor is known and is another one: leave out --factor");
+                          "its factor is already known and is different: remove --factor");
       row.factor = factor;
     }
   }

@@ -55,7 +55,7 @@ class dump_reader {
 // Whether the archive is a PyTorch file.
 [[nodiscard]] bool is_pt(const zip_archive& archive);
 
-// One file of a run, opened anew whenever its turn comes.
+// One file of a run, opened again whenever its turn comes.
 struct dump_file {
   std::string path;
   std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits) = nullptr;

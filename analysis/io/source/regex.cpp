@@ -30,20 +30,20 @@ std::string reason_of(const RE2& refused) {
         return "RE2 has no back-references such as " + quoted + ": write out what is repeated";
       return "RE2 has no escape " + quoted + R"(: a character by its number is \x{E9})";
     case RE2::ErrorBadCharClass:
-    case RE2::ErrorBadCharRange: return quoted + " is no range or class of characters";
+    case RE2::ErrorBadCharRange: return quoted + " is not a range or class of characters";
     case RE2::ErrorMissingBracket: return R"(a [ is not closed by ]; the character itself is \[)";
     case RE2::ErrorMissingParen: return R"(a ( is not closed by ); the character itself is \()";
     case RE2::ErrorUnexpectedParen: return R"(a ) closes nothing; the character itself is \))";
     case RE2::ErrorTrailingBackslash: return R"(it ends in a single backslash; the character itself is \\)";
     case RE2::ErrorRepeatArgument: return "nothing stands before " + quoted + " to be repeated; any text is .*";
-    case RE2::ErrorRepeatSize: return quoted + " is no number of repetitions up to 1000";
-    case RE2::ErrorRepeatOp: return quoted + " repeats what is repeated already";
+    case RE2::ErrorRepeatSize: return quoted + " is not a number of repetitions up to 1000";
+    case RE2::ErrorRepeatOp: return quoted + " repeats something already repeated";
     case RE2::ErrorBadPerlOp:
       if (part.size() > 2 && std::string_view{"=!<"}.find(part[2]) != std::string_view::npos)
-        return "RE2 has no look-around such as " + quoted + ": name what is wanted, not what is around it";
+        return "RE2 has no look-around such as " + quoted + ": match the text itself, not its surroundings";
       return "RE2 has no " + quoted;
     case RE2::ErrorBadUTF8: return "it is not UTF-8; . stands for any other byte";
-    case RE2::ErrorBadNamedCapture: return quoted + " is no named group: those are (?P<name>...)";
+    case RE2::ErrorBadNamedCapture: return quoted + " is not a named group; write (?P<name>...)";
     case RE2::ErrorPatternTooLarge: return "it needs too much memory: repeat less, or fewer times";
     case RE2::NoError:
     case RE2::ErrorInternal: break;
@@ -55,7 +55,7 @@ std::string reason_of(const RE2& refused) {
 
 regex::regex(std::string_view expression) {
   const auto refuse = [&](const std::string& reason) {
-    throw std::invalid_argument(io::in_quotes(expression) + " is no regular expression: " + reason);
+    throw std::invalid_argument(io::in_quotes(expression) + " is not a valid regular expression: " + reason);
   };
   if (expression.size() > longest)
     refuse("it has " + std::to_string(expression.size()) + " bytes, more than " + std::to_string(longest));
@@ -63,7 +63,7 @@ regex::regex(std::string_view expression) {
   if (!compiled_->ok()) refuse(reason_of(*compiled_));
   if (const int groups = compiled_->NumberOfCapturingGroups(); groups > most_groups)
     refuse("it has " + std::to_string(groups) + " groups, more than " + std::to_string(most_groups) +
-           "; (?:...) holds together and is no group");
+           "; (?:...) groups without capturing");
 }
 
 bool regex::matches(std::string_view text) const { return RE2::PartialMatch(io::as_utf8(text), *compiled_); }

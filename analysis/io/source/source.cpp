@@ -11,7 +11,7 @@
 #include <ulp/io/recording.hpp>
 
 #include "bytes/text.hpp"
-#include "content.hpp"
+#include "file_kind.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
 #include "tensorboard/tfevents.hpp"
@@ -28,7 +28,8 @@ std::optional<std::int64_t> step_in(const std::string& path, const regex& patter
   const char* const end = text->data() + text->size();
   const auto [stop, error] = std::from_chars(text->data(), end, step);
   if (error != std::errc() || stop != end || step < 0)
-    throw input_error(path, "", "--steps-from finds " + io::in_quotes(*text) + " in its path, which is no step number");
+    throw input_error(path, "",
+                      "--steps-from finds " + io::in_quotes(*text) + " in its path, which is not a step number");
   return step;
 }
 
@@ -43,8 +44,7 @@ std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& f
   }
   if (!without.empty() && !by_step.empty())
     throw input_error(without.front()->path, "",
-                      "has no step number in its path, where other inputs have one; say by --steps-from REGEX where it "
-                      "stands");
+                      "has no step number in its path, unlike other inputs; give --steps-from REGEX");
   for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
 
   std::vector<io::dump_step> steps;
@@ -64,15 +64,14 @@ void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar
 std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
                                    const io::scalar_table& scalars) {
   std::vector<io::dump_file> files;
-  const io::content* first = nullptr;
+  const io::file_kind* first = nullptr;
   bool mixed = false;
   for (const std::string& path : inputs) {
-    const io::content& what = io::content_of(path, options.limits);
+    const io::file_kind& what = io::file_kind_of(path, options.limits);
     if (what.open == nullptr)
-      throw input_error(
-          path, "",
-          "is a " + std::string(what.shown.name) +
-              "; only dumps and event files can be given several at once; ulp merge puts recordings together");
+      throw input_error(path, "",
+                        "is a " + std::string(what.shown.name) +
+                            "; only dumps and event files can be given several at once; ulp merge combines recordings");
     if (first == nullptr) first = &what;
     mixed = mixed || first != &what;
     files.push_back({path, what.open});
@@ -119,14 +118,14 @@ std::unique_ptr<source> open_text(const std::string& path, const read_limits& li
 std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, const source_options& options,
                                         const io::scalar_table& scalars) {
   if (inputs.size() == 1) {
-    const auto form = io::content_of(inputs.front(), options.limits).how;
-    if (form == io::content::form::recording)
+    const auto form = io::file_kind_of(inputs.front(), options.limits).how;
+    if (form == io::file_kind::form::recording)
       return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
                                                                   : io::read_ahead(open_recording(inputs.front()));
-    if (form == io::content::form::text) return open_text(inputs.front(), options.limits);
+    if (form == io::file_kind::form::text) return open_text(inputs.front(), options.limits);
   }
   const auto is_tfevents = [&](const std::string& path) {
-    return io::content_of(path, options.limits).how == io::content::form::event_file;
+    return io::file_kind_of(path, options.limits).how == io::file_kind::form::event_file;
   };
   if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
   return open_dumps(inputs, options, scalars);

@@ -14,7 +14,7 @@ constexpr double greatest = std::numeric_limits<double>::max();
 
 std::uint64_t count_from(double x, const char* what) {
   if (!(x >= 0) || x > static_cast<double>(max_numel) || x != std::floor(x))
-    throw histogram_error(std::string(what) + " that is no whole number from 0 to 2^40");
+    throw histogram_error(std::string(what) + " that is not a whole number from 0 to 2^40");
   return static_cast<std::uint64_t>(x);
 }
 
@@ -116,7 +116,7 @@ cell_table table_of(const tf_histogram& h) {
   if (h.min > h.max) throw histogram_error("a smallest value above the largest");
   const bool finite = std::isfinite(h.min) && std::isfinite(h.max);
   if (num > 0 && held == num && !finite)
-    throw histogram_error("a smallest or largest value that is no number, but no value outside its buckets");
+    throw histogram_error("a smallest or largest value that is not a number, but no value outside its buckets");
 
   cell_table table;
   bucket_list buckets(table);

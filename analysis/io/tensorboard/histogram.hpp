@@ -19,7 +19,7 @@ class histogram_error : public std::runtime_error {
 // Of HistogramProto. Smallest and largest value are exact and cut the buckets. Values that are in no bucket (numpy leaves
 // out NaN, infinities and what exceeds the last edge, 1e20 by default) are NaN where the smallest and largest are NaN, else
 // infinities where these are, else lie between the last edge and the largest. Lower limits belong to a bucket and upper
-// ones do not, but for the last: so numpy.histogram and TensorFlow count.
+// ones do not, except for the last: so numpy.histogram and TensorFlow count.
 [[nodiscard]] cell_table table_of(const tf_histogram& h);
 
 // Of a tensor [k, 3] of the plugin "histograms": rows of left edge, right edge, count. Edges are widened by what the sums

@@ -95,7 +95,7 @@ class tfevents final : public source {
     if (!event.version.starts_with(version_start))
       throw input_error(
           file.path(), "byte " + std::to_string(first->data_offset),
-          "holds TFRecords, but the first is no event with a version: it is no event file of TensorBoard");
+          "holds TFRecords, but the first is not an event with a version: it is not a TensorBoard event file");
     return std::isnan(event.wall_time) ? 0 : event.wall_time;
   }
 
@@ -134,7 +134,7 @@ class tfevents final : public source {
     }
     if (offset != file.size())
       notes_.push_back(printable(file.path()) + ": its last record is cut short at byte " + std::to_string(offset) +
-                       ", as that of a running job may be; what is complete is read");
+                       ", as in a running job; the complete records are read");
   }
 
   void index(const place& here, const tf_event& event) {
@@ -201,12 +201,11 @@ class tfevents final : public source {
       notes_.push_back("steps with scalars but without a histogram are left out: " + std::to_string(without));
     if (untold_ > 0)
       notes_.push_back(
-          "histograms whose edges are no numbers, for NaN or infinities in the tensor, tell nothing and are "
-          "left out: " +
+          "histograms whose edges are not numbers, because the tensor has NaN or infinities, are left out: " +
           std::to_string(untold_));
     if (again_ > 0)
-      notes_.push_back("histograms of steps that their tag had reached before: " + std::to_string(again_) +
-                       "; of one tag and step the last one counts");
+      notes_.push_back("histograms of steps that their tag had already reached: " + std::to_string(again_) +
+                       "; for each tag and step the last one counts");
     if (too_long_ > 0) notes_.push_back("records of more than 16 MiB that are not read: " + std::to_string(too_long_));
   }
 

@@ -45,7 +45,7 @@ std::optional<tfrecord_file::record> tfrecord_file::at(std::uint64_t offset) con
   std::array<std::uint8_t, head_size> head{};
   file_.read(offset, head);
   if (!head_is_whole(head))
-    fail(offset, "the checksum of a record's length is wrong: the file is damaged from here on, copy it anew");
+    fail(offset, "the checksum of a record's length is wrong: the file is damaged from here on; copy it again");
   const std::uint64_t length = number_at(head, 0, length_size);
   if (length > left - head_size || left - head_size - length < checksum_size) return std::nullopt;
 
@@ -63,7 +63,7 @@ std::optional<tfrecord_file::record> tfrecord_file::at(std::uint64_t offset) con
   std::array<std::uint8_t, checksum_size> stored{};
   file_.read(r.data_offset + length, stored);
   if (number_at(stored, 0, checksum_size) != masked(crc))
-    fail(r.data_offset, "the checksum of a record is wrong: the file is damaged here, copy it anew");
+    fail(r.data_offset, "the checksum of a record is wrong: the file is damaged here; copy it again");
   return r;
 }
 

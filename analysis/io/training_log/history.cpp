@@ -101,8 +101,7 @@ class run_builder {
     if (unplaced > 0)
       into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
                            std::to_string(unplaced) +
-                           " skipped ones: the first of each interval are taken, and marked ~; a log of every step "
-                           "would tell");
+                           " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
     into.runs = std::move(runs_);
   }
 
@@ -194,11 +193,10 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
   if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; }))
-    throw input_error(
-        path, "",
-        "is a log of " + all.frameworks +
-            " with skipped steps but no step numbers: print 'step: N' in every step beside it, so that it "
-            "tells how many steps lie between");
+    throw input_error(path, "",
+                      "is a log of " + all.frameworks +
+                          " with skipped steps but no step numbers: also print 'step: N' in every step, so that the "
+                          "steps in between are known");
   run_builder runs;
   for (const log_part& part : intervals_of(records, path)) std::visit(runs, part);
   runs.finish(all);

@@ -230,7 +230,7 @@ class interval_reader {
     if (now.from != origin::fairseq && now.skipped > now.steps)
       fail(now.line, std::to_string(now.skipped) + " of the " + std::to_string(now.steps) + " steps up to step " +
                          std::to_string(now.step) +
-                         " were skipped: lines are missing, or several ranks print them; keep those of one");
+                         " were skipped: lines are missing, or several ranks print them; keep the lines of one rank");
     put(std::move(now));
   }
 

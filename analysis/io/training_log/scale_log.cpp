@@ -52,7 +52,7 @@ scale_range between(const nearest_scale& before, const nearest_scale& next, doub
   if (std::isnan(before.value)) return after_it;
   const scale_range both{std::max(after_it.low, times_power(before.value, before.skipped, -1)),
                          std::min(after_it.high, times_power(before.value, growths(before, window), 1))};
-  return both.low <= both.high ? both : after_it;  // it was set anew between
+  return both.low <= both.high ? both : after_it;  // it was set again between
 }
 
 class scale_log final : public source {
@@ -173,10 +173,9 @@ std::unique_ptr<source> open_scale_log(line_reader lines, const std::string& fir
   if (history.runs.empty()) throw input_error(path, "", "is a log of " + history.frameworks + " without any step");
   const bool bounded = history.float16 && is_scaled(history);
   history.notes.push_back(
-      bounded
-          ? "the largest gradient of a step is known in bounds only, from the overflow of float16 at its loss scale: "
-            "what overflowed may also have been an activation's gradient, or the forward pass"
-          : "no bounds on the largest gradient: the log shows no loss scale of a run in float16");
+      bounded ? "the largest gradient of a step is known only within bounds, from float16 overflow at its loss scale; "
+                "the overflow may also have been in an activation's gradient or in the forward pass"
+              : "no bounds on the largest gradient: the log has no loss scale of a float16 run");
   return std::make_unique<scale_log>(std::move(history), bounded);
 }
 

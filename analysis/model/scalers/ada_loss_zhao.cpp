@@ -90,7 +90,7 @@ struct ada_loss_zhao {
 
   [[nodiscard]] std::string refused() const {
     if (loss_scale_method != "approx_range" && loss_scale_method != "abs_range" && loss_scale_method != "fixed")
-      return "loss_scale_method is approx_range, abs_range or fixed, not '" + loss_scale_method + "'" +
+      return "loss_scale_method must be approx_range, abs_range or fixed, not '" + loss_scale_method + "'" +
              (loss_scale_method == "element_wise_range" ? ": that one needs the tensors themselves" : "");
     if (!(n_uf_threshold > 0 && n_uf_threshold < 1)) return "n_uf_threshold must be between 0 and 1";
     if (fan_in && !(*fan_in > 0)) return "fan_in must be above 0";
@@ -130,13 +130,12 @@ struct ada_loss_zhao {
     if (names.empty()) return {s, {}};
     std::string list;
     for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-    return {
-        s,
-        {.skipped = false,
-         .error = "the scale of a layer follows from statistics of its gradients and weights, which no input tells; "
-                  "set those of one layer: " +
-                  list,
-         .lacks_input = true}};
+    return {s,
+            {.skipped = false,
+             .error = "the scale of a layer follows from statistics of its gradients and weights, which no input has; "
+                      "set those of one layer: " +
+                      list,
+             .lacks_input = true}};
   }
 };
 
@@ -147,7 +146,7 @@ registration ada_loss_zhao_row() {
       {.aliases = {"ada_loss", "zhao"},
        .family = "own",
        .summary = "adaptive scale of one layer (Zhao et al. 2020) from statistics of its gradients and weights",
-       .tests = "nothing: no step is skipped",
+       .overflow_test = "nothing: no step is skipped",
        .floor = "1",
        .ceiling = "16 a layer",
        .rules = "approx_range: sigma = sqrt((g_std^2 + g_mean^2) * (w_std^2 + w_mean^2) * fan_in / 2), "
@@ -159,7 +158,7 @@ registration ada_loss_zhao_row() {
        .quirks =
            "has no history: the scale of an iteration follows from that iteration alone\n"
            "every layer multiplies the gradient by a scale of its own; the product is divided out at the weights\n"
-           "a step does not tell the statistics: set them, for one layer",
+           "the input has no such statistics: set them, for one layer",
        .source = "kumasento/gradient-scaling ada_loss/core.py, ada_loss/chainer_impl/ada_loss_chainer.py @0ca43543"});
 }
 

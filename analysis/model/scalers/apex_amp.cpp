@@ -37,7 +37,7 @@ struct apex_amp {
     v("loss_scale", s.scale);
     v("unskipped", s.tracker);
   }
-  [[nodiscard]] std::string_view raises(const machine::state& s, bool) const {
+  [[nodiscard]] std::string_view error_before(const machine::state& s, bool) const {
     return s.scale == 0 ? "ZeroDivisionError: float division by zero" : "";
   }
 };
@@ -49,7 +49,7 @@ registration apex_amp_row() {
       {.aliases = {"apex"},
        .family = "A",
        .summary = "apex.amp, dynamic loss scaling of opt levels O1 and O2",
-       .tests = "float32 sum of the scaled gradients of a tensor; in its Python path",
+       .overflow_test = "float32 sum of the scaled gradients of a tensor; in its Python path",
        .floor = "min_loss_scale; at 0 it raises",
        .ceiling = "max_loss_scale",
        .rules = "a scale of 0: raises ZeroDivisionError\n"

@@ -1,6 +1,6 @@
 // apex.fp16_utils.DynamicLossScaler: NVIDIA/apex 22.03 apex/fp16_utils/loss_scaler.py.
 // Reproduced: doubles; growth where the steps since the last overflow are a multiple of the window, so growth itself
-// does not start the count anew; the floor of 1. (apex's FP16_Optimizer uses apex_amp's scaler instead.)
+// does not start the count again; the floor of 1. (apex's FP16_Optimizer uses apex_amp's scaler instead.)
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -36,7 +36,7 @@ registration apex_fp16_utils_row() {
   return ruled_row<apex_fp16_utils>(
       {.family = "A",
        .summary = "apex.fp16_utils.DynamicLossScaler",
-       .tests = "float32 sum of the scaled gradients of a tensor",
+       .overflow_test = "float32 sum of the scaled gradients of a tensor",
        .floor = "1",
        .ceiling = "none",
        .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"

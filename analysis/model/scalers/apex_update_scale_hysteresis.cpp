@@ -26,7 +26,7 @@ registration apex_update_scale_hysteresis_row() {
       {.aliases = {"apex_hysteresis"},
        .family = "A / Hc",
        .summary = "apex's update kernel with hysteresis, amp_C.update_scale_hysteresis",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = hysteresis_rules,

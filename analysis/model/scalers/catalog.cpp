@@ -3,7 +3,7 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/formats/similar.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/text.hpp>
 #include <ulp/model/scaler.hpp>
 

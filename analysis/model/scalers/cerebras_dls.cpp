@@ -57,7 +57,7 @@ struct cerebras_dls {
 
   [[nodiscard]] std::string refused() const {
     if (fp16_type != "float16" && fp16_type != "cbfloat16" && fp16_type != "bfloat16")
-      return "fp16_type is one of float16, bfloat16, cbfloat16, not '" + fp16_type + "'";
+      return "fp16_type must be float16, bfloat16 or cbfloat16, not '" + fp16_type + "'";
     if (or_default(min_loss_scale, 0x1p-14) < 0x1p-14)
       return "min_loss_scale is too small: the least that is allowed is 2^-14 = 6.103515625e-05" +
              std::string{*min_loss_scale == 2e-14 ? "; the 2e-14 of the documentation means 2^-14" : ""};
@@ -102,7 +102,7 @@ registration cerebras_dls_row() {
       {.aliases = {"cerebras"},
        .family = "C",
        .summary = "cerebras.pytorch GradScaler, dynamic loss scaling",
-       .tests = "float32 sum of squares of the unscaled gradients",
+       .overflow_test = "float32 sum of squares of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"

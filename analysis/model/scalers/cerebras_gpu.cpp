@@ -30,7 +30,7 @@ struct cerebras_gpu {
   [[nodiscard]] const double* number() const { return std::get_if<double>(&loss_scaling_factor); }
   [[nodiscard]] std::string refused() const {
     if (number() == nullptr && loss_scaling_factor != parameter_value{std::string{"dynamic"}})
-      return "loss_scaling_factor is a number or dynamic, not '" + to_string(loss_scaling_factor) + "'";
+      return "loss_scaling_factor must be a number or dynamic, not '" + to_string(loss_scaling_factor) + "'";
     return {};
   }
   [[nodiscard]] settings values() const {
@@ -50,7 +50,7 @@ registration cerebras_gpu_row() {
   return ruled_row<cerebras_gpu>(
       {.family = "A",
        .summary = "the Trainer of Cerebras Model Zoo on GPUs: torch.amp.GradScaler",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = "overflow: skip, scale /= 2, tracker = 0\n"

@@ -2,7 +2,7 @@
 // modelzoo/common/tf/optimizers/LossScale.py.
 // Reproduced: float32 scale; overflow_tolerance 0.05 by default, and both counters run over tolerated overflows; the
 // number of steps beyond the period is what the scale grows by, so it doubles on step increment_period, and by more,
-// with counters below zero, in a run resumed with a shorter period; the multiplier is not used but for a warning.
+// with counters below zero, in a run resumed with a shorter period; the multiplier is not used except for a warning.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -87,7 +87,7 @@ registration cerebras_tf_legacy_row() {
       {.aliases = {"cerebras_tf"},
        .family = "own",
        .summary = "CSDynamicLossScale of Cerebras Model Zoo 1.6 to 1.8, TensorFlow",
-       .tests = "float32 norm of the unscaled gradients",
+       .overflow_test = "float32 norm of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"

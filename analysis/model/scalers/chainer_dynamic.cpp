@@ -53,7 +53,7 @@ registration chainer_dynamic_row() {
   return row<chainer_dynamic>({.aliases = {"chainer"},
                                .family = "own",
                                .summary = "chainer.Optimizer.loss_scaling()",
-                               .tests = "element of the scaled gradients",
+                               .overflow_test = "element of the scaled gradients",
                                .floor = "1",
                                .ceiling = "65504",
                                .rules = "overflow: skip, scale /= 2\n"
@@ -62,7 +62,7 @@ registration chainer_dynamic_row() {
                                         "always clamped to [1, 65504]",
                                .quirks =
                                    "starts at 1 and needs 16 good steps to its ceiling\n"
-                                   "after the first overflow the scale changes in every step and is no power of two",
+                                   "after the first overflow the scale changes in every step and is not a power of two",
                                .source = "chainer/chainer chainer/optimizer.py @a8e15cbe"});
 }
 

@@ -17,7 +17,7 @@ struct colossalai_dynamic {
   std::optional<double> max_scale;
   std::int64_t hysteresis = 2;
 
-  using machine = engine<float32, rules{.waits = patience::up}>;
+  using machine = engine<float32_arithmetic, rules{.waits = patience::up}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -68,7 +68,7 @@ registration colossalai_dynamic_row() {
       {.aliases = {"colossalai", "colossal"},
        .family = "A / Hs",
        .summary = "Colossal-AI DynamicGradScaler, defaults of the class",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "min_scale",
        .ceiling = "max_scale",
        .rules =

@@ -16,7 +16,7 @@ registration composer_closure_row() {
       {.aliases = {"composer"},
        .family = "A",
        .summary = "Composer ClosureGradScaler, torch's GradScaler for optimizers with closures",
-       .tests = "element of the scaled gradients of any rank",
+       .overflow_test = "element of the scaled gradients of any rank",
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = gradscaler_rules,

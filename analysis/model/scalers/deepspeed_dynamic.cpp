@@ -50,7 +50,7 @@ struct deepspeed_dynamic {
     v("last_overflow_iter", s.last_overflow);
     v("cur_hysteresis", s.waited);
   }
-  [[nodiscard]] std::string_view raises(const machine::state& s, bool overflow) const {
+  [[nodiscard]] std::string_view error_before(const machine::state& s, bool overflow) const {
     if (!overflow) return {};
     const bool lowers = delayed_shift == 1 || s.waited == 1;
     if (lowers && s.scale == min_scale && raise_error_at_min_scale)
@@ -67,7 +67,7 @@ registration deepspeed_dynamic_row() {
   return ruled_row<deepspeed_dynamic>(
       {.family = "A / Hs / Hc",
        .summary = "DeepSpeed with ZeRO, defaults of the class (those of the JSON: deepspeed)",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "min_scale; an overflow there raises",
        .ceiling = "none; an overflow at infinity raises",
        .rules = "overflow: skip, last overflow = this step; if the hysteresis left is 1: scale = max(scale / "

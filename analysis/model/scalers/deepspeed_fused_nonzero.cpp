@@ -32,7 +32,7 @@ struct deepspeed_fused_nonzero {
     v("cur_iter", s.step);
     v("last_overflow_iter", s.last_overflow);
   }
-  [[nodiscard]] std::string_view raised(const machine::state& s) const {
+  [[nodiscard]] std::string_view error_after(const machine::state& s) const {
     return s.scale.too_large() ? "OverflowError: int too large to convert to float" : "";
   }
 };
@@ -43,7 +43,7 @@ registration deepspeed_fused_nonzero_row() {
   return ruled_row<deepspeed_fused_nonzero>(
       {.family = "B",
        .summary = "DeepSpeed FP16_Optimizer, fused, without ZeRO, defaults of the class",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "largest double; an int raises beyond, a float becomes infinite",
        .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"

@@ -35,7 +35,7 @@ registration deepspeed_unfused_row() {
   return ruled_row<deepspeed_unfused>(
       {.family = "B",
        .summary = "DeepSpeed FP16_UnfusedOptimizer (LAMB)",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "none",
        .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"

@@ -17,7 +17,7 @@
 
 namespace ulp::scalers {
 
-// When a good step grows the scale. A tracker counts good steps and starts anew after growth and after an overflow; the
+// When a good step grows the scale. A tracker counts good steps and restarts after growth and after an overflow; the
 // other frameworks number their steps and remember the last overflow.
 enum class growth {
   tracker_equals,           // tracker + 1 == window
@@ -40,7 +40,7 @@ enum class patience {
 struct rules {
   growth grows = growth::tracker_equals;
   patience waits = patience::none;
-  bool restarts_when_spent = false;  // counting up: lowering the scale starts the count anew
+  bool restarts_when_spent = false;  // counting up: lowering the scale starts the count again
   bool divides = false;              // the scale is lowered by a quotient, not a product
   bool stays_finite = false;         // growth to infinity keeps the scale
   bool grows_on_overflow = false;    // the tracker is compared after an overflow too: a window of 0 undoes the fall
@@ -91,7 +91,7 @@ class engine {
   }
 
   // What Python raises instead of `next`, or nothing.
-  [[nodiscard]] std::string_view raises(state s, bool overflow) const {
+  [[nodiscard]] std::string_view error_before(state s, bool overflow) const {
     const bool counts = R.grows == growth::window_divides || s.step - s.last_overflow > 1;
     if (counts_modulo && !overflow && window_ == 0 && part_of_step_ == 0 && counts)
       return "ZeroDivisionError: integer modulo by zero";
@@ -194,7 +194,7 @@ class engine {
   factor growth_;
   factor backoff_;
   std::int64_t window_;
-  double part_of_step_;  // the window where it is no whole number of steps and steps are counted modulo it, else 0
+  double part_of_step_;  // the window where it is not a whole number of steps and steps are counted modulo it, else 0
   std::int64_t limit_;
   bool refilled_by_good_;
   value floor_;
@@ -208,9 +208,10 @@ concept has_raises_after_step = requires {
 };
 
 // A framework F as a policy over its engine. F has its parameters (see policy.hpp), `using machine = engine<...>`,
-// `settings values() const`, and `state_fields(s, v)`, which calls v(name, field) on what it shows of the state; and,
-// where it raises, `raises(state, overflow)` before a step, which then leaves the state, or `raised(state)` after it,
-// each giving the message or nothing. Where it raises the step counts as skipped, unless `raises_after_step`.
+// `settings values() const`, and `state_fields(s, v)`, which calls v(name, field) for each field of the state it shows.
+// If it raises errors, it has `error_before(state, overflow)`, called before a step, which then leaves the state, or
+// `error_after(state)`, called after it; each returns the message or nothing. A step that raises an error counts as
+// skipped, unless `raises_after_step`.
 template <typename F>
 class ruled {
  public:
@@ -228,14 +229,14 @@ class ruled {
   [[nodiscard]] double scale(const state& s) const { return static_cast<double>(s.scale); }
   [[nodiscard]] transition<state> next(const state& s, const scaler_input& input) const {
     const bool overflow = input.found_inf;
-    if (const std::string_view error = machine_.raises(s, overflow); !error.empty())
+    if (const std::string_view error = machine_.error_before(s, overflow); !error.empty())
       return {s, {.skipped = overflow || skips_when_raised, .error = std::string{error}}};
-    if constexpr (requires { framework_.raises(s, overflow); })
-      if (const std::string_view error = framework_.raises(s, overflow); !error.empty())
+    if constexpr (requires { framework_.error_before(s, overflow); })
+      if (const std::string_view error = framework_.error_before(s, overflow); !error.empty())
         return {s, {.skipped = true, .error = std::string{error}}};
     const state after{machine_.next(s, overflow)};
-    if constexpr (requires { framework_.raised(after); })
-      if (const std::string_view error = framework_.raised(after); !error.empty())
+    if constexpr (requires { framework_.error_after(after); })
+      if (const std::string_view error = framework_.error_after(after); !error.empty())
         return {after, {.skipped = overflow || skips_when_raised, .error = std::string{error}}};
     return {after, {.skipped = overflow}};
   }

@@ -11,7 +11,7 @@ registration fairscale_dynamic_row() {
       {.aliases = {"fairscale"},
        .family = "E",
        .summary = "fairscale's experimental DynamicLossScaler",
-       .tests = "norm of the scaled gradients",
+       .overflow_test = "norm of the scaled gradients",
        .floor = "threshold; else min_loss_scale, which raises",
        .ceiling = "none",
        .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"

@@ -55,7 +55,7 @@ registration fairscale_layerwise_row() {
       {.aliases = {"layerwise"},
        .family = "A",
        .summary = "fairscale LayerwiseGradientScaler, a scale for each layer",
-       .tests = "element of the layer's scaled gradients",
+       .overflow_test = "element of the layer's scaled gradients",
        .floor = "min_scale",
        .ceiling = "max_scale",
        .rules = "overflow in the layer: skip the whole step, scale *= backoff_factor, tracker = 0\n"

@@ -8,7 +8,7 @@ namespace ulp::scalers {
 namespace {
 
 struct fairscale_sharded_cpu : gradscaler_arguments {
-  using machine = engine<float32, rules{}>;
+  using machine = engine<float32_arithmetic, rules{}>;
 };
 
 }  // namespace
@@ -18,7 +18,7 @@ registration fairscale_sharded_cpu_row() {
       {.aliases = {"fairscale_sharded"},
        .family = "A",
        .summary = "fairscale ShardedGradScaler, scale on the CPU",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "none",
        .rules = gradscaler_rules,

@@ -12,7 +12,7 @@ registration fairseq_dynamic_row() {
       {.aliases = {"fairseq"},
        .family = "A",
        .summary = "fairseq DynamicLossScaler, defaults of the class",
-       .tests = "norm of the scaled gradients; not averaged",
+       .overflow_test = "norm of the scaled gradients; not averaged",
        .floor = "threshold; else min_loss_scale, which raises",
        .ceiling = "none",
        .rules = "overflow: skip, last overflow = this step, overflows += 1\n"

@@ -73,7 +73,7 @@ registration flax_dynamic_scale_row() {
       {.aliases = {"flax"},
        .family = "C",
        .summary = "flax.training.dynamic_scale.DynamicScale",
-       .tests = "element of the unscaled gradients",
+       .overflow_test = "element of the unscaled gradients",
        .floor = "minimum_scale",
        .ceiling = "largest float32",
        .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"
@@ -81,9 +81,9 @@ registration flax_dynamic_scale_row() {
                 "fin_steps = 0\n"
                 "other good steps: fin_steps += 1",
        .quirks = "grows on good step growth_interval + 1; growth_interval=0 grows on every one\n"
-                 "at FLT_MAX the scale leaves the powers of two for ever\n"
+                 "at FLT_MAX the scale leaves the powers of two forever\n"
                  "with minimum_scale=none, from 2^-128 down the division by the scale makes infinities of finite "
-                 "gradients, and 0 is for ever",
+                 "gradients, and 0 is forever",
        .source = "google/flax flax/training/dynamic_scale.py @18f8f311"});
 }
 

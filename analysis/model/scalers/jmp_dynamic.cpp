@@ -1,5 +1,5 @@
 // jmp.DynamicLossScale: google-deepmind/jmp @9c1cdbbf jmp/_src/loss_scale.py.
-// Reproduced: float32; growth to infinity is dropped and starts the count anew. Under jit a pytree round trip puts
+// Reproduced: float32; growth to infinity is dropped and starts the count again. Under jit a pytree round trip puts
 // min_loss_scale back to 1; a replay keeps what is set.
 #include "engine.hpp"
 
@@ -12,7 +12,8 @@ struct jmp_dynamic {
   double factor = 2;
   double min_loss_scale = 1;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
+  using machine =
+      engine<float32_arithmetic, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -42,12 +43,12 @@ registration jmp_dynamic_row() {
       {.aliases = {"jmp"},
        .family = "A",
        .summary = "jmp.DynamicLossScale (Haiku)",
-       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "kept finite",
        .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
                 "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
-       .quirks = "growth that would leave float32 is dropped, the counter starts anew\n"
+       .quirks = "growth that would leave float32 is dropped, the counter restarts\n"
                  "any jit or pytree round trip resets min_loss_scale to 1",
        .source = "google-deepmind/jmp jmp/_src/loss_scale.py @9c1cdbbf"});
 }

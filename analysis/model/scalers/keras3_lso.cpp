@@ -1,5 +1,5 @@
 // Keras 3 LossScaleOptimizer: keras-team/keras @3422977a keras/src/optimizers/loss_scale_optimizer.py.
-// Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are for ever.
+// Reproduced: float32; factors 2 and 0.5 are fixed; neither floor nor ceiling, so 0 and infinity are forever.
 #include "engine.hpp"
 
 namespace ulp::scalers {
@@ -9,7 +9,7 @@ struct keras3_lso {
   double initial_scale = 32768;
   std::int64_t dynamic_growth_steps = 2000;
 
-  using machine = engine<float32, rules{}>;
+  using machine = engine<float32_arithmetic, rules{}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -33,7 +33,7 @@ registration keras3_lso_row() {
       {.aliases = {"keras", "keras3"},
        .family = "A",
        .summary = "Keras 3 LossScaleOptimizer",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "none",
        .rules = "overflow: skip, scale /= 2, counter = 0\n"

@@ -34,7 +34,7 @@ registration megatron_constant_row() {
   return row<megatron_constant>(
       {.family = "S",
        .summary = "Megatron-LM ConstantGradScaler",
-       .tests = "element of the scaled gradients; the main gradients",
+       .overflow_test = "element of the scaled gradients; the main gradients",
        .floor = "constant",
        .ceiling = "constant",
        .rules = "overflow: skip; the scale never changes",

@@ -15,7 +15,7 @@ struct megatron_dynamic {
   double growth_interval = 1000;
   std::int64_t hysteresis = 2;
 
-  using machine = engine<float32, rules{.waits = patience::down}>;
+  using machine = engine<float32_arithmetic, rules{.waits = patience::down}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -59,7 +59,7 @@ registration megatron_dynamic_row() {
       {.aliases = {"megatron"},
        .family = "A / Hs",
        .summary = "Megatron-LM DynamicGradScaler",
-       .tests = "element of the scaled gradients; the main gradients",
+       .overflow_test = "element of the scaled gradients; the main gradients",
        .floor = "min_scale",
        .ceiling = "none",
        .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "

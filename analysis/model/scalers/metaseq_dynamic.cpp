@@ -21,7 +21,7 @@ registration metaseq_dynamic_row() {
       {.aliases = {"metaseq"},
        .family = "D",
        .summary = "metaseq DynamicLossScaler (OPT)",
-       .tests = "norm of the scaled gradients",
+       .overflow_test = "norm of the scaled gradients",
        .floor = "min_loss_scale; or threshold",
        .ceiling = "none",
        .rules = "overflow: skip, last overflow = this step, overflows += 1\n"

@@ -11,7 +11,8 @@ struct mindspore_amp_scaler {
   std::int64_t scale_factor = 2;
   std::int64_t scale_window = 2000;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
+  using machine =
+      engine<float32_arithmetic, rules{.grows = growth::tracker_wraps, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -47,13 +48,13 @@ registration mindspore_amp_scaler_row() {
       {.aliases = {"mindspore_amp"},
        .family = "A",
        .summary = "mindspore.amp.DynamicLossScaler",
-       .tests = "what the caller passes; by its documentation an element of the unscaled gradients",
+       .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
                 "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
        .quirks = "the floor of 1 is fixed\n"
-                 "growth that would leave float32 is dropped, the counter starts anew",
+                 "growth that would leave float32 is dropped, the counter restarts",
        .source = "mindspore-ai/mindspore mindspore/python/mindspore/amp.py @01a30221"});
 }
 

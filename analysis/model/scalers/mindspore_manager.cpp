@@ -44,7 +44,7 @@ struct mindspore_manager {
     v("last_overflow_iter", s.last_overflow);
     v("bad_step", s.waited);
   }
-  [[nodiscard]] std::string_view raised(const machine::state& s) const {
+  [[nodiscard]] std::string_view error_after(const machine::state& s) const {
     if (s.waited > bad_step_max) return "RuntimeError: 1001 overflows in a row exceed the maximum of 1000";
     return s.scale.too_large() ? "OverflowError: int too large to convert to float" : "";
   }
@@ -57,7 +57,7 @@ registration mindspore_manager_row() {
       {.aliases = {"mindspore"},
        .family = "A",
        .summary = "MindSpore DynamicLossScaleManager, updated on the host",
-       .tests = "what the caller passes",
+       .overflow_test = "what the caller passes",
        .floor = "1",
        .ceiling = "largest double; an int raises beyond, a float becomes infinite",
        .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"

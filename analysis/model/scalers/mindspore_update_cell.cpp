@@ -12,7 +12,7 @@ struct mindspore_update_cell {
   double scale_factor = 2;
   std::int64_t scale_window = 2000;
 
-  using machine = engine<float32, rules{.grows = growth::window_reached, .first_step = 1}>;
+  using machine = engine<float32_arithmetic, rules{.grows = growth::window_reached, .first_step = 1}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -41,7 +41,7 @@ registration mindspore_update_cell_row() {
   return ruled_row<mindspore_update_cell>(
       {.family = "A",
        .summary = "MindSpore DynamicLossScaleUpdateCell, updated on the device",
-       .tests = "element of the unscaled gradients",
+       .overflow_test = "element of the unscaled gradients",
        .floor = "1",
        .ceiling = "none",
        .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last change = this step\n"

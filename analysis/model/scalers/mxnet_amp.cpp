@@ -63,16 +63,16 @@ registration mxnet_amp_row() {
       {.aliases = {"mxnet"},
        .family = "G",
        .summary = "mxnet.amp LossScaler",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "_max_loss_scale",
        .rules = "every step: the pending scale becomes the scale\n"
                 "overflow: skip, pending = scale / 2, counter = 0\n"
                 "good step: counter += 1; when it equals _scale_seq_len: pending = min(_max_loss_scale, 2 * scale), "
                 "counter = 0",
-       .quirks = "a change decided in one step is used from the next but one: an overflow normally costs two skipped "
-                 "steps and two halvings\n"
-                 "no floor: after some 1090 overflows the scale is 0 for ever",
+       .quirks = "a change decided in one step is used two steps later: an overflow normally costs two skipped steps "
+                 "and two halvings\n"
+                 "no floor: after some 1090 overflows the scale is 0 forever",
        .source = "apache/incubator-mxnet python/mxnet/amp/loss_scaler.py @970a2cfb"});
 }
 

@@ -16,7 +16,7 @@ registration nemo_gradscaler_row() {
       {.aliases = {"nemo"},
        .family = "A / Hc",
        .summary = "NeMo's GradScaler with hysteresis",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = hysteresis_rules,

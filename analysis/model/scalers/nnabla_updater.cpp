@@ -1,7 +1,7 @@
 // nnabla DynamicLossScalingUpdater: sony/nnabla @2814df0d python/src/nnabla/experimental/mixed_precision_training.py.
 // One input row is one attempt: an overflow runs the same update again, and after 100 retries the update is given up.
 // Reproduced: doubles; growth is tested before the counter is raised, so the first one comes on good step N + 2 and the
-// next ones, the counter starting anew at 1, after N + 1; a good step at scale 0 raises, because 1 / scale does.
+// next ones, the counter restarting at 1, after N + 1; a good step at scale 0 raises, because 1 / scale does.
 #include "policy.hpp"
 
 namespace ulp::scalers {
@@ -61,7 +61,7 @@ registration nnabla_updater_row() {
       {.aliases = {"nnabla"},
        .family = "own",
        .summary = "nnabla DynamicLossScalingUpdater; a row of the input is one attempt",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; a good step at 0 raises",
        .ceiling = "none",
        .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"

@@ -21,7 +21,7 @@ struct no_scaling {
 registration none_row() {
   return row<no_scaling>({.family = "S",
                           .summary = "no loss scaling",
-                          .tests = "nothing",
+                          .overflow_test = "nothing",
                           .floor = "constant",
                           .ceiling = "constant",
                           .rules = "the scale is 1 and no step is skipped"});

@@ -11,7 +11,7 @@ namespace ulp::scalers {
 // Each has `times` for growth, `over` for a backoff that divides and `lowered` for one that multiplies.
 
 // A float32 tensor and float32 factors.
-struct float32 {
+struct float32_arithmetic {
   using value = float;
   using factor = float;
   [[nodiscard]] static float times(float s, float k) noexcept { return s * k; }

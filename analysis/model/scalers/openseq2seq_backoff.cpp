@@ -40,7 +40,7 @@ struct openseq2seq_backoff {
   [[nodiscard]] std::string refused() const {
     if (step_window == 0) return "step_window must not be 0: steps are counted modulo it";
     if (iteration_read != "after" && iteration_read != "before")
-      return "iteration_read is after or before, not '" + iteration_read + "'";
+      return "iteration_read must be after or before, not '" + iteration_read + "'";
     return {};
   }
   [[nodiscard]] state start() const { return {.scale = static_cast<float>(scale_max)}; }
@@ -70,7 +70,7 @@ registration openseq2seq_backoff_row() {
       {.aliases = {"openseq2seq"},
        .family = "A, clipped",
        .summary = "OpenSeq2Seq BackoffScaler",
-       .tests = "element of the unscaled float32 gradients",
+       .overflow_test = "element of the unscaled float32 gradients",
        .floor = "scale_min",
        .ceiling = "scale_max",
        .rules = "overflow: skip, scale /= step_factor\n"

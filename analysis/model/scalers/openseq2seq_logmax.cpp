@@ -59,7 +59,7 @@ struct openseq2seq_logmax {
     if (!input.found_inf && std::isnan(input.max_abs))
       return {s,
               {.skipped = false,
-               .error = "LogMax follows the largest gradient of every step, which this input does not tell: give a "
+               .error = "LogMax follows the largest gradient of every step, which this input does not have: use a "
                         "recording or a step log with maxabs",
                .lacks_input = true}};
     const float x = input.found_inf ? numpy_exp2(static_cast<float>(log_max))
@@ -92,7 +92,7 @@ registration openseq2seq_logmax_row() {
   return row<openseq2seq_logmax>(
       {.family = "own",
        .summary = "OpenSeq2Seq LogMaxScaler; needs the largest gradient of every step",
-       .tests = "element of the unscaled float32 gradients",
+       .overflow_test = "element of the unscaled float32 gradients",
        .floor = "scale_min",
        .ceiling = "scale_max",
        .rules = "x = log2 of the largest unscaled gradient, 2^log_max on overflow\n"
@@ -100,7 +100,7 @@ registration openseq2seq_logmax_row() {
                 "every step: scale = 2^(16 - mean - overflow_std_dev * deviation), clipped to [scale_min, scale_max]",
        .quirks = "an overflow enters as 65536 where log2 values are meant: at a constant 2^-3 a single one pins the "
                  "scale to its floor for 11,635 steps\n"
-                 "scales are no powers of two",
+                 "scales are not powers of two",
        .source = "NVIDIA/OpenSeq2Seq open_seq2seq/optimizers/automatic_loss_scaler.py @8681d381"});
 }
 

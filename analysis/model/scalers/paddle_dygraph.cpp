@@ -8,7 +8,7 @@ namespace ulp::scalers {
 namespace {
 
 struct paddle_dygraph : paddle_arguments {
-  using machine = engine<float32, rules{.waits = patience::up_exactly, .restarts_when_spent = true}>;
+  using machine = engine<float32_arithmetic, rules{.waits = patience::up_exactly, .restarts_when_spent = true}>;
 
   template <typename State, typename Visitor>
   static void state_fields(State& s, Visitor&& v) {
@@ -25,7 +25,7 @@ registration paddle_dygraph_row() {
       {.aliases = {"paddle"},
        .family = "A / P",
        .summary = "paddle.amp.GradScaler in dynamic graphs",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "none",
        .rules = "overflow: skip, incr count = 0, decr count += 1; when it equals decr_every_n_nan_or_inf: scale *= "

@@ -14,8 +14,8 @@ struct paddle_static : paddle_arguments {
     decr_every_n_nan_or_inf = 2;
   }
 
-  using machine =
-      engine<float32, rules{.waits = patience::up_exactly, .restarts_when_spent = true, .stays_finite = true}>;
+  using machine = engine<float32_arithmetic,
+                         rules{.waits = patience::up_exactly, .restarts_when_spent = true, .stays_finite = true}>;
 
   [[nodiscard]] settings values() const {
     settings s = paddle_arguments::values();
@@ -36,7 +36,7 @@ registration paddle_static_row() {
   return ruled_row<paddle_static>(
       {.family = "A / P",
        .summary = "Paddle's update_loss_scaling kernel in static graphs",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "
@@ -44,7 +44,7 @@ registration paddle_static_row() {
                 "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",
        .quirks = "decr_every_n_nan_or_inf counts overflows in a row\n"
                  "by 0.8: the scale leaves the powers of two\n"
-                 "growth that would leave float32 is dropped, the count starts anew\n"
+                 "growth that would leave float32 is dropped, the count restarts\n"
                  "the kernel sets the gradients of an overflowed step to zero",
        .source = "PaddlePaddle/Paddle paddle/phi/kernels/impl/amp_kernel_impl.h @20ffb9f4"});
 }

@@ -48,7 +48,7 @@ struct popart_als {
     if (!(input.above_edge >= 0 && input.up_to_edge >= 0))
       return {s,
               {.skipped = false,
-               .error = "PopART counts gradients above and below an edge, which a step log does not tell: give a "
+               .error = "PopART counts gradients above and below an edge, which a step log does not have: use a "
                         "recording, a dump or a histogram",
                .lacks_input = true}};
     if (s.step_in_period == 0) {
@@ -69,12 +69,12 @@ registration popart_als_row() {
       {.aliases = {"popart"},
        .family = "own",
        .summary = "PopART automatic loss scaling; needs counts above an edge, so no step log",
-       .tests = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
+       .overflow_test = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
        .floor = "none",
        .ceiling = "none",
        .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"
                 "in the first step of every updatePeriod; no step is skipped",
-       .quirks = "no dead band: the scale doubles or halves in every update, for ever\n"
+       .quirks = "no dead band: the scale doubles or halves in every update, forever\n"
                  "the option's own documentation states the opposite direction",
        .source = "graphcore/popart willow/src/popx/op/lossscaleupdatex.cpp @d2f20d78"});
 }

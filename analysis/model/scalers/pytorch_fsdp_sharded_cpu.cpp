@@ -8,7 +8,7 @@ namespace ulp::scalers {
 namespace {
 
 struct pytorch_fsdp_sharded_cpu : gradscaler_arguments {
-  using machine = engine<float32, rules{}>;
+  using machine = engine<float32_arithmetic, rules{}>;
 };
 
 }  // namespace
@@ -18,7 +18,7 @@ registration pytorch_fsdp_sharded_cpu_row() {
       {.aliases = {"fsdp", "pytorch_fsdp"},
        .family = "A",
        .summary = "FSDP ShardedGradScaler, scale on the CPU",
-       .tests = "element of the scaled gradients of any rank",
+       .overflow_test = "element of the scaled gradients of any rank",
        .floor = "none; 0 stays",
        .ceiling = "none",
        .rules = gradscaler_rules,

@@ -18,12 +18,12 @@ registration pytorch_gradscaler_row() {
       {.aliases = {"pytorch", "torch", "gradscaler", "accelerate", "lightning"},
        .family = "A",
        .summary = "torch.amp.GradScaler; Lightning 16-mixed, Accelerate and apex.transformer use it",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
        .rules = gradscaler_rules,
        .quirks = "no floor: from 2^16 the scale reaches 0 at the 166th overflow in a row and stays there\n"
-                 "no ceiling but float32: growth that would be infinite is dropped, the tracker starts anew\n"
+                 "no ceiling but float32: growth that would be infinite is dropped, the tracker restarts\n"
                  "at scale 0 the gradients unscale to NaN although no overflow was found",
        .source = "pytorch/pytorch torch/amp/grad_scaler.py @0202916b, "
                  "aten/src/ATen/native/cpu/AmpGradScalerKernels.cpp @174170e8"});

@@ -30,7 +30,7 @@ registration pytorch_gradscaler_preguard_row() {
       {.aliases = {"pytorch_preguard"},
        .family = "A",
        .summary = "torch.cuda.amp.GradScaler of torch up to 2.0",
-       .tests = gradscaler_tests,
+       .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "none",
        .rules = gradscaler_rules,

@@ -40,7 +40,7 @@ registration static_row() {
       {.aliases = {"constant", "static_scale"},
        .family = "S",
        .summary = "a constant scale",
-       .tests = "element of the scaled gradients",
+       .overflow_test = "element of the scaled gradients",
        .floor = "constant",
        .ceiling = "constant",
        .rules = "overflow: skip (unless skip_on_overflow is false); the scale never changes",

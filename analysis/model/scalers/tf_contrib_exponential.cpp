@@ -14,10 +14,10 @@ struct tf_contrib_exponential {
   double incr_ratio = 2;
   double decr_ratio = 0.8;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_reaches,
-                                        .waits = patience::up,
-                                        .restarts_when_spent = true,
-                                        .stays_finite = true}>;
+  using machine = engine<float32_arithmetic, rules{.grows = growth::tracker_reaches,
+                                                   .waits = patience::up,
+                                                   .restarts_when_spent = true,
+                                                   .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -50,7 +50,7 @@ registration tf_contrib_exponential_row() {
       {.aliases = {"tf_contrib"},
        .family = "A / F",
        .summary = "tf.contrib.mixed_precision ExponentialUpdateLossScaleManager (TensorFlow 1)",
-       .tests = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
+       .overflow_test = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: skip, good = 0, bad += 1; when bad reaches decr_every_n_nan_or_inf: scale = max(scale * "
@@ -58,7 +58,7 @@ registration tf_contrib_exponential_row() {
                 "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",
        .quirks = "every second overflow lowers the scale, however many good steps lie between\n"
                  "by 0.8: the scale leaves the powers of two\n"
-                 "growth that would leave float32 is dropped, both counts start anew",
+                 "growth that would leave float32 is dropped, both counts restart",
        .source = "tensorflow/tensorflow tensorflow/contrib/mixed_precision/python/loss_scale_manager.py @813c55a9"});
 }
 

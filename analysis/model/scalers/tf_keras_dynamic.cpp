@@ -11,7 +11,8 @@ struct tf_keras_dynamic {
   std::int64_t growth_steps = 2000;
   double multiplier = 2;
 
-  using machine = engine<float32, rules{.grows = growth::tracker_reaches, .divides = true, .stays_finite = true}>;
+  using machine =
+      engine<float32_arithmetic, rules{.grows = growth::tracker_reaches, .divides = true, .stays_finite = true}>;
 
   template <typename Visitor>
   void fields(Visitor&& v) {
@@ -40,13 +41,13 @@ registration tf_keras_dynamic_row() {
       {.aliases = {"tf_keras"},
        .family = "A",
        .summary = "tf.keras 2.x LossScaleOptimizer, dynamic",
-       .tests = "element of the unscaled gradients",
+       .overflow_test = "element of the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
        .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
                 "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
        .quirks = "the floor of 1 is fixed\n"
-                 "growth that would leave float32 is dropped, the counter starts anew\n"
+                 "growth that would leave float32 is dropped, the counter restarts\n"
                  "a skipped step still advances optimizer.iterations, and with it learning-rate schedules",
        .source = "keras-team/tf-keras tf_keras/mixed_precision/loss_scale_optimizer.py @dd0a7237"});
 }

@@ -98,7 +98,8 @@ class session_test : public QObject {
     QTest::newRow("later") << changed("ulpscope_session", 99) << "later version";
     QTest::newRow("no runs") << changed("runs", QJsonValue()) << "names no run";
     QTest::newRow("a run of nothing") << changed("runs", QJsonArray{QJsonArray{}}) << "without inputs";
-    QTest::newRow("a device") << changed("runs", QJsonArray{QJsonArray{"/dev/null"}}) << "what is no file: /dev/null";
+    QTest::newRow("a device") << changed("runs", QJsonArray{QJsonArray{"/dev/null"}})
+                              << "something that is not a file: /dev/null";
     QJsonArray many;
     while (many.size() <= qsizetype{document::most_replays}) many.append(QJsonArray{"a.ulp"});
     QTest::newRow("many runs") << changed("runs", many) << "more than";

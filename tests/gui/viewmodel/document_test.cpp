@@ -389,11 +389,11 @@ class document_test : public QObject {
     const ulp::tensor_mask all{true};
     double once = 0;
     for (const auto& c : columns.columns())
-      for (const auto& [exponent, count] : c.octaves(all).by_exponent) once += count;
+      for (const auto& [exponent, count] : c.binades(all).by_exponent) once += count;
     QCOMPARE(once, 4200.0);
 
     // One step of it, though its column holds 64.
-    const auto one = tables_of_step(*fine, 1234, quiet).octaves(all);
+    const auto one = tables_of_step(*fine, 1234, quiet).binades(all);
     QCOMPARE(one.by_exponent, (std::map<int, double>{{0, 1.0}, {-(1234 % 30), 1.0}}));
     QVERIFY(tables_of_step(*fine, 9999, quiet).entries.empty());
   }

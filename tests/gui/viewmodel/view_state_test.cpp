@@ -200,7 +200,8 @@ class view_state_test : public QObject {
     for (const QString& none : {QString("conv("), QString("(?!fc)"), QString(20000, '(') + QString(20000, ')')}) {
       QVERIFY(!state_->set_filter(none));
       const QString problem = view_state::problem_with_filter(none);
-      QVERIFY2(problem.contains(" is no regular expression: ") && !problem.contains('\n'), qPrintable(problem));
+      QVERIFY2(problem.contains(" is not a valid regular expression: ") && !problem.contains('\n'),
+               qPrintable(problem));
     }
     QCOMPARE(state_->filter(), QString("weight$"));
     QCOMPARE(state_->filtered(), (tensor_mask{true, true, false}));

@@ -410,7 +410,7 @@ class views_test : public QObject {
       const auto from = ulp::open_recording(digits_path(), step, step);
       ulp::step recorded;
       QVERIFY(from->next(recorded));
-      ulp::octave_counts expected;
+      ulp::binade_counts expected;
       for (const ulp::tensor_row& row : recorded.tensors) expected.add(row.table, row.factor);
       std::map<int, double> shown;
       for (const auto& row : s.shown->data().rows)

@@ -118,11 +118,11 @@ TEST_CASE("DeepSpeed") {
           {"// as hjson\n{\"train_batch_size\": 8 /* */}", "none in float32"},
 
           {"{\n\"fp16\": {\n\"enabled\": true,\n\"loss_scale_windw\": 500}}",
-           "c: line 4: 'loss_scale_windw' is no DeepSpeed key of 'fp16'; the nearest is 'loss_scale_window'"},
+           "c: line 4: 'loss_scale_windw' is not a known DeepSpeed key of 'fp16'; the nearest is 'loss_scale_window'"},
           {"{\"fp16\": {\"enabled\": true},\n\"gradient_cliping\": 1}",
-           "c: line 2: 'gradient_cliping' is no DeepSpeed key; the nearest is 'gradient_clipping'"},
+           "c: line 2: 'gradient_cliping' is not a known DeepSpeed key; the nearest is 'gradient_clipping'"},
           {R"({"fp16": {"enabled": true}, "zero_optimization": {"stgae": 2}})",
-           "c: line 1: 'stgae' is no DeepSpeed key of 'zero_optimization'; the nearest is 'stage'"},
+           "c: line 1: 'stgae' is not a known DeepSpeed key of 'zero_optimization'; the nearest is 'stage'"},
           {R"({"fp16": {"enabled": true}, "bf16": {"enabled": true}})",
            "c: line 1: bf16 and fp16 cannot both be enabled"},
           {R"({"fp16": {"enabled": "auto"}})",
@@ -202,20 +202,20 @@ TEST_CASE("Cerebras") {
            "in "
            "precision.py); leave it out"},
           {trainer("      fp16_typ: float16\n"),
-           "c: line 5: 'fp16_typ' is no Cerebras key of 'trainer.init.precision'; the nearest is 'fp16_type'"},
+           "c: line 5: 'fp16_typ' is not a known Cerebras key of 'trainer.init.precision'; the nearest is 'fp16_type'"},
           {trainer("      fp16_type: half\n"),
-           "c: line 5: trainer.init.precision.fp16_type is one of float16, bfloat16, cbfloat16"},
+           "c: line 5: trainer.init.precision.fp16_type must be float16, bfloat16 or cbfloat16"},
           {trainer("      loss_scaling_factor: tf_dynamic\n"),
-           "c: line 5: trainer.init.precision.loss_scaling_factor is a number, null, or 'dynamic'"},
+           "c: line 5: trainer.init.precision.loss_scaling_factor must be a number, null, or 'dynamic'"},
           {trainer("      precision_opt_level: 3\n"),
-           "c: line 5: trainer.init.precision.precision_opt_level is one of 0, 1, 2"},
+           "c: line 5: trainer.init.precision.precision_opt_level must be 0, 1 or 2"},
           {trainer("      fp16_type: float16\n      loss_scaling_factor: dynamic\n      min_loss_scale: 2e-14\n"),
            "c: line 7: trainer.init.precision.min_loss_scale is too small: the least that is allowed is 2^-14 = "
            "6.103515625e-05, which the documentation's 2e-14 means"},
           {"trainer:\n  inti:\n    precision: {fp16_type: float16}\n",
-           "c: line 2: 'inti' is no Cerebras key of 'trainer'; the nearest is 'init'"},
+           "c: line 2: 'inti' is not a known Cerebras key of 'trainer'; the nearest is 'init'"},
           {"trainer:\n  init:\n    seed: 1\n",
-           "c: line 2: trainer.init.precision is missing: without it nothing says how the loss is scaled"},
+           "c: line 2: trainer.init.precision is missing, so the loss scaling is unknown"},
       });
 }
 
@@ -241,7 +241,7 @@ TEST_CASE("NxD") {
            "c: line 2: mixed_precision_config.use_master_weights_in_ckpt needs the ZeRO-1 optimizer: "
            "optimizer_config.zero_one_enabled is not true"},
           {"mixed_precision_config:\n  use_master_weight: true\n",
-           "c: line 2: 'use_master_weight' is no NxD key of 'mixed_precision_config'; the nearest is "
+           "c: line 2: 'use_master_weight' is not a known NxD key of 'mixed_precision_config'; the nearest is "
            "'use_master_weights'"},
       });
 }
@@ -273,7 +273,7 @@ TEST_CASE("Lightning") {
 
           // Values that other mappings share; what stands beside them wins.
           {"all: &all\n  precision: 16-mixed\n  gradient_clip_val: 2\ntrainer:\n  <<: *all\n  gradient_clip_val: 1\n",
-           "c: line 1: 'all' is no Lightning key; the nearest is 'fit'"},
+           "c: line 1: 'all' is not a known Lightning key; the nearest is 'fit'"},
           {"model: &all {precision: 16-mixed, gradient_clip_val: 2}\ntrainer:\n  <<: *all\n  gradient_clip_val: 1\n",
            grad_scaler + ", norm 1"},
           {"model: &a {precision: 16-mixed}\ndata: &b {precision: bf16, gradient_clip_val: 3}\ntrainer:\n"
@@ -290,9 +290,10 @@ TEST_CASE("Lightning") {
            "transformer-engine, "
            "transformer-engine-float16, or 16, bf16, 32, 64"},
           {"trainer:\n  precision: 16-mixed\n  gradient_clip_value: 1.0\n",
-           "c: line 3: 'gradient_clip_value' is no Lightning key of 'trainer'; the nearest is 'gradient_clip_val'"},
+           "c: line 3: 'gradient_clip_value' is not a known Lightning key of 'trainer'; the nearest is "
+           "'gradient_clip_val'"},
           {"trainer:\n  gradient_clip_val: 1.0\n  gradient_clip_algorithm: both\n",
-           "c: line 3: trainer.gradient_clip_algorithm is 'norm' or 'value'"},
+           "c: line 3: trainer.gradient_clip_algorithm must be 'norm' or 'value'"},
           {"trainer:\n  precision: 16-mixed\n  strategy: fsdp\n  gradient_clip_val: 1.0\n",
            "c: line 4: trainer.gradient_clip_val by norm is refused by Lightning's FSDP strategy"},
           {"trainer:\n  plugins:\n  - class_path: lightning.pytorch.plugins.MixedPrecision\n",
@@ -328,8 +329,8 @@ TEST_CASE("Megatron-LM") {
           {"--loss-scale 128\n", "none in float32, norm 1"},
 
           {"--fp16 \\\n--loss-scale-windw 200\n",
-           "c: line 2: '--loss-scale-windw' is no known argument of Megatron-LM; the nearest is '--loss-scale-window'; "
-           "correct it, or take it out where your version has it"},
+           "c: line 2: '--loss-scale-windw' is not a known argument of Megatron-LM; the nearest is '--loss-scale-window'; "
+           "correct it, or remove it if your version has it"},
           {"--fp16 --bf16", "c: line 1: --bf16 and --fp16 cannot both be given"},
           {"--fp16 --loss-scale $SCALE", "c: line 1: --loss-scale is '$SCALE'; write its value"},
           {"--fp16\n--hysteresis 2\n--hysteresis 3\n",
@@ -370,13 +371,13 @@ TEST_CASE("Accelerate") {
            "0.5"},
 
           {"distributed_type: MULTI_GPU\nmixed_precison: fp16\n",
-           "c: line 2: 'mixed_precison' is no Accelerate key; the nearest is 'mixed_precision'"},
+           "c: line 2: 'mixed_precison' is not a known Accelerate key; the nearest is 'mixed_precision'"},
           {"distributed_type: DEEPSPEED\ndeepspeed_config:\n  zero_stag: 2\nmixed_precision: fp16\n",
-           "c: line 3: 'zero_stag' is no Accelerate key of 'deepspeed_config'; the nearest is 'zero_stage'"},
+           "c: line 3: 'zero_stag' is not a known Accelerate key of 'deepspeed_config'; the nearest is 'zero_stage'"},
           {"distributed_type: MULTI_CPU\nuse_cpu: true\nmixed_precision: fp16\n",
            "c: line 3: mixed_precision fp16 needs a GPU: Accelerate refuses it on CPUs and TPUs"},
           {"distributed_type: MULTI_GPU\nmixed_precision: half\n",
-           "c: line 2: mixed_precision is one of no, fp16, bf16, fp8"},
+           "c: line 2: mixed_precision must be no, fp16, bf16 or fp8"},
           {"distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: ds.json\nmixed_precision: fp16\n",
            "c: line 4: mixed_precision is refused by Accelerate together with deepspeed_config_file; write it in that "
            "file "
@@ -396,10 +397,10 @@ TEST_CASE("Accelerate with DeepSpeed's own file") {
         "float16");
   // A pipe would be waited for.
   CHECK(read("distributed_type: DEEPSPEED\ndeepspeed_config:\n  deepspeed_config_file: /dev/null\n")
-            .find("deepspeed_config_file names what is no file") != std::string::npos);
+            .find("deepspeed_config_file names something that is not a file") != std::string::npos);
   // Its mistakes are its own.
   read.write("ds.json", "{\n\"fp16\": {\"enabeld\": true}}");
-  CHECK(read(yaml) == "ds.json: line 2: 'enabeld' is no DeepSpeed key of 'fp16'; the nearest is 'enabled'");
+  CHECK(read(yaml) == "ds.json: line 2: 'enabeld' is not a known DeepSpeed key of 'fp16'; the nearest is 'enabled'");
 }
 
 TEST_CASE("each key that is read is said to mean something") {
@@ -431,8 +432,8 @@ TEST_CASE("files that are no configuration") {
     CHECK(result.starts_with(expected));
   };
   CHECK(read("") == "c: is empty");
-  CHECK(read(" \n\t\n") == "c: holds nothing but blanks");
-  CHECK(read(std::string("\0\1\2", 3)) == "c: is no text: it has control characters in it");
+  CHECK(read(" \n\t\n") == "c: holds only blanks");
+  CHECK(read(std::string("\0\1\2", 3)) == "c: is not a text file: it has control characters");
   CHECK(read("{\"fp16\": {\"enabled\": true},\n \"fp16\": {\"enabled\": false}}") ==
         "c: line 2: the key 'fp16' is given twice, first on line 1");
   CHECK(read("trainer:\n  precision: 16\n  precision: 32\n") ==
@@ -440,7 +441,7 @@ TEST_CASE("files that are no configuration") {
   starts("[1, 2]", "c: is not a mapping of keys to values; they are DeepSpeed JSON");
   starts("- a\n- b\n", "c: is not a mapping");
   starts("just words", "c: is not a mapping");
-  CHECK(read("# only a comment\n") == "c: holds nothing but comments");
+  CHECK(read("# only a comment\n") == "c: holds only comments");
   starts("some: thing\nother: thing\n", "c: has no key of a configuration that is read; they are DeepSpeed JSON");
   starts("mixed_precision_confg:\n  use_master_weights: true\n",
          "c: has no key of a configuration that is read: 'mixed_precision_confg' is no such key; the nearest is "

@@ -60,7 +60,7 @@ TEST_CASE("CSV: each way a line can be wrong") {
   CHECK(error_of("0,0,1,5\n") == "a.csv: line 2: has 4 fields, but the header names 3");
   CHECK(error_of("0,0,1.5x\n") == "a.csv: line 2, column 'maxabs': '1.5x' is not a number");
   CHECK(error_of("0,0,1e999\n") == "a.csv: line 2, column 'maxabs': '1e999' is beyond the range of float64");
-  CHECK(error_of("0,2,1\n") == "a.csv: line 2, column 'found_inf': '2' is none of 0, 1, true, false");
+  CHECK(error_of("0,2,1\n") == "a.csv: line 2, column 'found_inf': '2' is not one of 0, 1, true, false");
   CHECK(error_of("0.5,0,1\n") == "a.csv: line 2, column 'step': '0.5' is not an integer");
   CHECK(error_of("-1,0,1\n") == "a.csv: line 2, column 'step': the step -1 is below zero");
   CHECK(error_of("9223372036854775808,0,1\n") ==

@@ -10,9 +10,9 @@ namespace {
 
 const std::string header = "step,tensor,kind,n,zero,nan,inf,sum_abs,sum_sq,max_abs,e_min,counts\n";
 
-cell octave(int exponent, std::uint64_t count) {
+cell binade(int exponent, std::uint64_t count) {
   return {.sign = cell_sign::unknown,
-          .slot = whole_octave,
+          .slot = whole_binade,
           .exponent = static_cast<std::int16_t>(exponent),
           .count = count};
 }
@@ -41,7 +41,7 @@ TEST_CASE("histogram CSV: octaves, classes, sums and kinds as printed") {
   CHECK(weight.nans == 1);
   CHECK(weight.unsigned_infinities == 3);
   CHECK(weight.infinities() == 3);
-  CHECK(weight.cells == std::vector{octave(-3, 1), octave(-1, 5)});
+  CHECK(weight.cells == std::vector{binade(-3, 1), binade(-1, 5)});
   CHECK(weight.max_abs == 0.75);
   CHECK(std::isnan(weight.min_abs));
   CHECK_FALSE(weight.has_sums);
@@ -53,7 +53,7 @@ TEST_CASE("histogram CSV: octaves, classes, sums and kinds as printed") {
   CHECK(zeros.max_abs == 0);
   CHECK(zeros.min_abs == 0);
   CHECK(read.steps[1].tensors[0].table.nans == 3);
-  CHECK(read.steps[1].tensors[1].table.cells == std::vector{octave(1, 2)});
+  CHECK(read.steps[1].tensors[1].table.cells == std::vector{binade(1, 2)});
 }
 
 TEST_CASE("histogram CSV: what is optional") {
@@ -65,7 +65,7 @@ TEST_CASE("histogram CSV: what is optional") {
   REQUIRE(read.steps.size() == 1);
   CHECK(read.tensors[0].kind == tensor_kind::activation_grad);
   const cell_table& table = read.table("agrad/fc");
-  CHECK(table.cells == std::vector{octave(0, 1)});
+  CHECK(table.cells == std::vector{binade(0, 1)});
   CHECK(std::isnan(table.reported_abs_sum));
   CHECK(place.open("a.csv.gz", gzip(header + "0,t,,1,0,0,0,1,1,1,0,1\n")).tensor("t").kind == tensor_kind::unknown);
 }
@@ -81,8 +81,8 @@ TEST_CASE("histogram CSV: the ends of float64") {
   const playground place;
   const contents read =
       place.open("a.csv", header + "0,x,wgrad,1,0,0,0,0,0,5e-324,-1074,1\n" + "0,y,wgrad,1,0,0,0,0,0,1.7e308,1023,1\n");
-  CHECK(read.table("x").cells == std::vector{octave(-1074, 1)});
-  CHECK(read.table("y").cells == std::vector{octave(1023, 1)});
+  CHECK(read.table("x").cells == std::vector{binade(-1074, 1)});
+  CHECK(read.table("y").cells == std::vector{binade(1023, 1)});
 }
 
 TEST_CASE("histogram CSV: each way a row can be wrong") {
@@ -93,7 +93,7 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of("x,t,wgrad,1,0,0,0,1,1,1,0,1\n") == row + "'step': 'x' is not an integer");
   CHECK(error_of("0,,wgrad,1,0,0,0,1,1,1,0,1\n") == row + "'tensor': the field is empty");
   CHECK(error_of("0,t,bias,1,0,0,0,1,1,1,0,1\n") ==
-        row + "'kind': 'bias' is none of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
+        row + "'kind': 'bias' is not one of wgrad, agrad, weight_grad, activation_grad, weight, update, activation");
   CHECK(error_of("0,t,wgrad,-1,0,0,0,1,1,1,0,1\n") == row + "'n': '-1' is not a count");
   CHECK(error_of("0,t,wgrad,1.0,0,0,0,1,1,1,0,1\n") == row + "'n': '1.0' is not a count");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,0,1\n") == row + "'n': n = 2, but zero + nan + inf + counts = 1");
@@ -105,13 +105,13 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of("0,t,wgrad,1,0,0,0,1,1,1,0,1x\n") == row + "'counts': '1x' is not a count");
   CHECK(error_of("0,t,wgrad,1,0,0,0,1,1,1,0,2 -1\n") == row + "'counts': '-1' is not a count");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,1023,1 1\n") ==
-        row + "'counts': reaches the octave 1024, outside those of float64");
+        row + "'counts': reaches the binade 1024, outside those of float64");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,-1075,1 1\n") ==
-        row + "'counts': reaches the octave -1075, outside those of float64");
+        row + "'counts': reaches the binade -1075, outside those of float64");
   CHECK(error_of("0,t,wgrad,2,0,0,0,1,1,1,9223372036854775807,1 1\n") ==
-        row + "'counts': reaches the octave 9223372036854775807, outside those of float64");
+        row + "'counts': reaches the binade 9223372036854775807, outside those of float64");
   CHECK(error_of("0,t,wgrad,1,1,0,0,0,0,1,,\n") == row + "'max_abs': must be 0 where counts are empty");
-  const std::string outside = " does not lie in the highest octave of counts, from 2^0 to 2^1";
+  const std::string outside = " does not lie in the highest binade of counts, from 2^0 to 2^1";
   for (const std::string value : {"0.9", "2", "0", "-1", "inf", "nan"}) {
     INFO(value);
     CHECK(error_of("0,t,wgrad,1,0,0,0,1,1," + value + ",-1,0 1 0\n") == row + "'max_abs': '" + value + "'" + outside);
@@ -123,7 +123,7 @@ TEST_CASE("histogram CSV: each way a row can be wrong") {
   CHECK(error_of(good + "1,t,agrad,1,0,0,0,1,1,1,0,1\n") ==
         "a.csv: line 3, column 'kind': 't' was weight_grad in an earlier step");
   CHECK(error_of("0,a\tb,wgrad,1,0,0,0,1,1,1,0,1\n") ==
-        "a.csv: tensor 'a\\x09b': the tensor name 'a\\x09b' has control characters in it");
+        "a.csv: tensor 'a\\x09b': the tensor name 'a\\x09b' has control characters");
   CHECK(place.error("a.csv", "step,tensor,n,zero,nan,inf,max_abs,counts\n") ==
         "a.csv: line 1: the column 'e_min' is missing");
 }

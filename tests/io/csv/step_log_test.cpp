@@ -50,5 +50,5 @@ TEST_CASE("step log: each way it can be wrong") {
   CHECK(place.error("a.csv", "step,maxabs\n3,1\n3,1\n") ==
         "a.csv: line 3, column 'step': step 3 follows step 3; steps must ascend");
   CHECK(place.error("a.csv", "step,found_inf\n3,maybe\n") ==
-        "a.csv: line 2, column 'found_inf': 'maybe' is none of 0, 1, true, false");
+        "a.csv: line 2, column 'found_inf': 'maybe' is not one of 0, 1, true, false");
 }

@@ -174,9 +174,8 @@ TEST_CASE("npy: arrays that hold no floating-point numbers are named") {
     REQUIRE(read.steps.size() == 1);
     CHECK(read.steps[0].tensors.empty());
     CHECK(read.tensors.empty());
-    CHECK(read.notes ==
-          std::vector<std::string>{place.path("a.npy") + ": holds no tensor that is read; its step is empty",
-                                   place.path("a.npy") + ": not read: 'a' (" + why + ")"});
+    CHECK(read.notes == std::vector<std::string>{place.path("a.npy") + ": holds no readable tensor; its step is empty",
+                                                 place.path("a.npy") + ": not read: 'a' (" + why + ")"});
   };
   const std::vector<std::pair<std::string, std::size_t>> types{
       {"|u1", 1}, {"<i8", 8},     {"|b1", 1},      {"?", 1},   {"<c8", 8}, {"<U5", 20},  {"|S3", 3},

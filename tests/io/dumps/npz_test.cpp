@@ -73,19 +73,17 @@ TEST_CASE("npz: names are labels, other members are left out") {
 
 TEST_CASE("npz: an archive without floating-point arrays is refused, or an empty step that names what it holds") {
   const playground place;
-  const std::string empty = place.path("a.npz") + ": holds no tensor that is read; its step is empty";
+  const std::string empty = place.path("a.npz") + ": holds no readable tensor; its step is empty";
   const contents none = place.open("a.npz", zip({}), empty_allowed());
   CHECK(none.notes == std::vector<std::string>{empty});
   REQUIRE(none.steps.size() == 1);
   CHECK(none.steps[0].tensors.empty());
   const std::string ids = npy(npy_dict("<i8", "(1,)"), "12345678");
   const std::string others = zip({{.name = "ids.npy", .contents = ids}, {.name = "x.txt", .contents = "x"}});
-  CHECK(place.error("a.npz", zip({})) ==
-        "a.npz: holds no tensor that is read; --allow-empty takes it as an empty step");
-  CHECK(
-      place.error("a.npz", others) ==
-      "a.npz: holds no tensor that is read; not read: 'ids' (<i8), 'x.txt' (not a .npy); --allow-empty takes it as an "
-      "empty step");
+  CHECK(place.error("a.npz", zip({})) == "a.npz: holds no readable tensor; --allow-empty accepts it as an empty step");
+  CHECK(place.error("a.npz", others) ==
+        "a.npz: holds no readable tensor; not read: 'ids' (<i8), 'x.txt' (not a .npy); --allow-empty accepts it as an "
+        "empty step");
   CHECK(place.open("a.npz", others, empty_allowed()).notes ==
         std::vector<std::string>{empty, place.path("a.npz") + ": not read: 'ids' (<i8), 'x.txt' (not a .npy)"});
   CHECK(place.error("a.npz", zip({{.name = "o.npy", .contents = npy(npy_dict("|O", "()"), "pickle")}})) ==
@@ -147,7 +145,7 @@ TEST_CASE("npz: each way an archive can be wrong") {
         member + "the array needs 16 bytes of values, but 15 follow: 1 missing; the file was cut short");
   CHECK(error_of({{.name = "\xFF.npy", .contents = weight_file}}) == "a.npz: the tensor name '\\xFF' is not UTF-8");
   CHECK(error_of({{.name = "a\nb.npy", .contents = weight_file}}) ==
-        "a.npz: the tensor name 'a\\x0Ab' has control characters in it");
+        "a.npz: the tensor name 'a\\x0Ab' has control characters");
   CHECK(error_of({{.name = repeated("long", 300) + ".npy", .contents = weight_file}}) ==
         "a.npz: the tensor name '" + repeated("long", 19) + "lon...' is longer than 1024 bytes");
 }

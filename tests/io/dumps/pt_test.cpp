@@ -233,7 +233,7 @@ TEST_CASE("pt: a storage is read once as a whole and found damaged, also by its 
             .table("a") == cells(four));
   CHECK(place.error("a.pt", zip({{.name = "a/data.pkl", .contents = one_tensor(tensor(four_floats, 1, {2}, {1}))},
                                  {.name = "a/data/0", .contents = raw(four), .deflated = true}})) ==
-        "a.pt: tensor 'a': is a part of a compressed storage, which is not read; torch.save does not compress");
+        "a.pt: tensor 'a': is part of a compressed storage, which is not read; torch.save does not compress");
 }
 
 TEST_CASE("pt: views that leave their storage, or are far too many, are refused") {
@@ -253,8 +253,7 @@ TEST_CASE("pt: views that leave their storage, or are far too many, are refused"
         "a.pt: tensor 'a': its shape holds more values than 64 bits can count");
   CHECK(error_of(four_floats, 0, {std::uint64_t{1} << 40}, {0}) ==
         "a.pt: tensor 'a': the tensors repeat the values of the file more than 8 times; save them with clone() if that "
-        "is "
-        "meant");
+        "is intended");
   // Values that overlap are read again and again, so fewer of them are.
   CHECK(error_of(four_floats, 0, std::vector<std::uint64_t>(3, 2), {1, 1, 1}).empty());
   std::vector<float> more(64, 1.0F);
@@ -263,7 +262,7 @@ TEST_CASE("pt: views that leave their storage, or are far too many, are refused"
                    file_of(one_tensor(tensor(storage("FloatStorage", "0", 64), 0, std::vector<std::uint64_t>(24, 2),
                                              std::vector<std::uint64_t>(24, 1))),
                            raw(more)))
-            .ends_with("save them with clone() if that is meant"));
+            .ends_with("save them with clone() if that is intended"));
   CHECK(error_of(storage("FloatStorage", "7", 4), 0, {4}, {1}) ==
         "a.pt: tensor 'a': its storage '7' is not in the file");
   CHECK(error_of(storage("FloatStorage", "0", 5), 0, {4}, {1}) ==
@@ -288,14 +287,14 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
   CHECK(error_of(name("torch._utils", "_rebuild_qtensor") + ".") == "names 'torch._utils._rebuild_qtensor'" + only);
   CHECK(error_of(name(std::string(201, 'x'), "y") + ".") == "has a name of more than 200 characters");
   const std::string none_of_those =
-      " is none of those that tensors in dicts, lists and tuples are saved by; only such files are read";
+      " does not belong to saved tensors in dicts, lists and tuples; only such files are read";
   for (const char opcode : std::string("\x81\x93\x82ioPISBC\x8C\x95\x30\x32\xFF")) {
     INFO(static_cast<int>(opcode));
     const std::string error = error_of(std::string(1, opcode) + "....");
     CHECK(error.starts_with("the opcode 0x"));
     CHECK(error.ends_with(none_of_those));
   }
-  CHECK(error_of("\x80\x04.") == "asks for pickle protocol 4; torch.save writes 2 unless told otherwise");
+  CHECK(error_of("\x80\x04.") == "asks for pickle protocol 4; torch.save writes 2 by default");
   CHECK(error_of("h\x05.") == "recalls object 5, which was not remembered");
   CHECK(error_of("Nq\x05h\x04.") == "recalls object 4, which was not remembered");
   CHECK(error_of("Nr" + little(0xFFFFFFFF, 4) + ".") == "remembers more than the 4 million objects that are read");
@@ -305,35 +304,37 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
     const std::string error = error_of(lacking);
     CHECK((error == "needs an object that is not there" || error == "needs a mark that is not there"));
   }
-  CHECK(error_of("NNa.") == "appends to what is no list");
-  CHECK(error_of("NNNs.") == "sets items of what is no dict");
+  CHECK(error_of("NNa.") == "appends to something that is not a list");
+  CHECK(error_of("NNNs.") == "sets items of something that is not a dict");
   CHECK(error_of("}(Nu.") == "sets a key without a value");
-  CHECK(error_of("NNb.") == "sets attributes of what is no dict");
-  CHECK(error_of("N)R.") == "calls what is no function that is known");
-  CHECK(error_of(name("collections", "OrderedDict") + "NR.") == "calls with what is no tuple");
-  CHECK(error_of(name("collections", "OrderedDict") + "N\x85R.") == "makes an OrderedDict of something");
-  CHECK(error_of(name("torch", "Size") + ")R.") == "makes a torch.Size of what is no tuple");
-  CHECK(error_of(name("__builtin__", "set") + ")R.") == "makes a set of what is no list");
-  CHECK(error_of(name("collections", "Counter") + "N\x85R.") == "makes a Counter of what is no dict");
-  const std::string no_class = "makes a tensor with attributes of something else than a tensor and its class";
+  CHECK(error_of("NNb.") == "sets attributes of something that is not a dict");
+  CHECK(error_of("N)R.") == "calls an unknown function");
+  CHECK(error_of(name("collections", "OrderedDict") + "NR.") == "calls a function with arguments that are not a tuple");
+  CHECK(error_of(name("collections", "OrderedDict") + "N\x85R.") == "makes an OrderedDict from something");
+  CHECK(error_of(name("torch", "Size") + ")R.") == "makes a torch.Size from something that is not a tuple");
+  CHECK(error_of(name("__builtin__", "set") + ")R.") == "makes a set from something that is not a list");
+  CHECK(error_of(name("collections", "Counter") + "N\x85R.") == "makes a Counter from something that is not a dict");
+  const std::string no_class = "makes a tensor with attributes from something other than a tensor and its class";
   CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") + "(NNNNtR.") == no_class);
   CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") +
                  tuple(name("torch", "Size") + name("torch", "Tensor") + ")" + "}") + "R.") == no_class);
   // No function of these makes itself.
   CHECK(error_of(name("torch._tensor", "_rebuild_from_type_v2") + "q" + little(0, 1) +
                  tuple("h" + little(0, 1) + name("torch", "Tensor") + ")" + "}") + "R.") == no_class);
-  CHECK(error_of(name("torch._utils", "_rebuild_parameter") + ")R.") == "makes a Parameter of what is no tensor");
+  CHECK(error_of(name("torch._utils", "_rebuild_parameter") + ")R.") ==
+        "makes a Parameter from something that is not a tensor");
   const std::string rebuild = name("torch._utils", "_rebuild_tensor_v2");
-  CHECK(error_of(rebuild + ")R.") == "makes a tensor of something else than a storage, an offset, a size and a stride");
+  CHECK(error_of(rebuild + ")R.") ==
+        "makes a tensor from something other than a storage, an offset, a size and a stride");
   const auto made_of = [&](const std::string& offset, const std::string& shape, const std::string& stride,
                            const std::string& rest = "\x89N") {
     return error_of(rebuild + tuple(four_floats + offset + shape + stride + rest) + "R.");
   };
-  const std::string no_count = "has an offset, a size or a stride that is no number from 0 to 2^63 - 1";
+  const std::string no_count = "has an offset, a size or a stride that is not a number from 0 to 2^63 - 1";
   CHECK(made_of("J\xFF\xFF\xFF\xFF", counts({1}), counts({1})) == no_count);
   CHECK(made_of("\x8A\x09" + std::string(9, '\x01'), counts({1}), counts({1})) == no_count);
   CHECK(made_of("K" + little(0, 1), tuple("N"), counts({1})) == no_count);
-  CHECK(made_of("K" + little(0, 1), "N", counts({1})) == "has a size or a stride that is no tuple");
+  CHECK(made_of("K" + little(0, 1), "N", counts({1})) == "has a size or a stride that is not a tuple");
   CHECK(made_of("K" + little(0, 1), counts({1}), counts({1, 1})) ==
         "makes a tensor with more sizes than strides, or fewer");
   CHECK(made_of("K" + little(0, 1), counts(std::vector<std::uint64_t>(65, 1)), counts({1})) ==
@@ -342,9 +343,10 @@ TEST_CASE("pt: each opcode and name that is no tensor's is refused by its place 
         "makes a tensor with a pending conjugation or negation; save it with resolve_neg()");
   CHECK(error_of(tensor(storage("UntypedStorage", "0", 4), 0, {4}, {1}) + ".") ==
         "makes a tensor of an untyped storage without a type");
-  CHECK(error_of("NQ.") == "refers to something that is no storage");
-  CHECK(error_of(storage("FloatStorage", std::string(65, '0'), 4) + ".") == "refers to something that is no storage");
-  CHECK(error_of(tuple(text("module") + "NNNN") + "Q.") == "refers to something that is no storage");
+  CHECK(error_of("NQ.") == "refers to something that is not a storage");
+  CHECK(error_of(storage("FloatStorage", std::string(65, '0'), 4) + ".") ==
+        "refers to something that is not a storage");
+  CHECK(error_of(tuple(text("module") + "NNNN") + "Q.") == "refers to something that is not a storage");
   CHECK(error_of("}N" + tensor(four_floats, 0, {4}, {1}) + "s.") ==
         "has a dict whose key is neither text nor an integer");
   CHECK(error_of("]q" + little(0, 1) + "h" + little(0, 1) + "a.") == "is nested deeper than 100 levels");  // in itself
@@ -394,8 +396,7 @@ TEST_CASE("pt: two tensors of one name, and files without any") {
   CHECK(place.error("a.pt", file_of(start + "}(" + text("a.b") + t + text("a") + "}" + text("b") + t + "su.",
                                     raw(four))) == "a.pt: tensor 'a.b': there are two tensors of this name");
   const contents empty = place.open("a.pt", file_of(start + "}.", raw(four)), empty_allowed());
-  CHECK(empty.notes ==
-        std::vector<std::string>{place.path("a.pt") + ": holds no tensor that is read; its step is empty"});
+  CHECK(empty.notes == std::vector<std::string>{place.path("a.pt") + ": holds no readable tensor; its step is empty"});
   CHECK(place.error("a.pt", zip({{.name = "x/y/data.pkl", .contents = "x"}}), empty_allowed())
             .empty());  // no .pt: an archive of other things
 }

@@ -87,7 +87,7 @@ TEST_CASE("safetensors: all other types are known by their size and left out") {
   }
   const contents empty = place.open("a.safetensors", safetensors("{}", ""), empty_allowed());
   CHECK(empty.notes ==
-        std::vector<std::string>{place.path("a.safetensors") + ": holds no tensor that is read; its step is empty"});
+        std::vector<std::string>{place.path("a.safetensors") + ": holds no readable tensor; its step is empty"});
   REQUIRE(empty.steps.size() == 1);
   CHECK(empty.steps[0].tensors.empty());
 }
@@ -153,9 +153,9 @@ TEST_CASE("safetensors: each way a file can be wrong") {
   CHECK(header_error(one("F32", "1", "[0,4]")) == bad_shape + "a number");
   CHECK(header_error(one("F32", "\"1\"", "[0,4]")) == bad_shape + "a string");
   CHECK(header_error(one("F32", "{}", "[0,4]")) == bad_shape + "an object");
-  CHECK(header_error(one("F32", "[1.0]", "[0,4]")) == bad_shape + "a number that is no 64-bit integer");
+  CHECK(header_error(one("F32", "[1.0]", "[0,4]")) == bad_shape + "a number that is not a 64-bit integer");
   CHECK(header_error(one("F32", "[18446744073709551616]", "[0,4]")) ==
-        bad_shape + "a number that is no 64-bit integer");
+        bad_shape + "a number that is not a 64-bit integer");
   CHECK(header_error(one("F32", "[-1]", "[0,4]")) == bad_shape + "a negative number");
   CHECK(header_error(one("F32", "[true]", "[0,4]")) == bad_shape + "a boolean");
   CHECK(header_error(one("F32", "[[1]]", "[0,4]")) == bad_shape + "a list");
@@ -189,7 +189,7 @@ TEST_CASE("safetensors: each way a file can be wrong") {
   CHECK(header_error(R"({"__metadata__":{"step":3}})") == file + "'__metadata__': holds strings only, not a number");
   CHECK(header_error(R"({"__metadata__":{"step":{}}})") == file + "'__metadata__': holds strings only, not an object");
   CHECK(header_error(R"({"__metadata__":"3"})") == file + "'__metadata__': must be an object, not a string");
-  CHECK(header_error(R"({"a\u0000b":{}})") == file + "header: the tensor name 'a\\x00b' has control characters in it");
+  CHECK(header_error(R"({"a\u0000b":{}})") == file + "header: the tensor name 'a\\x00b' has control characters");
   CHECK(header_error("{\"" + std::string(1025, 'x') + "\":{}}").ends_with("...' is longer than 1024 bytes"));
   std::string ones = "[";
   for (int i = 0; i < 64; ++i) ones += "1,";

@@ -212,9 +212,8 @@ TEST_CASE("a shard given twice is refused") {
   const auto paths = w.shards();
   const std::string pair = w.merged({paths[0], paths[1]});
   CHECK(w.error({pair, paths[1]}) ==
-        "shard2: step 0: has the data of rank 1, some of which merged5 has too: was a recording given twice? where a "
-        "run was "
-        "started again from an earlier step, give --later-wins");
+        "shard2: step 0: has the data of rank 1, some of which merged5 has too: was a recording given twice? for a run "
+        "that was restarted from an earlier step, give --later-wins");
 }
 
 TEST_CASE("reduced replicas must be equal") {
@@ -271,8 +270,7 @@ TEST_CASE("runs of other steps follow one another, and overlapping ones are refu
   CHECK(open_merged({second, first})->header().run_id == "a+b");
   CHECK(w.error({first, again}) ==
         "run3: step 2: is in run1 too, and these are different runs ('a' and 'c'): the ranks of one run are recorded "
-        "with "
-        "one --run-id; where a run was started again from an earlier step, give --later-wins");
+        "with one --run-id; for a run that was restarted from an earlier step, give --later-wins");
   const auto from = open_merged({first, again}, {.later_wins = true});
   CHECK(from->notes() ==
         std::vector<std::string>{first + ": 2 steps from step 2 on left out, where a later one takes over"});

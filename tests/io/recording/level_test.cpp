@@ -38,7 +38,7 @@ tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values, double
   return row;
 }
 
-tensor_row octaves_row() {
+tensor_row binades_row() {
   tensor_row row;
   row.tensor = 3;
   cell_table& t = row.table;
@@ -48,7 +48,7 @@ tensor_row octaves_row() {
   t.min_abs = not_known;
   t.reported_abs_sum = 5.5;
   t.reported_square_sum = 6.25;
-  t.cells = {{cell_sign::unknown, whole_octave, -3, 2}, {cell_sign::unknown, whole_octave, 0, 2}};
+  t.cells = {{cell_sign::unknown, whole_binade, -3, 2}, {cell_sign::unknown, whole_binade, 0, 2}};
   return row;
 }
 
@@ -62,7 +62,7 @@ step step_of(std::int64_t number) {
   s.tensors = {row_of(0, {x, -0.5F, 0x1p-149F, 0.0F}, scale)};
   if (number % 7 != 0) s.tensors.push_back(row_of(2, {3.0F * x, number % 11 == 0 ? INFINITY : 1.0F}, not_known));
   if (number % 3 != 0) s.tensors.push_back(row_of(1, {-x}, scale));
-  s.tensors.push_back(octaves_row());
+  s.tensors.push_back(binades_row());
   return s;
 }
 
@@ -399,9 +399,9 @@ TEST_CASE("damaged blocks are named") {
   CHECK(damaged("UPDATE level SET cells=x'ffffffffffffff7f00'") == at + "declares an impossible size");
   CHECK(damaged("UPDATE level SET summary=substr(summary, 2)") == at + "its summary has a broken length");
   CHECK(damaged("UPDATE level SET summary=CAST(substr(summary, 1, 104) || summary AS BLOB)") ==
-        at + "a tensor that is none, or twice");
+        at + "a tensor that is unknown or occurs twice");
   CHECK(damaged("UPDATE level SET summary=CAST(x'ff' || substr(summary, 2) AS BLOB)") ==
-        at + "a tensor that is none, or twice");
+        at + "a tensor that is unknown or occurs twice");
   CHECK(damaged("UPDATE level SET summary=CAST(substr(summary, 1, 8) || x'05' || substr(summary, 10) AS BLOB)") ==
         at + "counts do not add up to the number of elements");
   CHECK(damaged("UPDATE level_total SET kind='x'") == at + "a damaged total");

@@ -3,10 +3,10 @@
 #include "support/catch.hpp"
 
 #include <sqlite3.h>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/check.hpp>
 #include <ulp/io/merge.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <ulp/model/cell_counter.hpp>
 
 #include <fcntl.h>
@@ -295,7 +295,8 @@ TEST_CASE("another recording's log is not read as its own, where both are in the
   fs::copy_file(other + "-wal", path + "-wal", fs::copy_options::overwrite_existing);
   const auto before = contents(dir.path());
   for (const auto& [name, read] : readings)
-    CHECK(error_of([&] { read(path); }).find("is another recording's, or of another time") != std::string::npos);
+    CHECK(error_of([&] { read(path); }).find("belongs to another recording, or to this one at another time") !=
+          std::string::npos);
   CHECK_FALSE(error_of([&] { recording_writer(path, recording_writer::mode::append); }).empty());
   CHECK(contents(dir.path()) == before);
 }
@@ -362,12 +363,13 @@ TEST_CASE("a file and a log that were copied at different times are not put toge
   for (const char* const name : {"early.ulp", "late.ulp", "next.ulp"}) CHECK(with_log_of(name, name) == "");
   CHECK(with_log_of("late.ulp", "next.ulp") == "");
   const std::string refused =
-      (dir / "both.ulp").string() + ": the write-ahead log beside it is another recording's, or of another time";
+      (dir / "both.ulp").string() +
+      ": the write-ahead log beside it belongs to another recording, or to this one at another time";
   CHECK(with_log_of("early.ulp", "late.ulp").substr(0, refused.size()) == refused);
   CHECK(with_log_of("late.ulp", "early.ulp").substr(0, refused.size()) == refused);
 }
 
-TEST_CASE("a log that was cut short is told of, for ever after somebody appended") {
+TEST_CASE("a log that was cut short is told of, forever after somebody appended") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
   const std::string merged = (dir / "merged.ulp").string();
@@ -839,7 +841,7 @@ TEST_CASE("other people's files beside a recording are not read as its parts") {
     fs::remove(path + suffix);
   }
   fs::create_symlink(other + "-wal", path + "-wal");
-  CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("is no regular file") != std::string::npos);
+  CHECK(error_of([&] { static_cast<void>(steps_in(path)); }).find("is not a regular file") != std::string::npos);
 }
 
 TEST_CASE("a pipe is not waited for") {

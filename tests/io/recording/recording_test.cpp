@@ -36,7 +36,7 @@ tensor_row row_of(std::uint32_t tensor, const std::vector<float>& values, double
 }
 
 // What a histogram CSV gives.
-tensor_row octaves_row() {
+tensor_row binades_row() {
   tensor_row row;
   row.tensor = 2;
   cell_table& t = row.table;
@@ -48,7 +48,7 @@ tensor_row octaves_row() {
   t.min_abs = not_known;
   t.reported_abs_sum = 5.5;
   t.reported_square_sum = 6.25;
-  t.cells = {{cell_sign::unknown, whole_octave, -3, 4}, {cell_sign::unknown, whole_octave, 0, 2}};
+  t.cells = {{cell_sign::unknown, whole_binade, -3, 4}, {cell_sign::unknown, whole_binade, 0, 2}};
   return row;
 }
 
@@ -58,7 +58,7 @@ step step_of(std::int64_t number) {
   s.scalars = {.loss = 2.5, .grad_norm = 0.1, .learning_rate = 1e-3, .loss_scale = 65536};
   s.scalars.found_inf = false;
   s.tensors = {row_of(0, {1.0F, -0.5F, 0x1p-149F, 0.0F}, 65536.0),
-               row_of(1, {std::nanf(""), INFINITY, -INFINITY, 3.0F}), octaves_row()};
+               row_of(1, {std::nanf(""), INFINITY, -INFINITY, 3.0F}), binades_row()};
   return s;
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("a step with tensors whose totals are missing is refused") {
     from->next(now);
     FAIL("read");
   } catch (const input_error& problem) {
-    CHECK(problem.what() == path + ": step 2 total: is not there, though the step has tensors: the file is damaged");
+    CHECK(problem.what() == path + ": step 2 total: is missing, although the step has tensors: the file is damaged");
   }
   CHECK_THROWS_AS(read_totals(path), input_error);
 }
@@ -282,7 +282,7 @@ TEST_CASE("the last number that a step may have is recorded and selected; the on
   recording_writer writer(path, recording_writer::mode::create);
   writer.write(step_of(most - 1), tensors);
   CHECK_THROWS_WITH(writer.write(step_of(most), tensors),
-                    path + ": step 9223372036854775807: is a number that no step may have");
+                    path + ": step 9223372036854775807: is outside the range of step numbers");
   writer.close();
   const auto from = open_recording(path);
   step now;
@@ -339,7 +339,7 @@ TEST_CASE("strangers' databases and newer formats are refused") {
   const std::string path = written(dir, {1});
   SECTION("not ours") {
     alter(path, "PRAGMA application_id=1");
-    CHECK(error_of(path) == path + ": header: is an SQLite database but no ulpscope recording");
+    CHECK(error_of(path) == path + ": header: is an SQLite database, but not a ulpscope recording");
   }
   SECTION("newer") {
     alter(path, "PRAGMA user_version=3");
@@ -430,7 +430,7 @@ TEST_CASE("errors, edges and codes that no values have are refused") {
   CHECK(error_with([](tensor_row& r) { r.table.edges[1].at = NAN; }) == "an edge that no values have");
   CHECK(error_with([](tensor_row& r) { r.table.edges[0].above = 2; }) == "an edge that no values have");
   CHECK(error_with([](tensor_row& r) { r.table.edges[1].squares_above = 1; }) == "an edge that no values have");
-  const std::string no_sums = "has sums that no values of their octave have";
+  const std::string no_sums = "has sums that no values of their binade have";
   CHECK(error_with([](tensor_row& r) {
           r.codes.clear();
           r.table.sums[0].significands = uint128{3} << 24;
@@ -439,7 +439,7 @@ TEST_CASE("errors, edges and codes that no values have are refused") {
           r.codes.clear();
           r.table.sums[0].squares = 0;
         }) == no_sums);
-  const std::string too_great = "has errors that no values of their octave make";
+  const std::string too_great = "has errors that no values of their binade make";
   CHECK(error_with([](tensor_row& r) {
           r.codes.clear();
           r.table.errors[0].squares[3] = uint128{4} << 40;
@@ -485,7 +485,7 @@ TEST_CASE("damaged rows are named") {
   CHECK(
       damaged(
           "UPDATE step SET summary=(SELECT CAST(substr(summary, 1, 104) || substr(summary, 1, 208) AS BLOB) FROM step "
-          "WHERE step=1)") == at + "a tensor that is none, or twice");
+          "WHERE step=1)") == at + "a tensor that is unknown or occurs twice");
   // numel of the first tensor one more than its counts.
   CHECK(damaged("UPDATE step SET summary=(SELECT CAST(substr(summary, 1, 8) || x'05' || substr(summary, 10) AS BLOB) "
                 "FROM step "

@@ -44,21 +44,19 @@ TEST_CASE("source: what is not read is named") {
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
   CHECK(place.error("a", std::string("\x01\x00\x02", 3)) ==
-        "a: is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, "
-        "training log");
+        "a: is not a supported input: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training log");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==
         "a.npz: end of file: no zip directory is here; the file was cut short or has bytes after its end");
   CHECK(place.error("a.safetensors", "step,found_inf\n").starts_with("a.safetensors: header: its length is given as"));
   const std::string version = "\x09" + std::string(8, '\0') + "\x1A\x0D" + "brain.Event:2";
-  CHECK(
-      place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
-      "events.out: byte 0: the checksum of a record's length is wrong: the file is damaged from here on, copy it anew");
-  CHECK(
-      place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
-      "a.pt: is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
-      "torch.save or safetensors.torch.save_file");
+  CHECK(place.error("events.out", little(version.size(), 8) + "crc1" + version + "crc2") ==
+        "events.out: byte 0: the checksum of a record's length is wrong: the file is damaged from here on; copy it "
+        "again");
+  CHECK(place.error("a.pt", "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19.") ==
+        "a.pt: is a PyTorch file from before version 1.6, which is not supported: load it in PyTorch and save it again "
+        "with torch.save or safetensors.torch.save_file");
   CHECK(place.error("a.pkl", std::string("\x80\x04\x95", 3)) == "a.pkl: is a Python pickle;" + pickle + "safetensors");
   CHECK(place.error("a.h5", std::string("\x89HDF\r\n\x1A\n\0\0", 10)) ==
         "a.h5: is an HDF5 file, which is not read; save safetensors, .npz or .npy");
@@ -92,10 +90,11 @@ TEST_CASE("source: --steps-from") {
   CHECK(steps_of(place.open(names{"g12.npz"}, options)) == std::vector<std::int64_t>{12});
   options.steps_from = regex("g(.*)");
   CHECK(place.error(names{"g12.npz"}, options) ==
-        "g12.npz: --steps-from finds '12.npz' in its path, which is no step number");
+        "g12.npz: --steps-from finds '12.npz' in its path, which is not a step number");
   place.write("step99999999999999999999.npz", one_tensor("t", 1));
   CHECK(place.error(names{"step99999999999999999999.npz"}) ==
-        "step99999999999999999999.npz: --steps-from finds '99999999999999999999' in its path, which is no step number");
+        "step99999999999999999999.npz: --steps-from finds '99999999999999999999' in its path, which is not a step "
+        "number");
 }
 
 TEST_CASE("source: dumps come in the order of their steps, else as given") {
@@ -111,9 +110,8 @@ TEST_CASE("source: dumps come in the order of their steps, else as given") {
   const contents given = place.open(names{"b.npz", "a.npz"});
   CHECK(steps_of(given) == std::vector<std::int64_t>{0, 1});
   CHECK(given.steps[0].tensors[0].table.max_abs == 1);
-  CHECK(
-      place.error(names{"step10.npz", "b.npz"}) ==
-      "b.npz: has no step number in its path, where other inputs have one; say by --steps-from REGEX where it stands");
+  CHECK(place.error(names{"step10.npz", "b.npz"}) ==
+        "b.npz: has no step number in its path, unlike other inputs; give --steps-from REGEX");
   const auto from = open_source({place.path("step10.npz"), place.path("step9.npz")});
   CHECK(from->step_count() == 2);
 }
@@ -135,9 +133,8 @@ TEST_CASE("source: files of one step are put together unless a tensor repeats") 
   place.write("step5/rank0/g.npz", one_tensor("t", 1));
   place.write("step5/rank1/g.npz", one_tensor("t", 1));
   CHECK(place.error(names{"step5/rank0/g.npz", "step5/rank1/g.npz"}) ==
-        "step5/rank1/g.npz: tensor 't': is also in step5/rank0/g.npz of step 5; record the files of each rank on their "
-        "own "
-        "(--rank, --world, --run-id, --layout) and put them together with ulp merge");
+        "step5/rank1/g.npz: tensor 't': is also in step5/rank0/g.npz of step 5; record the files of each rank "
+        "separately (--rank, --world, --run-id, --layout) and combine them with ulp merge");
 }
 
 TEST_CASE("source: a tensor keeps its shape") {
@@ -161,7 +158,7 @@ TEST_CASE("source: a file that changes after it was opened is told") {
   const auto from = open_source({path});
   place.write("a.npz", one_tensor("u", 1));
   step next;
-  CHECK_THROWS_WITH(from->next(next), path + ": tensor 'u': was not there when the file was opened first");
+  CHECK_THROWS_WITH(from->next(next), path + ": tensor 'u': was not there when the file was first opened");
 }
 
 TEST_CASE("source: only dumps can be several") {
@@ -170,11 +167,11 @@ TEST_CASE("source: only dumps can be several") {
   place.write("log.csv", "step,found_inf\n0,0\n");
   place.write("run.ulp", std::string("SQLite format 3\0", 16) + std::string(84, '\0'));
   CHECK(place.error(names{"a.npz", "log.csv"}) ==
-        "log.csv: is a CSV or training log; only dumps and event files can be given several at once; ulp merge puts "
-        "recordings together");
+        "log.csv: is a CSV or training log; only dumps and event files can be given several at once; ulp merge "
+        "combines recordings");
   CHECK(place.error(names{"run.ulp", "a.npz"}) ==
-        "run.ulp: is a recording; only dumps and event files can be given several at once; ulp merge puts recordings "
-        "together");
+        "run.ulp: is a recording; only dumps and event files can be given several at once; ulp merge combines "
+        "recordings");
 }
 
 TEST_CASE("source: kinds and roles by name, the first rule that matches") {
@@ -219,7 +216,7 @@ TEST_CASE("source: the factor is the user's, or the step's loss scale") {
   CHECK(read.steps[0].tensors[0].factor == 1024);
   CHECK(read.steps[1].tensors[0].factor == 2048);
   options.scalars = "short.csv";
-  CHECK(place.error(inputs, options) == "short.csv: step 2: has no loss scale, which --factor scale asks for");
+  CHECK(place.error(inputs, options) == "short.csv: step 2: has no loss scale, which --factor scale needs");
 }
 
 TEST_CASE("source: sums are left out on request") {

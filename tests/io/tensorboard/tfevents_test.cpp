@@ -209,7 +209,7 @@ TEST_CASE("steps in order, whatever the order of events, the last of a tag and s
   CHECK(all.steps[0].tensors[1].table.max_abs == 4);
   CHECK(all.steps[0].tensors[0].table.max_abs == 5);
   CHECK(all.steps[1].tensors[1].table.max_abs == 3);
-  CHECK(all.notes.back().find("histograms of steps that their tag had reached before: 2") != std::string::npos);
+  CHECK(all.notes.back().find("histograms of steps that their tag had already reached: 2") != std::string::npos);
 }
 
 TEST_CASE("the files of a run, by the time they were begun") {
@@ -230,8 +230,8 @@ TEST_CASE("the files of a run, by the time they were begun") {
   CHECK(place.open(files{"z", "b"}).steps.size() == 3);
   place.write("other.npy", npy(npy_dict("<f4", "(1,)"), raw(std::vector<float>{1})));
   CHECK(place.error(files{"a", "other.npy"}) ==
-        "a: is a TensorBoard event file; only dumps and event files can be given several at once; ulp merge puts "
-        "recordings together");
+        "a: is a TensorBoard event file; only dumps and event files can be given several at once; ulp merge combines "
+        "recordings");
 }
 
 TEST_CASE("files cut short are read as far as they go, damaged ones are refused where the damage is") {
@@ -271,10 +271,10 @@ TEST_CASE("the first note says how much the buckets leave open") {
               1,
               {tf_histogram(
                   "g", {.min = 0, .max = 2, .num = 10, .limits = {0, 1e-12, 1, 1.25, 2}, .counts = {0, 5, 0, 3, 2}})}));
-  // Widths 1, (1.25 - 1) / 1.25 = 0.2, (2 - 1.25) / 2 = 0.375; the last may hold 2, of the next octave.
+  // Widths 1, (1.25 - 1) / 1.25 = 0.2, (2 - 1.25) / 2 = 0.375; the last may hold 2, of the next binade.
   CHECK(all.notes.at(0) ==
-        "TensorBoard histograms: counts are ranges; buckets are 63.5 % wide on average, of 70 % of the values the "
-        "octave is not certain, 50 % may be zero or as large as 1e-12");
+        "TensorBoard histograms: counts are ranges; buckets are 63.5 % wide on average, 70 % of the values have an "
+        "uncertain binade, 50 % may be zero or as large as 1e-12");
 }
 
 TEST_CASE("a recording keeps buckets, totals and digest") {

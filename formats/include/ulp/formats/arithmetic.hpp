@@ -2,7 +2,7 @@
 //
 // Each operation computes the exact result of its operands (as far as any rounding can see it) and rounds it by the same
 // code as encode: every direction, stochastic rounding of the exact result included, five flags, tininess, FTZ, DAZ
-// and saturation mean what rounding.hpp and codec.hpp say. Integer operations only (but for a first guess inside
+// and saturation mean what rounding.hpp and codec.hpp say. Integer operations only (except for a first guess inside
 // sqrt, which is then corrected), so results do not depend on the processor's rounding, flush-to-zero or
 // denormals-are-zero state. Any mix of formats; operands are exact values of formats of at most 53 significand bits
 // (decode's), not roundings of something else. constexpr, no exceptions, no allocation.
@@ -121,7 +121,7 @@ namespace detail {
 
 // Whether exact_sum<std::uint64_t> of operands with room holds all that this rounding sees.
 constexpr bool sums_in_64_bits(const format& to, const rounding& mode) noexcept {
-  return to.precision() <= 24 && mode.random_bits != all_random_bits;
+  return to.precision() <= 24 && mode.random_bits != exact_probability;
 }
 
 [[gnu::always_inline]] constexpr encoded add_in_64_bits(const format& to, const unpacked& x, const unpacked& y,
@@ -134,7 +134,7 @@ constexpr bool sums_in_64_bits(const format& to, const rounding& mode) noexcept 
 // x + y for all operands and roundings.
 constexpr encoded encode_sum(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                              random_input random) noexcept {
-  if (mode.random_bits == all_random_bits && is_finite(x) && is_finite(y) && !fits_128_bits(x, y)) {
+  if (mode.random_bits == exact_probability && is_finite(x) && is_finite(y) && !fits_128_bits(x, y)) {
     const wide_sum sum{x, y};  // not zero: the operands are far apart
     return encode_finite(to, sum.negative, sum, mode, random);
   }
@@ -220,7 +220,7 @@ constexpr encoded mul(const format& to, const unpacked& x, const unpacked& y, co
 constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
-  if (detail::is_plain(x, y, mode) && mode.random_bits != all_random_bits) [[likely]]
+  if (detail::is_plain(x, y, mode) && mode.random_bits != exact_probability) [[likely]]
     return detail::encode_finite(to, x.negative != y.negative, detail::exact_quotient(x, y, to.precision()), mode,
                                  random);
   return detail::div_any(to, x, y, mode, random);
@@ -248,7 +248,7 @@ constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, co
   expect_valid(mode);
   if (detail::is_plain(x, y, mode) && detail::is_finite(z) && detail::sums_in_64_bits(to, mode)) [[likely]] {
     const unpacked product = detail::exact_product(x, y);
-    if (detail::has_room(product)) [[likely]]
+    if (detail::fits_62_bits(product)) [[likely]]
       return detail::add_in_64_bits(to, product, z, mode, random);
   }
   return detail::fma_any(to, x, y, z, mode, random);

@@ -74,7 +74,7 @@ inline constexpr format dlfloat16{.exponent_bits = 6,
 
 // The rounding that a format's own definition prescribes where nothing else is said: nearest-away ("nearest up") for
 // DLFloat16, nearest-even for all others.
-[[nodiscard]] constexpr direction own_direction(const format& f) noexcept {
+[[nodiscard]] constexpr direction default_direction(const format& f) noexcept {
   return f == dlfloat16 ? direction::nearest_away : direction::nearest_even;
 }
 
@@ -87,7 +87,7 @@ struct catalog_entry {
 };
 
 // The named formats, in the order in which they are listed to people.
-[[nodiscard]] std::span<const catalog_entry> catalog() noexcept;
+[[nodiscard]] std::span<const catalog_entry> format_catalog() noexcept;
 
 // The catalogue's row of a name or alias, nullptr where there is none.
 [[nodiscard]] const catalog_entry* find_entry(std::string_view name) noexcept;

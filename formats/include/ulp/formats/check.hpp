@@ -51,7 +51,7 @@ struct disagreement {
   encoded got;
 };
 
-// What was compared, and what came of it: the same for every number of threads.
+// What was compared, and the result: the same for every number of threads.
 struct check_report {
   ulp::operation operation = ulp::operation::convert;
   format to;
@@ -70,7 +70,7 @@ struct check_report {
 
 std::ostream& operator<<(std::ostream& out, const check_report& report);
 
-// The lines of one disagreement, indented by two spaces. Flags are told where `flags` is set.
+// The lines of one disagreement, indented by two spaces, with flags if `flags` is set.
 [[nodiscard]] std::string to_string(operation op, const format& to, const format& from, const rounding& mode,
                                     const disagreement& d, bool flags);
 
@@ -152,13 +152,13 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
 // between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many arguments; what the
-// callable throws passes through. With all_random_bits the random bits are the first 32.
+// callable throws passes through. With exact_probability the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
                                  Callable&& mine, const check_options& options = {}) {
   using function = std::remove_reference_t<Callable>;
   static_assert(detail::takes_codes<function>(),
-                "the callable takes codes, as unsigned integers: std::bit_cast them to floating point inside");
+                "the callable takes codes as unsigned integers: std::bit_cast them to floating point inside");
   const bool stochastic = options.rounding.direction == direction::stochastic;
   const int arguments = operand_count(op) + (stochastic ? 1 : 0);
   const auto run = [&]<std::size_t... I>(std::index_sequence<I...> indices) {

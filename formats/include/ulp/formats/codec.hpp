@@ -23,7 +23,7 @@ inline constexpr format binary64{.exponent_bits = 11, .fraction_bits = 52, .bias
 enum class number_class : std::uint8_t { zero, finite, infinity, nan };
 
 // An exact value. finite: (-1)^negative * 2^exponent * (significand / 2^63 + low / 2^127) with the top bit of
-// significand set, so that 2^exponent <= |value| < 2^(exponent+1); `sticky` tells that the value is larger in magnitude
+// significand set, so that 2^exponent <= |value| < 2^(exponent+1); `sticky` means that the value is larger in magnitude
 // than that by less than one unit of the last bit of `low`: enough for one correct rounding to any format, stochastic
 // with up to 32 random bits included. nan: `significand` holds the payload, its first bit below the quiet bit at bit 63;
 // `signaling` as it says.
@@ -73,7 +73,7 @@ struct encoded {
   return encode(to, decode(x), mode, random);
 }
 
-// How many random bits all_random_bits takes to round x to the format: from the last kept bit of the result, of the
+// How many random bits exact_probability takes to round x to the format: from the last kept bit of the result, of the
 // subnormal grid where x is below the normal numbers, to the last bit of x. 0 where nothing is discarded, and for what
 // is not finite. Precondition: not x.sticky.
 [[nodiscard]] constexpr int discarded_bits(const format& to, const unpacked& x) noexcept;
@@ -120,7 +120,7 @@ constexpr unpacked decode_outermost(const format& from, std::uint64_t code) noex
   const std::uint64_t implicit = x.subnormal ? 0 : std::uint64_t{1} << from.fraction_bits;
   const int shift = std::countl_zero(fraction | implicit);
   x.significand = (fraction | implicit) << shift;
-  x.exponent = x.subnormal ? from.min_subnormal_exponent() + 63 - shift
+  x.exponent = x.subnormal ? from.min_quantum_exponent() + 63 - shift
                            : static_cast<int>(magnitude >> from.fraction_bits) - from.bias;
   return x;
 }
@@ -145,10 +145,10 @@ namespace detail {
 // after that is set.
 struct cut_magnitude {
   std::uint64_t kept = 0;
-  bool half = false;
-  bool rest = false;
+  bool round_bit = false;
+  bool sticky = false;
 
-  [[nodiscard]] constexpr bool is_exact() const noexcept { return !half & !rest; }
+  [[nodiscard]] constexpr bool is_exact() const noexcept { return !round_bit & !sticky; }
 };
 
 // The 64 bits of x of weights 2^weight and down, the first at bit 63.
@@ -163,28 +163,28 @@ struct cut_magnitude {
 // Requires x.exponent - quantum < 63.
 [[gnu::always_inline]] constexpr cut_magnitude cut_at(const unpacked& x, int quantum) noexcept {
   // Bits of the significand below the cut, at least 1. Where it lies more than one bit above the significand, that is
-  // moved there as a single bit, which is all that the half and the rest show of it.
+  // moved there as a single bit, which is all that the round and sticky bits show of it.
   const int distance = quantum - (x.exponent - 63);
   const bool far = distance > 64;
   const int shift = far ? 64 : distance;
   const std::uint64_t significand = far ? 1 : x.significand;
   const std::uint64_t below = significand << ((64 - shift) & 63);
   return {.kept = (significand >> 1) >> (shift - 1),
-          .half = (below >> 63) != 0,
-          .rest = (below << 1 | x.low | (x.sticky ? 1 : 0)) != 0};
+          .round_bit = (below >> 63) != 0,
+          .sticky = (below << 1 | x.low | (x.sticky ? 1 : 0)) != 0};
 }
 
-constexpr bool has_more(const unpacked& x) noexcept { return x.sticky; }
+constexpr bool is_sticky(const unpacked& x) noexcept { return x.sticky; }
 
 // Exponent of the last bit of x that is set.
-constexpr int last_bit(const unpacked& x) noexcept {
+constexpr int lsb_exponent(const unpacked& x) noexcept {
   return x.low != 0 ? x.exponent - 127 + std::countr_zero(x.low) : x.exponent - 63 + std::countr_zero(x.significand);
 }
 
 // Whether the discarded part of x below 2^quantum and R, a random number of as many bits, add up to one or more.
 template <class Magnitude>
 constexpr bool carries(const Magnitude& x, int quantum, const random_input& random) noexcept {
-  const int bits = quantum - last_bit(x);
+  const int bits = quantum - lsb_exponent(x);
   for (int i = 0; 32 * i < bits; ++i) {
     const std::uint64_t sum = (bits_from(x, quantum - 1 - 32 * i) >> 32) + random.word(static_cast<std::uint32_t>(i));
     if (sum != 0xFFFFFFFF) return sum > 0xFFFFFFFF;
@@ -196,14 +196,14 @@ template <class Magnitude>
 [[gnu::always_inline]] constexpr bool rounds_up_stochastically(const Magnitude& x, int quantum,
                                                                const cut_magnitude& cut, const rounding& mode,
                                                                const random_input& random) noexcept {
-  if (mode.random_bits == all_random_bits) return carries(x, quantum, random);
+  if (mode.random_bits == exact_probability) return carries(x, quantum, random);
   const std::uint64_t first_64 = bits_from(x, quantum - 1);
   const discarded lost{
-      .half = cut.half,
-      .rest = cut.rest,
+      .round_bit = cut.round_bit,
+      .sticky = cut.sticky,
       .leading = first_64 >> 31,
       .beyond_leading = mode.definition == stochastic_definition::c &&  // the only one that asks
-                        (first_64 << 33 != 0 || has_more(x) || last_bit(x) < quantum - 64),
+                        (first_64 << 33 != 0 || is_sticky(x) || lsb_exponent(x) < quantum - 64),
   };
   return rounds_up(lost, (cut.kept & 1) != 0, false, mode, random.value());
 }
@@ -213,7 +213,7 @@ template <class Magnitude>
                                                    bool negative, const rounding& mode,
                                                    const random_input& random) noexcept {
   if (mode.direction == direction::stochastic) return rounds_up_stochastically(x, quantum, cut, mode, random);
-  return rounds_up({.half = cut.half, .rest = cut.rest}, (cut.kept & 1) != 0, negative, mode, 0);
+  return rounds_up({.round_bit = cut.round_bit, .sticky = cut.sticky}, (cut.kept & 1) != 0, negative, mode, 0);
 }
 
 constexpr encoded encode_zero(const format& to, bool negative, status flags = status::none) noexcept {
@@ -228,15 +228,15 @@ constexpr encoded encode_nan(const format& to, bool negative, std::uint64_t payl
 }
 
 // What takes the place of a number beyond the largest, in a direction that does not point back to zero.
-constexpr std::uint64_t beyond_largest(const format& to, bool negative, overflow_delivery delivery) noexcept {
+constexpr std::uint64_t beyond_largest(const format& to, bool negative, overflow_mode delivery) noexcept {
   const std::uint64_t sign = to.sign_code(negative);
-  if (delivery == overflow_delivery::saturate || !to.has_nan()) return sign | to.max_finite_code();
+  if (delivery == overflow_mode::saturate || !to.has_nan()) return sign | to.max_finite_code();
   return sign | (to.has_infinity() ? to.infinity_code() : to.nan_code());
 }
 
 constexpr encoded encode_infinity(const format& to, bool negative, const rounding& mode) noexcept {
   if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::invalid);
-  const bool saturates = mode.overflow == overflow_delivery::saturate || !to.has_nan();
+  const bool saturates = mode.overflow == overflow_mode::saturate || !to.has_nan();
   const status flags = saturates           ? status::overflow | status::inexact
                        : to.has_infinity() ? status::none
                                            : status::invalid;
@@ -285,7 +285,7 @@ constexpr encoded encode_below_normals(const format& to, bool negative, const Ma
   return {0, status::inexact};
 }
 
-// Magnitude: unpacked, or anything that has `exponent` and for which cut_at, bits_from, last_bit, has_more are there.
+// Magnitude: unpacked, or anything that has `exponent` and for which cut_at, bits_from, lsb_exponent, is_sticky are there.
 template <class Magnitude>
 [[gnu::always_inline]] constexpr encoded encode_finite(const format& to, bool negative, const Magnitude& x,
                                                        const rounding& mode, const random_input& random) noexcept {
@@ -340,8 +340,8 @@ constexpr encoded encode(const format& to, const unpacked& x, const rounding& mo
 constexpr int discarded_bits(const format& to, const unpacked& x) noexcept {
   if (x.kind != number_class::finite) return 0;
   int quantum = x.exponent - to.fraction_bits;
-  if (to.has_subnormals() && quantum < to.min_subnormal_exponent()) quantum = to.min_subnormal_exponent();
-  const int bits = quantum - detail::last_bit(x);
+  if (to.has_subnormals() && quantum < to.min_quantum_exponent()) quantum = to.min_quantum_exponent();
+  const int bits = quantum - detail::lsb_exponent(x);
   return bits > 0 ? bits : 0;
 }
 

@@ -51,7 +51,7 @@ struct format {
   [[nodiscard]] constexpr bool is_valid() const noexcept {
     const bool one_bit = fraction_bits == 0 && !has_sign && !has_zero();
     return exponent_bits >= 2 && exponent_bits <= 11 && (fraction_bits >= 1 || one_bit) && fraction_bits <= 52 &&
-           emax() <= 1023 && min_subnormal_exponent() >= -1074;
+           emax() <= 1023 && min_quantum_exponent() >= -1074;
   }
 
   // Size of a code in bits: 4..64.
@@ -93,7 +93,7 @@ struct format {
   }
   // Exponent of the unit in the last place of the smallest binade, and of the subnormals where there are any: then the
   // smallest subnormal is 2^this.
-  [[nodiscard]] constexpr int min_subnormal_exponent() const noexcept { return emin() - fraction_bits; }
+  [[nodiscard]] constexpr int min_quantum_exponent() const noexcept { return emin() - fraction_bits; }
 
   // Positive codes; or in sign_mask() for the negative ones.
   [[nodiscard]] constexpr std::uint64_t max_finite_code() const noexcept {
@@ -119,7 +119,7 @@ struct format {
     }
     return magnitude_mask();
   }
-  // The fraction bit that tells quiet from signaling NaNs (specials::ieee).
+  // The fraction bit that distinguishes quiet from signaling NaNs (specials::ieee).
   [[nodiscard]] constexpr std::uint64_t quiet_bit() const noexcept { return std::uint64_t{1} << (fraction_bits - 1); }
 };
 

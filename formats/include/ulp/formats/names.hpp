@@ -39,8 +39,8 @@ namespace ulp {
 // Parses a rounding as the command line takes it: a direction (nearest-even, nearest-away, toward-zero,
 // toward-positive, toward-negative, to-odd, or rne rna rz ru rd ro, or as Berkeley TestFloat or RISC-V call it), or
 // stochastic (sr) with its options, each at most once, after a colon or comma: "stochastic:A,bits=8", "sr,bits=8",
-// "sr:bits=all" for all_random_bits. Only direction, definition and random_bits are set. nullopt where the text names
-// none. The names of hardware: presets.hpp.
+// "sr:bits=all" for exact_probability. Only direction, definition and random_bits are set. nullopt where the text names
+// none. The names of hardware: hardware_roundings.hpp.
 [[nodiscard]] std::optional<rounding> parse_rounding(std::string_view text);
 
 // The canonical spelling that parse_rounding reads back: "nearest-even", "stochastic:A,bits=32".

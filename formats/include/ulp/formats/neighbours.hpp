@@ -67,7 +67,7 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 // subnormals below the smallest normal number (and for zero). x need not be a number of the format. Without subnormals
 // the gap beside zero is wider than the unit there.
 [[nodiscard]] constexpr int ulp_exponent(const format& in, const unpacked& x) noexcept {
-  if (x.kind != number_class::finite) return in.min_subnormal_exponent();
+  if (x.kind != number_class::finite) return in.min_quantum_exponent();
   return std::clamp(x.exponent, in.emin(), in.emax()) - in.fraction_bits;
 }
 

@@ -2,13 +2,13 @@
 // sign.
 //
 // Each operation is the exact result rounded once by the type's rounding: where none is given to nearest, to even or as
-// the format's own definition says (own_direction), overflow giving infinity, NaN where the format has none, the largest
-// finite number where it has neither. With number<float8_e4m3fn, rounding{.overflow = overflow_delivery::saturate}> it
+// the format's own definition says (default_direction), overflow giving infinity, NaN where the format has none, the largest
+// finite number where it has neither. With number<float8_e4m3fn, rounding{.overflow = overflow_mode::saturate}> it
 // ends at 448. Types of other roundings are other types, converted explicitly. No flags and no stochastic rounding: those
 // are arithmetic.hpp's. Under DAZ subnormal numbers are operands and compare as zeros, and are otherwise what they are.
 // Text is read and printed in the format's own rounding whatever the type's, so that it reads back. Nothing depends on the processor's floating-point
 // state. Conversions are explicit. Trivially copyable, the size of its code; a default initialised number has, like a
-// float, no value, number{} is zero. constexpr but for text; nothing throws, only text allocates.
+// float, no value, number{} is zero. constexpr except for text; nothing throws, and only text allocates.
 #ifndef ULP_FORMATS_NUMBER_HPP
 #define ULP_FORMATS_NUMBER_HPP
 
@@ -46,7 +46,7 @@ constexpr int highest_decimal_exponent(const format& f) noexcept {
 constexpr int lowest_decimal_exponent(const format& f) noexcept { return -(-f.emin() * 30103 / 100000); }
 
 std::ostream& print(std::ostream& out, const format& in, std::uint64_t code);
-// Sets failbit and leaves `code` alone where the next word is no number.
+// Sets failbit and leaves `code` alone if the next word is not a number.
 std::istream& scan(std::istream& in, const format& to, std::uint64_t& code);
 
 }  // namespace detail
@@ -59,7 +59,7 @@ concept arithmetic_format = F.is_valid() && (F.has_sign) && F.has_zero();
 template <rounding R>
 concept arithmetic_rounding = R.is_valid() && R.direction != direction::stochastic;
 
-template <format F, rounding R = rounding{.direction = own_direction(F)}>
+template <format F, rounding R = rounding{.direction = default_direction(F)}>
 requires arithmetic_format<F> && arithmetic_rounding<R>
 class number {
  public:
@@ -207,7 +207,7 @@ class number {
   // Tininess shows in flags only.
   static constexpr bool has_shortcut =
       detail::has_shortcut(F) && (R.direction == direction::nearest_even || R.direction == direction::nearest_away) &&
-      R.overflow == overflow_delivery::ieee && R.flush == flush::never && !R.daz;
+      R.overflow == overflow_mode::ieee && R.flush == flush::never && !R.daz;
   using shortcut = detail::nearest<F, R.direction>;
 
   static constexpr number of(const encoded& e) noexcept { return from_code(e.code); }
@@ -287,8 +287,8 @@ class std::numeric_limits<ulp::number<F, R>> {
                                                        : std::round_indeterminate;
   // The interchange formats, unless they saturate or flush.
   static constexpr bool is_iec559 = (F == ulp::float16 || F == ulp::binary32 || F == ulp::binary64) &&
-                                    R.overflow == ulp::overflow_delivery::ieee && R.flush == ulp::flush::never &&
-                                    !R.daz && R.direction != ulp::direction::to_odd;
+                                    R.overflow == ulp::overflow_mode::ieee && R.flush == ulp::flush::never && !R.daz &&
+                                    R.direction != ulp::direction::to_odd;
   static constexpr bool is_bounded = true;
   static constexpr bool is_modulo = false;
   static constexpr int radix = 2;

@@ -1,4 +1,4 @@
-// What comes of reading a word that a person typed.
+// The result of parsing user input.
 #ifndef ULP_FORMATS_PARSED_HPP
 #define ULP_FORMATS_PARSED_HPP
 

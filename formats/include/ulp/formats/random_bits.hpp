@@ -45,7 +45,7 @@ namespace ulp {
   return value >> (width - static_cast<unsigned>(bits));
 }
 
-// Word `word` of the random bits of element `index` where it takes more than 32 (all_random_bits in rounding.hpp): word 0
+// Word `word` of the random bits of element `index` where it takes more than 32 (exact_probability in rounding.hpp): word 0
 // is random_bits of 32, the others those of streams apart from `stream` by multiples of 2^64 / golden ratio.
 [[nodiscard]] constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream, std::uint64_t index,
                                                   std::uint64_t word) noexcept {

@@ -30,7 +30,7 @@ enum class direction : std::uint8_t {
 enum class stochastic_definition : std::uint8_t { a, b, c };
 
 // What is delivered for a result beyond the largest finite number.
-enum class overflow_delivery : std::uint8_t {
+enum class overflow_mode : std::uint8_t {
   // 7.4: infinity, or the largest finite number in directions that point back to zero; to_odd and toward_zero always
   // deliver the largest finite number. A format without infinity delivers NaN where infinity is due.
   ieee,
@@ -52,24 +52,24 @@ enum class tininess : std::uint8_t { after_rounding, before_rounding };
 // As many random bits as the discarded part has (detail in codec.hpp, discarded_bits): the probability of rounding up
 // is the discarded part itself, and the three definitions are one. For results with finitely many bits only, those of
 // conversion, addition, multiplication and fma; division and square root then use 32.
-inline constexpr int all_random_bits = 0;
+inline constexpr int exact_probability = 0;
 
-// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is no constant
+// Every function that takes a rounding has the precondition is_valid(). A call with another rounding is not a constant
 // expression; at run time it ends the program (std::abort) as soon as a number is rounded in a direction that there is
 // not, or stochastically with a number of random bits that there is not. What is handed in from outside is asked before:
 // check() throws std::invalid_argument, parse_rounding makes valid ones only.
 struct rounding {
   ulp::direction direction = direction::nearest_even;
-  ulp::overflow_delivery overflow = overflow_delivery::ieee;
+  ulp::overflow_mode overflow = overflow_mode::ieee;
   ulp::flush flush = flush::never;
   bool daz = false;  // subnormal operands, in the operand's own format, are read as zeros of their sign
   ulp::tininess tininess = tininess::after_rounding;
   stochastic_definition definition = stochastic_definition::a;
-  int random_bits = 32;  // N, 1..32, or all_random_bits; used by direction::stochastic only
+  int random_bits = 32;  // N, 1..32, or exact_probability; used by direction::stochastic only
 
   // Whether every field has one of its values, random_bits in every direction.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
-    return direction <= ulp::direction::stochastic && overflow <= overflow_delivery::saturate &&
+    return direction <= ulp::direction::stochastic && overflow <= overflow_mode::saturate &&
            flush <= ulp::flush::result && tininess <= ulp::tininess::before_rounding &&
            definition <= stochastic_definition::c && random_bits >= 0 && random_bits <= 32;
   }
@@ -85,9 +85,9 @@ struct rounding {
 // The random bits R of one stochastic rounding.
 class random_input {
  public:
-  // N bits, a value below 2^N; for all_random_bits the first 32, the others being zero.
+  // N bits, a value below 2^N; for exact_probability the first 32, the others being zero.
   constexpr random_input(std::uint32_t bits = 0) noexcept : first_(bits) {}
-  // For all_random_bits: the binary digits of R after the point, 32 in a word, the first in the top bit of the first
+  // For exact_probability: the binary digits of R after the point, 32 in a word, the first in the top bit of the first
   // word. Those not given are zero. The words are referred to, not copied.
   constexpr random_input(const std::uint32_t* words, std::size_t size) noexcept
       : words_(words), size_(static_cast<std::uint32_t>(size)), first_(size == 0 ? 0 : words[0]) {}
@@ -126,28 +126,28 @@ class random_input {
 
 // The part of a magnitude below the last kept bit, in units of that bit.
 struct discarded {
-  bool half = false;            // the first discarded bit
-  bool rest = false;            // any bit after it
+  bool round_bit = false;       // the first discarded bit
+  bool sticky = false;          // any bit after it
   std::uint64_t leading = 0;    // the first 33 discarded bits: floor(v 2^33)
   bool beyond_leading = false;  // any bit after those 33
 
-  [[nodiscard]] constexpr bool any() const noexcept { return half || rest; }
+  [[nodiscard]] constexpr bool any() const noexcept { return round_bit || sticky; }
 };
 
 // Whether the magnitude is rounded up to the next kept value. `odd` is the last kept bit, `random` holds
-// mode.random_bits bits, not all_random_bits, and is read by direction::stochastic only.
+// mode.random_bits bits, not exact_probability, and is read by direction::stochastic only.
 [[nodiscard, gnu::always_inline]] constexpr bool rounds_up(const discarded& lost, bool odd, bool negative,
                                                            const rounding& mode, std::uint32_t random) noexcept {
-  // Without branches on the operands: they are as good as random.
-  const unsigned half = lost.half ? 1 : 0;
-  const unsigned rest = lost.rest ? 1 : 0;
+  // No branches on the operands: they are unpredictable.
+  const unsigned round_bit = lost.round_bit ? 1 : 0;
+  const unsigned sticky = lost.sticky ? 1 : 0;
   switch (mode.direction) {
-    case direction::nearest_even: return (half & (rest | (odd ? 1 : 0))) != 0;
-    case direction::nearest_away: return lost.half;
+    case direction::nearest_even: return (round_bit & (sticky | (odd ? 1 : 0))) != 0;
+    case direction::nearest_away: return lost.round_bit;
     case direction::toward_zero: return false;
-    case direction::toward_positive: return ((half | rest) & (negative ? 0 : 1)) != 0;
-    case direction::toward_negative: return ((half | rest) & (negative ? 1 : 0)) != 0;
-    case direction::to_odd: return ((half | rest) & (odd ? 0 : 1)) != 0;
+    case direction::toward_positive: return ((round_bit | sticky) & (negative ? 0 : 1)) != 0;
+    case direction::toward_negative: return ((round_bit | sticky) & (negative ? 1 : 0)) != 0;
+    case direction::to_odd: return ((round_bit | sticky) & (odd ? 0 : 1)) != 0;
     case direction::stochastic: break;
   }
   const int n = mode.random_bits;

@@ -16,20 +16,20 @@ namespace ulp {
 // The value of a text, in either case, with an optional sign:
 //   a decimal                  "-1.5e-7"
 //   a power of two             "2^-24"
-//   hexadecimal floating       "0x1.94p-14" (C17, 6.4.4.2; without 'p' it is no number, so that 0x3C01 may be a code)
+//   hexadecimal floating       "0x1.94p-14" (C17, 6.4.4.2; without 'p' it is not a number, so that 0x3C01 may be a code)
 //   binary                     "1.0101b*2^-14", "101b"
 //   inf, infinity, nan
 // 128 significant bits and `sticky` are enough for one correct rounding to any format, in any direction, stochastic with
-// up to 32 random bits included; with all_random_bits too where `sticky` is not set. Numbers beyond 2^+-20000 keep that
+// up to 32 random bits included; with exact_probability too where `sticky` is not set. Numbers beyond 2^+-20000 keep that
 // exponent: every format rounds them as it would the true ones.
 // nullopt where the text is not such a number, or has trailing characters.
 [[nodiscard]] std::optional<unpacked> parse_number(std::string_view text);
 
-// The text's value rounded once; nullopt where it is no number. Under all_random_bits what is beyond 128 significant
+// The text's value rounded once; nullopt if it is not a number. Under exact_probability what is beyond 128 significant
 // bits counts as nothing.
 [[nodiscard]] std::optional<encoded> parse(const format& to, std::string_view text, const rounding& mode,
                                            random_input random = {});
-// In the format's own rounding (own_direction).
+// In the format's own rounding (default_direction).
 [[nodiscard]] std::optional<encoded> parse(const format& to, std::string_view text);
 
 // Every digit of the value: "0.0999755859375", "-0", "inf", "nan".

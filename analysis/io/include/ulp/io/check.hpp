@@ -41,7 +41,7 @@ struct check_options {
 // what values can have given; that sums in summaries are those of the payloads, totals those of their step's tensors, and
 // blocks that claim to hold those of their steps. Sums that sources reported may differ by 1e-9 of them. A few times
 // slower than reading; needs the memory of one step and of one block.
-// Throws input_error where the file cannot be opened, or is no recording of this version with its tables.
+// Throws input_error where the file cannot be opened, or is not a recording of this version with its tables.
 [[nodiscard]] recording_report check_recording(const std::string& path, const check_options& options = {});
 
 // Programs read of a recording what they need; one of up to 16 MiB is looked at wholly before anything of it is believed. Throws

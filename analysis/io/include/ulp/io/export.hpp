@@ -12,8 +12,8 @@ namespace ulp {
 // The columns of a histogram CSV.
 [[nodiscard]] std::string histogram_csv_header();
 
-// A line for each tensor of the step, with the counts of its octaves; none where the step has no tensors. `tensors` is the
-// source's list. The key's attempt and microbatch, factors, scalars and the cells inside octaves are not in it. Throws
+// A line for each tensor of the step, with the counts of its binades; none where the step has no tensors. `tensors` is the
+// source's list. The key's attempt and microbatch, factors, scalars and the cells inside binades are not in it. Throws
 // std::invalid_argument that names the tensor where values are in no cell: in buckets, or of an encoding that was
 // skipped.
 [[nodiscard]] std::string histogram_csv_lines(const step& row, const std::vector<tensor_info>& tensors);

@@ -22,9 +22,9 @@ namespace ulp {
 [[nodiscard]] std::string name_of_ranks(const std::vector<std::uint32_t>& ranks);
 
 // What a user should know about the ranks of the rows that were read.
-class rank_account {
+class rank_coverage {
  public:
-  explicit rank_account(run_header header) : header_(std::move(header)) {}
+  explicit rank_coverage(run_header header) : header_(std::move(header)) {}
   void see(const step_key& key, const std::vector<std::uint32_t>& ranks);
 
   [[nodiscard]] std::uint64_t rows() const noexcept { return rows_; }

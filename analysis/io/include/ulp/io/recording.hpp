@@ -77,7 +77,7 @@ enum class totals_with : std::uint8_t { cells, summaries };
 // summaries only, a million steps take seconds.
 [[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path, totals_with with = totals_with::cells);
 
-// Whether the totals say as much as the tensors' own tables: not where these know octaves only, which a tensor's extremes
+// Whether the totals say as much as the tensors' own tables: not where these know binades only, which a tensor's extremes
 // narrow and those of a total do not, nor where they keep codes. Looks at the first step.
 [[nodiscard]] bool totals_are_as_good(const std::string& path);
 

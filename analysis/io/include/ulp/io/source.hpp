@@ -104,9 +104,9 @@ struct source_options {
   bool factor_is_loss_scale = false;  // likewise: each step's loss scale; a step without one is an error
   std::string scalars;                // a CSV file: step, loss, grad_norm, lr, scale, found_inf, applied
   bool with_sums = true;
-  bool with_errors = false;   // dumps: the error ladder, see octave_errors
+  bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
-  bool merged = false;        // tensors need not be told apart: a recording gives its totals, see open_totals
+  bool merged = false;        // tensors need not be distinguished: a recording gives its totals, see open_totals
   bool allow_empty = false;   // dumps without any tensor that is read are empty steps, not an error
   read_limits limits;         // of what it may cost
 };

@@ -1,13 +1,13 @@
 // The histogram of one tensor at one step, fine enough that outcome counts in 16-bit formats are exact.
 //
-// A finite nonzero value x = (-1)^s * 2^k * (1 + f), normalised first, falls into octave k and, inside it, into one of
+// A finite nonzero value x = (-1)^s * 2^k * (1 + f), normalised first, falls into binade k and, inside it, into one of
 // 26 slots in the order of magnitude: the points f = 1 - 2^-c for c = 0..10 and 13/16, and the open intervals between
 // them; above f = 1 - 2^-10 the half-open intervals [1 - 2^-11, 1 - 2^-12) and [1 - 2^-12, 1). Every threshold of every
 // IEEE-style format with up to 10 fraction bits, in every deterministic rounding and at every power-of-two scale, is
 // the edge of a slot, with the edge's own values told apart; 13/16 is the overflow edge of float8_e4m3fn. The argument
 // and its checks: docs/numerics.md.
 //
-// Sources that know octaves only (histogram CSV) use the slot `whole_octave`; where they do not tell signs apart, the
+// Sources that know binades only (histogram CSV) use the slot `whole_binade`; where they do not tell signs apart, the
 // sign `unknown`. Sources that count between edges of their own (TensorBoard) have buckets instead, which the exact
 // machinery never looks at. Counts and exact sums are integers: merging is exact, associative and commutative; sums as reported by
 // a source are doubles and are not. No table has more than max_numel values, so that sums over a million fit 64 bits.
@@ -40,15 +40,15 @@ struct magnitude {
 
 enum class cell_sign : std::uint8_t { positive, negative, unknown };
 
-inline constexpr int slots_per_octave = 26;
-inline constexpr std::uint8_t whole_octave = 31;
+inline constexpr int slots_per_binade = 26;
+inline constexpr std::uint8_t whole_binade = 31;
 
 // The slot of a normalised fraction f = fraction / 2^64.
 [[nodiscard]] std::uint8_t slot_of(std::uint64_t fraction) noexcept;
 
 struct cell {
   cell_sign sign = cell_sign::positive;
-  std::uint8_t slot = 0;      // 0..25, or whole_octave
+  std::uint8_t slot = 0;      // 0..25, or whole_binade
   std::int16_t exponent = 0;  // k, -1074..1023
   std::uint64_t count = 0;
 
@@ -68,21 +68,21 @@ struct cell_range {
 };
 [[nodiscard]] cell_range range_of(const cell& c) noexcept;
 
-// Exact sums over the values of one sign and octave k: of their 24-bit significands, in units of 2^(k-23), and of the
+// Exact sums over the values of one sign and binade k: of their 24-bit significands, in units of 2^(k-23), and of the
 // significands' squares, in units of 4^(k-23). Values with more than 24 significant bits are cut toward zero.
-struct octave_sums {
+struct binade_sums {
   cell_sign sign = cell_sign::positive;
   std::int16_t exponent = 0;
   uint128 significands = 0;
   uint128 squares = 0;
-  friend constexpr bool operator==(const octave_sums&, const octave_sums&) = default;
+  friend constexpr bool operator==(const binade_sums&, const binade_sums&) = default;
 };
 
-// The error ladder of octave k: exact sums over its values, both signs together, of what rounding to nearest-even with m
+// The error ladder of binade k: exact sums over its values, both signs together, of what rounding to nearest-even with m
 // fraction bits changes, e = x - (the multiple of 2^(k-m) nearest to x), for m = -1..11. As rounding to a format does
 // just that with min(fraction bits, k - exponent of the smallest number) bits, the ladder has the squared error of every
-// format with up to 11 fraction bits at every power-of-two scale. Units 4^(k-23); significands are cut as for octave_sums.
-struct octave_errors {
+// format with up to 11 fraction bits at every power-of-two scale. Units 4^(k-23); significands are cut as for binade_sums.
+struct binade_errors {
   static constexpr int least_bits = -1;
   static constexpr int most_bits = 11;
   static constexpr std::size_t levels = most_bits - least_bits + 1;
@@ -94,11 +94,11 @@ struct octave_errors {
   [[nodiscard]] static constexpr std::size_t level_of(int fraction_bits) noexcept {
     return static_cast<std::size_t>(fraction_bits - least_bits);
   }
-  friend constexpr bool operator==(const octave_errors&, const octave_errors&) = default;
+  friend constexpr bool operator==(const binade_errors&, const binade_errors&) = default;
 };
 
 // What lies above a magnitude that was asked for when values were counted: of the finite ones how many and, for those in
-// the same octave as `at`, the sum of the squares of their significands as in octave_sums.
+// the same binade as `at`, the sum of the squares of their significands as in binade_sums.
 struct edge_counts {
   double at = 0;  // above zero, finite
   std::uint64_t above = 0;
@@ -144,10 +144,10 @@ struct cell_table {
   std::vector<bucket> buckets;  // ascending by (low, high), counts above zero; of values that are in no cell
 
   bool has_sums = false;
-  std::vector<octave_sums> sums;       // one for each (sign, exponent) present in cells, in their order
+  std::vector<binade_sums> sums;       // one for each (sign, exponent) present in cells, in their order
   std::uint64_t cut_significands = 0;  // values whose significand was cut for the sums
   bool has_errors = false;
-  std::vector<octave_errors> errors;  // one for each exponent present in cells, ascending
+  std::vector<binade_errors> errors;  // one for each exponent present in cells, ascending
   std::vector<edge_counts> edges;     // ascending by `at`
 
   double reported_abs_sum = not_known;     // sum |x| as the source printed it, where there are no exact sums
@@ -171,7 +171,7 @@ struct cell_table {
   friend bool operator==(const cell_table& a, const cell_table& b);
 };
 
-// Sum of |x| or of x^2 over the finite values: from the exact sums where the table has them (each octave's rounded once,
+// Sum of |x| or of x^2 over the finite values: from the exact sums where the table has them (each binade's rounded once,
 // added in ascending order; `exact` unless significands were cut), else as the source reported it, else estimated from
 // the cells and buckets as if values were spread evenly through each. 0 for a table without nonzero finite values, NaN where
 // values are in neither and no sum is known.

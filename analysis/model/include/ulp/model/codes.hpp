@@ -1,7 +1,7 @@
 // What a recorded row decides: as the functions on its table do, and exactly, value by value, where these leave a range and
 // the row has the complete histogram of its codes. Then every count is exact at every scale and in every format, under
 // stochastic rounding with any number of random bits too (as far as the products with the scale are doubles), and errors
-// are exact, but for the rounding of sums, in all deterministic roundings at factors that are powers of two.
+// are exact, except for the rounding of sums, in all deterministic roundings at factors that are powers of two.
 #ifndef ULP_MODEL_CODES_HPP
 #define ULP_MODEL_CODES_HPP
 

@@ -3,7 +3,7 @@
 //
 // With all discarded bits as random bits a value y between two neighbours goes up with the probability (y - low) / (high
 // - low). Where the table has exact sums and the multiplier is a power of two, mean and variance of the underflow count
-// are exact, since the smallest number above zero is the edge of an octave: with p = y / smallest, sum 1 - p and
+// are exact, since the smallest number above zero is the edge of a binade: with p = y / smallest, sum 1 - p and
 // sum p - p^2. Elsewhere, and for the counts next to the smallest normal and the largest number, cells bound p. With N
 // random bits p is cut to N bits (stochastic_definition): the same for values that have no more, else a range of 2^-N a
 // value. Source of the closed forms: sums of Bernoulli variables; docs/numerics.md.

@@ -1,8 +1,8 @@
 // How much of a tensor underflow loses: sums of |x| and of x^2 over the values that become zero.
 //
-// Exact, as far as doubles go, where the table has exact sums and the threshold is the edge of an octave: nearest and
+// Exact, as far as doubles go, where the table has exact sums and the threshold is the edge of a binade: nearest and
 // toward-zero roundings and flushing before rounding, at multipliers that are powers of two. Elsewhere the cells of the
-// octave that the threshold cuts give bounds. Under stochastic rounding the mean over all draws.
+// binade that the threshold cuts give bounds. Under stochastic rounding the mean over all draws.
 #ifndef ULP_MODEL_LOST_MASS_HPP
 #define ULP_MODEL_LOST_MASS_HPP
 

@@ -3,7 +3,7 @@
 // The scaled value is exactly x * scale / factor, for any doubles scale and factor. For each sign three thresholds on its
 // magnitude decide (nonzero, at least normal, overflow); they follow from the numbers of the format next to each edge
 // and from the rounding direction. With a cell table, a power-of-two scale / factor, a format with subnormals and up to
-// 10 fraction bits and any deterministic rounding every count is exact, but for the overflow of formats other than
+// 10 fraction bits and any deterministic rounding every count is exact, except for the overflow of formats other than
 // float8_e4m3fn that reserve the all-ones code alone; elsewhere a cell or bucket that a threshold cuts makes a range. Of
 // a bucket that may hold zeros it is not known either whether a value is one: no count of outcomes holds it for certain.
 // Under stochastic rounding the range covers all draws.
@@ -35,7 +35,7 @@ struct count_range {
   friend constexpr bool operator==(const count_range&, const count_range&) = default;
 };
 
-// A real number known to lie in [low, high], but for the rounding of these doubles.
+// A real number known to lie in [low, high], except for the rounding of these doubles.
 struct value_range {
   double low = 0;
   double high = 0;

@@ -70,7 +70,7 @@ struct scenario {
   std::optional<value_clipping> clip_value;  // likewise; at most one of the two
   step_order order;                          // of unscaling, the overflow check and clipping
   selection counted;                         // the tensors whose outcomes are counted, and the steps
-  std::vector<tensor_group> groups;          // whose norms are told apart
+  std::vector<tensor_group> groups;          // whose norms are distinguished
   name_predicate checked;                    // the tensors whose overflow the scaler sees; empty: see check_rule
 };
 

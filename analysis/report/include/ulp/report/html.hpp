@@ -34,7 +34,7 @@ struct report_page {
   std::vector<tensor_info> tensors;
   std::uint64_t steps = 0;
   std::vector<finding> findings;
-  columns_of<octave_counts> octaves;  // of the counted tensors
+  columns_of<binade_counts> binades;  // of the counted tensors
   columns_of<tensor_losses> losses;   // under the first replay
   std::vector<report_replay> replays;
   double clip_norm = not_known;

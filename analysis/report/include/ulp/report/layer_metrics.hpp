@@ -19,7 +19,7 @@ enum class layer_metric : std::uint8_t {
   overflow,   // share of nonzero values
   zeros,      // share of all values that were zero before rounding
   largest,    // log2 of the largest magnitude of the true gradient
-  headroom,   // octaves between the largest scaled gradient and overflow
+  headroom,   // binades between the largest scaled gradient and overflow
 };
 
 struct layer_question {

@@ -18,7 +18,7 @@ namespace ulp {
 
 struct page_question {
   run_text run;                         // groups are looked at beside single tensors
-  std::vector<scenario_text> policies;  // at least one; alike but for scaler, parameters and start
+  std::vector<scenario_text> policies;  // at least one; alike except for scaler, parameters and start
   std::string epsilon = "0.001";        // the share of the nonzero gradients that may underflow
 };
 

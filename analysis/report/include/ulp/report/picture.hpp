@@ -75,15 +75,15 @@ class columns_of {
   std::vector<T> columns_;
 };
 
-// How many gradients there are in each octave of the true gradient: values of [2^k, 2^(k+1)) by k. Where a factor is no power
-// of two they are counted in the octave of their lower end. The values of a bucket are spread evenly in log2 over the
-// octaves that it covers; those of a bucket that may hold zeros are in no octave.
-struct octave_counts {
+// How many gradients there are in each binade of the true gradient: values of [2^k, 2^(k+1)) by k. Where a factor is no power
+// of two they are counted in the binade of their lower end. The values of a bucket are spread evenly in log2 over the
+// binades that it covers; those of a bucket that may hold zeros are in no binade.
+struct binade_counts {
   std::map<int, double> by_exponent;
   double zeros = 0;
   double maybe_zeros = 0;  // zero, or anything up to the reach of their buckets
   double nonfinite = 0;
-  void merge(const octave_counts& other);
+  void merge(const binade_counts& other);
   void add(const cell_table& table, double factor);
 };
 

@@ -30,7 +30,7 @@ struct tensor_tables {
   void merge(const tensor_tables& other);
   void add(const tensor_row& row);
 
-  [[nodiscard]] octave_counts octaves(const tensor_mask& shown) const;
+  [[nodiscard]] binade_counts binades(const tensor_mask& shown) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
                                         double scale) const;
   // By the index of the tensor; those without values have empty counts.

@@ -20,9 +20,9 @@ __extension__ typedef unsigned __int128 uint128;
 // The most bits that stochastic rounding looks at below the last kept one: 32 random ones and the next.
 inline constexpr int stochastic_bits = 33;
 
-// Operations whose results have no end have no all_random_bits.
+// Operations whose results have no end have no exact_probability.
 constexpr rounding with_finite_bits(rounding mode) noexcept {
-  if (mode.random_bits == all_random_bits) mode.random_bits = 32;
+  if (mode.random_bits == exact_probability) mode.random_bits = 32;
   return mode;
 }
 
@@ -33,11 +33,11 @@ constexpr int leading_zeros(uint128 x) noexcept {
 }
 
 // Whether x can be an operand of exact_sum<std::uint64_t>: at most 62 bits.
-constexpr bool has_room(const unpacked& x) noexcept { return x.low == 0 && (x.significand & 3) == 0; }
+constexpr bool fits_62_bits(const unpacked& x) noexcept { return x.low == 0 && (x.significand & 3) == 0; }
 
 // Whether exact_sum<uint128> loses nothing: no bit of the smaller operand is more than 126 below the top of the larger.
 constexpr bool fits_128_bits(const unpacked& x, const unpacked& y) noexcept {
-  return std::max(x.exponent, y.exponent) + 1 - std::min(last_bit(x), last_bit(y)) < 128;
+  return std::max(x.exponent, y.exponent) + 1 - std::min(lsb_exponent(x), lsb_exponent(y)) < 128;
 }
 
 // x + y, its last bit standing for itself and everything below ("jamming"). That bit is far below what rounding looks

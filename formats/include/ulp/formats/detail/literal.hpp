@@ -10,7 +10,7 @@
 
 namespace ulp::detail {
 
-// Not constexpr: a literal that comes to a call of one of them is no constant expression, and the compiler's message
+// Not constexpr: a literal that comes to a call of one of them is not a constant expression, and the compiler's message
 // names the reason, without exceptions too.
 inline void literal_may_have_some_800_digits() {}
 inline void octal_literal_is_written_without_the_leading_zero() {}

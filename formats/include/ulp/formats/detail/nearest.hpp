@@ -4,7 +4,7 @@
 //
 // A finite code is an integer s of at most 11 bits, times 2^e units, the unit being the smallest subnormal: field E and
 // fraction f give s = f, e = 0 for E = 0, else s = f + 2^M, e = E - 1. Sums and products of such integers are exact in
-// 64 bits but for addends too far below to be seen. The one use of floating point is the exact conversion of an integer
+// 64 bits except for addends too far below to be seen. The one use of floating point is the exact conversion of an integer
 // of 50 bits to double. Nothing but rare codes is decided by a branch.
 #ifndef ULP_FORMATS_DETAIL_NEAREST_HPP
 #define ULP_FORMATS_DETAIL_NEAREST_HPP
@@ -28,7 +28,7 @@ struct nearest {
   static_assert(has_shortcut(F) && (Nearest == direction::nearest_even || Nearest == direction::nearest_away));
   static constexpr rounding mode{.direction = Nearest};
   static constexpr int fraction_bits = F.fraction_bits;
-  static constexpr int unit_exponent = F.min_subnormal_exponent();
+  static constexpr int unit_exponent = F.min_quantum_exponent();
   // Zeros below the last bit of an integer. With products of 22 bits and a carry 61 bits are in use.
   static constexpr int guard = 38;
 

@@ -1,6 +1,6 @@
 // Exact results of operations on any values: what zeros, infinities and NaN give (IEEE 754-2019, 6.1 to 6.3, 7.2), stated
 // once. encode delivers them: an invalid operation is a signaling NaN, so that encode raises invalid. Only a quotient of a
-// zero divisor raises what its result does not tell, see encode_pole. DAZ is the caller's.
+// zero divisor raises what its result does not show, see encode_pole. DAZ is the caller's.
 #ifndef ULP_FORMATS_DETAIL_SPECIAL_HPP
 #define ULP_FORMATS_DETAIL_SPECIAL_HPP
 

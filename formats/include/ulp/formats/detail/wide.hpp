@@ -32,27 +32,27 @@ constexpr std::uint64_t bits_from(const wide_sum& x, int weight) noexcept {
   return shift == 0 ? at(top / 64) : (at(top / 64) << shift) | (at(top / 64 - 1) >> (64 - shift));
 }
 
-constexpr int last_bit(const wide_sum& x) noexcept {
+constexpr int lsb_exponent(const wide_sum& x) noexcept {
   for (int i = 0; i < wide_sum::words; ++i)
     if (const std::uint64_t w = x.word[static_cast<std::size_t>(i)]; w != 0)
       return x.lowest + 64 * i + std::countr_zero(w);
   return x.exponent;
 }
 
-constexpr bool has_more(const wide_sum&) noexcept { return false; }
+constexpr bool is_sticky(const wide_sum&) noexcept { return false; }
 
 constexpr cut_magnitude cut_at(const wide_sum& x, int quantum) noexcept {
   cut_magnitude cut;
   const int kept_bits = x.exponent - quantum + 1;
   cut.kept = kept_bits > 0 ? bits_from(x, x.exponent) >> (64 - kept_bits) : 0;
   const std::uint64_t below = bits_from(x, quantum - 1);
-  cut.half = below >> 63 != 0;
-  cut.rest = below << 1 != 0 || last_bit(x) < quantum - 64;
+  cut.round_bit = below >> 63 != 0;
+  cut.sticky = below << 1 != 0 || lsb_exponent(x) < quantum - 64;
   return cut;
 }
 
 constexpr wide_sum::wide_sum(const unpacked& x, const unpacked& y) noexcept
-    : negative(x.negative), lowest(std::min(last_bit(x), last_bit(y))) {
+    : negative(x.negative), lowest(std::min(lsb_exponent(x), lsb_exponent(y))) {
   const bool subtract = x.negative != y.negative;
   // Two's complement: subtracting is adding the complement and one.
   std::uint64_t carry = subtract ? 1 : 0;

@@ -1,6 +1,6 @@
-// A cell table octave by octave: its cells, and what is known of the sum of its values.
-#ifndef ULP_MODEL_OCTAVES_HPP
-#define ULP_MODEL_OCTAVES_HPP
+// A cell table binade by binade: its cells, and what is known of the sum of its values.
+#ifndef ULP_MODEL_BINADES_HPP
+#define ULP_MODEL_BINADES_HPP
 
 #include <algorithm>
 #include <cmath>
@@ -13,19 +13,19 @@
 namespace ulp {
 
 // The cells of one sign and exponent.
-struct octave {
+struct binade {
   int exponent = 0;
   cell_sign sign = cell_sign::positive;
   std::span<const cell> cells;
-  const octave_sums* sums = nullptr;  // where the table has exact ones
+  const binade_sums* sums = nullptr;  // where the table has exact ones
   double count = 0;
 };
 
 template <typename F>
-void for_each_octave(const cell_table& table, F&& f) {
+void for_each_binade(const cell_table& table, F&& f) {
   auto sums = table.sums.begin();
   for (auto first = table.cells.begin(); first != table.cells.end();) {
-    octave o{.exponent = first->exponent, .sign = first->sign};
+    binade o{.exponent = first->exponent, .sign = first->sign};
     auto last = first;
     for (; last != table.cells.end() && last->sign == o.sign && last->exponent == o.exponent; ++last)
       o.count += static_cast<double>(last->count);
@@ -46,11 +46,11 @@ inline value_range magnitudes_of(const cell& c, const cell_table& table) {
 }
 
 // Sums of magnitudes and of squares, in units of the values: exact up to the cut of significands.
-struct octave_total {
+struct binade_total {
   value_range sum;
   value_range squares;
 };
-inline octave_total total_of(const octave& o, bool cut_significands) {
+inline binade_total total_of(const binade& o, bool cut_significands) {
   const auto sum = static_cast<double>(o.sums->significands);
   const auto squares = static_cast<double>(o.sums->squares);
   const double sum_high = cut_significands ? sum + o.count : sum;

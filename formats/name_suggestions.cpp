@@ -1,4 +1,4 @@
-#include <ulp/formats/similar.hpp>
+#include <ulp/formats/name_suggestions.hpp>
 
 #include <algorithm>
 #include <limits>

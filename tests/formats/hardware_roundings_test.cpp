@@ -1,6 +1,6 @@
-// Pins presets.hpp: which hardware rounds to which formats, what else is an error that says so, and what each preset
+// Pins hardware_roundings.hpp: which hardware rounds to which formats, what else is an error that says so, and what each preset
 // does, by adding the random bits to the bits of a float.
-#include <ulp/formats/presets.hpp>
+#include <ulp/formats/hardware_roundings.hpp>
 
 #include <bit>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Processes that a launcher (mpirun, srun) started together and that make one recording together.
-#ifndef ULP_CLI_TEAM_HPP
-#define ULP_CLI_TEAM_HPP
+#ifndef ULP_CLI_PROCESS_GROUP_HPP
+#define ULP_CLI_PROCESS_GROUP_HPP
 
 #include <functional>
 #include <memory>
@@ -10,12 +10,12 @@ namespace ulp::cli {
 
 // Rank 0 opens, reads and writes as a single process would; the steps, or the tensors of fewer steps than there are
 // processes, are counted by all. Inputs that cannot be divided are read by rank 0 alone.
-class team {
+class process_group {
  public:
-  team() = default;
-  team(const team&) = delete;
-  team& operator=(const team&) = delete;
-  virtual ~team() = default;
+  process_group() = default;
+  process_group(const process_group&) = delete;
+  process_group& operator=(const process_group&) = delete;
+  virtual ~process_group() = default;
 
   // What `work` returns on rank 0, on every rank. `work` calls `open` first. An error on any rank is printed by rank 0,
   // and every rank returns bad_input.
@@ -27,14 +27,14 @@ class team {
 
 // The other processes that this one was started with; nullptr where it was started alone. A program that cannot speak
 // with them hands over to the one beside it that can (ulp-mpi); without that, each process throws usage_error.
-[[nodiscard]] std::unique_ptr<team> join_team();
+[[nodiscard]] std::unique_ptr<process_group> join_process_group();
 
 // What launchers say in the environment.
-struct launch {
+struct launcher_environment {
   unsigned rank = 0;
   unsigned size = 1;
 };
-[[nodiscard]] launch launch_of_environment();
+[[nodiscard]] launcher_environment launcher_environment_of_process();
 
 }  // namespace ulp::cli
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "team.hpp"
+#include "process_group.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -22,7 +22,7 @@ std::optional<unsigned> number_in(const char* variable) {
 
 // Open MPI, MPICH (Hydra) and Intel MPI, MVAPICH2, a step of Slurm (SLURM_NTASKS is there in a batch script too, which
 // is a single process). PMIx alone says the rank only.
-launch launch_of_environment() {
+launcher_environment launcher_environment_of_process() {
   constexpr const char* names[][2] = {{"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                                       {"PMI_RANK", "PMI_SIZE"},
                                       {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},

@@ -1,4 +1,4 @@
-#include "content.hpp"
+#include "file_kind.hpp"
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ struct refused_start {
 constexpr std::array refused_starts{
     refused_start{
         "\x80\x02\x8A\x0A\x6C\xFC\x9C\x46\xF9\x20\x6A\xA8\x50\x19"sv,
-        "is a PyTorch file in the form of before 1.6, which is not read: load it in PyTorch and save it again, by "
+        "is a PyTorch file from before version 1.6, which is not supported: load it in PyTorch and save it again with "
         "torch.save or safetensors.torch.save_file"sv},
     refused_start{"\x80\x02"sv,
                   "is a Python pickle; unpickling can run any code, so it is not read; save safetensors"sv},
@@ -78,26 +78,26 @@ bool is_text(const std::string& /*path*/, std::string_view start, const read_lim
 }
 
 // The first that begins like a file counts; text is what is none of the others.
-using enum content::form;
-constexpr std::array contents{
-    content{recording, {"recording", "*.ulp"}, is_recording, nullptr},
-    content{dump, {"npy", "*.npy"}, is_npy, open_npy},
-    content{dump, {"pt", "*.pt *.pth"}, is_pytorch, open_pt},
-    content{dump, {"npz", "*.npz"}, is_npz, open_npz},
-    content{dump, {"safetensors", "*.safetensors"}, is_safetensors, open_safetensors},
-    content{event_file, {"TensorBoard event file", "*.tfevents.*"}, is_tfevents, nullptr},
-    content{text, {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz"}, is_text, nullptr},
+using enum file_kind::form;
+constexpr std::array file_kinds{
+    file_kind{recording, {"recording", "*.ulp"}, is_recording, nullptr},
+    file_kind{dump, {"npy", "*.npy"}, is_npy, open_npy},
+    file_kind{dump, {"pt", "*.pt *.pth"}, is_pytorch, open_pt},
+    file_kind{dump, {"npz", "*.npz"}, is_npz, open_npz},
+    file_kind{dump, {"safetensors", "*.safetensors"}, is_safetensors, open_safetensors},
+    file_kind{event_file, {"TensorBoard event file", "*.tfevents.*"}, is_tfevents, nullptr},
+    file_kind{text, {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz"}, is_text, nullptr},
 };
-constexpr const content& as_text = contents.back();
+constexpr const file_kind& as_text = file_kinds.back();
 
 // Whether the name ends as the first of the globs says.
-bool is_named(std::string_view path, const content& row) {
+bool is_named(std::string_view path, const file_kind& row) {
   return path.ends_with(row.shown.globs.substr(1, row.shown.globs.find(' ') - 1));
 }
 
 }  // namespace
 
-const content& content_of(const std::string& path, const read_limits& limits) {
+const file_kind& file_kind_of(const std::string& path, const read_limits& limits) {
   const auto fail = [&](std::string_view reason) { throw input_error(path, "", std::string(reason)); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -108,16 +108,14 @@ const content& content_of(const std::string& path, const read_limits& limits) {
   if (file.size() == 0) fail("is empty");
   const auto bytes = file.read(0, std::min(file.size(), looked_at));
   const std::string start(bytes.begin(), bytes.end());
-  for (const content& row : contents)
+  for (const file_kind& row : file_kinds)
     if (&row != &as_text && row.begins(path, start, limits)) return row;
   for (const refused_start& refused : refused_starts)
     if (start.starts_with(refused.bytes)) fail(refused.reason);
-  for (const content& row : contents)
+  for (const file_kind& row : file_kinds)
     if (row.open != nullptr && !is_gzip(start) && is_named(path, row)) return row;
   if (!as_text.begins(path, start, limits))
-    fail(
-        "is none of the inputs that are read: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training "
-        "log");
+    fail("is not a supported input: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training log");
   return as_text;
 }
 
@@ -127,7 +125,7 @@ namespace ulp {
 
 std::vector<input_format> input_formats() {
   std::vector<input_format> all;
-  for (const io::content& row : io::contents) all.push_back(row.shown);
+  for (const io::file_kind& row : io::file_kinds) all.push_back(row.shown);
   return all;
 }
 

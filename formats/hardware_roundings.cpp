@@ -1,4 +1,4 @@
-#include <ulp/formats/presets.hpp>
+#include <ulp/formats/hardware_roundings.hpp>
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // Roundings under the names of the hardware that does them, for the conversions whose random bits are documented.
-#ifndef ULP_FORMATS_PRESETS_HPP
-#define ULP_FORMATS_PRESETS_HPP
+#ifndef ULP_FORMATS_HARDWARE_ROUNDINGS_HPP
+#define ULP_FORMATS_HARDWARE_ROUNDINGS_HPP
 
 #include <span>
 #include <string_view>

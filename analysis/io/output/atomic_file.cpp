@@ -10,8 +10,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/error.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <vector>
 
 #include "database/locks.hpp"
@@ -78,13 +78,13 @@ void refuse_recording(const output_place& place) {
   constexpr std::string_view application = "ulpr";
   const bool is_read = file && pread(file.get(), head.data(), head.size(), 0) == ssize_t{head.size()};
   if (is_read && std::string_view(head.data() + application_at, application.size()) == application)
-    place.fail("it is a recording, which nothing else replaces: give another name, or remove it first");
+    place.fail("it is a recording, which other output never replaces: name another file, or remove it first");
   if (io::is_being_written(place.path)) place.fail("a recording is being written there: give another name");
 }
 
 }  // namespace
 
-struct whole_file::state {
+struct atomic_file::state {
   output_place place;
   std::string name;  // of what is renamed; empty where the place is written directly
   std::optional<unfinished> removed;
@@ -123,11 +123,11 @@ struct whole_file::state {
   }
 };
 
-whole_file::whole_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
+atomic_file::atomic_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
 
-whole_file::~whole_file() = default;
+atomic_file::~atomic_file() = default;
 
-void whole_file::write(std::string_view text) {
+void atomic_file::write(std::string_view text) {
   constexpr std::size_t large = 1 << 16;
   state& s = *state_;
   s.waiting += text;
@@ -136,7 +136,7 @@ void whole_file::write(std::string_view text) {
   s.waiting.clear();
 }
 
-void whole_file::finish() {
+void atomic_file::finish() {
   state& s = *state_;
   s.put(s.waiting);
   s.waiting.clear();
@@ -157,7 +157,7 @@ struct whole_database::state {
   std::string path;
 
   explicit state(const std::string& given) : place(io::place_of_output(given)) {
-    if (place.own >= 0 || !place.is_regular()) place.fail("is no file");
+    if (place.own >= 0 || !place.is_regular()) place.fail("is not a file");
     if (place.there && place.there->st_size > 0) refuse_existing();
     refuse_companions();
     folder_name = secret_name(place);
@@ -184,10 +184,9 @@ struct whole_database::state {
     for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
       struct stat ignored {};
       if (fstatat(place.folder.get(), (place.name + suffix).c_str(), &ignored, AT_SYMLINK_NOFOLLOW) == 0)
-        throw input_error(
-            place.given + suffix, "",
-            "is left of another recording, and would be taken for a part of the new one: remove it, or give "
-            "another name");
+        throw input_error(place.given + suffix, "",
+                          "is left over from another recording, and would be taken for a part of the new one: remove "
+                          "it, or give another name");
     }
   }
 

@@ -1,6 +1,6 @@
-// Which name was meant by one that does not exist.
-#ifndef ULP_FORMATS_SIMILAR_HPP
-#define ULP_FORMATS_SIMILAR_HPP
+// The nearest known names to an unknown one.
+#ifndef ULP_FORMATS_NAME_SUGGESTIONS_HPP
+#define ULP_FORMATS_NAME_SUGGESTIONS_HPP
 
 #include <cstddef>
 #include <span>

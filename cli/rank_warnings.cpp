@@ -1,4 +1,4 @@
-#include "incomplete.hpp"
+#include "rank_warnings.hpp"
 
 #include <ulp/io/ranks.hpp>
 #include <utility>
@@ -30,7 +30,7 @@ class watched_source final : public forwarding_source {
   }
 
   std::string name_;
-  rank_account ranks_;
+  rank_coverage ranks_;
   bool told_ = false;
 };
 

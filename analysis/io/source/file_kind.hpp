@@ -1,6 +1,6 @@
 // What a file is, read from its first bytes: the table of all forms that are read.
-#ifndef ULP_IO_SOURCE_CONTENT_HPP
-#define ULP_IO_SOURCE_CONTENT_HPP
+#ifndef ULP_IO_SOURCE_FILE_KIND_HPP
+#define ULP_IO_SOURCE_FILE_KIND_HPP
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 namespace ulp::io {
 
 // One row for each reader; those of text look at its first line themselves.
-struct content {
+struct file_kind {
   enum class form : std::uint8_t { recording, dump, event_file, text };
   form how;
   input_format shown;
@@ -25,7 +25,7 @@ struct content {
 
 // Throws input_error for a file that is none of these, and says what it is where that is known. The name decides only
 // where the bytes do not, so that a damaged dump gets the error of its own reader.
-[[nodiscard]] const content& content_of(const std::string& path, const read_limits& limits = {});
+[[nodiscard]] const file_kind& file_kind_of(const std::string& path, const read_limits& limits = {});
 
 }  // namespace ulp::io
 

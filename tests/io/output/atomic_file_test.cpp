@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <ulp/io/atomic_file.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/recording.hpp>
-#include <ulp/io/whole_file.hpp>
 #include <vector>
 
 #include "database/locks.hpp"
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 void write_whole(const fs::path& path, const std::string& text) {
-  whole_file file(path.string());
+  atomic_file file(path.string());
   file.write(text);
   file.finish();
 }
@@ -78,7 +78,7 @@ TEST_CASE("what is there stays until a file is finished, and where it is not") {
   const temporary_dir dir;
   write_file(dir / "r", "old");
   {
-    whole_file file((dir / "r").string());
+    atomic_file file((dir / "r").string());
     file.write(std::string(1 << 20, 'x'));
     CHECK(names_in(dir.path()).size() == 2);
     CHECK(read_file(dir / "r") == "old");
@@ -109,7 +109,7 @@ TEST_CASE("a 0600 file stays 0600, and a new one is as the umask says") {
     write_file(dir / "r", "old");
     REQUIRE(chmod((dir / "r").c_str(), mode) == 0);
     {
-      whole_file file((dir / "r").string());
+      atomic_file file((dir / "r").string());
       for (const std::string& name : names_in(dir.path())) CHECK((mode_of(dir / name) & ~mode & 0077U) == 0);
       file.finish();
     }
@@ -271,7 +271,7 @@ TEST_CASE("names may be as long as the file system has them") {
 TEST_CASE("a signal's handler removes what is unfinished") {
   const temporary_dir dir;
   write_file(dir / "r", "old");
-  whole_file file((dir / "r").string());
+  atomic_file file((dir / "r").string());
   whole_database recording((dir / "d").string());
   write_file(recording.path(), "half");
   write_file(recording.path() + "-wal", "half");

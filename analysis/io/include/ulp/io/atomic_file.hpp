@@ -1,6 +1,6 @@
 // Output files that are whole or absent: written beside their place under a name nobody can guess, then renamed.
-#ifndef ULP_IO_WHOLE_FILE_HPP
-#define ULP_IO_WHOLE_FILE_HPP
+#ifndef ULP_IO_ATOMIC_FILE_HPP
+#define ULP_IO_ATOMIC_FILE_HPP
 
 #include <memory>
 #include <string>
@@ -14,13 +14,13 @@ namespace ulp {
 // link of another user is refused, and in a sticky folder that all may write, such as /tmp, his files and pipes are too. A pipe or a device is
 // written directly, and so are this process's own descriptors (/dev/stdout, /dev/fd/3). A recording is not replaced. Throws
 // input_error.
-class whole_file {
+class atomic_file {
  public:
-  explicit whole_file(const std::string& path);
+  explicit atomic_file(const std::string& path);
   // Removes what was not finished.
-  ~whole_file();
-  whole_file(const whole_file&) = delete;
-  whole_file& operator=(const whole_file&) = delete;
+  ~atomic_file();
+  atomic_file(const atomic_file&) = delete;
+  atomic_file& operator=(const atomic_file&) = delete;
 
   void write(std::string_view text);
   // On the disk when it returns.
@@ -53,7 +53,7 @@ class whole_database {
 // Whether an output would replace one of the files that are read, by whatever name.
 [[nodiscard]] bool is_one_of(const std::string& output, const std::vector<std::string>& inputs);
 
-// For what is written in place: throws where whole_file would refuse what another user put there.
+// For what is written in place: throws where atomic_file would refuse what another user put there.
 void refuse_planted(const std::string& path);
 
 // Removes what is being written, for handlers of signals: async-signal-safe. The objects are of no use afterwards.

@@ -1,6 +1,6 @@
 // Steps of which the input holds only some ranks' data are told, wherever they are counted.
-#ifndef ULP_CLI_INCOMPLETE_HPP
-#define ULP_CLI_INCOMPLETE_HPP
+#ifndef ULP_CLI_RANK_WARNINGS_HPP
+#define ULP_CLI_RANK_WARNINGS_HPP
 
 #include <memory>
 #include <string>
