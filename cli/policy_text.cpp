@@ -61,7 +61,8 @@ std::string prediction_text(const scaler& start, std::span<const trajectory_row>
   const auto predicted = predict_markov(start, critical);
   if (!predicted) return "";
   return fmt::format(
-      "in the long run {} of steps skipped, mean scale {}, if the finite steps came in random order; replayed {}, mean scale {}",
+      "in the long run {} of steps skipped, mean scale {}, if the finite steps came in random order; replayed {}, mean "
+      "scale {}",
       percent(predicted->skip_rate), power_text(predicted->mean_log2_scale),
       percent(static_cast<double>(sum.skipped) / static_cast<double>(sum.steps)), power_text(sum.mean_log2_scale()));
 }

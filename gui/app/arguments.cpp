@@ -139,7 +139,8 @@ arguments parse_arguments() {
   add_options(parser, options_of(how));  // of everything opened
   if (!parser.parse(QCoreApplication::arguments())) refuse(parser.errorText());
   if (parser.isSet("help") || parser.isSet("help-all")) print_and_end(parser.helpText());
-  if (parser.isSet("version")) print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
+  if (parser.isSet("version"))
+    print_and_end(QCoreApplication::applicationName() + " " + QCoreApplication::applicationVersion() + "\n");
 
   arguments a;
   session& s = a.asked;

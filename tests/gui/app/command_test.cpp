@@ -350,8 +350,9 @@ class command_test : public QObject {
     }
     QCOMPARE(ulp::test::read_file(copy), before);
     const auto session = (dir_ / "s.json").string();
-    ulp::test::write_file(session, R"({"ulpscope_session": 1, "runs": [["tests/data/octaves/digits.ulp"]], "replays": [)"
-                              R"({"run": 0, "scaler": "pytorch_gradscaler", "format": "float16"}]})");
+    ulp::test::write_file(session,
+                          R"({"ulpscope_session": 1, "runs": [["tests/data/octaves/digits.ulp"]], "replays": [)"
+                          R"({"run": 0, "scaler": "pytorch_gradscaler", "format": "float16"}]})");
     const auto made = run_ulpscope("--session " + session + " --export " + session);
     QCOMPARE(made.exit_code, 2);
     QVERIFY2(made.err.find("is read here and would be overwritten\n") != std::string::npos, made.err.c_str());
