@@ -62,7 +62,7 @@ class Export(InFolder):
             self.assertIn(note, done.stderr)
             self.assertEqual(done.stderr == "", note == "")
         done = subprocess.run([ULP, "export", EXAMPLE, "--steps", "70:90"], capture_output=True, text=True)
-        self.assertIn("its values are true gradients times different ones; --json-lines has them", done.stderr)
+        self.assertIn("its values are true gradients times different factors; --json-lines has them", done.stderr)
 
     def test_names_need_quotes(self):
         name = 'a,"b" c'
