@@ -66,7 +66,8 @@ std::vector<std::string> notes_of(const view_state& state) {
 
 QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSize size, const theme& colours) {
   if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
-  if (suffix == "json") return QByteArray::fromStdString(to_json(v.data(), notes_of(state)));
+  if (suffix == "json")
+    return QByteArray::fromStdString(to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(state)));
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   if (suffix == "png") {
@@ -113,7 +114,7 @@ void export_view(view& what, const QString& path, QSize size, const theme& colou
 void save(const QByteArray& bytes, const QString& path, const document& shown) {
   const std::string name = QFile::encodeName(path).toStdString();
   for (const auto& run : shown.runs())
-    if (is_one_of(name, run->inputs)) throw std::runtime_error(name + " is read here and would be overwritten");
+    if (is_one_of(name, run->text.inputs)) throw std::runtime_error(name + " is read here and would be overwritten");
   whole_file file(name);
   file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   file.finish();
