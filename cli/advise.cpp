@@ -9,7 +9,7 @@
 #include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
-#include "interrupt.hpp"
+#include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -34,13 +34,16 @@ void print(const std::vector<finding>& findings) {
   }
 }
 
-table table_of(const std::vector<finding>& findings) {
-  table t;
-  t.columns = {{"topic", ""}, {"question", ""}, {"conclusion", ""}, {"evidence", ""}, {"limits", ""}, {"numbers", ""}};
-  for (const finding& f : findings)
-    t.rows.push_back({f.topic, f.question, f.conclusion, fmt::format("{}", fmt::join(f.evidence, "\n")), f.limits,
-                      named_values{f.numbers}});
-  return t;
+table advice_table(const std::vector<finding>& findings) {
+  const std::vector<column<finding>> columns = {
+      {"topic", "", &finding::topic},
+      {"question", "", &finding::question},
+      {"conclusion", "", &finding::conclusion},
+      {"evidence", "", [](const finding& f) { return fmt::format("{}", fmt::join(f.evidence, "\n")); }},
+      {"limits", "", &finding::limits},
+      {"numbers", "", [](const finding& f) { return named_values{f.numbers}; }},
+  };
+  return table_of(columns, findings);
 }
 
 int run(const options& o) {
@@ -62,17 +65,11 @@ int run(const options& o) {
   survey run(counted, checked);
   sweep trials(scenarios);
   run_notes notes;
-  {
-    progress shown("steps", from->step_count());
-    step now;
-    while (from->next(now)) {
-      shown.advance();
-      if (!counted.takes(now.key.step) || now.key.microbatch != -1) continue;
-      notes.see(now);
-      run.add(now, from->tensors());
-      trials.add(now, from->tensors());
-    }
-  }
+  for_each_step(*from, counted, [&](const step& now) {
+    notes.see(now);
+    run.add(now, from->tensors());
+    trials.add(now, from->tensors());
+  });
   check_steps_counted(run.steps().size(), o.run);
   check_tensors_counted(run.choice(), *from);
   const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
@@ -83,7 +80,7 @@ int run(const options& o) {
   for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
   if (run.as_recorded())
     note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
-  write_table(table_of(findings), o.output, false);
+  write_table("advise", advice_table(findings), o.output, false);
   if (!o.output.machine_stdout()) print(findings);
   return done;
 }
@@ -107,10 +104,12 @@ command advise_command() {
       "fractions of 1, [low, high] where the input leaves them open; names of scales end in log2; null: unknown or "
       "nonexistent.\n"
       "  happened                    gradient_overflow, forward_overflow: steps first_step last_step\n"
-      "  format                      format epsilon censored_zeros; formats: NAME: underflow lost_l1 overflow_steps\n"
-      "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: underflow overflow_steps\n"
-      "  growth                      defaults, best: init_scale growth_interval skipped underflow mean_log2_scale\n"
-      "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: underflow of_all_underflow max_abs\n"
+      "  format                      format epsilon censored_zeros; formats: NAME: underflow_share lost_l1_share "
+      "overflow_steps\n"
+      "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: underflow_share overflow_steps\n"
+      "  growth                      defaults, best: init_scale growth_interval skipped underflow_share "
+      "mean_log2_scale\n"
+      "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: underflow_share of_all_underflow max_abs\n"
       "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
       "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
       "  not_helped                  forward_overflow_steps overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"

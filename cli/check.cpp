@@ -25,17 +25,31 @@ recording_report checked(const std::string& file, std::size_t most) {
   return check_recording(file, {.most = most, .progress = [&] { shown.advance(); }});
 }
 
+struct found_problem {
+  std::string file;
+  recording_problem what;
+};
+
+table problem_table(const std::vector<found_problem>& found) {
+  using row = found_problem;
+  const std::vector<column<row>> columns = {
+      {"file", "file", &row::file},
+      {"table", "table", [](const row& r) { return r.what.table.empty() ? "(file)" : r.what.table; }},
+      {"place", "place", [](const row& r) { return r.what.place; }},
+      {"problem", "problem", [](const row& r) { return r.what.reason; }},
+  };
+  return table_of(columns, found);
+}
+
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.files);
-  table found;
-  found.columns = {{"file", "file"}, {"table", "table"}, {"place", "place"}, {"problem", "problem"}};
+  std::vector<found_problem> found;
   std::string fine;
   int code = done;
   for (const std::string& file : o.files) {
     try {
       const recording_report report = checked(file, o.most);
-      for (const recording_problem& p : report.problems)
-        found.rows.push_back({file, p.table.empty() ? "(file)" : p.table, p.place, p.reason});
+      for (const recording_problem& p : report.problems) found.push_back({file, p});
       if (report.gave_up) note(fmt::format("{}: stopped here; --most N lists more problems", file));
       if (!report.missing.empty()) note(file + ": " + report.missing);
       if (!report.has_checksums) note(without_checksums(file));
@@ -52,7 +66,7 @@ int run(const options& o) {
     }
   }
   if (!o.output.machine_stdout()) fmt::print("{}", fine);
-  write_table(found, o.output, !found.rows.empty());
+  write_table("check", problem_table(found), o.output, !found.empty());
   return code;
 }
 

@@ -36,31 +36,41 @@ std::string least_normal(const format& f) {
   return x.significand << 1 == 0 ? fmt::format("2^{}", x.exponent) : brief(f, f.min_normal_code());
 }
 
+struct named_format {
+  std::string name;
+  ulp::format format;
+};
+
 // For machines exact values instead of short ones.
-table overview(const std::vector<std::pair<std::string, format>>& formats, bool exact) {
-  table t;
-  t.columns = {{"format", "format"},
-               {"bits", "bits"},
-               {"layout", "layout"},
-               {"bias", "bias", false, true},
-               {"max", "largest", false, true},
-               {"min_normal", "least normal", false, true},
-               {"min_subnormal", "subnormal", false, true},
-               {"epsilon", "epsilon", false, true},
-               {"infinity", "inf"},
-               {"nan", "NaN"},
-               {"source", "source"}};
+table overview(const std::vector<named_format>& formats, bool exact) {
+  using row = named_format;
+  constexpr auto right = alignment::right;
   const auto yes_or_no = [](bool yes) { return std::string{yes ? "yes" : "no"}; };
-  for (const auto& [name, f] : formats) {
-    const catalog_entry* const entry = find_entry(name);
-    t.rows.push_back({name, std::int64_t{f.width()}, layout(f), std::int64_t{f.bias},
-                      exact ? exact_decimal(decode(f, f.max_finite_code())) : brief(f, f.max_finite_code()),
-                      least_normal(f),
-                      f.has_subnormals() ? table_value{fmt::format("2^{}", f.min_quantum_exponent())} : table_value{},
-                      fmt::format("2^{}", -f.fraction_bits), yes_or_no(f.has_infinity()), yes_or_no(f.has_nan()),
-                      entry != nullptr ? std::string{entry->source} : "by its name"});
-  }
-  return t;
+  const auto largest = [=](const row& r) {
+    const std::uint64_t code = r.format.max_finite_code();
+    return exact ? exact_decimal(decode(r.format, code)) : brief(r.format, code);
+  };
+  const auto least_subnormal = [](const row& r) {
+    return value_if(r.format.has_subnormals(), fmt::format("2^{}", r.format.min_quantum_exponent()));
+  };
+  const auto source_of = [](const row& r) {
+    const catalog_entry* const entry = find_entry(r.name);
+    return entry != nullptr ? std::string{entry->source} : "by its name";
+  };
+  const std::vector<column<row>> columns = {
+      {"format", "format", &row::name},
+      {"bits", "bits", [](const row& r) { return std::int64_t{r.format.width()}; }},
+      {"layout", "layout", [](const row& r) { return layout(r.format); }},
+      {"bias", "bias", [](const row& r) { return std::int64_t{r.format.bias}; }},
+      {"max", "largest", largest, {}, right},
+      {"min_normal", "least normal", [](const row& r) { return least_normal(r.format); }, {}, right},
+      {"min_subnormal", "subnormal", least_subnormal, {}, right},
+      {"epsilon", "epsilon", [](const row& r) { return fmt::format("2^{}", -r.format.fraction_bits); }, {}, right},
+      {"infinity", "inf", [=](const row& r) { return yes_or_no(r.format.has_infinity()); }},
+      {"nan", "NaN", [=](const row& r) { return yes_or_no(r.format.has_nan()); }},
+      {"source", "source", source_of},
+  };
+  return table_of(columns, formats);
 }
 
 std::string nan_text(const format& f) {
@@ -144,16 +154,16 @@ void print_card(const std::string& name, const format& f) {
 }
 
 int run(const options& o) {
-  std::vector<std::pair<std::string, format>> formats;
+  std::vector<named_format> formats;
   if (o.names.empty())
-    for (const catalog_entry& entry : format_catalog()) formats.emplace_back(entry.name, entry.format);
-  for (const std::string& name : o.names) formats.emplace_back(name, format_named(name));
+    for (const catalog_entry& entry : format_catalog()) formats.push_back({std::string{entry.name}, entry.format});
+  for (const std::string& name : o.names) formats.push_back({name, format_named(name)});
   const bool cards = !o.names.empty() && !o.output.machine_stdout();
-  write_table(overview(formats, o.output.machine_stdout() || !o.output.csv.empty()), o.output, !cards);
+  write_table("formats", overview(formats, o.output.machine_stdout() || !o.output.csv.empty()), o.output, !cards);
   if (!cards) return done;
   for (std::size_t i = 0; i < formats.size(); ++i) {
     if (i > 0) fmt::print("\n");
-    print_card(formats[i].first, formats[i].second);
+    print_card(formats[i].name, formats[i].format);
   }
   return done;
 }

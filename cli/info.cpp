@@ -6,14 +6,14 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <ulp/io/printable.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "command.hpp"
-#include "interrupt.hpp"
+#include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "summary.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -97,11 +97,7 @@ struct account {
 
 account read(source& from, const selection& selected) {
   account a{.ranks = rank_coverage(from.header())};
-  progress shown("steps", from.step_count());
-  step now;
-  while (from.next(now)) {
-    shown.advance();
-    if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
+  for_each_step(from, selected, [&](const step& now) {
     if (a.steps == 0) a.first = now.key.step;
     a.last = now.key.step;
     ++a.steps;
@@ -132,27 +128,45 @@ account read(source& from, const selection& selected) {
                                                 : std::fmax(t.max_abs, row.table.max_abs);
       if (row.table.min_abs > 0) t.min_abs = std::fmin(t.min_abs, row.table.min_abs);
     }
-  }
+  });
   return a;
 }
 
+std::string shape_text(const tensor_info& info) {
+  std::string shape;
+  for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
+  return shape;
+}
+
 table tensor_table(const source& from, const account& a) {
-  table t;
-  t.columns = {{"tensor", "tensor"},     {"kind", "kind"},   {"role", "role"},       {"type", "type"},
-               {"shape", "shape"},       {"steps", "steps"}, {"numel", "elements"},  {"zeros", "zeros"},
-               {"infinite", "infinite"}, {"nan", "NaN"},     {"max_abs", "largest"}, {"min_abs", "least nonzero"}};
+  struct row {
+    const tensor_info& info;
+    const tensor_account& seen;
+  };
+  std::vector<row> rows;
+  bool open_zeros = false;
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
-    const tensor_account& x = a.tensors[i];
-    if (x.steps == 0) continue;
-    const tensor_info& info = from.tensors()[i];
-    std::string shape;
-    for (const auto n : info.shape) shape += (shape.empty() ? "" : "x") + std::to_string(n);
-    const auto integer = [](std::uint64_t n) { return count_range{n, n}; };
-    t.rows.push_back({info.name, std::string{to_string(info.kind)}, std::string{to_string(info.role)},
-                      std::string{to_string(x.type)}, shape, integer(x.steps), integer(x.numel), x.zeros,
-                      integer(x.infinite), integer(x.nan), x.max_abs, x.min_abs});
+    if (a.tensors[i].steps == 0) continue;
+    rows.push_back({from.tensors()[i], a.tensors[i]});
+    open_zeros = open_zeros || !a.tensors[i].zeros.exact();
   }
-  return t;
+  const std::vector<column<row>> columns = {
+      {"tensor", "tensor", [](const row& r) { return r.info.name; }},
+      {"kind", "kind", [](const row& r) { return std::string{to_string(r.info.kind)}; }},
+      {"role", "role", [](const row& r) { return std::string{to_string(r.info.role)}; }},
+      {"type", "type", [](const row& r) { return std::string{to_string(r.seen.type)}; }},
+      {"shape", "shape", [](const row& r) { return shape_text(r.info); }},
+      {"steps", "steps", [](const row& r) { return exactly(r.seen.steps); }},
+      {"numel", "elements", [](const row& r) { return exactly(r.seen.numel); }, range_keys::json},
+      // In CSV a pair of columns only where it has to be.
+      {"zero", "zeros", [](const row& r) { return r.seen.zeros; }, open_zeros ? range_keys::both : range_keys::json},
+      {"nonfinite", "", [](const row& r) { return exactly(r.seen.infinite + r.seen.nan); }, range_keys::json},
+      {"", "infinite", [](const row& r) { return exactly(r.seen.infinite); }},
+      {"nan", "NaN", [](const row& r) { return exactly(r.seen.nan); }, range_keys::json},
+      {"max_abs", "largest", [](const row& r) { return r.seen.max_abs; }},
+      {"min_abs", "least nonzero", [](const row& r) { return r.seen.min_abs; }},
+  };
+  return table_of(columns, rows);
 }
 
 std::string scale_text(const account& a) {
@@ -162,6 +176,84 @@ std::string scale_text(const account& a) {
                                 : fmt::format("{} to {}", as_power(a.least_scale), as_power(a.greatest_scale));
   const std::string steps = a.scales == a.steps ? "" : fmt::format(" in {} of the steps", grouped(a.scales));
   return fmt::format("logged{}: {}", steps, range);
+}
+
+summary_line factor_line(const account& a) {
+  const bool one = a.factors.size() == 1 && a.factor_known == a.rows;
+  std::string text = "-";
+  if (one)
+    text = as_power(*a.factors.begin());
+  else if (a.rows > 0 && a.factor_known == a.rows)
+    text = fmt::format("known, {} different values", a.factors.size());
+  else if (a.rows > 0 && a.factor_known == 0)
+    text = "not known: scales multiply the values as recorded (see --factor)";
+  else if (a.rows > 0)
+    text = fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows));
+  return {"factor",
+          text,
+          {{"factor", one ? table_value{*a.factors.begin()} : table_value{}},
+           {"factor_known_rows", integer(a.factor_known)},
+           {"factors", integer(a.factors.size())}}};
+}
+
+summary_line bounds_line(const account& a) {
+  std::string text;
+  if (a.bounded > 0) text = "bounded by the overflows in " + count_text(a.bounded, "step");
+  if (a.bounded > 0 && a.uncertain > 0)
+    text += fmt::format(", ~ in {}: the log does not say which of them were skipped", grouped(a.uncertain));
+  return {"largest", text, {{"bounded_steps", integer(a.bounded)}, {"uncertain_steps", integer(a.uncertain)}}};
+}
+
+summary summary_of(const source& from, const account& a, const std::vector<std::string>& inputs) {
+  const run_header header = from.header();
+  const bool has_run = !header.run_id.empty();
+  const bool has_steps = a.steps > 0;
+  const bool overflowed = a.overflowed > 0;
+  const auto tensors =
+      static_cast<std::uint64_t>(std::ranges::count_if(a.tensors, [](const tensor_account& t) { return t.steps > 0; }));
+  const std::string ranks = header.world <= 1 || !has_steps ? ""
+                            : a.ranks.incomplete() == 0     ? "every step is complete"
+                                                            : a.ranks.text();
+  return {
+      {"input",
+       fmt::format("{}{}: {}", inputs.front(), inputs.size() > 1 ? " ..." : "", from.description()),
+       {{"input", inputs.front()}, {"inputs", integer(inputs.size())}, {"description", from.description()}}},
+      {"run",
+       has_run ? fmt::format("{}, rank {} of {}, {} gradients, {}", header.run_id, header.rank, header.world,
+                             header.reduction, header.layout)
+               : "",
+       {{"run_id", value_if(has_run, header.run_id)},
+        {"rank", value_if(has_run, integer(header.rank))},
+        {"world", value_if(has_run, integer(header.world))},
+        {"reduction", value_if(has_run, header.reduction)},
+        {"layout", value_if(has_run, header.layout)}}},
+      {"steps",
+       has_steps ? fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last) : "none",
+       {{"steps", integer(a.steps)},
+        {"first_step", value_if(has_steps, a.first)},
+        {"last_step", value_if(has_steps, a.last)}}},
+      {"ranks",
+       ranks,
+       {{"ranks", value_if(!ranks.empty(), ranks)}, {"incomplete_steps", integer(a.ranks.incomplete())}}},
+      {"tensors",
+       fmt::format("{}, {}", tensors, count_text(a.rows, "row")),
+       {{"tensors", integer(tensors)}, {"tensor_rows", integer(a.rows)}}},
+      {"counts", a.contents.text(a.rows), {{"counts", value_if(a.rows > 0, a.contents.text(a.rows))}}},
+      factor_line(a),
+      {"loss scale",
+       scale_text(a),
+       {{"loss_scale_steps", integer(a.scales)},
+        {"least_loss_scale", a.least_scale},
+        {"greatest_loss_scale", a.greatest_scale}}},
+      {"overflows",
+       !a.has_found_inf ? "not logged"
+       : !overflowed
+           ? "none logged"
+           : fmt::format("logged in {}, first in step {}", count_text(a.overflowed, "step"), a.first_overflow),
+       {{"overflow_steps", value_if(a.has_found_inf, integer(a.overflowed))},
+        {"first_overflow_step", value_if(overflowed, a.first_overflow)}}},
+      bounds_line(a),
+  };
 }
 
 int run(const options& o) {
@@ -176,43 +268,13 @@ int run(const options& o) {
   if (from->header().format == 1) note(without_checksums(o.run.inputs.front()));
   const account a = read(*from, o.run.selected());
   const table t = tensor_table(*from, a);
-  if (o.output.machine_stdout()) {
-    write_table(t, o.output);
-    return done;
+  const summary lines = summary_of(*from, a, o.run.inputs);
+  if (o.output.json) print_json("info", lines, "tensors", t);
+  if (!o.output.machine_stdout()) {
+    print_text(lines);
+    fmt::print("\n");
   }
-  const auto line = [](std::string_view what, const std::string& value) {
-    fmt::print("{:<12} {}\n", what, printable(value));
-  };
-  line("input",
-       fmt::format("{}{}: {}", o.run.inputs.front(), o.run.inputs.size() > 1 ? " ..." : "", from->description()));
-  const run_header header = from->header();
-  if (!header.run_id.empty())
-    line("run", fmt::format("{}, rank {} of {}, {} gradients, {}", header.run_id, header.rank, header.world,
-                            header.reduction, header.layout));
-  line("steps", a.steps == 0 ? "none" : fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last));
-  if (header.world > 1 && a.steps > 0)
-    line("ranks", a.ranks.incomplete() == 0 ? "every step is complete" : a.ranks.text());
-  line("tensors", fmt::format("{}, {}", t.rows.size(), count_text(a.rows, "row")));
-  line("counts", a.contents.text(a.rows));
-  line("factor",
-       a.rows == 0                ? "-"
-       : a.factor_known == a.rows ? a.factors.size() == 1 ? as_power(*a.factors.begin())
-                                                          : fmt::format("known, {} different values", a.factors.size())
-       : a.factor_known == 0 ? "not known: scales multiply the values as recorded (see --factor)"
-                                  : fmt::format("known in {} of {} rows", grouped(a.factor_known), grouped(a.rows)));
-  line("loss scale", scale_text(a));
-  line("overflows", !a.has_found_inf    ? "not logged"
-                    : a.overflowed == 0 ? "none logged"
-                                        : fmt::format("logged in {}, first in step {}",
-                                                      count_text(a.overflowed, "step"), a.first_overflow));
-  if (a.bounded > 0)
-    line("largest",
-         fmt::format("bounded by the overflows in {}{}", count_text(a.bounded, "step"),
-                     a.uncertain == 0 ? ""
-                                      : fmt::format(", ~ in {}: the log does not say which of them were skipped",
-                                                    grouped(a.uncertain))));
-  fmt::print("\n");
-  write_table(t, o.output);
+  write_table("info", t, {.csv = o.output.csv}, !o.output.json);
   return done;
 }
 

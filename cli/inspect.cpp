@@ -209,18 +209,22 @@ int run(const options& o) {
 
   if (is_code && o.rounding.given()) note("a code is shown as is; rounding options have no effect");
   if (o.json) {
-    table t;
-    t.columns = {{"format", ""}, {"code", ""},        {"bits", ""},     {"value", ""},
-                 {"exact", ""},  {"hexadecimal", ""}, {"binary", ""},   {"class", ""},
-                 {"below", ""},  {"above", ""},       {"ulp_log2", ""}, {"error_ulp", ""},
-                 {"flags", ""},  {"given", ""},       {"rounding", ""}, {"random_bits", ""}};
-    t.rows.push_back({o.format_name, hex(f, result.code), bits_by_field(f, result.code),
-                      shortest_decimal(f, result.code), exact_decimal(x), hexadecimal(x), binary_scientific(x),
-                      class_of(x), hex(f, next_down(f, result.code)), hex(f, next_up(f, result.code)),
-                      finite ? table_value{std::int64_t{unit}} : table_value{}, error, to_string(result.flags), o.value,
-                      is_code ? table_value{} : table_value{o.rounding.text(f)},
-                      rounding_of.random.empty() ? table_value{} : table_value{rounding_of.random}});
-    print_json(t);
+    print_json("inspect", table_of_one({{"format", o.format_name},
+                                        {"code", hex(f, result.code)},
+                                        {"bits", bits_by_field(f, result.code)},
+                                        {"value", shortest_decimal(f, result.code)},
+                                        {"exact", exact_decimal(x)},
+                                        {"hexadecimal", hexadecimal(x)},
+                                        {"binary", binary_scientific(x)},
+                                        {"class", class_of(x)},
+                                        {"below", hex(f, next_down(f, result.code))},
+                                        {"above", hex(f, next_up(f, result.code))},
+                                        {"ulp_log2", value_if(finite, std::int64_t{unit})},
+                                        {"error_ulp", error},
+                                        {"flags", to_string(result.flags)},
+                                        {"given", o.value},
+                                        {"rounding", value_if(!is_code, o.rounding.text(f))},
+                                        {"random_bits", value_if(!rounding_of.random.empty(), rounding_of.random)}}));
     return done;
   }
 

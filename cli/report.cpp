@@ -10,7 +10,7 @@
 
 #include "command.hpp"
 #include "configuration.hpp"
-#include "interrupt.hpp"
+#include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -45,14 +45,7 @@ int run(const options& o) {
   check_tensors_exist(o.what.check, *from);
   std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
-  {
-    progress shown("steps", from->step_count());
-    step now;
-    while (from->next(now)) {
-      shown.advance();
-      if (maker.counted().takes(now.key.step) && now.key.microbatch == -1) maker.add(now, from->tensors());
-    }
-  }
+  for_each_step(*from, maker.counted(), [&](const step& now) { maker.add(now, from->tensors()); });
   check_steps_counted(maker.seen().steps().size(), o.run);
   check_tensors_counted(maker.seen().choice(), *from);
 

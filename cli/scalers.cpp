@@ -37,19 +37,28 @@ std::string first_defaults(const std::string& all) {
   return all.size() <= most ? all : all.substr(0, all.rfind(' ', most)) + " ...";
 }
 
+std::string text_of(std::string_view text) { return std::string{text}; }
+
 table overview() {
-  table t;
-  t.columns = {{"scaler", "scaler"}, {"aliases", ""},  {"class", "class"},
-               {"summary", ""},      {"tests", ""},    {"", "looks for overflow in"},
-               {"floor", ""},        {"", "floor"},    {"ceiling", ""},
-               {"", "ceiling"},      {"defaults", ""}, {"", "defaults"},
-               {"rules", ""},        {"quirks", ""},   {"source", ""}};
-  for (const scaler_entry& e : scaler_catalog())
-    t.rows.push_back({std::string{e.name}, joined(e.aliases), std::string{e.family}, std::string{e.summary},
-                      std::string{e.overflow_test}, gist(e.overflow_test), std::string{e.floor}, gist(e.floor),
-                      std::string{e.ceiling}, gist(e.ceiling), defaults_of(e), first_defaults(defaults_of(e)),
-                      std::string{e.rules}, std::string{e.quirks}, std::string{e.source}});
-  return t;
+  using row = scaler_entry;
+  const std::vector<column<row>> columns = {
+      {"scaler", "scaler", [](const row& e) { return text_of(e.name); }},
+      {"aliases", "", [](const row& e) { return joined(e.aliases); }},
+      {"class", "class", [](const row& e) { return text_of(e.family); }},
+      {"summary", "", [](const row& e) { return text_of(e.summary); }},
+      {"tests", "", [](const row& e) { return text_of(e.overflow_test); }},
+      {"", "looks for overflow in", [](const row& e) { return gist(e.overflow_test); }},
+      {"floor", "", [](const row& e) { return text_of(e.floor); }},
+      {"", "floor", [](const row& e) { return gist(e.floor); }},
+      {"ceiling", "", [](const row& e) { return text_of(e.ceiling); }},
+      {"", "ceiling", [](const row& e) { return gist(e.ceiling); }},
+      {"defaults", "", defaults_of},
+      {"", "defaults", [](const row& e) { return first_defaults(defaults_of(e)); }},
+      {"rules", "", [](const row& e) { return text_of(e.rules); }},
+      {"quirks", "", [](const row& e) { return text_of(e.quirks); }},
+      {"source", "", [](const row& e) { return text_of(e.source); }},
+  };
+  return table_of(columns, scaler_catalog());
 }
 
 void print_lines(std::string_view title, std::string_view lines) {
@@ -79,16 +88,19 @@ void print_card(const scaler_entry& entry) {
 }
 
 table parameters_of(const scaler_entry& entry) {
-  table t;
-  t.columns = {{"scaler", ""}, {"parameter", ""}, {"default", ""}, {"meaning", ""}};
-  for (const auto& p : entry.parameters)
-    t.rows.push_back({std::string{entry.name}, p.name, to_string(p.value), p.meaning});
-  return t;
+  using row = scaler_parameter;
+  const std::vector<column<row>> columns = {
+      {"scaler", "", [&](const row&) { return text_of(entry.name); }},
+      {"parameter", "", &row::name},
+      {"default", "", [](const row& p) { return to_string(p.value); }},
+      {"meaning", "", [](const row& p) { return p.meaning; }},
+  };
+  return table_of(columns, entry.parameters);
 }
 
 int run(const options& o) {
   if (o.name.empty()) {
-    write_table(overview(), o.output);
+    write_table("scalers", overview(), o.output);
     if (!o.output.machine_stdout())
       fmt::print(
           "\n"
@@ -96,7 +108,7 @@ int run(const options& o) {
     return done;
   }
   const scaler_entry& entry = scaler_named(o.name);
-  write_table(parameters_of(entry), o.output, false);
+  write_table("scaler", parameters_of(entry), o.output, false);
   if (!o.output.machine_stdout()) print_card(entry);
   return done;
 }

@@ -11,6 +11,7 @@
 
 #include "command.hpp"
 #include "configuration.hpp"
+#include "each_step.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -36,60 +37,56 @@ std::string share_text(const sweep_result& r) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
-table table_of(const std::vector<swept_policy>& policies, std::uint64_t steps) {
-  table t;
-  t.columns = {{"rank", "rank"},
-               {"pareto", ""},
-               {"", "best"},
-               {"scaler", "scaler"},
-               {"parameters", "set"},
-               {"format", "format"},
-               {"rounding", "rounding"},
-               {"steps", ""},
-               {"skipped", "skipped", true},
-               {"lost", ""},
-               {"", "lost", true},
-               {"underflow", "underflow", true},
-               {"nonzero", ""},
-               {"underflow_share", ""},
-               {"", "% of nonzero", false, true},
-               {"mean_log2_scale", ""},
-               {"", "mean scale", false, true},
-               {"last_scale", ""},
-               {"", "last scale", false, true},
-               {"error", ""},
-               {"", "raised"}};
+struct ranked_policy {
+  std::int64_t rank;
+  const swept_policy& of;
+};
+
+table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps) {
+  using row = ranked_policy;
+  constexpr auto right = alignment::right;
   const bool any_raised = std::ranges::any_of(
       policies, [](const swept_policy& p) { return !p.result.error.empty() || p.result.poisoned > 0; });
-  std::int64_t rank = 0;
-  for (const swept_policy& p : policies) {
-    const sweep_result& r = p.result;
-    const std::string parameters = parameters_text(p.text);
-    const auto counts = [&](const count_range& c) { return r.has_counts ? table_value{c} : table_value{}; };
-    t.rows.push_back(
-        {++rank,
-         p.on_front,
-         std::string{p.on_front ? "*" : ""},
-         p.text.scaler,
-         parameters.empty() ? table_value{} : table_value{parameters},
-         p.text.format,
-         p.text.rounding.text(value_format_named(p.text.format)),
-         static_cast<std::int64_t>(r.steps),
-         count_range{r.skipped, r.skipped},
-         static_cast<std::int64_t>(r.lost_steps(steps)),
-         any_raised ? table_value{count_range{r.lost_steps(steps), r.lost_steps(steps)}} : table_value{},
-         counts(r.underflow),
-         r.has_counts ? table_value{static_cast<std::int64_t>(r.nonzero)} : table_value{},
-         r.has_counts ? table_value{r.underflow_share()} : table_value{},
-         r.has_counts ? table_value{share_text(r)} : table_value{},
-         r.mean_log2_scale,
-         std::isnan(r.mean_log2_scale) ? table_value{} : table_value{power_text(r.mean_log2_scale)},
-         r.last_scale,
-         as_power(r.last_scale),
-         r.error.empty() ? table_value{} : table_value{r.error},
-         r.error.empty() ? table_value{} : table_value{fmt::format("after {} steps", grouped(r.steps - 1))}});
-  }
-  return t;
+  const auto of_result = [](auto part) { return [=](const row& r) { return table_value{part(r.of.result)}; }; };
+  const auto counted = [](auto part) {
+    return [=](const row& r) { return value_if(r.of.result.has_counts, part(r.of.result)); };
+  };
+  using result = sweep_result;
+  const std::vector<column<row>> columns = {
+      {"rank", "rank", &row::rank},
+      {"pareto", "", [](const row& r) { return r.of.on_front; }},
+      {"", "best", [](const row& r) { return std::string{r.of.on_front ? "*" : ""}; }},
+      {"scaler", "scaler", [](const row& r) { return r.of.text.scaler; }},
+      {"parameters", "set",
+       [](const row& r) { return value_if(!r.of.text.parameters.empty(), parameters_text(r.of.text)); }},
+      {"format", "format", [](const row& r) { return r.of.text.format; }},
+      {"rounding", "rounding",
+       [](const row& r) { return r.of.text.rounding.text(value_format_named(r.of.text.format)); }},
+      {"steps", "", of_result([](const result& r) { return integer(r.steps); })},
+      {"skipped", "skipped", of_result([](const result& r) { return exactly(r.skipped); }), range_keys::both},
+      {"lost", "", of_result([=](const result& r) { return integer(r.lost_steps(steps)); })},
+      {"", "lost", of_result([=](const result& r) { return value_if(any_raised, exactly(r.lost_steps(steps))); })},
+      {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},
+      {"nonzero", "", counted([](const result& r) { return exactly(r.nonzero); }), range_keys::json},
+      {"underflow_share_high", "", counted([](const result& r) { return r.underflow_share(); })},
+      {"", "% of nonzero", counted(share_text), {}, right},
+      {"mean_log2_scale", "", of_result([](const result& r) { return r.mean_log2_scale; })},
+      {"",
+       "mean scale",
+       of_result(
+           [](const result& r) { return value_if(!std::isnan(r.mean_log2_scale), power_text(r.mean_log2_scale)); }),
+       {},
+       right},
+      {"last_scale", "", of_result([](const result& r) { return r.last_scale; })},
+      {"", "last scale", of_result([](const result& r) { return as_power(r.last_scale); }), {}, right},
+      {"error", "", of_result([](const result& r) { return value_if(!r.error.empty(), r.error); })},
+      {"", "raised", of_result([](const result& r) {
+         return value_if(!r.error.empty(), fmt::format("after {} steps", grouped(r.steps - 1)));
+       })},
+  };
+  std::vector<row> rows;
+  for (const swept_policy& p : policies) rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, p});
+  return table_of(columns, rows);
 }
 
 // Each once, however many scenarios it is true of.
@@ -138,22 +135,15 @@ int run(const options& o) {
   const std::vector<scenario_text> grid = grid_of(asked);
   const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
   sweep all(scenarios);
-  const selection selected = o.run.selected();
   const std::unique_ptr<source> from = open_run(o.run, reading_for(o.run, scenarios));
   check_tensors_exist(asked.base.check, *from);
   run_notes notes;
   bool factor_unknown = false;
-  {
-    progress shown("steps", from->step_count());
-    step now;
-    while (from->next(now)) {
-      shown.advance();
-      if (!selected.takes(now.key.step) || now.key.microbatch != -1) continue;
-      notes.see(now);
-      for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
-      all.add(now, from->tensors());
-    }
-  }
+  for_each_step(*from, o.run.selected(), [&](const step& now) {
+    notes.see(now);
+    for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
+    all.add(now, from->tensors());
+  });
   check_steps_counted(all.steps(), o.run);
   std::vector<sweep_result> results;
   {
@@ -163,10 +153,10 @@ int run(const options& o) {
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", grid[i].scaler, results[i].error));
   check_tensors_counted(all.choice(), *from);
-  table t = table_of(ranked(grid, results, all.steps()), all.steps());
+  table t = sweep_table(ranked(grid, results, all.steps()), all.steps());
   if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
   print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);
-  write_table(t, o.output, false);
+  write_table("sweep", t, o.output, false);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),

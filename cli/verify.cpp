@@ -66,15 +66,16 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
 }
 
 void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
-  const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  table t;
-  t.columns = {{"file", ""},  {"op", ""},     {"format", ""},          {"from", ""},      {"rounding", ""},
-               {"lines", ""}, {"differ", ""}, {"differ_in_flags", ""}, {"first_line", ""}};
-  t.rows.push_back({lines.name(), std::string{to_string(kind.operation)}, kind.to_name, kind.from_name,
-                    o.vectors.rounding.text(kind.to), number(all.lines), number(all.differing),
-                    number(all.in_flags_only),
-                    all.first.empty() ? table_value{} : table_value{number(all.first.front().number)}});
-  print_json(t);
+  const bool differs = !all.first.empty();
+  print_json("verify", table_of_one({{"file", lines.name()},
+                                     {"op", std::string{to_string(kind.operation)}},
+                                     {"format", kind.to_name},
+                                     {"from", kind.from_name},
+                                     {"rounding", o.vectors.rounding.text(kind.to)},
+                                     {"lines", integer(all.lines)},
+                                     {"differ", integer(all.differing)},
+                                     {"differ_in_flags", integer(all.in_flags_only)},
+                                     {"first_line", differs ? integer(all.first.front().number) : table_value{}}}));
 }
 
 void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {

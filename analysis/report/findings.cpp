@@ -34,8 +34,6 @@ std::string range_text(const value_range& share) {
   return low == high ? low + " %" : "[" + low + ", " + high + "] %";
 }
 
-table_value integer(std::uint64_t n) { return static_cast<std::int64_t>(n); }
-
 table_value integer(const std::optional<int>& n) { return n ? table_value{std::int64_t{*n}} : table_value{}; }
 
 std::uint64_t window::overflowing(double scale) const {

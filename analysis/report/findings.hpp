@@ -22,12 +22,12 @@ namespace ulp {
 // "1.2 %", "[1.1, 1.3] %"
 [[nodiscard]] std::string range_text(const value_range& share);
 
-[[nodiscard]] table_value integer(std::uint64_t n);
 [[nodiscard]] table_value integer(const std::optional<int>& n);
 
 [[nodiscard]] double nonzero_of(const outcome_counts& c);
 // Of the nonzero values.
 [[nodiscard]] value_range share_of(const count_range& c, double nonzero);
+inline constexpr value_range unknown_share{not_known, not_known};
 [[nodiscard]] value_range underflow_of(const outcome_counts& c);
 
 // Of the steps whose largest gradient is known and finite: from which scales on they overflow.

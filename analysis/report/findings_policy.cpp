@@ -37,7 +37,7 @@ named_values numbers_of(const trial& t) {
   return {{{"init_scale", t.start},
            {"growth_interval", t.interval},
            {"skipped", integer(t.result->skipped)},
-           {"underflow", t.result->has_counts ? table_value{underflow_of(*t.result)} : table_value{}},
+           {"underflow_share", t.result->has_counts ? underflow_of(*t.result) : unknown_share},
            {"mean_log2_scale", t.result->mean_log2_scale}}};
 }
 

@@ -61,8 +61,8 @@ finding which_format(const survey& run, const advice_options& o) {
                                      name, range_text(underflow_of(c)),
                                      lost_share ? range_text(*lost_share) : std::string{"an unknown part"},
                                      steps_text(overflowing)));
-    formats.all.push_back({name, named_values{{{"underflow", underflow_of(c)},
-                                               {"lost_l1", lost_share ? table_value{*lost_share} : table_value{}},
+    formats.all.push_back({name, named_values{{{"underflow_share", underflow_of(c)},
+                                               {"lost_l1_share", lost_share.value_or(unknown_share)},
                                                {"overflow_steps", integer(overflowing)}}}});
     if (to.width() != 16 || overflowing > 0) continue;
     if (sufficient.empty() && underflow_of(c).high <= o.epsilon) sufficient = name;
@@ -137,7 +137,7 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
     f.evidence.push_back(fmt::format("{:<6} {} underflow, overflow in {}", power(k), range_text(underflow),
                                      steps_text(w.overflowing(scale))));
     scales.all.push_back(
-        {power(k), named_values{{{"underflow", underflow}, {"overflow_steps", integer(w.overflowing(scale))}}}});
+        {power(k), named_values{{{"underflow_share", underflow}, {"overflow_steps", integer(w.overflowing(scale))}}}});
   }
   f.numbers.push_back({"scales", scales});
   return f;

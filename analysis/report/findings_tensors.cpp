@@ -60,7 +60,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
     named += l.underflow;
     f.evidence.push_back(fmt::format("{:<{}}  {} of its nonzero gradients underflow, largest gradient 2^{:.1f}",
                                      l.set->name, longest, range_text(l.share), std::log2(largest)));
-    worst.all.push_back({l.set->name, named_values{{{"underflow", l.share},
+    worst.all.push_back({l.set->name, named_values{{{"underflow_share", l.share},
                                                     {"of_all_underflow", l.underflow / lost_in_all},
                                                     {"max_abs", largest}}}});
   }

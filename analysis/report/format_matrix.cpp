@@ -76,10 +76,10 @@ table format_matrix(const run_picture& run, const tensor_mask& shown, double sca
   const tensor_tables all = over_all_steps(run, told);
   table t;
   t.columns = {{"format", "format"},
-               {"underflow_at_1", "underflow at 1", false, true},
-               {"overflow_at_1", "overflow at 1", false, true},
-               {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), false, true},
-               {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), false, true},
+               {"underflow_at_1", "underflow at 1", alignment::right},
+               {"overflow_at_1", "overflow at 1", alignment::right},
+               {"underflow_at_scale", "underflow at 2^" + shortest(std::log2(scale)), alignment::right},
+               {"overflow_at_scale", "overflow at 2^" + shortest(std::log2(scale)), alignment::right},
                {"static_scales", "static scales that suffice"},
                {"verdict", "verdict"}};
   const auto names = usual_formats(format_room::all);
@@ -144,8 +144,8 @@ table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info
 table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, const std::string& title,
                         const rounding_text& mode) {
   table t;
-  t.columns = {{"", title}, {"", "gradients", false, true}};
-  for (const char* const f : usual_formats(format_room::few)) t.columns.push_back({"", f, false, true});
+  t.columns = {{"", title}, {"", "gradients", alignment::right}};
+  for (const char* const f : usual_formats(format_room::few)) t.columns.push_back({"", f, alignment::right});
   for (const tensor_set& set : sets) {
     std::vector<table_value> row{set.name, {}};
     for (const char* const f : usual_formats(format_room::few)) {

@@ -130,10 +130,10 @@ std::string window_section(const report_page& page) {
                         window_picture(page, r));
   table numbers;
   numbers.columns = {{"", "steps"},
-                     {"", "gradients", false, true},
-                     {"", "zeros", false, true},
-                     {"", "not finite", false, true},
-                     {"", "middle binade", false, true}};
+                     {"", "gradients", alignment::right},
+                     {"", "zeros", alignment::right},
+                     {"", "not finite", alignment::right},
+                     {"", "middle binade", alignment::right}};
   const std::size_t every = std::max<std::size_t>(1, page.binades.columns().size() / 24);
   for (std::size_t i = 0; i < page.binades.columns().size(); i += every) {
     const binade_counts& c = page.binades.columns()[i];
@@ -183,7 +183,7 @@ std::string loss_section(const report_page& page) {
   const auto strength = [](double s) { return std::clamp(1 + 0.21 * std::log10(s), 0.16, 1.0); };
   drawing d(columns.size(), 0, static_cast<double>(rows), row_height * static_cast<double>(rows), 230);
   table numbers;
-  numbers.columns = {{"", "tensor"}, {"", "underflow", false, true}, {"", "of nonzero", false, true}};
+  numbers.columns = {{"", "tensor"}, {"", "underflow", alignment::right}, {"", "of nonzero", alignment::right}};
   for (std::size_t r = 0; r < rows; ++r) {
     const std::size_t tensor = order[r];
     const auto y = static_cast<double>(rows - r);

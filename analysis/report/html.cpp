@@ -77,9 +77,9 @@ std::string scale_section(const report_page& page) {
   table numbers;
   numbers.columns = {{"", "policy"},
                      {"", "steps"},
-                     {"", "scale", false, true},
-                     {"", "critical", false, true},
-                     {"", "skipped", false, true}};
+                     {"", "scale", alignment::right},
+                     {"", "critical", alignment::right},
+                     {"", "skipped", alignment::right}};
   for (const report_replay& r : page.replays) {
     text += fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>{}{}\n", escaped(r.name), escaped(r.parameters),
                         replay_summary(r), scale_picture(r));

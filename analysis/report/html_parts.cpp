@@ -26,12 +26,14 @@ std::string html_table(const table& t) {
     if (!t.columns[i].title.empty()) shown.push_back(i);
   std::string text = "<table><thead><tr>";
   for (const std::size_t i : shown)
-    text += fmt::format("<th{}>{}</th>", t.columns[i].number ? R"( class="n")" : "", escaped(t.columns[i].title));
+    text += fmt::format("<th{}>{}</th>", t.columns[i].align == alignment::right ? R"( class="n")" : "",
+                        escaped(t.columns[i].title));
   text += "</tr></thead><tbody>";
   for (const auto& row : t.rows) {
     text += "<tr>";
     for (const std::size_t i : shown)
-      text += fmt::format("<td{}>{}</td>", t.columns[i].number ? R"( class="n")" : "", escaped(to_cell(row[i])));
+      text += fmt::format("<td{}>{}</td>", t.columns[i].align == alignment::right ? R"( class="n")" : "",
+                          escaped(to_cell(row[i])));
     text += "</tr>";
   }
   return text + "</tbody></table>\n";

@@ -4,18 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <ulp/io/printable.hpp>
+
+#include "overloaded.hpp"
+#include "table_json.hpp"
 
 namespace ulp {
 namespace {
-
-template <typename... Ts>
-struct overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <typename... Ts>
-overloaded(Ts...) -> overloaded<Ts...>;
 
 // In a few digits, whole ones with separators.
 std::string short_text(double x) {
@@ -34,41 +29,6 @@ std::string short_text(const value_range& r) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
-nlohmann::ordered_json json_of(const value_range& r) {
-  const auto number = [](double x) {
-    return std::isfinite(x) ? nlohmann::ordered_json(x) : nlohmann::ordered_json(shortest(x));
-  };
-  if (is_nothing(r)) return {};
-  return r.exact() ? number(r.low) : nlohmann::ordered_json::array({number(r.low), number(r.high)});
-}
-
-nlohmann::ordered_json json_of(const table_value& value) {
-  using json = nlohmann::ordered_json;
-  return std::visit(overloaded{[](std::monostate) { return json{}; }, [](bool b) { return json(b); },
-                               [](std::int64_t n) { return json(n); },
-                               [](double x) {
-                                 return std::isfinite(x) ? json(x) : std::isnan(x) ? json{} : json(shortest(x));
-                               },
-                               [](const std::string& s) { return json(s); },
-                               [](const count_range& c) {
-                                 return c.exact() ? json(c.low) : json::array({c.low, c.high});
-                               },
-                               [](const value_range& r) { return json_of(r); },
-                               [](const expected_count& c) {
-                                 return json{{"mean", json_of(c.mean)}, {"sd", json_of(c.deviation())}};
-                               },
-                               [](const named_values& named) {
-                                 json object = json::object();
-                                 for (const named_value& v : named.all) object[v.name] = json_of(v.value);
-                                 return object;
-                               }},
-                    value);
-}
-
-std::string dumped(const nlohmann::ordered_json& value) {
-  return printable_json(value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
 bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
 
 std::string text_of(const table_value& value) {
@@ -84,7 +44,7 @@ std::string text_of(const table_value& value) {
                  [](const expected_count& c) {
                    return short_text(c.mean) + (c.variance.high == 0 ? "" : " ± " + short_text(c.deviation()));
                  },
-                 [](const named_values& named) { return dumped(json_of(table_value{named})); }},
+                 [](const named_values& named) { return to_json(named); }},
       value);
 }
 
@@ -104,7 +64,7 @@ std::string csv_of(const table_value& value) {
                                [](const count_range& c) { return std::to_string(c.low); },
                                [](const value_range& r) { return is_nothing(r) ? "" : shortest(r.low); },
                                [](const expected_count& c) { return shortest(c.mean.low); },
-                               [](const named_values& named) { return quoted(dumped(json_of(table_value{named}))); }},
+                               [](const named_values& named) { return quoted(to_json(named)); }},
                     value);
 }
 
@@ -117,6 +77,22 @@ std::string high_of(const table_value& value) {
 }
 
 }  // namespace
+
+table table_of_one(const std::vector<named_value>& values) {
+  table t;
+  std::vector<table_value>& row = t.rows.emplace_back();
+  for (const named_value& v : values) {
+    t.columns.push_back({.key = v.name, .title = {}});
+    row.push_back(v.value);
+  }
+  return t;
+}
+
+table_value value_if(bool known, table_value value) { return known ? std::move(value) : table_value{}; }
+
+table_value integer(std::uint64_t n) { return static_cast<std::int64_t>(n); }
+
+count_range exactly(std::uint64_t n) { return {n, n}; }
 
 // Of UTF-8 text, each character taken for one column.
 std::size_t columns_of(std::string_view text) {
@@ -137,7 +113,7 @@ std::string to_text(const table& t) {
   std::vector<bool> right;
   for (const std::size_t i : shown) {
     widths.push_back(columns_of(printable(t.columns[i].title)));
-    right.push_back(t.columns[i].number ||
+    right.push_back(t.columns[i].align == alignment::right ||
                     (std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[i]); }) &&
                      std::none_of(t.rows.begin(), t.rows.end(),
                                   [&](const auto& row) { return std::holds_alternative<std::string>(row[i]); })));
@@ -174,7 +150,7 @@ std::string to_csv(const table& t) {
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
     const std::string& key = t.columns[i].key;
     if (key.empty()) continue;
-    ranges[i] = t.columns[i].range;
+    ranges[i] = t.columns[i].range == range_keys::both;
     out += (written.empty() ? "" : ",") + (ranges[i] ? key + "_low," + key + "_high" : key);
     written.push_back(i);
   }
@@ -189,20 +165,6 @@ std::string to_csv(const table& t) {
     out += "\n";
   }
   return out;
-}
-
-std::string to_json(const table& t, const std::vector<std::string>& notes) {
-  std::string out = "[";
-  for (const auto& row : t.rows) {
-    nlohmann::ordered_json object = nlohmann::ordered_json::object();
-    for (std::size_t i = 0; i < row.size(); ++i)
-      if (!t.columns[i].key.empty()) object[t.columns[i].key] = json_of(row[i]);
-    const bool first = &row == &t.rows.front();
-    if (first && !notes.empty()) object["notes"] = notes;
-    out += (first ? "\n " : ",\n ") + dumped(object);
-  }
-  if (t.rows.empty() && !notes.empty()) out += "\n " + dumped({{"notes", notes}});
-  return out + "\n]\n";
 }
 
 std::string shortest(double x) { return fmt::format("{}", x); }

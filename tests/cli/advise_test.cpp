@@ -95,7 +95,7 @@ TEST_CASE("groups of tensors in advice and report") {
   REQUIRE(row != std::string::npos);
   const std::size_t share = html.find(cell, html.find(cell, row) + 1) + cell.size();
   CHECK(std::stod(html.substr(share)) ==
-        Approx(100 * linear->at("underflow").at(0).get<double>() / nonzero).epsilon(0.005));
+        Approx(100 * linear->at("underflow_low").get<double>() / nonzero).epsilon(0.005));
 }
 
 TEST_CASE("a report of many dumps shows short commands, and the whole ones work") {

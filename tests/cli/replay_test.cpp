@@ -97,7 +97,7 @@ TEST_CASE("the critical scale of each step is where its overflow begins") {
   CHECK(rows.at(3).at(at) == "0");
   CHECK(rows.at(4).at(at) == "inf");
   const auto flags = run_ulp("replay - --scaler pytorch --format fp16 --json", "step,found_inf\n0,1\n");
-  CHECK(nlohmann::json::parse(flags.out).at(0).at("critical_scale").is_null());
+  CHECK(nlohmann::json::parse(flags.out).at("steps").at(0).at("critical_scale").is_null());
   CHECK(flags.err.find("tells only whether a step overflowed") != std::string::npos);
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("clipping that a log cannot tell is not known") {
   const std::string replay = "replay - --scaler pytorch --format fp16 ";
   CHECK(run_ulp(replay + "--clip-norm 1", log).out.find("clipping     not known") != std::string::npos);
   CHECK(run_ulp(replay + "--clip-value 2", log).out.find("clipping     1 of 2 steps") != std::string::npos);
-  const auto rows = nlohmann::json::parse(run_ulp(replay + "--clip-norm 1 --json", log).out);
+  const auto rows = nlohmann::json::parse(run_ulp(replay + "--clip-norm 1 --json", log).out).at("steps");
   CHECK(rows.at(0).at("clipped").is_null());
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("a sweep ranks scenarios and prints what each replay gives") {
                                 row.at("parameters").get<std::string>() + " --format " +
                                 row.at("format").get<std::string>() + " --json");
     std::int64_t skipped = 0;
-    const auto steps = nlohmann::json::parse(replay.out);
+    const auto steps = nlohmann::json::parse(replay.out).at("steps");
     for (const auto& step : steps) skipped += step.at("skipped").get<bool>() ? 1 : 0;
     CHECK(row.at("skipped").get<std::int64_t>() == skipped);
     CHECK(row.at("last_scale").get<double>() == steps.back().at("scale_next").get<double>());

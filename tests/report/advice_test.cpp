@@ -90,7 +90,10 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(says(r.conclusion("clipping by the norm"), "in 100 % of the finite steps"));
   CHECK(r.conclusion("What happened?").empty());
   CHECK(r.number("format", "format") == "cbfloat16");
-  CHECK(r.number("format", "formats").starts_with(R"({"float16":{"underflow":0.5,"lost_l1":1.16415)"));
+  CHECK(
+      r.number("format", "formats")
+          .starts_with(
+              R"({"float16":{"underflow_share":0.5,"underflow_share_low":0.5,"underflow_share_high":0.5,"lost_l1_share":1.16415)"));
   CHECK(r.number("static_scale", "lowest_log2") == "10");
   CHECK(r.number("static_scale", "highest_log2") == "15");
   CHECK(r.number("clipping", "trigger_rate_at_1") == "1");
@@ -107,9 +110,10 @@ TEST_CASE("a range wider than the format has no static scale") {
   CHECK(r.number("static_scale", "lowest_log2") == "16");
   CHECK(r.number("static_scale", "highest_log2") == "5");
   CHECK(r.number("worst_tensors", "scale_log2") == "5");
-  CHECK(r.number("worst_tensors", "tensors") ==
-        R"({"small.weight":{"underflow":1.0,"of_all_underflow":1.0,"max_abs":9.094947017729282e-13}})");
-  CHECK(r.number("growth", "best").find(R"("underflow":)") != std::string::npos);
+  CHECK(
+      r.number("worst_tensors", "tensors") ==
+      R"({"small.weight":{"underflow_share":1.0,"underflow_share_low":1.0,"underflow_share_high":1.0,"of_all_underflow":1.0,"max_abs":9.094947017729282e-13}})");
+  CHECK(r.number("growth", "best").find(R"("underflow_share":)") != std::string::npos);
 }
 
 TEST_CASE("overflows that a lower scale cures are told from those that last, and from a lost loss") {
