@@ -11,7 +11,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/codes.hpp>
 
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 
 namespace ulp {
 namespace {

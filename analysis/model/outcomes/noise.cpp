@@ -6,9 +6,9 @@
 
 #include <ulp/model/lost_mass.hpp>
 
-#include "binades.hpp"
-#include "buckets.hpp"
-#include "ramps.hpp"
+#include "cells/binades.hpp"
+#include "cells/buckets.hpp"
+#include "cells/ramps.hpp"
 
 namespace ulp {
 namespace {

@@ -15,8 +15,8 @@
 #include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "replay_summary.hpp"
-#include "replay_table.hpp"
+#include "tables/replay_summary.hpp"
+#include "tables/replay_table.hpp"
 
 namespace ulp::cli {
 namespace {

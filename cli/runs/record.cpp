@@ -11,10 +11,10 @@
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "mpi/process_group.hpp"
+#include "mpi/rank_options.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "process_group.hpp"
-#include "rank_options.hpp"
 
 namespace ulp::cli {
 namespace {

@@ -7,9 +7,9 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
-#include "binades.hpp"
-#include "buckets.hpp"
-#include "ramps.hpp"
+#include "cells/binades.hpp"
+#include "cells/buckets.hpp"
+#include "cells/ramps.hpp"
 
 namespace ulp {
 namespace {

@@ -11,8 +11,8 @@
 #include "command.hpp"
 #include "each_step.hpp"
 #include "options.hpp"
-#include "outcome_table.hpp"
 #include "output.hpp"
+#include "tables/outcome_table.hpp"
 
 namespace ulp::cli {
 namespace {

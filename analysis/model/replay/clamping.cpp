@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "binades.hpp"
-#include "buckets.hpp"
+#include "cells/binades.hpp"
+#include "cells/buckets.hpp"
 
 namespace ulp {
 namespace {

@@ -12,7 +12,7 @@
 
 #include <ulp/formats/codec.hpp>
 
-#include "buckets.hpp"
+#include "cells/buckets.hpp"
 #include "step_accumulator.hpp"
 
 namespace ulp {

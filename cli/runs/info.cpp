@@ -13,7 +13,7 @@
 #include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "summary.hpp"
+#include "tables/summary.hpp"
 
 namespace ulp::cli {
 namespace {
