@@ -9,7 +9,7 @@
 
 #include "command.hpp"
 #include "output.hpp"
-#include "rank_warnings.hpp"
+#include "runs/rank_warnings.hpp"
 
 namespace ulp::cli {
 

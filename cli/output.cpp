@@ -23,8 +23,8 @@ void add_output(command& to, output_options& options) {
   to.add("--json", &options.json, "print JSON");
 }
 
-void write_table(const table& t, const output_options& options, bool text) {
-  if (options.json) print_json(t);
+void write_table(std::string_view what, const table& t, const output_options& options, bool text) {
+  if (options.json) print_json(what, t);
   if (!options.csv.empty()) {
     csv_stream csv(options.csv);
     csv.write(t);
@@ -32,6 +32,8 @@ void write_table(const table& t, const output_options& options, bool text) {
   }
   if (text && !options.machine_stdout()) fmt::print("{}", to_text(t));
 }
+
+std::string schema_of(std::string_view what) { return fmt::format("ulp.{}/1", what); }
 
 void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs) {
   if (options.json && options.csv == "-") throw usage_error("--json and --csv - both write to standard output");
@@ -87,7 +89,7 @@ void tell(const std::string& message) { tell("", message); }
 
 const std::vector<std::string>& told() { return all_told(); }
 
-void print_json(const table& t) { fmt::print("{}", to_json(t, told())); }
+void print_json(std::string_view what, const table& t) { fmt::print("{}", to_json(t, schema_of(what), told())); }
 
 void finish_output() {
   if (std::fflush(stdout) != 0 || output_failed()) throw std::runtime_error("standard output: cannot be written");

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/report/table.hpp>
 #include <vector>
@@ -24,7 +25,11 @@ struct output_options {
 void add_output(command& to, output_options& options);
 
 // Writes `t` as the options ask, JSON after all notes; as text when no form for machines goes to stdout and `text` is set.
-void write_table(const table& t, const output_options& options, bool text = true);
+// `what` names the schema of its rows: the command, or what of it.
+void write_table(std::string_view what, const table& t, const output_options& options, bool text = true);
+
+// "ulp.outcomes/1": raised where a key goes or comes to mean something else.
+[[nodiscard]] std::string schema_of(std::string_view what);
 
 // Throws usage_error where the file for CSV is one of those that are read, and where two want standard output.
 void refuse_overwriting_inputs(const output_options& options, const std::vector<std::string>& inputs);
@@ -54,7 +59,7 @@ void tell(const std::string& message);
 [[nodiscard]] const std::vector<std::string>& told();
 
 // On stdout. What was told is in the first row, see to_json: so it comes after all notes.
-void print_json(const table& t);
+void print_json(std::string_view what, const table& t);
 
 // Writes what is left for stdout. Throws where that, or anything before, failed.
 void finish_output();

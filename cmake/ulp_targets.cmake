@@ -29,6 +29,20 @@ function(ulp_precompile target)
   endif()
 endfunction()
 
+# ulp_in_groups(TARGET SIZE [ALONE regex]): SIZE of its files share what their headers cost. Not for developers, whom a missing
+# include is to stop. A file that matches ALONE is compiled alone: names of its own are also names of its neighbours' own.
+function(ulp_in_groups target size)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "ALONE" "")
+  if(NOT ULP_DEVELOPER)
+    if(arg_ALONE)
+      get_target_property(alone ${target} SOURCES)
+      list(FILTER alone INCLUDE REGEX "${arg_ALONE}")
+      set_source_files_properties(${alone} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
 # ulp_library(NAME SOURCES ... HEADERS ... [LINK ...] [LINK_PRIVATE ...] [EXPORT set])
 # The library ulp::NAME of this folder: public headers below include/, installed and exported.
 function(ulp_library name)

@@ -19,8 +19,8 @@ namespace ulp::gui {
 namespace {
 
 [[noreturn]] void print_and_end(const QString& text) {
-  std::fputs(text.toUtf8().constData(), stdout);
-  if (std::fflush(stdout) != 0) refuse("standard output cannot be written");
+  if (std::fputs(text.toUtf8().constData(), stdout) < 0 || std::fflush(stdout) != 0)
+    refuse("standard output cannot be written");
   std::exit(0);
 }
 

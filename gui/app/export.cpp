@@ -66,7 +66,8 @@ std::vector<std::string> notes_of(const view_state& state) {
 
 QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSize size, const theme& colours) {
   if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
-  if (suffix == "json") return QByteArray::fromStdString(to_json(v.data(), notes_of(state)));
+  if (suffix == "json")
+    return QByteArray::fromStdString(to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(state)));
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   if (suffix == "png") {

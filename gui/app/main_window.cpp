@@ -20,11 +20,11 @@
 #include <ulp/report/usual_formats.hpp>
 
 #include "export.hpp"
+#include "panels/inspector.hpp"
+#include "panels/scenario_editor.hpp"
 #include "viewmodel/shown_text.hpp"
 #include "views/all_views.hpp"
-#include "views/inspector.hpp"
 #include "views/overview_view.hpp"
-#include "views/scenario_editor.hpp"
 
 namespace ulp::gui {
 namespace {

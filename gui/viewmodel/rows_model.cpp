@@ -51,7 +51,7 @@ QVariant rows_model::data(const QModelIndex& index, int role) const {
     case Qt::DisplayRole: return QString::fromStdString(to_cell(cell_(row, column)));
     case value_role: return number_of(cell_(row, column));
     case Qt::TextAlignmentRole: {
-      const bool left = is_text(cell_(row, column)) && !columns_[column].number;
+      const bool left = is_text(cell_(row, column)) && columns_[column].align != alignment::right;
       return QVariant::fromValue(Qt::Alignment(Qt::AlignVCenter | (left ? Qt::AlignLeft : Qt::AlignRight)));
     }
     default: return {};

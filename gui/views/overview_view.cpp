@@ -68,11 +68,11 @@ void overview_view::refresh(view_state::parts what) {
   if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) return;
   table_ = {};
   table_.columns = {{"replay", "replay"},
-                    {"settled_scale", "settled scale", false, true},
+                    {"settled_scale", "settled scale", alignment::right},
                     {"skipped", "skipped"},
                     {"first_skip", "first skip"},
-                    {"underflow", "underflow", false, true},
-                    {"overflow", "overflow", false, true},
+                    {"underflow", "underflow", alignment::right},
+                    {"overflow", "overflow", alignment::right},
                     {"clipped", "clipped steps"},
                     {"diverged", "open loop from"}};
   QString words;

@@ -124,9 +124,9 @@ table policies_view::data() const {
   table t;
   t.columns = {{"policy", "policy"},
                {"skipped", "skipped"},
-               {"underflow", "underflow", false, true},
-               {"mean_scale", "mean scale", false, true},
-               {"last_scale", "scale at the end", false, true},
+               {"underflow", "underflow", alignment::right},
+               {"mean_scale", "mean scale", alignment::right},
+               {"last_scale", "scale at the end", alignment::right},
                {"pareto", "on the front"}};
   for (const swept_policy& p : results_) {
     t.rows.push_back({parameters_text(p.text), static_cast<std::int64_t>(p.result.skipped),

@@ -199,7 +199,12 @@ TEST_CASE("with --json and --csv - nothing else is on stdout") {
     CAPTURE(arguments);
     const auto json = run_ulp(arguments + " --json");
     CHECK(json.exit_code == 0);
-    CHECK(nlohmann::json::parse(json.out).is_array());
+    const auto all = nlohmann::json::parse(json.out);
+    const std::string schema = "ulp." + arguments.substr(0, arguments.find(' '));
+    CHECK((all.is_array() ? all.at(0) : all)
+              .at("schema")
+              .get<std::string>()
+              .starts_with(arguments == "scalers pytorch" ? "ulp.scaler/" : schema + "/"));
     const auto csv = run_ulp(arguments + " --csv -");
     CHECK(csv.exit_code == 0);
     const std::string header = csv.out.substr(0, csv.out.find('\n'));

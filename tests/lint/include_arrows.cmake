@@ -53,7 +53,7 @@ allow("^report:" std report io model formats)
 allow("^report:private:" fmt nlohmann)
 allow("^cli:" std cli report io model formats fmt posix)
 allow("^cli:private:command_line\\.cpp$" cli11)
-allow("^cli:private:record_mpi\\.cpp$" mpi)
+allow("^cli:private:mpi/record_mpi\\.cpp$" mpi)
 allow("^gui:" std gui report io model formats qt)
 allow("^gui:private:charts/" qtcharts)
 

@@ -65,7 +65,7 @@ expect(ok ${io}/source/regex.cpp "#include <re2/re2.h>")
 expect(ok ${io}/charts/chart.cpp "#include \"own.hpp\"")
 expect(ok ${report}/a.cpp "#include <nlohmann/json.hpp>  // [a;b")
 expect(ok cli/command_line.cpp "#include <CLI/CLI.hpp>")
-expect(ok cli/record_mpi.cpp "#include <mpi.h>")
+expect(ok cli/mpi/record_mpi.cpp "#include <mpi.h>")
 expect(ok gui/a.cpp "#include <QWidget>")
 expect(ok gui/charts/chart.cpp "#include <QtCharts/QChartView>")
 

@@ -87,7 +87,7 @@ class Export(InFolder):
             row = rows[names[tensor]]
             numel, zeros = struct.unpack_from("<2Q", summary, 104 * i + 8)
             reals = struct.unpack_from("<5d", summary, 104 * i + 56)
-            self.assertEqual((row["numel"], row["zeros"]), (numel, zeros))
+            self.assertEqual((row["numel"], row["zero"]), (numel, zeros))
             self.assertEqual(tuple(row[k] for k in ("max_abs", "min_abs", "factor", "sum_abs", "sum_sq")), reals)
             encoding, at = _varint(payload, 0)
             _, at = _varint(payload, at)

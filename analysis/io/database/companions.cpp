@@ -91,7 +91,7 @@ void refuse_cut_index(const std::string& resolved) {
     struct stat index {};
     return stat(file.c_str(), &index) != 0 || index.st_size == begun || index.st_size % piece == 0;
   };
-  for (int tries = 0; tries < 100; ++tries) {
+  for (int tries = 0; tries < 200; ++tries) {
     if (is_whole()) return;
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }

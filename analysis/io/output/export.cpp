@@ -147,18 +147,18 @@ void add_tensor(json& to, const tensor_row& row, const tensor_info& info) {
   to["type"] = to_string(row.type);
   to["factor"] = number(row.factor);
   to["numel"] = t.numel;
-  to["zeros"] = t.zeros;
+  to["zero"] = t.zeros;
   to["positive_infinities"] = t.positive_infinities;
   to["negative_infinities"] = t.negative_infinities;
   to["unsigned_infinities"] = t.unsigned_infinities;
-  to["nans"] = t.nans;
+  to["nan"] = t.nans;
   to["max_abs"] = number(t.max_abs);
   to["min_abs"] = number(t.min_abs);
   add_sum(to, "sum_abs", magnitudes_sum(t));
   add_sum(to, "sum_sq", squares_sum(t));
   to["cells"] = cells_of(t);
   if (!t.buckets.empty()) {
-    to["maybe_zeros"] = t.maybe_zeros;
+    to["maybe_zero"] = t.maybe_zeros;
     to["buckets"] = buckets_of(t);
   }
   if (t.has_sums) {

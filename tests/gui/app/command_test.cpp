@@ -346,7 +346,7 @@ class command_test : public QObject {
     for (const char* const output : {"run.csv", "link.csv"}) {
       const auto made = run_ulpscope(copy + " --view overview --export " + out(output));
       QCOMPARE(made.exit_code, 2);
-      QVERIFY2(made.err.find("is read here and would be overwritten\n") != std::string::npos, made.err.c_str());
+      QVERIFY2(made.err.find("is an input and would be overwritten\n") != std::string::npos, made.err.c_str());
     }
     QCOMPARE(ulp::test::read_file(copy), before);
     const auto session = (dir_ / "s.json").string();
@@ -355,7 +355,7 @@ class command_test : public QObject {
                           R"({"run": 0, "scaler": "pytorch_gradscaler", "format": "float16"}]})");
     const auto made = run_ulpscope("--session " + session + " --export " + session);
     QCOMPARE(made.exit_code, 2);
-    QVERIFY2(made.err.find("is read here and would be overwritten\n") != std::string::npos, made.err.c_str());
+    QVERIFY2(made.err.find("is an input and would be overwritten\n") != std::string::npos, made.err.c_str());
     QVERIFY(ulp::test::read_file(session).starts_with("{\"ulpscope_session"));
   }
 
@@ -369,7 +369,7 @@ class command_test : public QObject {
     const std::string name = (dir_ / "run").string();
     const auto made = run_ulpscope("--export " + out("bad.png") + " \"" + name + "$(printf '\\377').ulp\"");
     QCOMPARE(made.exit_code, 2);
-    QVERIFY2(made.err.find("is no UTF-8: rename the file\n") != std::string::npos, made.err.c_str());
+    QVERIFY2(made.err.find("is not UTF-8: rename the file\n") != std::string::npos, made.err.c_str());
   }
 
   void a_mistake_is_told_where_there_is_no_display() {

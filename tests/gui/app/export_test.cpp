@@ -179,7 +179,7 @@ class export_test : public QObject {
     view& v = views_->named("window");
     for (const char* const name : {"picture.bmp", "picture", "picture.", ".png.txt"}) {
       const std::string why = refusal(v, path(name));
-      QVERIFY2(why.find("is none of png, svg, pdf, csv, json") != std::string::npos, why.c_str());
+      QVERIFY2(why.find("is not one of png, svg, pdf, csv, json") != std::string::npos, why.c_str());
       QVERIFY(!std::filesystem::exists(dir_ / name));
     }
     const std::string no_folder = refusal(v, path("no/such/folder/picture.png"));

@@ -93,8 +93,8 @@ class session_test : public QObject {
     };
     QTest::newRow("nothing") << QByteArray() << "byte 0";
     QTest::newRow("cut") << to_json(full()).left(100) << "byte";
-    QTest::newRow("foreign") << QByteArray("{}") << "no session";
-    QTest::newRow("a list") << QByteArray("[1]") << "no session";
+    QTest::newRow("foreign") << QByteArray("{}") << "not a ulpscope session";
+    QTest::newRow("a list") << QByteArray("[1]") << "not a ulpscope session";
     QTest::newRow("later") << changed("ulpscope_session", 99) << "later version";
     QTest::newRow("no runs") << changed("runs", QJsonValue()) << "names no run";
     QTest::newRow("a run of nothing") << changed("runs", QJsonArray{QJsonArray{}}) << "without inputs";

@@ -299,7 +299,7 @@ class document_test : public QObject {
       QVERIFY(told(run->notes, "the factor of the recorded values is not known"));
       const auto replayed = replay_run(*run, ulp::gui::usual_scenario(), [](double) {});
       QVERIFY(told(replayed->notes, "steps are missing (after 0 comes 2)"));
-      QVERIFY(told(replayed->notes, "roles are not known"));
+      QVERIFY(told(replayed->notes, "roles are unknown"));
     }
   }
 

@@ -15,7 +15,7 @@ namespace {
 
 table three_rows() {
   table t;
-  t.columns = {{"name", "name"}, {"hidden", ""}, {"n", "count"}, {"power", "power", false, true}};
+  t.columns = {{"name", "name"}, {"hidden", ""}, {"n", "count"}, {"power", "power", ulp::alignment::right}};
   t.rows = {{std::string{"conv1"}, std::int64_t{1}, std::int64_t{9}, std::string{"2^4"}},
             {std::string{"fc"}, std::int64_t{2}, std::int64_t{1234567}, std::string{"2^5"}},
             {std::string{"bn"}, std::int64_t{3}, {}, {}}};

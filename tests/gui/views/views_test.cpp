@@ -27,10 +27,10 @@
 #include "gui/support/fixture.hpp"
 
 #include "gui/support/picture.hpp"
+#include "panels/inspector.hpp"
+#include "panels/scenario_editor.hpp"
 #include "views/all_views.hpp"
-#include "views/inspector.hpp"
 #include "views/overview_view.hpp"
-#include "views/scenario_editor.hpp"
 
 using namespace ulp::test;
 using namespace ulp::gui;

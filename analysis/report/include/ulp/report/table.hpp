@@ -3,6 +3,7 @@
 #define ULP_REPORT_TABLE_HPP
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -30,17 +31,66 @@ struct named_value {
   table_value value;
 };
 
+enum class alignment {
+  by_value,  // text to the left, numbers to the right
+  right      // text too, as numbers are
+};
+
+// A value that an input may leave undecided has, beside its KEY, KEY_low and KEY_high.
+enum class range_keys {
+  none,
+  json,  // in JSON alone: in CSV it has only KEY
+  both   // in CSV these two take the place of KEY
+};
+
 struct table_column {
-  std::string key;      // in CSV and JSON; a column without key is left out there
-  std::string title;    // for people; a column without title is left out of the text
-  bool range = false;   // values that may be ranges: always two columns in CSV
-  bool number = false;  // text in this column is aligned to the right, as numbers are
+  std::string key;    // in CSV and JSON; a column without key is left out there
+  std::string title;  // for people; a column without title is left out of the text
+  alignment align = alignment::by_value;
+  range_keys range = range_keys::none;
 };
 
 struct table {
   std::vector<table_column> columns;
   std::vector<std::vector<table_value>> rows;  // each as long as columns
 };
+
+// A column, and what stands in it of one of the things that the rows are about.
+template <typename Thing>
+struct column {
+  std::string key;
+  std::string title;
+  std::function<table_value(const Thing&)> value;
+  range_keys range = range_keys::none;
+  alignment align = alignment::by_value;
+};
+
+template <typename Thing>
+[[nodiscard]] table columns_alone(const std::vector<column<Thing>>& columns) {
+  table t;
+  for (const column<Thing>& c : columns) t.columns.push_back({c.key, c.title, c.align, c.range});
+  return t;
+}
+
+// A row of each.
+template <typename Thing, typename Things>
+[[nodiscard]] table table_of(const std::vector<column<Thing>>& columns, const Things& things) {
+  table t = columns_alone(columns);
+  for (const Thing& thing : things) {
+    std::vector<table_value>& row = t.rows.emplace_back();
+    for (const column<Thing>& c : columns) row.push_back(c.value(thing));
+  }
+  return t;
+}
+
+// The only row of a table for machines.
+[[nodiscard]] table table_of_one(const std::vector<named_value>& values);
+
+// `value` where it is known, else nothing.
+[[nodiscard]] table_value value_if(bool known, table_value value);
+[[nodiscard]] table_value integer(std::uint64_t n);
+// The same, with thousands separators for people.
+[[nodiscard]] count_range exactly(std::uint64_t n);
 
 // Aligned columns with a header line: text to the left, numbers to the right; counts with thousands
 // separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; text is printable;
@@ -50,15 +100,21 @@ struct table {
 // One value as in the text.
 [[nodiscard]] std::string to_cell(const table_value& value);
 
-// RFC 4180 with "\n" line ends and a header of keys. A column of ranges becomes two, KEY_low and KEY_high; flags are 0
-// and 1, nothing is an empty field, reals are shortest round-trip decimals; of a drawn count the mean.
+// RFC 4180 with "\n" line ends and a header of keys. Flags are 0 and 1, nothing is an empty field, reals are shortest
+// round-trip decimals; a drawn count is bounds of its mean.
 [[nodiscard]] std::string to_csv(const table& t);
 
-// An array of objects, one a line. Exact counts are integers, ranges [low, high], nothing is null,
-// a drawn count is {"mean": m, "sd": s},
-// infinities are "inf" and "-inf". What a reader should know of all rows is an array of strings under the key "notes" of
-// the first row, which is absent where there is nothing to know; where there is no row, of an object of its own.
-[[nodiscard]] std::string to_json(const table& t, const std::vector<std::string>& notes = {});
+// JSON has integers, reals, null for nothing and NaN, "inf" and "-inf". KEY of a range is null where the input does not
+// decide it, KEY_low and KEY_high bound it; of a drawn count they bound its mean, which is KEY_mean where it is known.
+// `schema` names the keys and what they mean; without it there is none. `notes` are what a reader should know.
+
+// An array of objects, one a line, each with the schema. Notes are in the first, and absent where there are none; where
+// there is no row, they are in an object of their own.
+[[nodiscard]] std::string to_json(const table& t, std::string_view schema, const std::vector<std::string>& notes = {});
+
+// One object: schema, summary, notes, and under `key` the rows as an array.
+[[nodiscard]] std::string to_json(const named_values& summary, std::string_view key, const table& t,
+                                  std::string_view schema, const std::vector<std::string>& notes);
 
 // Shortest round-trip decimal: "65536", "6.103515625e-05", "inf", "nan".
 [[nodiscard]] std::string shortest(double x);

@@ -1,0 +1,182 @@
+#include <ulp/model/lost_mass.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <ulp/formats/codec.hpp>
+
+#include "cells/binades.hpp"
+#include "cells/buckets.hpp"
+#include "cells/ramps.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Of values of one sign.
+struct zero_rule {
+  threshold least;  // from here on every rounding of the rule gives a number above zero
+  threshold most;   // below here none does
+};
+
+zero_rule rule_of(const format& to, const rounding& mode, cell_sign sign, multiplier by) {
+  const threshold positive = divided(thresholds_of(to, mode, false).nonzero, by);
+  const threshold negative = divided(thresholds_of(to, mode, true).nonzero, by);
+  if (sign == cell_sign::positive) return {positive, positive};
+  if (sign == cell_sign::negative) return {negative, negative};
+  const bool positive_first = positive.at < negative.at || (positive.at == negative.at && positive.closed);
+  return positive_first ? zero_rule{negative, positive} : zero_rule{positive, negative};
+}
+
+lost_mass sum_of(const value_range& x, double count) {
+  return {{count * x.low, count * x.high}, {count * x.low * x.low, count * x.high * x.high}};
+}
+
+lost_mass from_nothing(const lost_mass& m) { return {{0, m.magnitudes.high}, {0, m.squares.high}}; }
+
+lost_mass both(const lost_mass& a, const lost_mass& b) {
+  return {both(a.magnitudes, b.magnitudes), both(a.squares, b.squares)};
+}
+
+lost_mass difference(const lost_mass& all, const lost_mass& part) {
+  return {{all.magnitudes.low - part.magnitudes.high, all.magnitudes.high - part.magnitudes.low},
+          {all.squares.low - part.squares.high, all.squares.high - part.squares.low}};
+}
+
+// All values of a binade.
+lost_mass total_mass(const binade& o, const cell_table& table) {
+  lost_mass all;
+  for (const cell& c : o.cells) all += sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
+  if (o.sums == nullptr) return all;
+  const binade_total exact = total_of(o, table.cut_significands > 0);
+  return both(all, {exact.sum, exact.squares});
+}
+
+// What a deterministic rounding loses of a binade.
+lost_mass lost_in(const binade& o, const cell_table& table, const zero_rule& rule) {
+  lost_mass lost;
+  lost_mass kept;
+  bool any_lost = false;
+  bool any_kept = false;
+  for (const cell& c : o.cells) {
+    const cell_range range = range_of(c);
+    const lost_mass mass = sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
+    const bool point = range.low == range.high;
+    const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : range.high;
+    const bool some = largest < range.high ? rule.most.reached_by(largest)
+                      : point              ? rule.most.reached_by(range.high)
+                                           : rule.most.at < range.high;
+    const bool all = range.low_closed ? rule.least.reached_by(range.low) : rule.least.reached_above(range.low);
+    lost += all ? lost_mass{} : some ? from_nothing(mass) : mass;
+    kept += all ? mass : some ? from_nothing(mass) : lost_mass{};
+    any_lost = any_lost || !all;
+    any_kept = any_kept || some;
+  }
+  if (!any_lost) return {};
+  const lost_mass total = total_mass(o, table);
+  return any_kept ? both(lost, difference(total, kept)) : total;
+}
+
+// The mean over the draws of stochastic rounding.
+lost_mass expected_loss_in(const binade& o, const cell_table& table, const format& to, const rounding& mode,
+                           multiplier by, dtype recorded) {
+  const ramp nonzero = ramps_of(to, mode).nonzero;
+  const double m = by.scale / by.factor;
+  const bool power = is_power_of_two(by.scale) && is_power_of_two(by.factor);
+  const double margin = power ? 0 : 0x1p-51;
+  lost_mass lost;
+  for (const cell& c : o.cells) {
+    const value_range x = magnitudes_of(c, table);
+    const value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), mode);
+    const lost_mass mass = sum_of(x, static_cast<double>(c.count));
+    lost += {{mass.magnitudes.low * (1 - p.high), mass.magnitudes.high * (1 - p.low)},
+             {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
+  }
+  const double top = std::ldexp(1.0, o.exponent) * 2 * m * (1 + margin);
+  if (o.sums == nullptr || nonzero.from != 0 || nonzero.width == 0 || top > nonzero.width) return lost;
+  // Sum x (1 - p) with p = x m / width.
+  const binade_total total = total_of(o, table.cut_significands > 0);
+  const value_range slack = slack_of(mode, to, o.exponent, by, recorded);
+  const double k = m / nonzero.width;
+  lost.magnitudes = both(lost.magnitudes, {total.sum.low * (1 - slack.high) - total.squares.high * k,
+                                           total.sum.high * (1 - slack.low) - total.squares.low * k});
+  return lost;
+}
+
+// What a bucket loses; zeros in it weigh nothing.
+lost_mass lost_in(const bucket_values& v, const format& to, const rounding& mode, multiplier by, int daz_below) {
+  const value_range x{v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high};
+  const lost_mass mass = sum_of(x, v.count);
+  if (std::ilogb(v.magnitudes.high) < daz_below) return mass;
+  if (mode.direction == direction::stochastic) {
+    const ramp nonzero = ramps_of(to, mode).nonzero;
+    const double m = by.scale / by.factor;
+    constexpr double margin = 0x1p-51;
+    value_range p = probability(nonzero, x.low * m * (1 - margin), x.high * m * (1 + margin), mode);
+    if (std::ilogb(v.magnitudes.low) < daz_below) p.low = 0;
+    return {{mass.magnitudes.low * (1 - p.high), mass.magnitudes.high * (1 - p.low)},
+            {mass.squares.low * (1 - p.high), mass.squares.high * (1 - p.low)}};
+  }
+  const zero_rule rule = rule_of(to, mode, v.sign, by);
+  const bool all_kept =
+      rule.least.reached_by(magnitude_of(v.magnitudes.low)) && std::ilogb(v.magnitudes.low) >= daz_below;
+  if (all_kept) return {};
+  if (!rule.most.reached_by(magnitude_of(v.magnitudes.high))) return mass;
+  // None above the threshold is lost.
+  const double edge = std::max(std::ldexp(1.0, daz_below), double_from(rule.least.at));
+  return from_nothing(sum_of({x.low, std::min(x.high, edge)}, v.count));
+}
+
+}  // namespace
+
+value_range magnitudes_bounds(const cell_table& table) {
+  const value_sum all = magnitudes_sum(table);
+  if (all.quality != sum_quality::estimated || table.buckets.empty()) return {all.value, all.value};
+  cell_table cells = table;
+  cells.buckets.clear();
+  value_range sum;
+  if (!cells.cells.empty()) {
+    const double value = magnitudes_sum(cells).value;
+    sum = {value, value};
+  }
+  for_each_bucket(table, [&](const bucket_values& v) {
+    sum += {v.maybe_zero ? 0 : v.count * v.magnitudes.low, v.count * v.magnitudes.high};
+  });
+  return sum;
+}
+
+lost_mass lost_to_underflow(const cell_table& table, const format& to, const rounding& mode, multiplier by,
+                            dtype recorded) {
+  const int daz_below = read_as_zero_below(mode, recorded);
+  lost_mass lost;
+  auto in_no_cell = static_cast<double>(table.nonzero_finite());
+  for_each_binade(table, [&](const binade& o) {
+    in_no_cell -= o.count;
+    if (!by.usable())
+      lost += by.scale == 0 ? total_mass(o, table) : lost_mass{};
+    else if (o.exponent < daz_below)
+      lost += total_mass(o, table);
+    else if (mode.direction == direction::stochastic)
+      lost += expected_loss_in(o, table, to, mode, by, recorded);
+    else
+      lost += lost_in(o, table, rule_of(to, mode, o.sign, by));
+  });
+  for_each_bucket(table, [&](const bucket_values& v) {
+    in_no_cell -= v.count;
+    if (by.usable())
+      lost += lost_in(v, to, mode, by, daz_below);
+    else if (by.scale == 0)
+      lost += sum_of({v.maybe_zero ? 0 : v.magnitudes.low, v.magnitudes.high}, v.count);
+  });
+  if (in_no_cell > 0) lost += {{0, infinity}, {0, infinity}};
+  const double f = by.factor;
+  // Squares of float64 values may leave the range of doubles.
+  const auto scaled = [](const value_range& r, double unit) {
+    return value_range{std::isnan(r.low) ? 0 : r.low / unit, std::isnan(r.high) ? infinity : r.high / unit};
+  };
+  return {scaled(lost.magnitudes, f), scaled(scaled(lost.squares, f), f)};
+}
+
+}  // namespace ulp

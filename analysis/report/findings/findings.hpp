@@ -1,0 +1,81 @@
+// The questions that advice answers, one function each, and what they share.
+#ifndef ULP_REPORT_FINDINGS_HPP
+#define ULP_REPORT_FINDINGS_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <ulp/report/advice.hpp>
+#include <vector>
+
+namespace ulp {
+
+[[nodiscard]] std::string percent(double share);
+// "2^15"
+[[nodiscard]] std::string power(int k);
+[[nodiscard]] std::string steps_text(std::uint64_t n);
+// "step 5", "steps 5 to 27"
+[[nodiscard]] std::string places_text(std::int64_t first, std::int64_t last);
+// "1 zero was", "3 zeros were"
+[[nodiscard]] std::string were(std::uint64_t n, std::string_view noun);
+// "1.2 %", "[1.1, 1.3] %"
+[[nodiscard]] std::string range_text(const value_range& share);
+
+[[nodiscard]] table_value integer(const std::optional<int>& n);
+
+[[nodiscard]] double nonzero_of(const outcome_counts& c);
+// Of the nonzero values.
+[[nodiscard]] value_range share_of(const count_range& c, double nonzero);
+inline constexpr value_range unknown_share{not_known, not_known};
+[[nodiscard]] value_range underflow_of(const outcome_counts& c);
+
+// Of the steps whose largest gradient is known and finite: from which scales on they overflow.
+struct window {
+  std::vector<double> critical;  // ascending; infinite where no scale overflows
+
+  [[nodiscard]] std::uint64_t overflowing(double scale) const;
+  // The largest power of two that no step overflows at; nullopt where every scale is safe.
+  [[nodiscard]] std::optional<int> largest_safe() const;
+};
+[[nodiscard]] window window_of(const survey& run, const format& to, const rounding& mode);
+
+// Steps in a row whose gradients are not finite as recorded.
+struct bad_run {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::uint64_t steps = 0;
+  bool ends_the_run = false;
+  bool loss_lost = false;  // infinite or NaN where other steps logged a finite one
+
+  // Longer than any search for a scale, or with the loss itself: no scale cures it.
+  [[nodiscard]] bool is_forward() const { return loss_lost || steps >= longest_search; }
+
+ private:
+  static constexpr std::uint64_t longest_search = 30;  // as trajectory_watch has it
+};
+
+[[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);
+
+[[nodiscard]] finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged);
+[[nodiscard]] finding which_format(const survey& run, const advice_options& o);
+[[nodiscard]] finding which_scale(const survey& run, const window& w, const advice_options& o, bool has_values);
+[[nodiscard]] finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
+                                   const std::vector<sweep_result>& results);
+[[nodiscard]] finding which_clipping(const survey& run);
+[[nodiscard]] finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors,
+                                               const window& w, const std::vector<bad_run>& bad,
+                                               const advice_options& o);
+
+// Single tensors, or groups of them.
+struct compared_sets {
+  std::vector<tensor_set> sets;
+  std::string_view noun;
+};
+[[nodiscard]] finding which_lose_most(const survey& run, const compared_sets& of, int scale_log2,
+                                      const advice_options& o);
+[[nodiscard]] finding which_need_own_scale(const survey& run, const compared_sets& of, const advice_options& o);
+
+}  // namespace ulp
+
+#endif

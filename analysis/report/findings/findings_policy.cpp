@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+
+#include "findings.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::array<double, 5> trial_starts{0x1p8, 0x1p12, 0x1p16, 0x1p20, 0x1p24};
+constexpr std::array<double, 7> trial_intervals{25, 50, 100, 200, 500, 1000, 2000};
+constexpr double default_start = 65536;
+constexpr double default_interval = 2000;
+
+struct trial {
+  double start = 0;
+  double interval = 0;
+  const sweep_result* result = nullptr;
+};
+
+trial trial_of(const scenario& s, const sweep_result& r) {
+  trial t{.result = &r};
+  for (const scaler_parameter& p : s.scaler.parameters()) {
+    const double* const number = std::get_if<double>(&p.value);
+    if (p.name == "init_scale") t.start = *number;
+    if (p.name == "growth_interval") t.interval = *number;
+  }
+  return t;
+}
+
+value_range underflow_of(const sweep_result& r) { return share_of(r.underflow, static_cast<double>(r.nonzero)); }
+
+named_values numbers_of(const trial& t) {
+  return {{{"init_scale", t.start},
+           {"growth_interval", t.interval},
+           {"skipped", integer(t.result->skipped)},
+           {"underflow_share", t.result->has_counts ? underflow_of(*t.result) : unknown_share},
+           {"mean_log2_scale", t.result->mean_log2_scale}}};
+}
+
+}  // namespace
+
+finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
+                     const std::vector<sweep_result>& results) {
+  constexpr double most_skipped = 0.01;
+  finding f{.topic = "growth", .question = "Which start and growth interval of PyTorch's GradScaler?"};
+  std::vector<trial> trials;
+  for (std::size_t i = 0; i < results.size(); ++i) trials.push_back(trial_of(scenarios[i], results[i]));
+  const auto line = [&](const trial& t) {
+    return fmt::format("init_scale={} growth_interval={}: {} skipped{}, mean scale {}", as_power(t.start), t.interval,
+                       steps_text(t.result->skipped),
+                       t.result->has_counts ? fmt::format(", {} underflow", range_text(underflow_of(*t.result))) : "",
+                       power_text(t.result->mean_log2_scale));
+  };
+  for (const trial& t : trials) {
+    if (t.start != default_start || t.interval != default_interval) continue;
+    f.evidence.push_back("PyTorch's defaults: " + line(t));
+    f.numbers.push_back({"defaults", numbers_of(t)});
+  }
+  f.numbers.push_back({"best", {}});
+  std::erase_if(trials, [](const trial& t) { return t.result->last_scale == 0; });
+  if (trials.empty()) {
+    f.conclusion = "none: in every trial the scale falls to 0 because some steps overflow at every scale";
+    return f;
+  }
+  const std::uint64_t least_skipped =
+      std::ranges::min(trials, {}, [](const trial& t) { return t.result->skipped; }).result->skipped;
+  const std::uint64_t allowed =
+      std::max(least_skipped, static_cast<std::uint64_t>(most_skipped * static_cast<double>(run.steps().size())));
+  std::erase_if(trials, [&](const trial& t) { return t.result->skipped > allowed; });
+  // Of those that lose about as little as the one that loses least the fewest skips, then the longest interval from the
+  // usual start. Skips are certain, and a difference of a tenth of the underflow is none in training.
+  constexpr double about = 1.1;
+  const double least_underflow = std::ranges::min(trials, {}, [](const trial& t) {
+                                   return t.result->underflow_share();
+                                 }).result->underflow_share();
+  const auto rank = [&](const trial& t) {
+    const double underflow = t.result->underflow_share();
+    return std::tuple{underflow > about * least_underflow, t.result->skipped, -t.interval,
+                      std::abs(std::log2(t.start / default_start)), underflow};
+  };
+  const trial best = std::ranges::min(trials, {}, rank);
+  f.conclusion = line(best);
+  f.numbers.back().value = numbers_of(best);
+  f.evidence.push_back(fmt::format(
+      "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} omitted",
+      results.size(), steps_text(allowed)));
+  f.limits =
+      "Open loop: if this replay skips a step that the run applied, later gradients would have been different. Rates "
+      "carry over to a similar run; single steps do not.";
+  return f;
+}
+
+std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
+                                    const name_predicate& checked) {
+  std::vector<scenario> all;
+  for (const double start : trial_starts)
+    for (const double interval : trial_intervals) {
+      scenario s{
+          make_scaler(*find_scaler("pytorch_gradscaler"), {{"init_scale", start}, {"growth_interval", interval}})};
+      s.format = options.format;
+      s.rounding = options.rounding;
+      s.counted = counted;
+      s.checked = checked;
+      all.push_back(std::move(s));
+    }
+  return all;
+}
+
+}  // namespace ulp

@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <ulp/model/policy_analysis.hpp>
+
+#include "findings.hpp"
+
+namespace ulp {
+namespace {
+
+// A scale that is safe, rounded down.
+double safe_log2(double scale) { return std::floor(10 * std::log2(scale)) / 10; }
+
+double largest_of(const survey& run, const tensor_set& set, bool checked_only) {
+  double largest = 0;
+  for (const std::size_t i : set.tensors)
+    if (run.tensors()[i].checked || !checked_only) largest = std::max(largest, run.tensors()[i].max_abs);
+  return largest;
+}
+
+// "tensors", "groups": the noun where all of them are meant.
+std::string all_text(const compared_sets& of) { return fmt::format("{}s", of.noun); }
+
+}  // namespace
+
+finding which_lose_most(const survey& run, const compared_sets& of, int scale_log2, const advice_options& o) {
+  const double scale = std::ldexp(1.0, scale_log2);
+  finding f{.topic = "worst_" + all_text(of),
+            .question = fmt::format("Which {} lose most in {} at the scale {}?", all_text(of), o.format_name,
+                                    power(scale_log2))};
+  f.numbers = {{"scale_log2", std::int64_t{scale_log2}}, {all_text(of), named_values{}}};
+  struct loss {
+    const tensor_set* set;
+    value_range share;
+    double underflow;
+  };
+  std::vector<loss> losses;
+  double lost_in_all = 0;
+  for (const tensor_set& set : of.sets) {
+    const outcome_counts c = run.outcomes(set, o.format, o.rounding, scale);
+    losses.push_back({&set, underflow_of(c), static_cast<double>(c.underflow.high)});
+    lost_in_all += losses.back().underflow;
+  }
+  // Of equal ones the first.
+  std::ranges::sort(losses, {}, [](const loss& l) { return std::pair{-l.share.high, l.set}; });
+  losses.resize(std::min(losses.size(), o.worst));
+  std::erase_if(losses, [](const loss& l) { return l.share.high == 0; });
+  if (losses.empty()) {
+    f.conclusion = "none: nothing underflows";
+    return f;
+  }
+  std::size_t longest = 0;
+  for (const loss& l : losses) longest = std::max(longest, l.set->name.size());
+  double named = 0;
+  named_values worst;
+  for (const loss& l : losses) {
+    const double largest = largest_of(run, *l.set, false);
+    named += l.underflow;
+    f.evidence.push_back(fmt::format("{:<{}}  {} of its nonzero gradients underflow, largest gradient 2^{:.1f}",
+                                     l.set->name, longest, range_text(l.share), std::log2(largest)));
+    worst.all.push_back({l.set->name, named_values{{{"underflow_share", l.share},
+                                                    {"of_all_underflow", l.underflow / lost_in_all},
+                                                    {"max_abs", largest}}}});
+  }
+  f.numbers.back().value = worst;
+  f.conclusion = fmt::format(
+      "{} with {}; {} {} of all underflow", losses.front().set->name, range_text(losses.front().share),
+      losses.size() == 1 ? "it holds" : fmt::format("the {} named hold", losses.size()), percent(named / lost_in_all));
+  f.limits = "Shares count lost gradients, not how far they would have moved the weights.";
+  return f;
+}
+
+finding which_need_own_scale(const survey& run, const compared_sets& of, const advice_options& o) {
+  finding f{.topic = fmt::format("{}_scales", of.noun),
+            .question = fmt::format("Would a scale for each {} help?", of.noun)};
+  std::vector<std::pair<double, const tensor_set*>> safe;
+  for (const tensor_set& set : of.sets) {
+    const double largest = largest_of(run, set, true);
+    if (!(largest > 0)) continue;
+    const double scale = range_scale_of(largest, o.format, o.rounding);
+    if (std::isfinite(scale)) safe.emplace_back(scale, &set);
+  }
+  if (safe.size() < 2) {
+    f.conclusion = fmt::format("no: fewer than two {} overflow at any scale", all_text(of));
+    return f;
+  }
+  const auto by_scale = [](const auto& s) { return s.first; };
+  const auto [least, greatest] = std::ranges::minmax(safe, {}, by_scale);
+  const double binades = std::log2(greatest.first) - std::log2(least.first);
+  // From the smallest number above zero to the largest.
+  const double range = o.format.emax() - o.format.min_quantum_exponent();
+  f.conclusion =
+      fmt::format("the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of),
+                  binades, range, o.format_name,
+                  binades > range / 2   ? "yes, one scale cannot serve all"
+                  : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
+                                        : "hardly: one scale serves the largest gradients of all");
+  f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
+  for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
+    const double log2 = safe_log2(of_it.first);
+    f.evidence.push_back(fmt::format("{} 2^{:.1f}: {}", word, log2, of_it.second->name));
+    f.numbers.push_back({word, named_values{{{"name", of_it.second->name}, {"scale_log2", log2}}}});
+  }
+  f.limits =
+      fmt::format("By the largest gradient over the whole run of each {}{} whose overflow is checked (see --check).",
+                  of.noun == "tensor" ? "" : "tensor of a ", of.noun);
+  return f;
+}
+
+}  // namespace ulp

@@ -1,0 +1,137 @@
+// ulp verify: somebody's results against the exact ones, line by line.
+#include <fmt/format.h>
+
+#include <memory>
+#include <ulp/formats/check.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/io/error.hpp>
+#include <ulp/io/printable.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "output.hpp"
+#include "vector_line.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  vector_options vectors;
+  std::string file = "-";
+  std::uint64_t keep = 10;
+  bool ignore_flags = false;
+  bool json = false;
+};
+
+struct kept_line {
+  std::uint64_t number = 0;
+  std::string text;
+  disagreement what;
+};
+
+struct outcome {
+  std::uint64_t lines = 0;
+  std::uint64_t differing = 0;
+  std::uint64_t in_flags_only = 0;
+  std::string malformed;  // what is wrong with the line after those
+  std::vector<kept_line> first;
+};
+
+outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
+  constexpr std::uint64_t between_looks = 1 << 16;
+  progress shown("lines", 0);
+  outcome all;
+  vector_line line;
+  for (std::string_view text; lines.next(text);) {
+    bool has_random = false;
+    all.malformed = parse_line(kind, text, line_content::everything, line, has_random);
+    if (!all.malformed.empty()) return all;
+    const random_input random = line.random(kind);
+    const encoded expected = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, random);
+    if (++all.lines % between_looks == 0) shown.advance(between_looks);
+    const bool same_code = same_result(kind.to, expected.code, line.result.code);
+    if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
+      continue;
+    ++all.differing;
+    if (same_code) ++all.in_flags_only;
+    if (all.first.size() < o.keep) {
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      all.first.push_back({lines.number(),
+                           std::string{text},
+                           {lines.number() - 1, line.operands, random.value(), expected, line.result}});
+    }
+  }
+  if (all.lines == 0) throw input_error(lines.name(), "", "is empty: nothing was checked");
+  return all;
+}
+
+void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+  const bool differs = !all.first.empty();
+  print_json("verify", table_of_one({{"file", lines.name()},
+                                     {"op", std::string{to_string(kind.operation)}},
+                                     {"format", kind.to_name},
+                                     {"from", kind.from_name},
+                                     {"rounding", o.vectors.rounding.text(kind.to)},
+                                     {"lines", integer(all.lines)},
+                                     {"differ", integer(all.differing)},
+                                     {"differ_in_flags", integer(all.in_flags_only)},
+                                     {"first_line", differs ? integer(all.first.front().number) : table_value{}}}));
+}
+
+void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
+  fmt::print("{}: {} {}, ", printable(lines.name()), grouped(all.lines), all.lines == 1 ? "line" : "lines");
+  if (all.differing == 0) {
+    fmt::print("all agree\n");
+    return;
+  }
+  std::string flags_only;
+  if (all.in_flags_only == all.differing)
+    flags_only = ", in the flags only";
+  else if (all.in_flags_only > 0)
+    flags_only = fmt::format(", {} of them in the flags only", grouped(all.in_flags_only));
+  const std::string shown = all.first.empty() ? "" : all.first.size() < all.differing ? "; the first:" : ":";
+  fmt::print("{} {}{}{}\n", grouped(all.differing), all.differing == 1 ? "differs" : "differ", flags_only, shown);
+  for (const kept_line& l : all.first)
+    fmt::print("line {}: {}\n{}", l.number, printable(l.text),
+               to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));
+}
+
+int run(const options& o) {
+  const vector_kind kind(o.vectors);
+  line_reader lines(o.file);
+  const outcome all = compare(kind, lines, o);
+  // What was found before a line that cannot be read is not lost.
+  if (!all.malformed.empty()) {
+    if (all.differing > 0 && !o.json) print(kind, lines, all, o);
+    std::fflush(stdout);
+    lines.reject(all.malformed);
+  }
+  if (o.json)
+    print_counts(kind, lines, all, o);
+  else
+    print(kind, lines, all, o);
+  return all.differing == 0 ? done : differences;
+}
+
+}  // namespace
+
+command verify_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "verify", .help = "check computed results, in TestFloat's line format"};
+  made.add("FILE", &o->file, "lines of operands, result, flags in hexadecimal; - for standard input",
+           {.show_default = true});
+  add_vectors_of(made, o->vectors);
+  made.add("--show", &o->keep, "number of differing lines to explain",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags must still be present");
+  made.add("--json", &o->json, "print the counts as JSON");
+  made.footer =
+      "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
+      "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
+      "Example:\n"
+      "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli

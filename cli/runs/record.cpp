@@ -1,0 +1,167 @@
+// ulp record: dumps, histograms and logs into one recording.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <ulp/io/atomic_file.hpp>
+#include <ulp/io/printable.hpp>
+#include <ulp/io/recording.hpp>
+#include <ulp/report/table.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "mpi/process_group.hpp"
+#include "mpi/rank_options.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_text run;
+  std::string output;
+  bool append = false;
+  bool no_sums = false;
+  bool with_errors = false;
+  std::vector<std::string> edges;
+  rank_options ranks;
+};
+
+source_options how_to_read(const options& o) {
+  source_options how = o.run.how_to_read();
+  how.with_sums = !o.no_sums;
+  how.with_errors = o.with_errors;
+  for (const std::string& edge : o.edges) how.edges.push_back(positive_number(edge, "--edge"));
+  std::ranges::sort(how.edges);
+  how.edges.erase(std::unique(how.edges.begin(), how.edges.end()), how.edges.end());
+  return how;
+}
+
+std::unique_ptr<source> open_inputs(const options& o, process_group* together) {
+  const source_options how = how_to_read(o);
+  if (together == nullptr) return open_run(o.run, how);
+  for (const std::string& file : o.run.files())
+    if (file == "-") throw usage_error("standard input: several processes cannot read it; name a file");
+  return together->open([&] { return open_run(o.run, how); });
+}
+
+// What is left where recording broke off, as the file says when it is read: what was acknowledged may have been lost since.
+// `when`: "before", or of what.
+std::string what_stays(const std::string& path, std::uint64_t steps, const std::string& when) {
+  try {
+    const std::uint64_t held = open_recording(path)->step_count();
+    if (held < steps)
+      return fmt::format("of the {} recorded {} it holds {}", count_text(steps, "step"), when, grouped(held));
+    return fmt::format("the {} recorded {} {}", count_text(held, "step"), when, held == 1 ? "stays" : "stay");
+  } catch (const input_error& problem) {
+    return fmt::format("the {} recorded {} cannot be read back: {}", count_text(steps, "step"), when, problem.what());
+  }
+}
+
+std::uint64_t steps_in(const std::string& recording) {
+  try {
+    return open_recording(recording)->step_count();
+  } catch (const input_error&) {  // told by who opens it next
+    return 0;
+  }
+}
+
+int record(const options& o, process_group* together) {
+  const selection selected = o.run.selected();
+  std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
+  if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
+    throw usage_error(fmt::format("{}: {} holds no raw values; remove this option",
+                                  o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
+  from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
+
+  refuse_planted(o.output);
+  const std::uint64_t before = o.append ? steps_in(o.output) : 0;
+  std::optional<progress> shown;  // first: from here on nothing ends the program between two steps of writing
+  shown.emplace("steps", from->step_count());
+  auto writer = std::make_unique<recording_writer>(
+      o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, from->header());
+  std::uint64_t steps = 0;
+  std::uint64_t rows = 0;
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  bool writing = false;
+  try {
+    step now;
+    while (from->next(now)) {
+      shown->advance();
+      if (!selected.takes(now.key.step)) continue;
+      if (!now.layers.empty())
+        throw usage_error(
+            fmt::format("{}: a recording has no layers of a step log; give the log itself to ulp replay and ulp sweep",
+                        o.run.inputs.front()));
+      std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
+      writing = true;
+      writer->write(now, from->tensors());
+      writing = false;
+      if (steps == 0) first = now.key.step;
+      last = now.key.step;
+      ++steps;
+      rows += now.tensors.size();
+    }
+    if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
+    if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
+    writing = true;
+    if (!writer->close())
+      note(fmt::format(
+          "{}: another process is reading it; its write-ahead log {}-wal remains beside it and belongs to it", o.output,
+          o.output));
+  } catch (const std::exception& problem) {
+    const bool interrupted = progress::interrupted();
+    // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
+    if (steps == 0 || !(writing || interrupted || o.append)) {
+      writer->discard();
+      if (interrupted) tell(fmt::format("{}: interrupted before the first step: nothing was recorded", o.output));
+      throw;
+    }
+    writer.reset();  // closed, as far as that goes
+    if (!interrupted)
+      throw usage_error(fmt::format("{}; {}", problem.what(), what_stays(o.output, before + steps, "before")));
+    tell(fmt::format("{}: {}", o.output, what_stays(o.output, before + steps, "before the interruption")));
+    throw;
+  }
+  shown.reset();
+  fmt::print("{}: {} ({}), {}, from {}\n", printable(o.output), count_text(steps, "step"),
+             first == last ? fmt::format("step {}", first) : fmt::format("{} to {}", first, last),
+             count_text(rows, "tensor row"), from->description());
+  return done;
+}
+
+int run(const options& o) {
+  // Ranks that are recorded on their own work alone, whoever starts them.
+  const std::unique_ptr<process_group> together = o.ranks.rank || o.ranks.world ? nullptr : join_process_group();
+  if (!together) return record(o, nullptr);
+  return together->run([&] { return record(o, together.get()); });
+}
+
+}  // namespace
+
+command record_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "record", .help = "record gradient dumps, histograms or logs in one file"};
+  add_run(made, o->run);
+  made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
+  made.add("--append", &o->append, "add steps to an existing recording");
+  made.add("--no-sums", &o->no_sums, "omit the exact sums: smaller, but norms become estimates");
+  made.add("--with-errors", &o->with_errors,
+           "add the error ladder: SQNR, MSE and cosine become exact for rounding to nearest; about three times larger",
+           {.excludes = "--no-sums"});
+  made.add("--edge", &o->edges,
+           "count values above this magnitude of the true gradient separately, so that clipping by that value is exact",
+           {.type = "X,...", .split_at_commas = true, .excludes = "--no-sums"});
+  add_ranks(made, o->ranks);
+  made.footer =
+      "Example:\n"
+      "  ulp record tests/data/digits.step00100.safetensors --factor 1 -o /tmp/digits.ulp\n"
+      "The step of a dump is taken from its path; the last line printed says which steps were found.";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,128 @@
+// ulp scalers: the loss-scale policies.
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <ulp/model/scaler.hpp>
+#include <ulp/report/typed_values.hpp>
+#include <vector>
+
+#include "command.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::string name;
+  output_options output;
+};
+
+std::string joined(std::span<const std::string_view> names) {
+  std::string text;
+  for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string{name};
+  return text;
+}
+
+std::string defaults_of(const scaler_entry& entry) {
+  std::string text;
+  for (const auto& p : entry.parameters) text += (text.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
+  return text;
+}
+
+// People get the gist in one line each: what stands before the first semicolon, and the first defaults.
+std::string gist(std::string_view text) { return std::string{text.substr(0, text.find(';'))}; }
+std::string first_defaults(const std::string& all) {
+  constexpr std::size_t most = 60;
+  return all.size() <= most ? all : all.substr(0, all.rfind(' ', most)) + " ...";
+}
+
+std::string text_of(std::string_view text) { return std::string{text}; }
+
+table overview() {
+  using row = scaler_entry;
+  const std::vector<column<row>> columns = {
+      {"scaler", "scaler", [](const row& e) { return text_of(e.name); }},
+      {"aliases", "", [](const row& e) { return joined(e.aliases); }},
+      {"class", "class", [](const row& e) { return text_of(e.family); }},
+      {"summary", "", [](const row& e) { return text_of(e.summary); }},
+      {"tests", "", [](const row& e) { return text_of(e.overflow_test); }},
+      {"", "looks for overflow in", [](const row& e) { return gist(e.overflow_test); }},
+      {"floor", "", [](const row& e) { return text_of(e.floor); }},
+      {"", "floor", [](const row& e) { return gist(e.floor); }},
+      {"ceiling", "", [](const row& e) { return text_of(e.ceiling); }},
+      {"", "ceiling", [](const row& e) { return gist(e.ceiling); }},
+      {"defaults", "", defaults_of},
+      {"", "defaults", [](const row& e) { return first_defaults(defaults_of(e)); }},
+      {"rules", "", [](const row& e) { return text_of(e.rules); }},
+      {"quirks", "", [](const row& e) { return text_of(e.quirks); }},
+      {"source", "", [](const row& e) { return text_of(e.source); }},
+  };
+  return table_of(columns, scaler_catalog());
+}
+
+void print_lines(std::string_view title, std::string_view lines) {
+  if (lines.empty()) return;
+  fmt::print("\n{}\n", title);
+  while (!lines.empty()) {
+    const std::size_t end = lines.find('\n');
+    fmt::print("  {}\n", lines.substr(0, end));
+    lines.remove_prefix(end == std::string_view::npos ? lines.size() : end + 1);
+  }
+}
+
+void print_card(const scaler_entry& entry) {
+  fmt::print("{}: {}\n", entry.name, entry.summary);
+  if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
+  fmt::print("\nParameters\n");
+  for (const auto& p : entry.parameters) fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
+  fmt::print("\nState (--start)\n ");
+  for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
+  fmt::print("\n");
+  print_lines("Looks for overflow in", entry.overflow_test);
+  print_lines("Floor", entry.floor);
+  print_lines("Ceiling", entry.ceiling);
+  print_lines("Rules", entry.rules);
+  print_lines("Quirks", entry.quirks);
+  print_lines("Source", entry.source);
+}
+
+table parameters_of(const scaler_entry& entry) {
+  using row = scaler_parameter;
+  const std::vector<column<row>> columns = {
+      {"scaler", "", [&](const row&) { return text_of(entry.name); }},
+      {"parameter", "", &row::name},
+      {"default", "", [](const row& p) { return to_string(p.value); }},
+      {"meaning", "", [](const row& p) { return p.meaning; }},
+  };
+  return table_of(columns, entry.parameters);
+}
+
+int run(const options& o) {
+  if (o.name.empty()) {
+    write_table("scalers", overview(), o.output);
+    if (!o.output.machine_stdout())
+      fmt::print(
+          "\n"
+          "ulp scalers NAME shows parameters, rules, quirks and source; --json prints everything.\n");
+    return done;
+  }
+  const scaler_entry& entry = scaler_named(o.name);
+  write_table("scaler", parameters_of(entry), o.output, false);
+  if (!o.output.machine_stdout()) print_card(entry);
+  return done;
+}
+
+}  // namespace
+
+command scalers_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "scalers", .help = "describe the loss-scale policies: parameters, rules, quirks, source"};
+  made.add("NAME", &o->name, "one policy to describe");
+  add_output(made, o->output);
+  made.footer = "Example:\n  ulp scalers pytorch_gradscaler";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli

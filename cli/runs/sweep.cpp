@@ -1,0 +1,203 @@
+// ulp sweep: a grid of scalers, parameters, formats and roundings over one run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <ulp/io/source.hpp>
+#include <ulp/model/sweep.hpp>
+#include <ulp/report/policy_grid.hpp>
+#include <ulp/report/run_notes.hpp>
+
+#include "command.hpp"
+#include "configuration.hpp"
+#include "each_step.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  run_text run;
+  grid_text grid;
+  std::string config;
+  std::uint64_t show = 40;
+  output_options output;
+};
+
+// "0.02", "[0.01, 0.03]": percent.
+std::string share_text(const sweep_result& r) {
+  const auto text = [&](std::uint64_t n) {
+    return r.nonzero == 0 ? "0" : fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(r.nonzero));
+  };
+  const std::string low = text(r.underflow.low);
+  const std::string high = text(r.underflow.high);
+  return low == high ? low : "[" + low + ", " + high + "]";
+}
+
+struct ranked_policy {
+  std::int64_t rank;
+  const swept_policy& of;
+};
+
+table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps) {
+  using row = ranked_policy;
+  constexpr auto right = alignment::right;
+  const bool any_raised = std::ranges::any_of(
+      policies, [](const swept_policy& p) { return !p.result.error.empty() || p.result.poisoned > 0; });
+  const auto of_result = [](auto part) { return [=](const row& r) { return table_value{part(r.of.result)}; }; };
+  const auto counted = [](auto part) {
+    return [=](const row& r) { return value_if(r.of.result.has_counts, part(r.of.result)); };
+  };
+  using result = sweep_result;
+  const std::vector<column<row>> columns = {
+      {"rank", "rank", &row::rank},
+      {"pareto", "", [](const row& r) { return r.of.on_front; }},
+      {"", "best", [](const row& r) { return std::string{r.of.on_front ? "*" : ""}; }},
+      {"scaler", "scaler", [](const row& r) { return r.of.text.scaler; }},
+      {"parameters", "set",
+       [](const row& r) { return value_if(!r.of.text.parameters.empty(), parameters_text(r.of.text)); }},
+      {"format", "format", [](const row& r) { return r.of.text.format; }},
+      {"rounding", "rounding",
+       [](const row& r) { return r.of.text.rounding.text(value_format_named(r.of.text.format)); }},
+      {"steps", "", of_result([](const result& r) { return integer(r.steps); })},
+      {"skipped", "skipped", of_result([](const result& r) { return exactly(r.skipped); }), range_keys::both},
+      {"lost", "", of_result([=](const result& r) { return integer(r.lost_steps(steps)); })},
+      {"", "lost", of_result([=](const result& r) { return value_if(any_raised, exactly(r.lost_steps(steps))); })},
+      {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},
+      {"nonzero", "", counted([](const result& r) { return exactly(r.nonzero); }), range_keys::json},
+      {"underflow_share_high", "", counted([](const result& r) { return r.underflow_share(); })},
+      {"", "% of nonzero", counted(share_text), {}, right},
+      {"mean_log2_scale", "", of_result([](const result& r) { return r.mean_log2_scale; })},
+      {"",
+       "mean scale",
+       of_result(
+           [](const result& r) { return value_if(!std::isnan(r.mean_log2_scale), power_text(r.mean_log2_scale)); }),
+       {},
+       right},
+      {"last_scale", "", of_result([](const result& r) { return r.last_scale; })},
+      {"", "last scale", of_result([](const result& r) { return as_power(r.last_scale); }), {}, right},
+      {"error", "", of_result([](const result& r) { return value_if(!r.error.empty(), r.error); })},
+      {"", "raised", of_result([](const result& r) {
+         return value_if(!r.error.empty(), fmt::format("after {} steps", grouped(r.steps - 1)));
+       })},
+  };
+  std::vector<row> rows;
+  for (const swept_policy& p : policies) rows.push_back({static_cast<std::int64_t>(rows.size()) + 1, p});
+  return table_of(columns, rows);
+}
+
+// Each once, however many scenarios it is true of.
+void print_notes(const std::vector<scenario_text>& grid, const std::vector<scenario>& scenarios,
+                 std::vector<std::string> lines, bool factor_unknown) {
+  if (factor_unknown)
+    lines.emplace_back(
+        "the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
+  for (std::size_t i = 0; i < grid.size(); ++i)
+    for (std::string& text : policy_notes(scenarios[i], grid[i].format))
+      if (std::ranges::find(lines, text) == lines.end()) lines.push_back(std::move(text));
+  for (const std::string& text : lines) note(text);
+}
+
+// Names of one thing make scenarios twice.
+template <typename T>
+void refuse_twins(const std::string& option, const std::vector<std::string>& names, T meaning) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (meaning(names[i]) == meaning(names[j]))
+        throw usage_error(names[i] == names[j] ? fmt::format("{}: {} is given twice", option, names[i])
+                                               : fmt::format("{}: {} and {} are the same", option, names[j], names[i]));
+}
+
+// With what --config says, and nothing missing or twice.
+grid_text completed(const options& o) {
+  grid_text grid = o.grid;
+  grid.formats = joined_names(grid.formats);
+  scenario_text first = grid.base;
+  if (!grid.formats.empty()) first.format = grid.formats.front();
+  grid.own = configuration_of(o.config, first, o.run);
+  if (grid.scalers.empty() && !grid.own) throw usage_error("--scaler or --config is required (see ulp sweep --help)");
+  if (grid.formats.empty() && !(grid.own && grid.own->said.format))
+    throw usage_error("--format is required (see ulp sweep --help)");
+  refuse_twins("--scaler", grid.scalers, [](const std::string& name) { return scaler_named(name).name; });
+  refuse_twins("--format", grid.formats, value_format_named);
+  refuse_twins("--rounding", grid.roundings, [](const std::string& name) { return name; });
+  return grid;
+}
+
+int run(const options& o) {
+  std::vector<std::string> read = o.run.files();
+  read.push_back(o.config);
+  refuse_overwriting_inputs(o.output, read);
+  const grid_text asked = completed(o);
+  const std::vector<scenario_text> grid = grid_of(asked);
+  const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
+  sweep all(scenarios);
+  const std::unique_ptr<source> from = open_run(o.run, reading_for(o.run, scenarios));
+  check_tensors_exist(asked.base.check, *from);
+  run_notes notes;
+  bool factor_unknown = false;
+  for_each_step(*from, o.run.selected(), [&](const step& now) {
+    notes.see(now);
+    for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
+    all.add(now, from->tensors());
+  });
+  check_steps_counted(all.steps(), o.run);
+  std::vector<sweep_result> results;
+  {
+    progress shown("scenarios", grid.size());
+    results = all.results([&] { shown.advance(); });
+  }
+  for (std::size_t i = 0; i < results.size(); ++i)
+    if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", grid[i].scaler, results[i].error));
+  check_tensors_counted(all.choice(), *from);
+  table t = sweep_table(ranked(grid, results, all.steps()), all.steps());
+  if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
+  print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);
+  write_table("sweep", t, o.output, false);
+  if (o.output.machine_stdout()) return done;
+  const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
+  fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),
+             counted(all.steps(), "step"));
+  if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
+    fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
+  if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
+    fmt::print("steps whose infinities or NaN were applied count as skipped\n");
+  fmt::print("\n");
+  const std::size_t rows = t.rows.size();
+  if (rows > o.show) t.rows.resize(o.show);
+  fmt::print("{}", to_text(t));
+  if (rows > o.show)
+    fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", o.show, grouped(rows));
+  return done;
+}
+
+}  // namespace
+
+command sweep_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "sweep", .help = "rank many scalers, parameters, formats and roundings over one run"};
+  add_run(made, o->run);
+  made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
+           {.type = "NAME,...", .split_at_commas = true});
+  add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
+  made.add("--set", &o->grid.base.parameters,
+           "a parameter and its values, for the policies that have it; repeat it for a grid", {.type = "key=v1,v2"});
+  made.add("--format", &o->grid.formats, "the formats (see ulp formats)", {.type = "F,...", .split_at_commas = true});
+  add_options(made, options_of(o->grid.base), {"scaler", "set", "format", "rounding"});
+  made.add("--rounding", &o->grid.roundings, "as in ulp replay; repeat it for several",
+           {.type = "R", .group = "Rounding"});
+  made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
+  add_output(made, o->output);
+  made.footer =
+      "Each scenario gives the numbers of ulp replay. Ranges of underflow may be wider; they rank by their middle.\n"
+      "Example:\n"
+      "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
+      "fp16,cb16";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli

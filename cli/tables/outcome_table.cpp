@@ -1,0 +1,123 @@
+#include "outcome_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace ulp::cli {
+namespace {
+
+struct outcome_row {
+  const group& key;
+  const group_counts& sums;
+  const question& asked;
+  const answer& given;
+};
+
+// "1.2", "[1.1, 1.3]".
+table_value percent_of(const value_range& part, const value_range& all) {
+  if (!(all.high > 0) || !std::isfinite(part.high)) return {};
+  const std::string low = fmt::format("{:.4g}", 100 * part.low / all.high);
+  const double most = all.exact() || part.high < all.low ? part.high / all.low : 1;
+  const std::string high = fmt::format("{:.4g}", 100 * most);
+  return low == high ? low : "[" + low + ", " + high + "]";
+}
+
+// Of those that are not known to be zero, see underflow_share.
+table_value underflow_percent(const outcome_row& r) {
+  const auto nonzero = static_cast<double>(r.given.counts.nonzero().high);
+  const count_range& fixed = r.given.counts.underflow;
+  return percent_of(r.asked.is_drawn() ? r.given.expected.underflow.mean
+                                       : value_range{static_cast<double>(fixed.low), static_cast<double>(fixed.high)},
+                    {nonzero, nonzero});
+}
+
+// What is modelled is marked.
+table_value decibels_of(const rounding_noise& n) {
+  if (!std::isfinite(n.sqnr())) return {};
+  return n.squares_exact ? fmt::format("{:.2f}", n.sqnr()) : fmt::format("~{:.1f}", n.sqnr());
+}
+
+// Counts that are drawn under stochastic rounding, and their deviations.
+column<outcome_row> count_column(const char* name, count_range outcome_counts::*fixed,
+                                 expected_count expected_outcomes::*drawn) {
+  return {name, name,
+          [=](const outcome_row& r) {
+            return r.asked.is_drawn() ? table_value{r.given.expected.*drawn} : table_value{r.given.counts.*fixed};
+          },
+          range_keys::both};
+}
+
+column<outcome_row> deviation_column(const char* key, expected_count expected_outcomes::*drawn) {
+  return {key, "",
+          [=](const outcome_row& r) { return value_if(r.asked.is_drawn(), (r.given.expected.*drawn).deviation()); },
+          range_keys::both};
+}
+
+}  // namespace
+
+bool counted_outcomes::is_by(const char* what) const { return std::ranges::find(by, what) != by.end(); }
+
+bool counted_outcomes::one_rounding() const {
+  return std::ranges::all_of(questions, [&](const question& q) { return q.rounding == questions.front().rounding; });
+}
+
+table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>& tensors) {
+  using row = outcome_row;
+  const auto title_by = [&](const char* what) { return all.is_by(what) ? what : ""; };
+  const std::string unit = all.unit.recorded ? (all.unit.true_gradient ? "mixed" : "recorded") : "true_gradient";
+  // In CSV a pair of columns only where it has to be.
+  const bool open_zeros =
+      std::ranges::any_of(all.groups, [](const auto& g) { return g.second.of.front().counts.maybe_zero > 0; });
+  const range_keys of_zeros = open_zeros ? range_keys::both : range_keys::json;
+  constexpr auto right = alignment::right;
+
+  const std::vector<column<row>> columns = {
+      {"group", title_by("group"),
+       [&](const row& r) { return r.key.named ? table_value{all.named[*r.key.named].name} : table_value{}; }},
+      {"tensor", title_by("tensor"),
+       [&](const row& r) { return r.key.tensor ? table_value{tensors[*r.key.tensor].name} : table_value{}; }},
+      {"kind", title_by("kind"),
+       [](const row& r) { return value_if(!r.sums.mixed_kinds, std::string{to_string(r.sums.kind)}); }},
+      {"step", title_by("step"),
+       [](const row& r) { return value_if(r.sums.steps.size() == 1, *r.sums.steps.begin()); }},
+      {"format", all.many_formats ? "format" : "", [](const row& r) { return r.asked.format_name; }},
+      {"rounding", all.one_rounding() ? "" : "rounding", [](const row& r) { return r.asked.rounding_name; }},
+      {"scale", "", [](const row& r) { return r.asked.scale; }},
+      {"", all.many_scales ? "scale" : "", [](const row& r) { return as_power(r.asked.scale); }, {}, right},
+      {"scale_of", "", [&](const row&) { return unit; }},
+      {"numel", "elements", [](const row& r) { return exactly(r.given.counts.numel); }, range_keys::json},
+      {"zero", "zero", [](const row& r) { return r.given.counts.zeros(); }, of_zeros},
+      {"nonfinite", "non-finite", [](const row& r) { return exactly(r.given.counts.nonfinite); }, range_keys::json},
+      count_column("underflow", &outcome_counts::underflow, &expected_outcomes::underflow),
+      {"", "% of nonzero", underflow_percent, {}, right},
+      {"", "lost L1 %", [](const row& r) { return percent_of(r.given.lost.magnitudes, r.sums.magnitudes); }, {}, right},
+      count_column("subnormal", &outcome_counts::subnormal, &expected_outcomes::subnormal),
+      count_column("overflow", &outcome_counts::overflow, &expected_outcomes::overflow),
+      deviation_column("underflow_sd", &expected_outcomes::underflow),
+      deviation_column("subnormal_sd", &expected_outcomes::subnormal),
+      deviation_column("overflow_sd", &expected_outcomes::overflow),
+      {"lost_l1", "", [](const row& r) { return r.given.lost.magnitudes; }, range_keys::both},
+      {"lost_l2", "",
+       [](const row& r) {
+         return value_range{std::sqrt(r.given.lost.squares.low), std::sqrt(r.given.lost.squares.high)};
+       },
+       range_keys::both},
+      {"", "SQNR dB", [](const row& r) { return decibels_of(r.given.noise); }, {}, right},
+      {"mse", "", [](const row& r) { return r.given.noise.mean_square(); }},
+      {"sqnr_db", "", [](const row& r) { return r.given.noise.sqnr(); }},
+      {"sqnr_db_low", "", [](const row& r) { return r.given.noise.least_sqnr(); }},
+      {"cosine", "", [](const row& r) { return r.given.noise.cosine(); }},
+      {"noise_exact", "", [](const row& r) { return r.given.noise.exact; }},
+      {"censored", "", [](const row& r) { return integer(r.sums.censored); }},
+      {"l1", "", [](const row& r) { return r.sums.magnitudes; }, of_zeros},
+      {"l2", "", [](const row& r) { return std::sqrt(r.sums.squares); }},
+  };
+  std::vector<row> rows;
+  for (const auto& [key, sums] : all.groups)
+    for (std::size_t q = 0; q < all.questions.size(); ++q) rows.push_back({key, sums, all.questions[q], sums.of[q]});
+  return table_of(columns, rows);
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,212 @@
+#include "replay_summary.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <ulp/model/policy_analysis.hpp>
+
+#include "policy_text.hpp"
+
+namespace ulp::cli {
+namespace {
+
+constexpr value_range unknown_range{not_known, not_known};
+
+table_value step_if(const std::optional<std::int64_t>& step) { return step ? table_value{*step} : table_value{}; }
+
+// "all 3 tensors"
+std::string all_of(std::uint64_t n, std::string_view noun) {
+  return n == 1 ? fmt::format("the only {}", noun) : "all " + count_text(n, noun);
+}
+
+std::string rule_text(const replayer& r) {
+  const std::uint64_t n = r.choice().checked_count();
+  switch (r.choice().rule()) {
+    case check_rule::undecided: return "what the log says";
+    case check_rule::expression: return count_text(n, "tensor") + ", by --check";
+    case check_rule::counted: return count_text(n, "tensor") + ", by --tensor";
+    case check_rule::low_weight_grads: return count_text(n, "weight gradient") + " of role low";
+    case check_rule::all_weight_grads: return all_of(n, "weight gradient");
+    case check_rule::everything: return all_of(n, "tensor");
+  }
+  return "";
+}
+
+std::string share(const count_range& c, const value_range& of_nonzero) {
+  const double low = 100 * of_nonzero.low;
+  const double high = 100 * of_nonzero.high;
+  if (c.exact() && of_nonzero.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), low);
+  return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), low, high);
+}
+
+void add_policy(summary& to, const finished_replay& r) {
+  std::string text{r.what.scaler.entry().name};
+  named_values parameters;
+  for (const auto& p : r.what.scaler.parameters()) {
+    parameters.all.push_back({p.name, std::visit([](const auto& v) { return table_value{v}; }, p.value)});
+    if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
+  }
+  const std::string rounding = r.text.rounding.text(r.what.format);
+  const std::string checked = rule_text(r.by);
+  const bool has_tensors = r.by.choice().rule() != check_rule::undecided;
+  to.push_back(
+      {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
+  to.push_back(
+      {"format", fmt::format("{}, {}", r.text.format, rounding), {{"format", r.text.format}, {"rounding", rounding}}});
+  to.push_back(
+      {"checked",
+       checked,
+       {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.by.choice().checked_count()))}}});
+}
+
+void add_scales(summary& to, const finished_replay& r) {
+  const trajectory_summary& sum = r.sum;
+  to.push_back({"steps",
+                fmt::format("{}, of which {} skipped{}", grouped(sum.steps), grouped(sum.skipped),
+                            sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""),
+                {{"steps", integer(sum.steps)},
+                 {"skipped", integer(sum.skipped)},
+                 {"first_skipped_step", step_if(sum.first_skip)}}});
+  to.push_back({"scale",
+                fmt::format("{} at the start, {} after the last step; used from {} to {}", as_power(sum.first_scale),
+                            as_power(sum.last_scale), as_power(sum.least_scale), as_power(sum.greatest_scale)),
+                {{"first_scale", sum.first_scale},
+                 {"last_scale", sum.last_scale},
+                 {"least_scale", sum.least_scale},
+                 {"greatest_scale", sum.greatest_scale},
+                 {"mean_log2_scale", sum.mean_log2_scale()}}});
+  const auto add_words = [&](const char* title, const std::string& text) {
+    to.push_back({title, text, {{title, value_if(!text.empty(), text)}}});
+  };
+  add_words("critical", critical_text(r.rows));
+  add_words("recovery", recovery_text(r.what.scaler));
+  add_words("expected", prediction_text(r.what.scaler, r.rows, sum));
+}
+
+void add_recorded(summary& to, const trajectory_summary& sum) {
+  std::string text;
+  if (sum.recorded_nan + sum.recorded_inf > 0)
+    text = fmt::format(
+        "NaN in {}, infinities in {}, first in step {}: these skips come from the recorded run, not from scaler or "
+        "format",
+        count_text(sum.recorded_nan, "step"), count_text(sum.recorded_inf, "other"), *sum.first_recorded_nonfinite);
+  to.push_back({"recorded",
+                text,
+                {{"recorded_nan_steps", integer(sum.recorded_nan)},
+                 {"recorded_inf_steps", integer(sum.recorded_inf)},
+                 {"first_recorded_nonfinite_step", step_if(sum.first_recorded_nonfinite)}}});
+}
+
+void add_counts(summary& to, const finished_replay& r) {
+  const outcome_counts& c = r.sum.counts;
+  const bool known = r.sum.has_counts;
+  const auto line = [&](const char* title, const std::string& text, std::vector<named_value> values) {
+    to.push_back({title, known ? text : "", std::move(values)});
+  };
+  const auto range = [&](const table_value& v) { return known ? v : table_value{unknown_range}; };
+  const std::uint64_t tensors = r.by.choice().counted_count();
+  const value_range overflow = share_of_nonzero(c, c.overflow);
+  line("counted",
+       fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(tensors, "tensor"),
+                   count_text(c.numel, "element")),
+       {{"counted_tensors", value_if(known, integer(tensors))},
+        {"numel", range(exactly(c.numel))},
+        {"zero", range(c.zeros())},
+        {"nonfinite", range(exactly(c.nonfinite))}});
+  line("underflow", share(c.underflow, underflow_share(c)),
+       {{"underflow", range(c.underflow)}, {"underflow_share", range(underflow_share(c))}});
+  line("overflow", share(c.overflow, overflow),
+       {{"subnormal", range(c.subnormal)}, {"overflow", range(c.overflow)}, {"overflow_share", range(overflow)}});
+  line("scale of",
+       r.sum.as_recorded ? "the values as recorded: their factor is not known (see --factor)" : "the true gradient",
+       {{"scale_of", value_if(known, std::string{r.sum.as_recorded ? "recorded" : "true_gradient"})}});
+}
+
+// What clipping left: elements that were clamped, the largest norm after it.
+struct left_by_clipping {
+  count_range clamped;
+  double norm = not_known;
+  bool exact = true;
+};
+
+left_by_clipping left_in(std::span<const trajectory_row> rows) {
+  left_by_clipping left;
+  for (const trajectory_row& r : rows) {
+    if (r.clamped) left.clamped += *r.clamped;
+    if (!std::isfinite(r.clipped_norm.high)) continue;
+    left.norm = std::fmax(left.norm, r.clipped_norm.high);
+    left.exact = left.exact && r.norm_exact && r.clipped_norm.exact();
+  }
+  return left;
+}
+
+std::string text_of(const left_by_clipping& left, const scenario& s) {
+  if (std::isnan(left.norm)) return "";
+  std::string text = s.clip_value ? fmt::format("; {} elements clamped", to_cell(left.clamped)) : "";
+  text += fmt::format("; the largest norm left is {}{:.6g}", left.exact ? "" : "up to ", left.norm);
+  if (s.clip_value && !left.clamped.exact() && !s.order.clip_before_unscale)
+    text += fmt::format(" (exact with ulp record --edge {})", shortest(s.clip_value->max_value));
+  return text;
+}
+
+void add_clipping(summary& to, const finished_replay& r) {
+  const scenario& s = r.what;
+  const trajectory_summary& sum = r.sum;
+  const bool clips = s.clip_norm || s.clip_value;
+  const bool unknown = sum.clipping_unknown == sum.steps;
+  const left_by_clipping left = left_in(r.rows);
+  const bool clamps = s.clip_value && !std::isnan(left.norm);
+  std::string text;
+  if (clips && unknown)
+    text = s.clip_norm ? "unknown: the input has no norm"
+                       : "unknown: the input has no largest gradient";
+  else if (clips)
+    text =
+        fmt::format("{} of {}{}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
+                    sum.clipping_unknown == 0 ? "" : fmt::format(", unknown for {}", grouped(sum.clipping_unknown)),
+                    s.order == step_order{} ? "" : fmt::format(" (in the order {})", r.text.order), text_of(left, s));
+  to.push_back({"clipping",
+                text,
+                {{"clipped_steps", value_if(clips && !unknown, integer(sum.clipped))},
+                 {"clipping_unknown_steps", value_if(clips, integer(sum.clipping_unknown))},
+                 {"order", r.text.order.empty() ? std::string{"unscale,check,clip"} : r.text.order},
+                 {"clamped", clamps ? table_value{left.clamped} : table_value{unknown_range}},
+                 {"largest_clipped_norm", value_if(clips, left.norm)},
+                 {"largest_clipped_norm_exact", value_if(clips && !std::isnan(left.norm), left.exact)}}});
+}
+
+void add_doubts(summary& to, const finished_replay& r) {
+  const trajectory_summary& sum = r.sum;
+  const std::string schedule = schedule_text(r.learning_rates, sum);
+  const std::string taken = sum.recorded_outcome_known ? "" : " (taken to have applied every step)";
+  to.push_back({"uncertain",
+                sum.uncertain == 0
+                    ? ""
+                    : fmt::format("~ found_inf is estimated in {}", count_text(sum.uncertain, "step")),
+                {{"uncertain_steps", integer(sum.uncertain)}}});
+  to.push_back({"schedule", schedule, {{"schedule", value_if(!schedule.empty(), schedule)}}});
+  to.push_back(
+      {"open loop",
+       sum.first_divergence
+           ? fmt::format("diverges from the recorded run{} at step {}: later gradients would have been different",
+                         taken, *sum.first_divergence)
+           : fmt::format("no: the replay skips exactly what the recorded run{} skipped", taken),
+       {{"first_diverged_step", step_if(sum.first_divergence)},
+        {"recorded_outcome_known", sum.recorded_outcome_known},
+        {"error", value_if(!sum.error.empty(), sum.error)}}});
+}
+
+}  // namespace
+
+summary summary_of(const finished_replay& r) {
+  summary all;
+  add_policy(all, r);
+  add_scales(all, r);
+  add_recorded(all, r.sum);
+  add_counts(all, r);
+  add_clipping(all, r);
+  add_doubts(all, r);
+  return all;
+}
+
+}  // namespace ulp::cli

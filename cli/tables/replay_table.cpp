@@ -1,0 +1,97 @@
+#include "replay_table.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <functional>
+
+#include "policy_text.hpp"
+
+namespace ulp::cli {
+namespace {
+
+// What is not exact is said to be so.
+std::string marked(const std::string& text, bool exact) { return exact ? text : "~" + text; }
+
+table_value flag(const std::optional<bool>& b) { return b ? table_value{*b} : table_value{}; }
+
+// Step logs have no counts.
+template <typename Part>
+auto counted(Part part) {
+  return [=](const trajectory_row& r) { return value_if(r.has_counts, std::invoke(part, r.counts)); };
+}
+
+}  // namespace
+
+table trajectory_table(std::span<const trajectory_row> rows, const scenario& s, const trajectory_summary& sum) {
+  using row = trajectory_row;
+  constexpr auto right = alignment::right;
+  // In CSV a pair of columns only where it has to be.
+  const range_keys of_zeros = sum.counts.maybe_zero > 0 ? range_keys::both : range_keys::json;
+  const bool clips = s.clip_norm || s.clip_value;
+  std::vector<column<row>> columns = {
+      {"step", "step", [](const row& r) { return r.key.step; }},
+      {"found_inf", "", &row::found_inf},
+      {"scale_used", "", &row::scale_used},
+      {"scale_next", "", &row::scale_next},
+      {"skipped", "skipped", &row::skipped},
+      {"", "scale", [](const row& r) { return as_power(r.scale_used); }, {}, right},
+      {"critical_scale", "", &row::critical_scale},
+      {"",
+       "critical",
+       [](const row& r) { return value_if(!std::isnan(r.critical_scale), log2_text(r.critical_scale)); },
+       {},
+       right},
+      {"", "found_inf", [](const row& r) { return marked(r.found_inf ? "yes" : "no", r.found_inf_certain); }},
+      {"found_inf_certain", "", &row::found_inf_certain},
+      {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); }), range_keys::json},
+      {"zero", "", counted(&outcome_counts::zeros), of_zeros},
+      {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); }), range_keys::json},
+      {"underflow", "underflow", counted(&outcome_counts::underflow), range_keys::both},
+      {"subnormal", "subnormal", counted(&outcome_counts::subnormal), range_keys::both},
+      {"overflow", "overflow", counted(&outcome_counts::overflow), range_keys::both},
+      {"norm", "", &row::norm},
+      {"",
+       "norm",
+       [](const row& r) { return std::isnan(r.norm) ? "-" : marked(fmt::format("{:.6g}", r.norm), r.norm_exact); },
+       {},
+       right},
+      {"norm_exact", "", [](const row& r) { return value_if(!std::isnan(r.norm), r.norm_exact); }},
+      {"clip_coefficient", "", &row::clip_coefficient},
+      {"clipped", "", [](const row& r) { return flag(r.clipped); }},
+      {"", "clipped", [=](const row& r) { return clips ? flag(r.clipped) : table_value{}; }},
+      {"clamped", "clamped", [](const row& r) { return r.clamped ? table_value{*r.clamped} : table_value{}; },
+       range_keys::both},
+      {"clipped_norm", "", &row::clipped_norm, range_keys::both},
+      {"unscaled_by", "", &row::unscaled_by},
+      {"diverged", "",
+       [&](const row& r) { return sum.first_divergence.has_value() && r.key.step >= *sum.first_divergence; }},
+  };
+  for (std::size_t i = 0; i < s.groups.size(); ++i)
+    columns.push_back(
+        {"norm_" + s.groups[i].name, "norm " + s.groups[i].name, [=](const row& r) { return r.group_norms[i]; }});
+  return table_of(columns, rows);
+}
+
+table per_tensor_table(const std::vector<tensor_outcome>& outcomes, const std::vector<tensor_info>& tensors) {
+  using row = tensor_outcome;
+  const std::vector<column<row>> columns = {
+      {"step", "", [](const row& r) { return r.key.step; }},
+      {"tensor", "", [&](const row& r) { return tensors[r.tensor].name; }},
+      {"kind", "", [&](const row& r) { return std::string{to_string(tensors[r.tensor].kind)}; }},
+      {"checked", "", &row::checked},
+      {"scale", "", &row::scale},
+      {"numel", "", [](const row& r) { return integer(r.counts.numel); }},
+      {"zero", "", [](const row& r) { return integer(r.counts.zero); }},
+      {"nonfinite", "", [](const row& r) { return integer(r.counts.nonfinite); }},
+      {"underflow", "", [](const row& r) { return r.counts.underflow; }, range_keys::both},
+      {"subnormal", "", [](const row& r) { return r.counts.subnormal; }, range_keys::both},
+      {"overflow", "", [](const row& r) { return r.counts.overflow; }, range_keys::both},
+      {"max_abs", "", &row::max_abs},
+      {"critical_scale", "", &row::critical_scale},
+      {"maybe_zero", "", [](const row& r) { return integer(r.counts.maybe_zero); }},
+  };
+  return table_of(columns, outcomes);
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,167 @@
+// Pins docs/output.md: what the commands print for programs has the keys of that page, all of them and no others.
+#include "support/catch.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+namespace {
+
+using keys = std::set<std::string>;
+
+// "`a`, `b` `_low`" names a, b and b_low.
+keys keys_in(const std::string& cell) {
+  keys all;
+  std::string last;
+  std::stringstream in(cell);
+  for (std::string word; std::getline(in, word, '`') && std::getline(in, word, '`');) {
+    if (!word.starts_with('_')) last = word;
+    all.insert(word.starts_with('_') ? last + word : word);
+  }
+  return all;
+}
+
+// Of each table of the page: under its heading, then what of it the table is about ("ulp replay steps").
+std::map<std::string, keys> documented() {
+  std::map<std::string, keys> all;
+  std::stringstream page(read_file((source_dir() / "docs/output.md").string()));
+  std::string section;
+  std::string name;
+  for (std::string line; std::getline(page, line);) {
+    if (line.starts_with("## ")) section = line.substr(3);
+    if (line.starts_with("| key")) {
+      const keys of = keys_in(line);
+      name = section + (of.empty() ? "" : " " + *of.begin());
+    }
+    if (line.starts_with("| `")) all[name].merge(keys_in(line.substr(0, line.find('|', 1))));
+  }
+  REQUIRE(all.size() > 10);
+  return all;
+}
+
+// The same of what the commands print.
+struct printed {
+  std::map<std::string, keys> json;
+  std::map<std::string, keys> csv;
+
+  void see(const std::string& name, const nlohmann::json& row) {
+    for (const auto& [key, value] : row.items())
+      if (key != "schema" && key != "notes") json[name].insert(key);
+  }
+
+  // Numbers of advice hold objects, some of them under names that are no keys.
+  void see_nested(const std::string& name, const nlohmann::json& row) {
+    static const keys by_name{"formats", "scales", "tensors", "groups"};
+    see(name, row);
+    for (const auto& [key, value] : row.items()) {
+      if (!value.is_object()) continue;
+      if (!by_name.contains(key)) see_nested(name, value);
+      if (by_name.contains(key))
+        for (const auto& [any, one] : value.items()) see_nested(name, one);
+    }
+  }
+
+  // `rows`: of an object, the key that they are under.
+  void see_json(const std::string& name, const std::string& text, const std::string& rows = "") {
+    const auto all = nlohmann::json::parse(text);
+    CHECK((all.is_array() ? all.at(0) : all).at("schema").get<std::string>().ends_with("/1"));
+    if (all.is_array()) {
+      for (const auto& row : all) {
+        see(name, row);
+        if (row.contains("numbers")) see_nested(name + " numbers", row.at("numbers"));
+      }
+      return;
+    }
+    CHECK(all.size() == 4);
+    CHECK(all.at("notes").is_array());
+    see(name + " summary", all.at("summary"));
+    for (const auto& row : all.at(rows)) see(name + " " + rows, row);
+  }
+
+  void see_csv(const std::string& name, const std::string& text) {
+    std::stringstream header(text.substr(0, text.find('\n')));
+    for (std::string key; std::getline(header, key, ',');) csv[name].insert(key);
+  }
+};
+
+const std::string digits = "tests/data/octaves/digits.ulp";
+
+// Inputs and options that between them have every key.
+printed all_commands() {
+  const temporary_dir dir;
+  const std::string damaged = (dir / "damaged.ulp").string();
+  REQUIRE(run_ulp("record " + digits + " --steps :4 -o " + damaged).exit_code == 0);
+  std::string bytes = read_file(damaged);
+  bytes.replace(bytes.size() - 300, 256, 256, '~');  // in the last page: rows
+  write_file(damaged, bytes);
+  std::string log = "step,maxabs\n";
+  for (int step = 0; step < 100; ++step) log += std::to_string(step) + (step < 40 ? ",nan\n" : ",1\n");
+  write_file((dir / "log.csv").string(), log);
+
+  printed all;
+  const std::vector<std::tuple<std::string, std::string, std::string>> tables = {
+      {"ulp outcomes", "outcomes " + digits + " --format fp16 --by kind", ""},
+      {"ulp outcomes", "outcomes " + digits + " --format fp16 --by group --group all=. --rounding sr", ""},
+      {"ulp replay", "replay " + digits + " --scaler pytorch --format fp16 --clip-value 1 --group NAME=.", "steps"},
+      {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
+      {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
+      {"ulp info", "info " + digits, "tensors"},
+      {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
+      {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
+      {"ulp check", "check " + damaged, ""},
+      {"ulp formats", "formats", ""},
+      {"ulp scalers", "scalers", ""},
+      {"ulp scalers NAME", "scalers pytorch", ""},
+  };
+  for (const auto& [name, arguments, rows] : tables) {
+    CAPTURE(arguments);
+    all.see_json(name, run_ulp(arguments + " --json").out, rows);
+    all.see_csv(rows.empty() ? name : name + " " + rows, run_ulp(arguments + " --csv -").out);
+  }
+  all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
+  all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
+  const std::string per_tensor = (dir / "t.csv").string();
+  CHECK(
+      run_ulp("replay " + digits + " --scaler pytorch --format fp16 --steps :2 --per-tensor " + per_tensor).exit_code ==
+      0);
+  all.see_csv("ulp replay --per-tensor", read_file(per_tensor));
+  return all;
+}
+
+// In CSV a key stands for its bounds, or they for it; the mean of a drawn count is in JSON alone.
+bool is_covered(const std::string& key, const keys& by) {
+  for (const std::string end : {"_low", "_high", "_mean"})
+    if (key.ends_with(end) && is_covered(key.substr(0, key.size() - end.size()), by)) return true;
+  return by.contains(key) || by.contains(key + "_low");
+}
+
+}  // namespace
+
+TEST_CASE("docs/output.md has every key that a command prints, and no other") {
+  const auto page = documented();
+  const printed all = all_commands();
+  for (const auto& [name, of_page] : page) {
+    CAPTURE(name);
+    REQUIRE((all.json.contains(name) || all.csv.contains(name)));
+    if (all.json.contains(name)) CHECK(all.json.at(name) == of_page);
+    if (!all.csv.contains(name)) continue;
+    for (const std::string& key : all.csv.at(name)) {
+      CAPTURE(key);
+      CHECK(of_page.contains(key));
+    }
+    for (const std::string& key : of_page) {
+      CAPTURE(key);
+      CHECK(is_covered(key, all.csv.at(name)));
+    }
+  }
+  for (const auto& [name, of_json] : all.json) {
+    CAPTURE(name);
+    CHECK(page.contains(name));
+  }
+}

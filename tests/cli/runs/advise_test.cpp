@@ -1,0 +1,120 @@
+// Pins advice and report on the command line to the example run.
+#include "support/catch.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+
+TEST_CASE("advice on the example run") {
+  const auto run = run_ulp("advise tests/data/octaves/digits.ulp");
+  CHECK(run.exit_code == 0);
+  for (const char* const part :
+       {"cbfloat16: no more than 0.1 % of the nonzero gradients underflow", "2^15 to 2^16: from 2^15 on",
+        "--clip-norm 1 in 7.25 % of the finite steps", "fc2 with", "Limits: "})
+    CHECK(run.out.find(part) != std::string::npos);
+  // 58 of 800, as a replay has it.
+  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaler static --format fp16 --clip-norm 1")
+            .out.find("58 of 800") != std::string::npos);
+  const auto rows = nlohmann::json::parse(run_ulp("advise tests/data/octaves/digits.ulp --json").out);
+  CHECK(rows.size() == 7);
+  const std::string help = run_ulp("advise --help").out;
+  const auto is_told = [&](const std::string& name) {
+    CAPTURE(name);
+    CHECK(help.find(name) != std::string::npos);
+  };
+  for (const auto& row : rows) {
+    CHECK(row.contains("conclusion"));
+    is_told(row.at("topic"));
+    for (const auto& [name, value] : row.at("numbers").items()) is_told(name);
+  }
+  CHECK(rows.at(0).at("numbers").at("format") == "cbfloat16");
+  CHECK(rows.at(1).at("numbers").at("lowest_log2") == 15);
+  CHECK(rows.at(1).at("numbers").at("highest_log2") == 16);
+  CHECK(rows.at(4).at("numbers").at("trigger_rate_at_1") == 58.0 / 800);
+  CHECK(run_ulp("advise tests/data/golden/inputs/loop_walk.csv").out.find("up to 2^") != std::string::npos);
+}
+
+TEST_CASE("a report is one file, with the commands that give its numbers") {
+  const temporary_dir dir;
+  const std::string path = (dir / "r.html").string();
+  const auto run = run_ulp(
+      "report tests/data/octaves/digits.ulp --scaler pytorch,megatron --set growth_interval=50 --clip-norm 1 -o " +
+      path);
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("800 steps of tests/data/octaves/digits.ulp under 2 policies") != std::string::npos);
+  const std::string html = read_file(path);
+  CHECK(html.find("triggers in 58 of 800 steps") != std::string::npos);
+  CHECK(html.find("800 steps, of which 5 skipped, the first at step 480") != std::string::npos);
+  const std::string command =
+      "ulp replay tests/data/octaves/digits.ulp --scaler pytorch --set growth_interval=50 --format float16 --clip-norm "
+      "1";
+  REQUIRE(html.find("<pre>" + command + "</pre>") != std::string::npos);
+  CHECK(run_ulp(command.substr(4)).out.find("800, of which 5 skipped, the first at step 480") != std::string::npos);
+  CHECK(run_ulp("report tests/data/golden/inputs/loop_walk.csv -o " + path).exit_code == 0);
+}
+
+TEST_CASE("groups of tensors in advice and report") {
+  const std::string groups = "--group 'convolution=^conv' --group 'linear=^fc'";
+  CHECK(run_ulp("advise tests/data/octaves/digits.ulp " + groups).out.find("Which groups lose most") !=
+        std::string::npos);
+  const temporary_dir dir;
+  const std::string path = (dir / "r.html").string();
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp -o " + path).exit_code == 0);
+  CHECK(read_file(path).find("<th>kind</th><th class=\"n\">gradients</th>") != std::string::npos);
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp " + groups + " -o " + path).exit_code == 0);
+  const std::string html = read_file(path);
+  CHECK(html.find("<th>group</th><th class=\"n\">gradients</th>") != std::string::npos);
+  CHECK(html.find("Which groups lose most") != std::string::npos);
+  CHECK(html.find("no counted tensor") == std::string::npos);
+  const std::string empty = " --group 'nothing=^$' ";
+  CHECK(run_ulp("advise tests/data/octaves/digits.ulp" + empty).err.find("no counted tensor is in nothing") !=
+        std::string::npos);
+  REQUIRE(run_ulp("report tests/data/octaves/digits.ulp" + empty + "-o " + path).exit_code == 0);
+  CHECK(read_file(path).find("no counted tensor is in nothing") != std::string::npos);
+  const auto of_log = run_ulp("advise tests/data/golden/inputs/loop_walk.csv" + empty);
+  CHECK(of_log.exit_code == 2);
+  CHECK(of_log.err.find("--group: ") != std::string::npos);
+  // The command beside it gives the share of the page.
+  const std::size_t begin = html.find("<pre>ulp outcomes ") + 5;
+  REQUIRE(begin > 5);
+  const std::string command = html.substr(begin, html.find("</pre>", begin) - begin);
+  CHECK(command.find("--by group --group convolution=^conv --group linear=^fc") != std::string::npos);
+  const auto rows = nlohmann::json::parse(run_shell(command + " --json").out);
+  const auto linear = std::find_if(rows.begin(), rows.end(), [](const auto& row) {
+    return row.at("group") == "linear" && row.at("format") == "float16";
+  });
+  REQUIRE(linear != rows.end());
+  const double nonzero = linear->at("numel").get<double>() - linear->at("zero").get<double>();
+  const std::string cell = "</td><td class=\"n\">";
+  const std::size_t row = html.find("<td>linear</td>");
+  REQUIRE(row != std::string::npos);
+  const std::size_t share = html.find(cell, html.find(cell, row) + 1) + cell.size();
+  CHECK(std::stod(html.substr(share)) ==
+        Approx(100 * linear->at("underflow_low").get<double>() / nonzero).epsilon(0.005));
+}
+
+TEST_CASE("a report of many dumps shows short commands, and the whole ones work") {
+  const temporary_dir dir;
+  std::string dumps;
+  for (int i = 0; i < 5; ++i) {
+    const auto dump = dir / ("it's step" + std::to_string(i) + ".safetensors");
+    std::filesystem::copy(source_dir() / "tests/data/digits.step00100.safetensors", dump);
+    dumps += " \"" + dump.string() + "\"";
+  }
+  const std::string path = (dir / "r.html").string();
+  REQUIRE(run_ulp("report" + dumps + " --factor 1 -o " + path).exit_code == 0);
+  const std::string html = read_file(path);
+  CHECK(html.find("and 4 more files: 5 steps, 13 tensors</p>") != std::string::npos);
+  CHECK(html.find(" [2 more files] --factor 1 --scaler pytorch_gradscaler --format float16</code>") !=
+        std::string::npos);
+  const std::size_t begin = html.find("<pre>ulp replay ") + 5;
+  REQUIRE(begin > 5);
+  const auto run = run_shell(html.substr(begin, html.find("</pre>", begin) - begin));
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("steps        5, of which") != std::string::npos);
+}

@@ -1,0 +1,120 @@
+// Pins the outcome table: its keys, that dump and recording agree, what the scale multiplies, and selections.
+#include "support/catch.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string dump = "tests/data/digits.step00100.safetensors";
+
+json rows(const std::string& arguments) {
+  const auto run = run_ulp("outcomes " + arguments + " --json");
+  CAPTURE(arguments, run.err);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.out);
+}
+
+}  // namespace
+
+TEST_CASE("rows have the documented keys, formats as typed") {
+  const json all = rows(dump + " --format fp16,e5m2 --scale 1,2^15 --rounding rz");
+  CHECK(all.size() == 13 * 2 * 2);
+  for (const char* const key : {"tensor", "step", "format", "rounding", "scale", "numel", "zero", "nonfinite",
+                                "underflow", "subnormal", "overflow"})
+    CHECK(all.at(0).contains(key));
+  CHECK(all.at(0).at("step") == 100);
+  CHECK(all.at(0).at("format") == "fp16");
+  CHECK(all.at(0).at("rounding") == "rz");
+  CHECK(all.at(1).at("scale") == 32768);
+}
+
+TEST_CASE("a list of formats keeps the options of each together") {
+  const json all =
+      rows(dump + " --format fp16,e6m9,bias=30,specials=none,dlf16 --format e4m3,specials=fn,e4m3fn --by kind");
+  REQUIRE(all.size() == 5);
+  CHECK(all.at(0).at("format") == "fp16");
+  CHECK(all.at(1).at("format") == "e6m9,bias=30,specials=none");
+  CHECK(all.at(2).at("format") == "dlf16");
+  CHECK(all.at(3).at("format") == "e4m3,specials=fn");
+  CHECK(all.at(3).at("underflow") == all.at(4).at("underflow"));
+}
+
+TEST_CASE("each format of a list has its own rounding where none is given") {
+  const json own = rows(dump + " --format fp16,dlf16 --by kind");
+  CHECK(own.at(0).at("rounding") == "nearest-even");
+  CHECK(own.at(1).at("rounding") == "nearest-away");
+  const json given = rows(dump + " --format fp16,dlf16 --rounding rne --by kind");
+  CHECK(given.at(1).at("rounding") == "rne");
+  CHECK(run_ulp("outcomes " + dump + " --format fp16,dlf16 --by kind").out.find("rounded as listed") !=
+        std::string::npos);
+  CHECK(run_ulp("outcomes " + dump + " --format fp16,bf16 --rounding nvidia --by kind").exit_code == 0);
+}
+
+TEST_CASE("the recording of a dump gives the dump's counts and digest") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  REQUIRE(run_ulp("record " + dump + " -o " + run).exit_code == 0);
+  const std::string question = " --format float16,cbfloat16 --scale 1,2^8 --rounding to-odd";
+  CHECK(rows(dump + question) == rows(run + question));
+  CHECK(run_ulp("info --digest " + dump).out == run_ulp("info --digest " + run).out);
+}
+
+TEST_CASE("the scale is the loss scale on the true gradient where the factor is known") {
+  const json plain = rows(dump + " --format fp16 --scale 256 --by kind");
+  CHECK(plain.at(0).at("scale_of") == "recorded");
+  const json with_factor = rows(dump + " --factor 1024 --format fp16 --scale 2^18 --by kind");
+  CHECK(with_factor.at(0).at("scale_of") == "true_gradient");
+  CHECK(with_factor.at(0).at("underflow") == plain.at(0).at("underflow"));
+  const json as_recorded = rows(dump + " --factor 1024 --as-recorded --format fp16 --scale 256 --by kind");
+  CHECK(as_recorded.at(0).at("underflow") == plain.at(0).at("underflow"));
+}
+
+TEST_CASE("what is not decided is null between bounds, and sums over groups are consistent") {
+  const json by_kind = rows("tests/data/octaves/digits.ulp --format fp16 --by kind");
+  CHECK(by_kind.size() == 2);
+  CHECK(by_kind.at(0).at("underflow").is_null());
+  CHECK(by_kind.at(0).at("step").is_null());
+  const json by_tensor = rows("tests/data/octaves/digits.ulp --format fp16 --kind weight_grad");
+  std::int64_t low = 0;
+  for (const json& row : by_tensor) low += row.at("underflow_low").get<std::int64_t>();
+  CHECK(low == by_kind.at(0).at("underflow_low"));
+}
+
+TEST_CASE("selections") {
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10:20 --by step").size() == 10);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10 --by step").size() == 1);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps :100 --every 10 --by step").size() == 10);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --tensor '^fc' --by tensor").size() == 6);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --role '^fc=low' --role low --by tensor").size() == 6);
+  CHECK(rows("tests/data/octaves/digits.ulp --format fp16 --steps 10:12 --by tensor,step --tensor fc1").size() == 6);
+}
+
+TEST_CASE("SQNR is exact from dumps and recordings with errors, marked where it is modelled") {
+  const temporary_dir dir;
+  const std::string plain = (dir / "plain.ulp").string();
+  const std::string with = (dir / "with.ulp").string();
+  CHECK(run_ulp("record " + dump + " -o " + plain).exit_code == 0);
+  CHECK(run_ulp("record " + dump + " --with-errors -o " + with).exit_code == 0);
+  const std::string question = " --format bf16,cb16 --scale 2^8";
+  const json exact = rows(dump + question);
+  CHECK(rows(with + question) == exact);
+  const json modelled = rows(plain + question);
+  REQUIRE(exact.size() == modelled.size());
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    if (exact[i]["numel"] == exact[i]["zero"]) continue;
+    CHECK(exact[i]["noise_exact"] == true);
+    CHECK(modelled[i]["noise_exact"] == false);
+    CHECK(modelled[i]["sqnr_db_low"].get<double>() <= exact[i]["sqnr_db"].get<double>());
+    CHECK(std::abs(modelled[i]["sqnr_db"].get<double>() - exact[i]["sqnr_db"].get<double>()) < 3);
+  }
+  CHECK(run_ulp("outcomes " + plain + " --format bf16").out.find("~") != std::string::npos);
+  CHECK(run_ulp("record tests/data/octaves/digits.ulp --with-errors -o " + (dir / "x.ulp").string()).err ==
+        "ulp: --with-errors: tests/data/octaves/digits.ulp holds no raw values; remove this option\n");
+}
