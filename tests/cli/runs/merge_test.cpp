@@ -185,7 +185,7 @@ TEST_CASE("each process of a launcher that cannot work says why") {
         run_shell(variables + " ulp record tests/data/digits.step00100.safetensors -o " + (dir / "r.ulp").string());
     CAPTURE(variables);
     CHECK(run.exit_code == 2);
-    CHECK(run.err.starts_with("ulp: process 3 of 8 of a launcher"));
+    CHECK(run.err.starts_with("ulp: this is process 3 of 8, but "));
     CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
   }
 }
