@@ -107,7 +107,7 @@ class session_test : public QObject {
     QTest::newRow("no such scaler") << changed("replays", QJsonArray{QJsonObject{{"scaler", "x"}}}) << "'x'";
     QTest::newRow("no such run") << changed("replays", QJsonArray{QJsonObject{
                                                            {"scaler", "none"}, {"format", "float16"}, {"run", 2}}})
-                                 << "does not name";
+                                 << "does not list";
     const auto replay_with = [&](const char* key, const QJsonValue& value) {
       return changed("replays",
                      QJsonArray{QJsonObject{{"scaler", "none"}, {"format", "float16"}, {"run", 0}, {key, value}}});
