@@ -249,7 +249,7 @@ TEST_CASE("literals of the Cerebras documentation are pointed out") {
 
 TEST_CASE("a scale that reached 0, or nearly, is said never to come back") {
   const auto zero = warnings_of(made("pytorch"), with_burst(400, 0.1, 10, 200, a_nan));
-  CHECK(says(zero, "from step 175 on the scale is 0 and never comes back"));
+  CHECK(says(zero, "from step 175 on the scale is 0 and never recovers"));
   CHECK(says(zero, "scaling cannot help"));
   const auto tiny = warnings_of(made("pytorch"), with_burst(400, 0.1, 10, 150, a_nan));
   CHECK(says(tiny, "the scale is as low as 2^-134"));
