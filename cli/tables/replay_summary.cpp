@@ -158,8 +158,7 @@ void add_clipping(summary& to, const finished_replay& r) {
   const bool clamps = s.clip_value && !std::isnan(left.norm);
   std::string text;
   if (clips && unknown)
-    text = s.clip_norm ? "unknown: the input has no norm"
-                       : "unknown: the input has no largest gradient";
+    text = s.clip_norm ? "unknown: the input has no norm" : "unknown: the input has no largest gradient";
   else if (clips)
     text =
         fmt::format("{} of {}{}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
@@ -179,11 +178,10 @@ void add_doubts(summary& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   const std::string schedule = schedule_text(r.learning_rates, sum);
   const std::string taken = sum.recorded_outcome_known ? "" : " (taken to have applied every step)";
-  to.push_back({"uncertain",
-                sum.uncertain == 0
-                    ? ""
-                    : fmt::format("~ found_inf is estimated in {}", count_text(sum.uncertain, "step")),
-                {{"uncertain_steps", integer(sum.uncertain)}}});
+  to.push_back(
+      {"uncertain",
+       sum.uncertain == 0 ? "" : fmt::format("~ found_inf is estimated in {}", count_text(sum.uncertain, "step")),
+       {{"uncertain_steps", integer(sum.uncertain)}}});
   to.push_back({"schedule", schedule, {{"schedule", value_if(!schedule.empty(), schedule)}}});
   to.push_back(
       {"open loop",

@@ -36,9 +36,9 @@ class command_line {
       if (!among(megatron, a.name) && !among(launcher, a.name)) {
         std::vector<std::string_view> all = read;
         all.insert(all.end(), megatron.begin(), megatron.end());
-        throw input_error(run.file, at_line(a.line),
-                          unknown_text(a.name, "argument of Megatron-LM", all) +
-                              "; correct it, or remove it if your version has it");
+        throw input_error(
+            run.file, at_line(a.line),
+            unknown_text(a.name, "argument of Megatron-LM", all) + "; correct it, or remove it if your version has it");
       }
       if (!among(run.not_read, a.name)) run.not_read.push_back(a.name);
     }
