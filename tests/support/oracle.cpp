@@ -501,7 +501,7 @@ oracle::discarded_part oracle::discarded() const {
   if (kind_ != number_class::finite) return {};
   const neighbours& n = exact().last(to_, tiny_);
   if (n.remainder == 0) return {};
-  const unsigned common = std::min(lsb(n.remainder), lsb(n.divisor));
+  const auto common = static_cast<unsigned>(std::min(lsb(n.remainder), lsb(n.divisor)));
   return {static_cast<std::uint64_t>(n.remainder >> common), static_cast<int>(msb(n.divisor) - common)};
 }
 
