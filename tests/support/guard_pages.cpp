@@ -70,8 +70,12 @@ void* guarded_block(std::size_t size) {
   return first + begin;
 }
 
+void* block_or_null(std::size_t size) {
+  return guarded > 0 ? guarded_block(size) : std::malloc(std::max<std::size_t>(size, 1));
+}
+
 void* block(std::size_t size) {
-  void* const at = guarded > 0 ? guarded_block(size) : std::malloc(std::max<std::size_t>(size, 1));
+  void* const at = block_or_null(size);
   if (at == nullptr) throw std::bad_alloc();
   return at;
 }
@@ -96,6 +100,8 @@ void release(void* at) noexcept {
 
 void* operator new(std::size_t size) { return block(size); }
 void* operator new[](std::size_t size) { return block(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return block_or_null(size); }
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept { return block_or_null(size); }
 void operator delete(void* at) noexcept { release(at); }
 void operator delete[](void* at) noexcept { release(at); }
 void operator delete(void* at, std::size_t) noexcept { release(at); }

@@ -181,8 +181,10 @@ TEST_CASE("each process of a launcher that cannot work says why") {
   for (const std::string variables :
        {"SLURM_PROCID=3 SLURM_STEP_NUM_TASKS=8", "OMPI_COMM_WORLD_RANK=3 OMPI_COMM_WORLD_SIZE=8"}) {
     const temporary_dir dir;
+    // MPI does not give back what it took before it failed.
     const auto run =
-        run_shell(variables + " ulp record tests/data/digits.step00100.safetensors -o " + (dir / "r.ulp").string());
+        run_shell(variables + " ASAN_OPTIONS=detect_leaks=0 ulp record tests/data/digits.step00100.safetensors -o " +
+                  (dir / "r.ulp").string());
     CAPTURE(variables);
     CHECK(run.exit_code == 2);
     CHECK(run.err.starts_with("ulp: this is process 3 of 8, but "));
