@@ -43,16 +43,17 @@ function(ulp_in_groups target size)
   endif()
 endfunction()
 
-# ulp_library(NAME SOURCES ... HEADERS ... [LINK ...] [LINK_PRIVATE ...] [EXPORT set])
-# The library ulp::NAME of this folder: public headers below include/, installed and exported.
+# ulp_library(NAME SOURCES ... [LINK ...] [LINK_PRIVATE ...] [EXPORT set])
+# The library ulp::NAME of this folder, installed and exported. All headers below include/ are public, and nothing else is.
 function(ulp_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "SOURCES;HEADERS;LINK;LINK_PRIVATE")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "SOURCES;LINK;LINK_PRIVATE")
   if(NOT arg_EXPORT)
     set(arg_EXPORT ulpscope-targets)
   endif()
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp)
   add_library(ulp_${name} STATIC ${arg_SOURCES})
   add_library(ulp::${name} ALIAS ulp_${name})
-  target_sources(ulp_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${arg_HEADERS})
+  target_sources(ulp_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})
   target_compile_features(ulp_${name} PUBLIC cxx_std_20)
   target_link_libraries(ulp_${name} PUBLIC ${arg_LINK} PRIVATE ${arg_LINK_PRIVATE} $<BUILD_INTERFACE:ulp_compile>)
   set_target_properties(ulp_${name} PROPERTIES
