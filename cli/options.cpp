@@ -35,10 +35,7 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 void add_rounding(command& to, rounding_text& options) { add_options(to, options_of(options)); }
 
 void add_run(command& to, run_text& options) {
-  to.add("INPUT", &options.inputs,
-         "a recording; gradient dumps (.npy .npz .safetensors .pt), one per step; a histogram CSV; TensorBoard event "
-         "files; a step log CSV; a training log with the loss scale; - for CSV or a log on standard input",
-         {.required = true});
+  to.add("INPUT", &options.inputs, inputs_help() + "; - for CSV or a log on standard input", {.required = true});
   add_options(to, options_of(options));
 }
 

@@ -9,6 +9,7 @@ namespace ulp {
 namespace {
 
 constexpr std::array<std::string_view, 8> names{"add", "sub", "mul", "div", "sqrt", "fma", "rem", "convert"};
+static_assert(names.size() == static_cast<std::size_t>(operation::convert) + 1);
 
 // The last bit of a sum stands for all that is below: here that is marked.
 unpacked marked_sum_of(const unpacked& x, const unpacked& y) {

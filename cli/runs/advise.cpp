@@ -1,5 +1,6 @@
 // ulp advise: what a run needs, in plain words.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <memory>
@@ -78,8 +79,7 @@ int run(const options& o) {
                       ": shows at most which steps overflowed, which answers none of these questions");
   for (const std::string& line : notes.lines(run.choice())) note(line);
   for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
-  if (run.as_recorded())
-    note("the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
+  if (run.as_recorded()) note(factor_note);
   write_table("advise", advice_table(findings), o.output, false);
   if (!o.output.machine_stdout()) print(findings);
   return done;

@@ -1,5 +1,6 @@
 // ulp outcomes: how many values underflow, become subnormal or overflow.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>

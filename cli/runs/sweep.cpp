@@ -92,9 +92,7 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
 // Each once, however many scenarios it is true of.
 void print_notes(const std::vector<scenario_text>& grid, const std::vector<scenario>& scenarios,
                  std::vector<std::string> lines, bool factor_unknown) {
-  if (factor_unknown)
-    lines.emplace_back(
-        "the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)");
+  if (factor_unknown) lines.emplace_back(factor_note);
   for (std::size_t i = 0; i < grid.size(); ++i)
     for (std::string& text : policy_notes(scenarios[i], grid[i].format))
       if (std::ranges::find(lines, text) == lines.end()) lines.push_back(std::move(text));

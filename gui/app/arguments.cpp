@@ -114,12 +114,10 @@ arguments parse_arguments() {
   QCommandLineParser parser;
   parser.setApplicationDescription(
       "What 16 bits do to the gradients of a training run.\n"
-      "INPUT is what ulp replay reads: a recording, dumps, a histogram CSV or a\n"
-      "step log.\n"
       "Example: ulpscope examples/digits.ulp --view window --export window.png");
   parser.addHelpOption();
   parser.addVersionOption();
-  parser.addPositionalArgument("INPUT", "the run", "[INPUT...]");
+  parser.addPositionalArgument("INPUT", QString::fromStdString(inputs_help()), "[INPUT...]");
   parser.addOption({"compare", "a second run, aligned with the first by step; may be repeated", "INPUT"});
   parser.addOption({"session", "a saved session; replaces INPUT and the replay options", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});

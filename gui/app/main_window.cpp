@@ -210,7 +210,8 @@ void main_window::make_menus() {
 
   docks_ = menuBar()->addMenu(tr("&View"));
   for (int i = 0; i < tabs_->count(); ++i)
-    docks_->addAction(tabs_->tabText(i), QKeySequence(QStringLiteral("Ctrl+%1").arg(i + 1)), this,
+    docks_->addAction(tabs_->tabText(i),
+                      i < 10 ? QKeySequence(QStringLiteral("Ctrl+%1").arg((i + 1) % 10)) : QKeySequence(), this,
                       [this, i] { tabs_->setCurrentIndex(i); });
   docks_->addAction(tr("&Filter tensors"), QKeySequence(tr("Ctrl+F")), this, [this] {
     show_view("layers");

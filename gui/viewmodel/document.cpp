@@ -95,7 +95,7 @@ void add_notes(loaded_run& run, const rank_coverage& ranks) {
   if (run.picture.steps().empty())
     run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
   if (run.picture.seen().as_recorded())
-    run.notes.emplace_back("the factor of the recorded values is not known: scales multiply the values as recorded");
+    run.notes.emplace_back(factor_note);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 // One array in a .npy file.
+#include "dumps/rows.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  ulp::fuzz::read_dump({data, size}, ulp::io::open_npy);
+  ulp::fuzz::read_dump({data, size}, ulp::io::npy_kind().open);
   return 0;
 }

@@ -1,7 +1,8 @@
 // A zip archive of arrays.
+#include "dumps/rows.hpp"
 #include "support.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  ulp::fuzz::read_dump({data, size}, ulp::io::open_npz);
+  ulp::fuzz::read_dump({data, size}, ulp::io::npz_kind().open);
   return 0;
 }

@@ -5,6 +5,7 @@
 
 #include <zlib.h>
 
+#include "dumps/rows.hpp"
 #include "support.hpp"
 
 namespace {
@@ -40,13 +41,13 @@ std::string archive_of(bytes pickle, bytes storage) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const bytes input{data, size};
   if (size >= 2 && data[0] == 'P' && data[1] == 'K') {
-    ulp::fuzz::read_dump(input, ulp::io::open_pt);
+    ulp::fuzz::read_dump(input, ulp::io::pt_kind().open);
     return 0;
   }
   constexpr std::string_view separator = "\xFF\xFF\xFF\xFF";
   const std::string_view text{reinterpret_cast<const char*>(data), size};
   const std::size_t end = std::min(text.find(separator), size);
   const std::string file = archive_of(input.first(end), input.subspan(std::min(end + separator.size(), size)));
-  ulp::fuzz::read_dump({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, ulp::io::open_pt);
+  ulp::fuzz::read_dump({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()}, ulp::io::pt_kind().open);
   return 0;
 }

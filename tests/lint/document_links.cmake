@@ -1,4 +1,4 @@
-# cmake -D ROOT=... -P document_links.cmake: relative links in the documents lead to files, and the README leads to every page of docs/.
+# cmake -D ROOT=... -P document_links.cmake: relative links and paths in the documents lead to files, and the README leads to every page of docs/.
 cmake_policy(VERSION 3.25)
 file(GLOB pages ${ROOT}/*.md ${ROOT}/docs/*.md)
 set(linked "")
@@ -21,6 +21,15 @@ foreach(page IN LISTS pages)
     endif()
     if(page STREQUAL "${ROOT}/README.md")
       list(APPEND linked "${target}")
+    endif()
+  endforeach()
+  # A path may leave out what a file's name ends with.
+  string(REGEX MATCHALL "`(analysis|cli|cmake|docs|examples|formats|gui|python|scripts|tests)/[a-z0-9_/.-]+`" paths "${text}")
+  foreach(path IN LISTS paths)
+    string(REGEX REPLACE "^`|/?`$" "" path ${path})
+    file(GLOB found ${ROOT}/${path} ${ROOT}/${path}.*)
+    if(NOT found)
+      message(SEND_ERROR "${page}: no file is ${path}")
     endif()
   endforeach()
 endforeach()

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ulp/io/limits.hpp>
@@ -22,6 +23,11 @@ struct zip_member {
   std::uint64_t header_offset = 0;  // of the local header
   std::uint64_t data_offset = 0;
 };
+
+// Whether a file that begins so is an archive.
+[[nodiscard]] inline bool starts_zip(std::string_view start) noexcept {
+  return start.starts_with("PK\x03\x04") || start.starts_with("PK\x05\x06");
+}
 
 class zip_archive {
  public:

@@ -10,7 +10,7 @@
 #include <ulp/io/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/reader.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -373,8 +373,14 @@ std::string why_ignored(const npy_header& header) {
   return header.descr;
 }
 
-std::unique_ptr<dump_reader> open_npy(const std::string& path, const read_limits& /*limits*/) {
-  return std::make_unique<npy_reader>(path);
+file_kind npy_kind() {
+  return {.how = file_kind::form::dump,
+          .shown = {.name = "npy", .globs = "*.npy"},
+          .begins = [](const std::string& /*path*/, std::string_view start,
+                       const read_limits& /*limits*/) { return start.starts_with(magic); },
+          .open = [](const std::string& path, const read_limits& /*limits*/) -> std::unique_ptr<dump_reader> {
+            return std::make_unique<npy_reader>(path);
+          }};
 }
 
 }  // namespace ulp::io

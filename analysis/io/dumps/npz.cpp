@@ -3,7 +3,7 @@
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
 #include "npy.hpp"
-#include "source/reader.hpp"
+#include "rows.hpp"
 
 namespace ulp::io {
 namespace {
@@ -72,8 +72,14 @@ class npz_reader final : public dump_reader {
 
 }  // namespace
 
-std::unique_ptr<dump_reader> open_npz(const std::string& path, const read_limits& limits) {
-  return std::make_unique<npz_reader>(path, limits);
+file_kind npz_kind() {
+  return {.how = file_kind::form::dump,
+          .shown = {.name = "npz", .globs = "*.npz"},
+          .begins = [](const std::string& /*path*/, std::string_view start,
+                       const read_limits& /*limits*/) { return starts_zip(start); },
+          .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
+            return std::make_unique<npz_reader>(path, limits);
+          }};
 }
 
 }  // namespace ulp::io

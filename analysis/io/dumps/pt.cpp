@@ -11,7 +11,7 @@
 #include "bytes/text.hpp"
 #include "bytes/zip.hpp"
 #include "pickle.hpp"
-#include "source/reader.hpp"
+#include "rows.hpp"
 #include "source/within.hpp"
 
 namespace ulp::io {
@@ -280,10 +280,16 @@ class pt_reader final : public dump_reader {
 
 }  // namespace
 
-bool is_pt(const zip_archive& archive) { return find_pickle(archive) != nullptr; }
-
-std::unique_ptr<dump_reader> open_pt(const std::string& path, const read_limits& limits) {
-  return std::make_unique<pt_reader>(path, limits);
+file_kind pt_kind() {
+  return {.how = file_kind::form::dump,
+          .shown = {.name = "pt", .globs = "*.pt *.pth"},
+          .begins =
+              [](const std::string& path, std::string_view start, const read_limits& limits) {
+                return starts_zip(start) && find_pickle(zip_archive(path, limits)) != nullptr;
+              },
+          .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
+            return std::make_unique<pt_reader>(path, limits);
+          }};
 }
 
 }  // namespace ulp::io

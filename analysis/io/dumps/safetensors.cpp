@@ -11,7 +11,7 @@
 #include <ulp/io/error.hpp>
 
 #include "bytes/text.hpp"
-#include "source/reader.hpp"
+#include "rows.hpp"
 #include "source/within.hpp"
 
 namespace ulp::io {
@@ -277,8 +277,21 @@ class safetensors_reader final : public dump_reader {
 
 }  // namespace
 
-std::unique_ptr<dump_reader> open_safetensors(const std::string& path, const read_limits& limits) {
-  return std::make_unique<safetensors_reader>(path, limits);
+file_kind safetensors_kind() {
+  return {.how = file_kind::form::dump,
+          .shown = {.name = "safetensors", .globs = "*.safetensors"},
+          // Eight bytes of length, then JSON, perhaps padded in front.
+          .begins =
+              [](const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
+                constexpr std::size_t length_size = 8;
+                if (start.size() <= length_size) return false;
+                const bool short_header = start.substr(4, 4) == std::string_view{"\0\0\0\0", 4};
+                const std::size_t first = start.find_first_not_of(" \t\r\n", length_size);
+                return short_header && first != std::string_view::npos && start[first] == '{';
+              },
+          .open = [](const std::string& path, const read_limits& limits) -> std::unique_ptr<dump_reader> {
+            return std::make_unique<safetensors_reader>(path, limits);
+          }};
 }
 
 }  // namespace ulp::io

@@ -122,7 +122,8 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
       key = key_at(step_keys_);
       if (parts == level_parts::totals_and_tensors && step_tables_.bind(key.step, std::int64_t{key.attempt}).row()) {
         check_row(*db_, step_tables_, step_row, 2);
-        tables_.read(step_tables_.blob_at(11), step_tables_.blob_at(12), {.tensors = tensors}, step_);
+        tables_.read(step_tables_.blob_at(step_row.ends[0]), step_tables_.blob_at(step_row.ends[0] + 1),
+                     {.tensors = tensors}, step_);
         step_tables_.reset();
         for (const tensor_row& row : step_) into.add(row, row.tensor);
       }

@@ -10,6 +10,7 @@
 #include <ulp/io/source.hpp>
 
 #include "database/sqlite.hpp"
+#include "encoding/checksum.hpp"
 
 namespace ulp::io {
 
@@ -32,8 +33,8 @@ class step_rows {
   // The row except for its tables, which it leaves as they are. Checks its checksum. Throws payload_error.
   void read(step& into) const;
   // Valid until `next`. Throws payload_error.
-  [[nodiscard]] std::string_view summary() const { return rows_->blob_at(11); }
-  [[nodiscard]] std::string_view cells() const { return rows_->blob_at(12); }
+  [[nodiscard]] std::string_view summary() const { return rows_->blob_at(step_row.ends[0]); }
+  [[nodiscard]] std::string_view cells() const { return rows_->blob_at(step_row.ends[0] + 1); }
 
  private:
   const database* db_;

@@ -9,7 +9,7 @@
 #include <ulp/io/error.hpp>
 
 #include "bytes/cursor.hpp"
-#include "reader.hpp"
+#include "dumps/rows.hpp"
 #include "tensorboard/tfrecord.hpp"
 
 namespace ulp::io {
@@ -41,27 +41,6 @@ bool is_recording(const std::string& /*path*/, std::string_view start, const rea
   return start.starts_with("SQLite format 3\0"sv);
 }
 
-bool is_npy(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
-  return start.starts_with("\x93NUMPY"sv);
-}
-
-bool is_npz(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
-  return start.starts_with("PK\x03\x04"sv) || start.starts_with("PK\x05\x06"sv);
-}
-
-bool is_pytorch(const std::string& path, std::string_view start, const read_limits& limits) {
-  return is_npz(path, start, limits) && is_pt(zip_archive(path, limits));
-}
-
-// Eight bytes of length, then JSON, perhaps padded in front.
-bool is_safetensors(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
-  constexpr std::size_t length_size = 8;
-  if (start.size() <= length_size) return false;
-  const bool short_header = start.substr(4, 4) == "\0\0\0\0"sv;
-  const std::size_t first = start.find_first_not_of(" \t\r\n", length_size);
-  return short_header && first != std::string_view::npos && start[first] == '{';
-}
-
 // The head of a TFRecord; or, where that is damaged, the version in its first event.
 bool is_tfevents(const std::string& /*path*/, std::string_view start, const read_limits& /*limits*/) {
   return starts_tfrecord(start) || start.substr(0, 64).find("brain.Event:") != std::string_view::npos;
@@ -77,18 +56,19 @@ bool is_text(const std::string& /*path*/, std::string_view start, const read_lim
          });
 }
 
-// The first that begins like a file counts; text is what is none of the others.
-using enum file_kind::form;
-constexpr std::array file_kinds{
-    file_kind{recording, {"recording", "*.ulp"}, is_recording, nullptr},
-    file_kind{dump, {"npy", "*.npy"}, is_npy, open_npy},
-    file_kind{dump, {"pt", "*.pt *.pth"}, is_pytorch, open_pt},
-    file_kind{dump, {"npz", "*.npz"}, is_npz, open_npz},
-    file_kind{dump, {"safetensors", "*.safetensors"}, is_safetensors, open_safetensors},
-    file_kind{event_file, {"TensorBoard event file", "*.tfevents.*"}, is_tfevents, nullptr},
-    file_kind{text, {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz"}, is_text, nullptr},
-};
-constexpr const file_kind& as_text = file_kinds.back();
+// The first that begins like a file counts; text, the last, is what is none of the others.
+const std::vector<file_kind>& file_kinds() {
+  using enum file_kind::form;
+  static const std::vector<file_kind> all{
+      {recording, {"recording", "*.ulp"}, is_recording},
+#define ULP_KIND(NAME) NAME##_kind(),
+      ULP_DUMPS(ULP_KIND)
+#undef ULP_KIND
+          {event_file, {"TensorBoard event file", "*.tfevents.*"}, is_tfevents},
+      {text, {"CSV or training log", "*.csv *.log *.txt *.csv.gz *.log.gz"}, is_text},
+  };
+  return all;
+}
 
 // Whether the name ends as the first of the globs says.
 bool is_named(std::string_view path, const file_kind& row) {
@@ -98,6 +78,7 @@ bool is_named(std::string_view path, const file_kind& row) {
 }  // namespace
 
 const file_kind& file_kind_of(const std::string& path, const read_limits& limits) {
+  const file_kind& as_text = file_kinds().back();
   const auto fail = [&](std::string_view reason) { throw input_error(path, "", std::string(reason)); };
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
@@ -108,15 +89,16 @@ const file_kind& file_kind_of(const std::string& path, const read_limits& limits
   if (file.size() == 0) fail("is empty");
   const auto bytes = file.read(0, std::min(file.size(), looked_at));
   const std::string start(bytes.begin(), bytes.end());
-  for (const file_kind& row : file_kinds)
+  for (const file_kind& row : file_kinds())
     if (&row != &as_text && row.begins(path, start, limits)) return row;
   for (const refused_start& refused : refused_starts)
     if (start.starts_with(refused.bytes)) fail(refused.reason);
-  for (const file_kind& row : file_kinds)
+  for (const file_kind& row : file_kinds())
     if (row.open != nullptr && !is_gzip(start) && is_named(path, row)) return row;
-  if (!as_text.begins(path, start, limits))
-    fail("is not a supported input: safetensors, npz, npy, pt, TensorBoard events, recording, CSV, training log");
-  return as_text;
+  if (as_text.begins(path, start, limits)) return as_text;
+  std::string known;
+  for (const file_kind& row : file_kinds()) known += (known.empty() ? "" : ", ") + std::string{row.shown.name};
+  throw input_error(path, "", "is not a supported input: " + known);
 }
 
 }  // namespace ulp::io
@@ -125,7 +107,10 @@ namespace ulp {
 
 std::vector<input_format> input_formats() {
   std::vector<input_format> all;
-  for (const io::file_kind& row : io::file_kinds) all.push_back(row.shown);
+  for (const io::file_kind& row : io::file_kinds()) {
+    all.push_back(row.shown);
+    all.back().is_dump = row.how == io::file_kind::form::dump;
+  }
   return all;
 }
 

@@ -14,13 +14,14 @@
 
 namespace ulp::io {
 
-// One row for each reader; those of text look at its first line themselves.
+// One row for each reader; those of text look at its first line themselves. `start` is the file's first 512 bytes.
 struct file_kind {
   enum class form : std::uint8_t { recording, dump, event_file, text };
   form how;
   input_format shown;
   bool (*begins)(const std::string& path, std::string_view start, const read_limits& limits);
-  std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits);  // of a dump
+  // Of a dump. Checks the whole header and throws input_error when the file is not what it should be, or beyond the limits.
+  std::unique_ptr<dump_reader> (*open)(const std::string& path, const read_limits& limits) = nullptr;
 };
 
 // Throws input_error for a file that is none of these, and says what it is where that is known. The name decides only

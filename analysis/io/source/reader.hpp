@@ -13,7 +13,6 @@
 #include <ulp/model/step.hpp>
 
 #include "bytes/cursor.hpp"
-#include "bytes/zip.hpp"
 #include "csv/csv.hpp"
 
 namespace ulp::io {
@@ -46,14 +45,6 @@ class dump_reader {
   // Reads what no stream gives, where the format has checksums: what is left out for its type must be of that type.
   virtual void check_ignored() {}
 };
-
-// Each checks the whole header and throws input_error when the file is not what it should be, or beyond the limits.
-[[nodiscard]] std::unique_ptr<dump_reader> open_npy(const std::string& path, const read_limits& limits = {});
-[[nodiscard]] std::unique_ptr<dump_reader> open_npz(const std::string& path, const read_limits& limits = {});
-[[nodiscard]] std::unique_ptr<dump_reader> open_safetensors(const std::string& path, const read_limits& limits = {});
-[[nodiscard]] std::unique_ptr<dump_reader> open_pt(const std::string& path, const read_limits& limits = {});
-// Whether the archive is a PyTorch file.
-[[nodiscard]] bool is_pt(const zip_archive& archive);
 
 // One file of a run, opened again whenever its turn comes.
 struct dump_file {

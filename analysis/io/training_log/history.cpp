@@ -1,7 +1,6 @@
 #include "history.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <set>
 #include <utility>
@@ -174,14 +173,24 @@ class run_builder {
   bool placed_ = true;
 };
 
+std::string_view name_of(origin from) noexcept {
+  switch (from) {
+    case origin::megatron: return "Megatron-LM";
+    case origin::deepspeed: return "DeepSpeed";
+    case origin::apex: return "Apex";
+    case origin::fairseq: return "fairseq";
+    case origin::bar:
+    case origin::print: break;
+  }
+  return "";
+}
+
 std::string names_of(const std::vector<scale_record>& records) {
-  constexpr std::array<std::string_view, 4> names{"Megatron-LM", "DeepSpeed", "Apex", "fairseq"};
-  std::set<std::size_t> seen;
+  std::set<origin> seen;
   for (const scale_record& r : records)
-    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached))
-      seen.insert(static_cast<std::size_t>(r.from));
+    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached)) seen.insert(r.from);
   std::string all;
-  for (const std::size_t i : seen) all += (all.empty() ? "" : " and ") + std::string{names[i]};
+  for (const origin from : seen) all += (all.empty() ? "" : " and ") + std::string{name_of(from)};
   return all;
 }
 

@@ -1,6 +1,7 @@
 #include "records.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -81,6 +82,7 @@ const std::vector<record_start>& all_records() {
     for (const auto& starts :
          {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), step_records()})
       joined.insert(joined.end(), starts.begin(), starts.end());
+    assert(std::ranges::all_of(joined, [](const record_start& s) { return s.words.size() < longest_words; }));
     return joined;
   }();
   return all;

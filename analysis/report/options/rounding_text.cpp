@@ -1,6 +1,7 @@
 #include <ulp/report/rounding_text.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <stdexcept>

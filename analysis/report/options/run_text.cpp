@@ -186,6 +186,17 @@ std::vector<text_option> options_of(run_text& text) {
            .group = unsaid}};
 }
 
+std::string inputs_help() {
+  std::string names;
+  for (const input_format& form : input_formats())
+    if (form.is_dump) names += (names.empty() ? "" : " ") + std::string{form.globs};
+  std::erase(names, '*');
+  return fmt::format(
+      "a recording; gradient dumps ({}), one per step; a histogram CSV; TensorBoard event files; a step log CSV; a "
+      "training log with the loss scale",
+      names);
+}
+
 text_option group_option(run_text& text) {
   return {.name = "group",
           .value = &text.groups,

@@ -1,6 +1,7 @@
 #include <ulp/report/scenario_text.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -178,6 +179,7 @@ std::string name_of(const scenario_text& text) {
   if (text.rounding.saturate) name += ", saturating";
   part("ftz ", text.rounding.flush);
   if (text.rounding.daz) name += ", daz";
+  if (text.rounding.tininess != "after") name += ", tininess " + text.rounding.tininess + " rounding";
   if (text.rounding.seed != 0) name += fmt::format(", seed {}", text.rounding.seed);
   part("norm clipped to ", text.clip_norm);
   part("values clipped to ", text.clip_value);
@@ -240,7 +242,7 @@ std::vector<scenario_text> under_each(const scenario_text& given, const std::vec
 }
 
 bool totals_suffice(const scenario& s) {
-  // With DAZ the type of the values counts too.
+  // Whatever asks for single tensors stands here; with DAZ the type of the values counts too.
   return !s.counted.tensor && !s.checked && s.groups.empty() && !s.rounding.daz && !s.scaler.per_layer();
 }
 

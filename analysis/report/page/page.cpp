@@ -1,6 +1,7 @@
 #include <ulp/report/page.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cstddef>
 #include <iterator>
@@ -112,9 +113,7 @@ report_page page_maker::page(const std::vector<tensor_info>& tensors) {
   };
   for (const replayed& r : replays_) add_notes(policy_notes(r.what, r.text.format));
   add_notes(notes_.lines(survey_.choice()));
-  if (survey_.as_recorded())
-    add_notes(
-        {"the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)"});
+  if (survey_.as_recorded()) add_notes({factor_note});
   add_notes(group_notes(sets));
   add_commands(page_);
   for (replayed& r : replays_) {

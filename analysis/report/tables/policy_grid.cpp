@@ -1,6 +1,7 @@
 #include <ulp/report/policy_grid.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstddef>

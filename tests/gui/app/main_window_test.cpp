@@ -87,8 +87,8 @@ class main_window_test : public QObject {
 
   void views_are_reached_by_number() {
     opened_window window;
-    for (int i = 0; i < view_keys().size(); ++i) {
-      QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+    for (int i = 0; i < std::min<qsizetype>(view_keys().size(), 10); ++i) {
+      QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_0 + (i + 1) % 10), Qt::ControlModifier);
       QCOMPARE(shown_view(window), view_keys()[i]);
     }
     window.show_view("scale");
@@ -98,8 +98,8 @@ class main_window_test : public QObject {
   void steps_are_walked_by_keyboard_in_every_view() {
     opened_window window;
     view_state& state = window.state();
-    for (int i = 0; i < view_keys().size(); ++i) {
-      QTest::keyClick(&window, static_cast<Qt::Key>(Qt::Key_1 + i), Qt::ControlModifier);
+    for (const QString& key : view_keys()) {
+      window.show_view(key);
       QCoreApplication::processEvents();
       state.set_cursor(0);
       QWidget* const focused = QApplication::focusWidget() == nullptr ? &window : QApplication::focusWidget();

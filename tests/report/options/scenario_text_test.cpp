@@ -142,6 +142,27 @@ TEST_CASE("names tell what was set") {
   CHECK(name_of(text) == "pytorch_gradscaler init_scale=8 growth_interval=20, e5m7, saturating, checked fc");
 }
 
+TEST_CASE("each option that is given makes another name") {
+  scenario_text text = usual();
+  for (std::size_t i = 0; i < options_of(text).size(); ++i) {
+    scenario_text changed = text;
+    const text_option option = options_of(changed)[i];
+    CAPTURE(option.name);
+    std::visit(
+        [](auto* value) {
+          using type = std::remove_pointer_t<decltype(value)>;
+          if constexpr (std::is_same_v<type, std::string>)
+            *value = "before";
+          else if constexpr (std::is_same_v<type, std::vector<std::string>>)
+            value->push_back("a=7");
+          else
+            *value = 1;
+        },
+        option.value);
+    CHECK(name_of(changed) != name_of(text));
+  }
+}
+
 TEST_CASE("commands hold what was said, and files that look like options are none") {
   scenario_text text = usual();
   text.check = "-fc";

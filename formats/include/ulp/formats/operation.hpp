@@ -13,6 +13,7 @@
 
 namespace ulp {
 
+// What ulp vectors and ulp verify know; further exact functions are in functions.hpp. convert stays last.
 enum class operation : std::uint8_t { add, sub, mul, div, sqrt, fma, rem, convert };
 
 // In the order of the enumeration.
@@ -23,9 +24,14 @@ enum class operation : std::uint8_t { add, sub, mul, div, sqrt, fma, rem, conver
   switch (op) {
     case operation::sqrt:
     case operation::convert: return 1;
+    case operation::add:
+    case operation::sub:
+    case operation::mul:
+    case operation::div:
+    case operation::rem: break;
     case operation::fma: return 3;
-    default: return 2;
   }
+  return 2;
 }
 
 // Whether the operation is there between these formats: conversion always, the others where both can hold the results

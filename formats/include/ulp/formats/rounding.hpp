@@ -11,7 +11,7 @@
 
 namespace ulp {
 
-// IEEE 754-2019, 4.3, and the two that hardware and error analysis add.
+// IEEE 754-2019, 4.3, and the two that hardware and error analysis add. stochastic stays last: is_valid counts on it.
 enum class direction : std::uint8_t {
   nearest_even,
   nearest_away,  // ties away from zero (roundTiesToAway)

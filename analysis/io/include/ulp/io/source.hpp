@@ -89,6 +89,7 @@ class forwarding_source : public source {
 struct input_format {
   std::string_view name;   // "TensorBoard event file"
   std::string_view globs;  // of the names that such files usually have, separated by blanks
+  bool is_dump = false;    // the values of one step
 };
 
 // All of them. What a file is, its content says; the globs are for those who choose files.

@@ -14,6 +14,10 @@
 
 namespace ulp {
 
+// Where survey::as_recorded.
+inline constexpr const char* factor_note =
+    "the factor of the recorded values is not known: scales multiply the values as recorded (see --factor)";
+
 class run_notes {
  public:
   void see(const step& now);

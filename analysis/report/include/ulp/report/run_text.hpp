@@ -37,6 +37,8 @@ struct run_text {
   [[nodiscard]] std::vector<std::string> files() const;  // all that are read
 };
 
+// What the inputs may be, in words.
+[[nodiscard]] std::string inputs_help();
 // All but the inputs and the groups.
 [[nodiscard]] std::vector<text_option> options_of(run_text& text);
 [[nodiscard]] text_option group_option(run_text& text);
