@@ -3,7 +3,6 @@
 #define ULP_CLI_COMMAND_HPP
 
 #include <stdexcept>
-#include <string>
 
 #include "command_line.hpp"
 

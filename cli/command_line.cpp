@@ -101,13 +101,6 @@ CLI::Option& added(CLI::App& app, const option& o) {
       o.value);
 }
 
-CLI::Validator member_of(const option& o) {
-  if (!std::holds_alternative<int*>(o.value)) return CLI::IsMember(o.details.one_of);
-  std::vector<int> numbers;
-  for (const std::string& text : o.details.one_of) numbers.push_back(std::stoi(text));
-  return CLI::IsMember(numbers);
-}
-
 void add(CLI::App& app, const option& o) {
   CLI::Option& made = added(app, o);
   const option_details& d = o.details;
@@ -117,7 +110,7 @@ void add(CLI::App& app, const option& o) {
   if (o.name.starts_with('-') && std::holds_alternative<std::vector<std::string>*>(o.value))
     made.allow_extra_args(false);
   if (d.split_at_commas) made.delimiter(',');
-  if (!d.one_of.empty()) made.check(member_of(o));
+  if (!d.one_of.empty()) made.check(CLI::IsMember(d.one_of));
   if (d.check) made.check(CLI::Validator{[&d](const std::string& text) { return d.check(text); }, ""});
   if (!d.excludes.empty()) made.excludes(app.get_option(d.excludes));
   if (d.show_default) made.capture_default_str();
@@ -144,7 +137,10 @@ std::string whole_number(const std::string& text) {
   return fmt::format("'{}' is not an integer from 0 to 9223372036854775807", text);
 }
 
-std::string positive(const std::string& text) { return CLI::PositiveNumber(text); }
+std::string positive(const std::string& text) {
+  if (text.find_first_not_of('0') == std::string::npos) return fmt::format("'{}' is not a positive integer", text);
+  return whole_number(text);
+}
 
 std::string a_name(const std::string& text) { return text.empty() ? "the file name is empty" : ""; }
 

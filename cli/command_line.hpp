@@ -14,7 +14,7 @@ namespace ulp::cli {
 
 // Where an option puts its value. bool: a flag, which has none. A list takes one value each time it is named, and all
 // there are where it is known by its place.
-using option_value = std::variant<bool*, std::string*, std::vector<std::string>*, int*, std::int64_t*, std::uint64_t*,
+using option_value = std::variant<bool*, std::string*, std::vector<std::string>*, std::int64_t*, std::uint64_t*,
                                   std::optional<std::uint32_t>*>;
 
 // Further properties of an option.

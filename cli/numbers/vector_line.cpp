@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -190,9 +191,8 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
 }  // namespace
 
 void add_vectors_of(command& to, vector_options& options) {
-  std::string names;
-  for (const std::string_view name : operation_names()) names += (names.empty() ? "" : " ") + std::string{name};
-  to.add("--op", &options.operation, names, {.type = "OP", .required = true});
+  to.add("--op", &options.operation, fmt::format("{}", fmt::join(operation_names(), " ")),
+         {.type = "OP", .required = true});
   to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
   to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
@@ -204,11 +204,9 @@ vector_kind::vector_kind(const vector_options& options)
       from_name(options.from_name.empty() ? options.format_name : options.from_name),
       seed(options.rounding.seed) {
   const auto parsed = parse_operation(options.operation);
-  if (!parsed) {
-    std::string names;
-    for (const std::string_view name : operation_names()) names += (names.empty() ? "" : ", ") + std::string{name};
-    throw usage_error(fmt::format("--op: unknown '{}': one of {}", options.operation, names));
-  }
+  if (!parsed)
+    throw usage_error(
+        fmt::format("--op: unknown '{}': one of {}", options.operation, fmt::join(operation_names(), ", ")));
   operation = *parsed;
   if (operation == ulp::operation::convert && options.from_name.empty())
     throw usage_error("--op convert also needs --from F, the format of the operand");

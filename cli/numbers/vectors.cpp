@@ -14,7 +14,7 @@ namespace {
 
 struct options {
   vector_options vectors;
-  int level = 1;
+  std::string level = "1";
 };
 
 int run(const options& o) {
@@ -24,17 +24,19 @@ int run(const options& o) {
   std::uint64_t index = 0;
   std::optional<progress> shown;
   if (isatty(STDOUT_FILENO) == 0) shown.emplace("lines", 0);
-  for_each_vector(kind.operation, kind.to, kind.from, o.level, kind.seed, [&](std::span<const operand_codes> vectors) {
-    for (const operand_codes& operands : vectors) {
-      line.operands = operands;
-      if (kind.stochastic()) draw_random(kind, index, line);
-      line.result = evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, line.random(kind));
-      append_line(kind, line, out.text());
-      ++index;
-    }
-    out.flush_if_large();
-    if (shown) shown->advance(vectors.size());
-  });
+  for_each_vector(kind.operation, kind.to, kind.from, o.level == "1" ? 1 : 2, kind.seed,
+                  [&](std::span<const operand_codes> vectors) {
+                    for (const operand_codes& operands : vectors) {
+                      line.operands = operands;
+                      if (kind.stochastic()) draw_random(kind, index, line);
+                      line.result =
+                          evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, line.random(kind));
+                      append_line(kind, line, out.text());
+                      ++index;
+                    }
+                    out.flush_if_large();
+                    if (shown) shown->advance(vectors.size());
+                  });
   out.flush();
   return done;
 }

@@ -33,7 +33,8 @@ struct outcome {
   std::uint64_t lines = 0;
   std::uint64_t differing = 0;
   std::uint64_t in_flags_only = 0;
-  std::string malformed;  // what is wrong with the line after those
+  std::uint64_t first_line = 0;  // of the differing
+  std::string malformed;         // what is wrong with the line after those
   std::vector<kept_line> first;
 };
 
@@ -52,7 +53,7 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
     const bool same_code = same_result(kind.to, expected.code, line.result.code);
     if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
       continue;
-    ++all.differing;
+    if (++all.differing == 1) all.first_line = lines.number();
     if (same_code) ++all.in_flags_only;
     if (all.first.size() < o.keep) {
       if (text.ends_with('\r')) text.remove_suffix(1);
@@ -66,7 +67,6 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
 }
 
 void print_counts(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {
-  const bool differs = !all.first.empty();
   print_json("verify", table_of_one({{"file", lines.name()},
                                      {"op", std::string{to_string(kind.operation)}},
                                      {"format", kind.to_name},
@@ -75,7 +75,7 @@ void print_counts(const vector_kind& kind, const line_reader& lines, const outco
                                      {"lines", integer(all.lines)},
                                      {"differ", integer(all.differing)},
                                      {"differ_in_flags", integer(all.in_flags_only)},
-                                     {"first_line", differs ? integer(all.first.front().number) : table_value{}}}));
+                                     {"first_line", value_if(all.differing > 0, integer(all.first_line))}}));
 }
 
 void print(const vector_kind& kind, const line_reader& lines, const outcome& all, const options& o) {

@@ -113,7 +113,7 @@ command export_command() {
   command made{.name = "export", .help = "write a recording or another input as histogram CSV or JSON lines"};
   add_run(made, o->run);
   made.add("-o,--output", &o->output, "the file to write; - for standard output",
-           {.type = "FILE", .show_default = true});
+           {.type = "FILE", .show_default = true, .check = a_name});
   made.add("--json-lines", &o->json_lines,
            "write one JSON object per line for each step and tensor, with all data, instead of CSV with binades");
   made.footer =

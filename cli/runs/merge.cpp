@@ -72,7 +72,7 @@ command merge_command() {
   auto o = std::make_shared<options>();
   command made{.name = "merge", .help = "merge the recordings of all ranks, or of several runs"};
   made.add("INPUT", &o->inputs, "recordings", {.type = "RUN.ulp ...", .required = true});
-  made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true});
+  made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true, .check = a_name});
   made.add("--later-wins", &o->later_wins,
            "where steps overlap, a recording given later replaces earlier ones from its first step on: for a run that "
            "was restarted");

@@ -82,7 +82,7 @@ int run(const options& o) {
   if (!o.output.csv.empty()) csv.emplace(o.output.csv);
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
-    if (o.per_tensor == "-" || o.per_tensor == o.output.csv)
+    if (o.per_tensor == "-" || is_one_of(o.per_tensor, {o.output.csv}))
       throw usage_error("--per-tensor: name a separate file; standard output and --csv hold the trajectory");
     if (from->tensors().empty()) throw usage_error("--per-tensor: the input has no tensors");
     per_tensor.emplace(o.per_tensor);

@@ -72,7 +72,7 @@ command report_command() {
   add_run(made, o->run);
   add_groups(made, o->run);
   made.add("-o,--output", &o->output, "the page to write; - for standard output",
-           {.type = "FILE.html", .required = true});
+           {.type = "FILE.html", .required = true, .check = a_name});
   made.add("--scaler", &o->scalers,
            "the policies to replay (see ulp scalers; default: that of --config, else pytorch_gradscaler)",
            {.type = "NAME,...", .split_at_commas = true});

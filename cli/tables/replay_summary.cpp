@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <ulp/model/policy_analysis.hpp>
+#include <ulp/report/run_notes.hpp>
 
 #include "policy_text.hpp"
 
@@ -13,24 +14,6 @@ namespace {
 constexpr value_range unknown_range{not_known, not_known};
 
 table_value step_if(const std::optional<std::int64_t>& step) { return step ? table_value{*step} : table_value{}; }
-
-// "all 3 tensors"
-std::string all_of(std::uint64_t n, std::string_view noun) {
-  return n == 1 ? fmt::format("the only {}", noun) : "all " + count_text(n, noun);
-}
-
-std::string rule_text(const replayer& r) {
-  const std::uint64_t n = r.choice().checked_count();
-  switch (r.choice().rule()) {
-    case check_rule::undecided: return "what the log says";
-    case check_rule::expression: return count_text(n, "tensor") + ", by --check";
-    case check_rule::counted: return count_text(n, "tensor") + ", by --tensor";
-    case check_rule::low_weight_grads: return count_text(n, "weight gradient") + " of role low";
-    case check_rule::all_weight_grads: return all_of(n, "weight gradient");
-    case check_rule::everything: return all_of(n, "tensor");
-  }
-  return "";
-}
 
 std::string share(const count_range& c, const value_range& of_nonzero) {
   const double low = 100 * of_nonzero.low;
@@ -47,7 +30,7 @@ void add_policy(summary& to, const finished_replay& r) {
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
   const std::string rounding = r.text.rounding.text(r.what.format);
-  const std::string checked = rule_text(r.by);
+  const std::string checked = rule_text(r.by.choice());
   const bool has_tensors = r.by.choice().rule() != check_rule::undecided;
   to.push_back(
       {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});

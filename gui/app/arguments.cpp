@@ -183,7 +183,7 @@ arguments parse_arguments() {
   a.how = or_refuse([&] { return reading(parser); });
   a.output = parser.value("export");
   if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: the file name is empty");
-  if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString()}))
+  if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString(), parser.value("config").toStdString()}))
     refuse("--export: " + a.output + " is an input and would be overwritten");
   if (parser.isSet("export") && s.runs.empty()) refuse("--export: needs an INPUT");
   a.colours = parser.value("theme");

@@ -114,7 +114,7 @@ void export_view(view& what, const QString& path, QSize size, const theme& colou
 void save(const QByteArray& bytes, const QString& path, const document& shown) {
   const std::string name = QFile::encodeName(path).toStdString();
   for (const auto& run : shown.runs())
-    if (is_one_of(name, run->text.inputs)) throw std::runtime_error(name + " is an input and would be overwritten");
+    if (is_one_of(name, run->text.files())) throw std::runtime_error(name + " is an input and would be overwritten");
   atomic_file file(name);
   file.write({bytes.constData(), static_cast<std::size_t>(bytes.size())});
   file.finish();

@@ -31,11 +31,25 @@ namespace {
 
 constexpr qsizetype most_recent = 10;
 
-// Round and round the usual ones.
-std::string format_after(const std::string& name) {
+// The same in the next of the usual formats, round and round, that its other options allow; as it is where none does.
+scenario_text in_next_format(scenario_text spec, const run_text& run) {
   const std::vector<const char*> usual = usual_formats(format_room::few);
-  const auto at = std::ranges::find(usual, name);
-  return at == usual.end() || at + 1 == usual.end() ? usual.front() : at[1];
+  const auto known = std::ranges::find(usual, spec.format);
+  std::size_t at = known == usual.end() ? usual.size() - 1 : static_cast<std::size_t>(known - usual.begin());
+  for (std::size_t tried = 0; tried < usual.size(); ++tried) try {
+      scenario_text next = spec;
+      at = (at + 1) % usual.size();
+      next.format = usual[at];
+      static_cast<void>(scenario_of(next, run));
+      return next;
+    } catch (const std::invalid_argument&) {
+    }
+  return spec;
+}
+
+// Of as many views as there are digits.
+QKeySequence view_shortcut(int index) {
+  return index < 9 ? QKeySequence(QStringLiteral("Ctrl+%1").arg(index + 1)) : QKeySequence();
 }
 
 // Of the files that are open, by which a change is noticed. A recording that is being written changes in its write-ahead log
@@ -70,10 +84,10 @@ main_window::main_window()
   setAcceptDrops(true);
   tabs_->setDocumentMode(true);
   setCentralWidget(tabs_);
-  int number = 1;
   for (view* const v : make_views(state_, this)) {
     const int at = tabs_->addTab(v, v->title());
-    tabs_->setTabToolTip(at, tr("%1 (Ctrl+%2)").arg(v->question()).arg(number++));
+    const QString keys = view_shortcut(at).toString(QKeySequence::NativeText);
+    tabs_->setTabToolTip(at, keys.isEmpty() ? v->question() : tr("%1 (%2)").arg(v->question(), keys));
     if (auto* const overview = qobject_cast<overview_view*>(v))
       connect(overview, &overview_view::asked_for, this, &main_window::show_view);
   }
@@ -203,16 +217,13 @@ void main_window::make_menus() {
   replays->addAction(tr("Compare the others with the one in front"), QKeySequence(tr("Ctrl+B")), this,
                      [this] { state_.make_first(); });
   replays->addAction(tr("Next format"), QKeySequence(tr("Ctrl+Shift+F")), this, [this] {
-    scenario_text spec = state_.front().spec;
-    spec.format = format_after(spec.format);
-    doc_.change_replay(state_.front_index(), spec);
+    const run_text run = doc_.runs().empty() ? run_text{} : doc_.runs().front()->text;
+    doc_.change_replay(state_.front_index(), in_next_format(state_.front().spec, run));
   });
 
   docks_ = menuBar()->addMenu(tr("&View"));
   for (int i = 0; i < tabs_->count(); ++i)
-    docks_->addAction(tabs_->tabText(i),
-                      i < 10 ? QKeySequence(QStringLiteral("Ctrl+%1").arg((i + 1) % 10)) : QKeySequence(), this,
-                      [this, i] { tabs_->setCurrentIndex(i); });
+    docks_->addAction(tabs_->tabText(i), view_shortcut(i), this, [this, i] { tabs_->setCurrentIndex(i); });
   docks_->addAction(tr("&Filter tensors"), QKeySequence(tr("Ctrl+F")), this, [this] {
     show_view("layers");
     if (auto* const filter = findChild<QWidget*>("filter")) filter->setFocus();

@@ -8,7 +8,6 @@
 #include <QChartView>
 #include <QPointF>
 #include <QString>
-#include <cstdint>
 #include <optional>
 #include <vector>
 

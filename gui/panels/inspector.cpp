@@ -5,9 +5,6 @@
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
-#include <algorithm>
-
-#include <ulp/report/table.hpp>
 
 #include "viewmodel/shown_text.hpp"
 

@@ -1,6 +1,6 @@
 // Where everything comes from, and the command that reproduces the replay in front.
-#ifndef ULP_GUI_VIEWS_INSPECTOR_HPP
-#define ULP_GUI_VIEWS_INSPECTOR_HPP
+#ifndef ULP_GUI_PANELS_INSPECTOR_HPP
+#define ULP_GUI_PANELS_INSPECTOR_HPP
 
 #include <QPlainTextEdit>
 #include <QTextBrowser>

@@ -1,6 +1,6 @@
 // Fields for options that are data: a box for a flag, a list where few values are taken, else a line of text.
-#ifndef ULP_GUI_VIEWS_OPTION_FIELDS_HPP
-#define ULP_GUI_VIEWS_OPTION_FIELDS_HPP
+#ifndef ULP_GUI_PANELS_OPTION_FIELDS_HPP
+#define ULP_GUI_PANELS_OPTION_FIELDS_HPP
 
 #include <QWidget>
 #include <vector>

@@ -1,6 +1,6 @@
 // The replays and the scenario of the one in front. A change is replayed a moment after the last key.
-#ifndef ULP_GUI_VIEWS_SCENARIO_EDITOR_HPP
-#define ULP_GUI_VIEWS_SCENARIO_EDITOR_HPP
+#ifndef ULP_GUI_PANELS_SCENARIO_EDITOR_HPP
+#define ULP_GUI_PANELS_SCENARIO_EDITOR_HPP
 
 #include <QComboBox>
 #include <QLabel>

@@ -26,19 +26,6 @@ void tell(const background::report& told, std::uint64_t done, std::uint64_t all)
   told(all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all));
 }
 
-std::string text_of(const tensor_choice& choice) {
-  const std::string n = std::to_string(choice.checked_count());
-  switch (choice.rule()) {
-    case check_rule::undecided: return "what the log says";
-    case check_rule::expression: return n + " tensors, by expression";
-    case check_rule::counted: return n + " selected tensors";
-    case check_rule::low_weight_grads: return n + " weight gradients of role low";
-    case check_rule::all_weight_grads: return "all " + n + " weight gradients (roles are not known)";
-    case check_rule::everything: return "all " + n + " tensors";
-  }
-  return "";
-}
-
 // Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
 bool is_read_as_it_is(const run_text& text) {
   return text == run_text{.inputs = text.inputs, .allow_empty = text.allow_empty, .limits = text.limits};
@@ -94,8 +81,7 @@ void add_notes(loaded_run& run, const rank_coverage& ranks) {
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
     run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
-  if (run.picture.seen().as_recorded())
-    run.notes.emplace_back(factor_note);
+  if (run.picture.seen().as_recorded()) run.notes.emplace_back(factor_note);
 }
 
 }  // namespace
@@ -195,7 +181,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
     result->warnings.emplace_back("no overflow can be seen: no tensor is checked for it");
   result->told_nothing = notes.told_nothing();
-  result->checked = text_of(r.choice());
+  result->checked = rule_text(r.choice());
   const auto extremes_of = [&](double of(const replay_step&)) {
     told(1);
     return series_extremes(result->steps.size(), [&](std::size_t i) { return of(result->steps[i]); });

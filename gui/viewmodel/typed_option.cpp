@@ -30,6 +30,8 @@ void set_text(const text_option& option, const QString& text) {
       [&](auto* value) {
         using type = std::remove_cvref_t<decltype(*value)>;
         if constexpr (std::is_same_v<type, bool>) {
+          if (!text.isEmpty() && text != "yes")
+            throw std::invalid_argument("--" + option.name + ": '" + text.toStdString() + "' is not yes");
           *value = !text.isEmpty();
         } else if constexpr (std::is_same_v<type, std::string>) {
           *value = text.toStdString();

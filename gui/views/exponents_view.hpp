@@ -6,7 +6,6 @@
 #include <QPushButton>
 #include <QSlider>
 #include <cstdint>
-#include <memory>
 
 #include "chart_view.hpp"
 #include "viewmodel/background.hpp"

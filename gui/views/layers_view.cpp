@@ -67,10 +67,6 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   });
 }
 
-void layers_view::set_metric(layer_metric metric) {
-  metric_->setCurrentIndex(metric_->findData(static_cast<int>(metric)));
-}
-
 void layers_view::resizeEvent(QResizeEvent* event) {
   metric_->setGeometry(8, 6, 260, 26);
   filter_->setGeometry(276, 6, std::max(120, std::min(360, width() - 284)), 26);

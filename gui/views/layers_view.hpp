@@ -24,7 +24,6 @@ class layers_view final : public step_view {
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
-  void set_metric(layer_metric metric);
 
  protected:
   void refresh(view_state::parts what) override;

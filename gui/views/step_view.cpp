@@ -4,7 +4,6 @@
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 

@@ -4,7 +4,6 @@
 #include <QItemSelectionModel>
 #include <algorithm>
 #include <array>
-#include <memory>
 
 namespace ulp::gui {
 namespace {

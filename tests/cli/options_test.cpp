@@ -59,6 +59,17 @@ TEST_CASE("a name of an output that is empty, as unset variables are, is refused
   }
 }
 
+TEST_CASE("outputs that must have a name") {
+  for (const std::string command : {"report tests/data/octaves/digits.ulp", "export tests/data/octaves/digits.ulp",
+                                    "record tests/data/octaves/digits.ulp", "merge tests/data/octaves/digits.ulp"})
+    CHECK(run_ulp(command + " -o ''").err.find("the file name is empty") != std::string::npos);
+}
+
+TEST_CASE("a count that is none") {
+  CHECK(run_ulp("check tests/data/octaves/digits.ulp --most 0").err.starts_with("ulp: --most: '0' is not a positive"));
+  CHECK(run_ulp("check tests/data/octaves/digits.ulp --most 1.5").err.starts_with("ulp: --most: '1.5' is not an"));
+}
+
 TEST_CASE("no expression takes long on a long name") {
   const temporary_dir dir;
   const std::string csv = (dir / "run.csv").string();

@@ -84,7 +84,7 @@ mpi 3 record whole/* -o plain.ulp >out 2>err || code=$?
 # Processes that a launcher started and MPI does not join.
 code=0
 SLURM_STEP_NUM_TASKS=2 SLURM_PROCID=0 timeout 120 "$ulp" record whole/* -o bad.ulp >out 2>err || code=$?
-[ $code = 2 ] && [ "$(cat err | wc -l)" = 1 ] && [ ! -e bad.ulp ] || fail "a launcher without MPI: $code $(cat err)"
+[ $code = 2 ] && [ "$(grep -c "^ulp: " err)" = 1 ] && [ ! -e bad.ulp ] || fail "a launcher without MPI: $code $(cat err)"
 
 # Ranks recorded each on its own under the launcher, then merged.
 "$make_dumps" parts 7 3

@@ -1,6 +1,8 @@
 #include "text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 
 #include <ulp/io/error.hpp>
 #include <ulp/io/printable.hpp>
@@ -8,6 +10,11 @@
 #include "characters.hpp"
 
 namespace ulp::io {
+
+std::string decimal_text(double x) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
+}
 namespace {
 
 constexpr std::size_t longest_name = 1024;

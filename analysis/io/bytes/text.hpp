@@ -16,6 +16,9 @@ namespace ulp::io {
 // With U+FFFD for each byte that is in no UTF-8 sequence.
 [[nodiscard]] std::string as_utf8(std::string_view text);
 
+// The shortest decimal number that is read as x.
+[[nodiscard]] std::string decimal_text(double x);
+
 // "a, b, c and 12 more", printable.
 [[nodiscard]] std::string joined(const std::vector<std::string>& items);
 

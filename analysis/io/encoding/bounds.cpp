@@ -1,19 +1,14 @@
 #include "bounds.hpp"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
 
+#include "bytes/text.hpp"
 #include "payload.hpp"
 
 namespace ulp::io {
 namespace {
-
-std::string number_text(double x) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
-}
 
 std::optional<double> number_of(std::string_view text) {
   double x = 0;
@@ -25,7 +20,7 @@ std::optional<double> number_of(std::string_view text) {
 }  // namespace
 
 std::string to_text(const max_abs_bounds& bounds) {
-  return (bounds.certain ? "" : "~") + number_text(bounds.low) + ".." + number_text(bounds.high);
+  return (bounds.certain ? "" : "~") + decimal_text(bounds.low) + ".." + decimal_text(bounds.high);
 }
 
 void read_max_abs(std::string_view text, step& into) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <utility>
 
 #include <ulp/io/error.hpp>
 #include <ulp/io/ranks.hpp>

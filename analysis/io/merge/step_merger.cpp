@@ -1,8 +1,6 @@
 #include "step_merger.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <utility>
@@ -22,11 +20,7 @@ constexpr const char* not_replicas =
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
-std::string number_text(double x) {
-  std::array<char, 32> text{};
-  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), x).ptr};
-}
-std::string factor_text(double x) { return std::isnan(x) ? "is not known" : "is " + number_text(x); }
+std::string factor_text(double x) { return std::isnan(x) ? "is not known" : "is " + decimal_text(x); }
 
 // The histogram of both; empty where one does not have it.
 std::vector<code_count> codes_of_both(const tensor_row& a, const tensor_row& b) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <stdexcept>
 #include <ulp/io/atomic_file.hpp>
 
 namespace ulp {

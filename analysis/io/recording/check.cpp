@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -11,7 +10,6 @@
 
 #include "bytes/text.hpp"
 #include "database/sqlite.hpp"
-#include "encoding/bounds.hpp"
 #include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"
 #include "encoding/tables.hpp"
@@ -44,7 +42,7 @@ bool same_table(cell_table a, cell_table b) {
 
 std::string name_of(const group_total& t) {
   std::string text = std::string{to_string(t.kind)} + " of role " + std::string{to_string(t.role)};
-  if (!std::isnan(t.factor)) text += " with factor " + std::to_string(t.factor);
+  if (!std::isnan(t.factor)) text += " with factor " + io::decimal_text(t.factor);
   return text;
 }
 

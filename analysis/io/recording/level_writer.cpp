@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <utility>
 
 #include "encoding/checksum.hpp"
 #include "encoding/payload.hpp"

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "database/sqlite.hpp"
-#include "encoding/bounds.hpp"
 #include "encoding/tables.hpp"
 #include "lost_rows.hpp"
 #include "opening.hpp"

@@ -8,11 +8,21 @@
 
 namespace ulp::io {
 
+namespace {
+
+// None where all are asked for: it would hide steps that are no integers.
+std::string condition_of(const steps_asked& asked) {
+  if (asked == steps_asked{}) return "";
+  return " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
+}
+
+}  // namespace
+
 step_rows::step_rows(const database& db, with what, const steps_asked& asked)
     : db_(&db), parts_(what == with::tables ? 2 : 1) {
   const std::string select = "SELECT " + std::string{step_columns} + (what == with::tables ? ", summary, cells" : "") +
-                             ", " + crc_column(db) + " FROM step WHERE step BETWEEN " + std::to_string(asked.first) +
-                             " AND " + std::to_string(asked.last) + " ORDER BY step, attempt, microbatch";
+                             ", " + crc_column(db) + " FROM step" + condition_of(asked) +
+                             " ORDER BY step, attempt, microbatch";
   rows_.emplace(db, select.c_str());
 }
 

@@ -17,6 +17,7 @@ namespace ulp::io {
 struct steps_asked {
   std::int64_t first = std::numeric_limits<std::int64_t>::min();
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
+  friend bool operator==(const steps_asked&, const steps_asked&) = default;
 };
 
 class step_rows {

@@ -207,7 +207,7 @@ scale_history history_of(std::vector<scale_record> records, const std::string& p
                           " with skipped steps but no step numbers: also print 'step: N' in every step, so that the "
                           "steps in between are known");
   run_builder runs;
-  for (const log_part& part : intervals_of(records, path)) std::visit(runs, part);
+  read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
   runs.finish(all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   constexpr double window_of_apex = 2000;  // which it does not let anybody set

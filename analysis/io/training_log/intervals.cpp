@@ -22,7 +22,7 @@ constexpr std::uint64_t lines_late = 4;               // that a line may come af
 
 class interval_reader {
  public:
-  explicit interval_reader(const std::string& path) : path_(path) {}
+  interval_reader(const std::string& path, const std::function<void(const log_part&)>& to) : path_(path), to_(to) {}
 
   // How many steps there are between one record and the next of its kind: for the first, which has none before it.
   void expect(origin from, std::int64_t steps) { spacing_[from].last = steps; }
@@ -40,7 +40,7 @@ class interval_reader {
     }
   }
 
-  [[nodiscard]] std::vector<log_part> finish() {
+  void finish() {
     close();
     if (!pending_.empty() && reached_) {
       const auto count = static_cast<std::int64_t>(pending_.size());
@@ -51,7 +51,6 @@ class interval_reader {
            .at_end = true,
            .events = std::exchange(pending_, {})});
     }
-    return std::move(parts_);
   }
 
  private:
@@ -240,12 +239,12 @@ class interval_reader {
     now.start = start_;
     reached_ = now.step;
     if (!first_ && (now.steps > 0 || now.skipped > 0)) first_ = now.step - now.steps + 1;
-    parts_.emplace_back(std::move(now));
+    to_(log_part{std::move(now)});
   }
 
   void restart(log_restart back) {
     if (first_ && *first_ > back.to) first_.reset();
-    parts_.emplace_back(back);
+    to_(log_part{back});
   }
 
   [[noreturn]] void fail(std::uint64_t line, const std::string& reason) const {
@@ -253,8 +252,8 @@ class interval_reader {
   }
 
   std::string path_;
-  std::vector<log_part> parts_;
-  std::optional<std::int64_t> reached_;  // the step up to which parts_ go
+  const std::function<void(const log_part&)>& to_;
+  std::optional<std::int64_t> reached_;  // the step up to which they go
   std::optional<std::int64_t> first_;    // step of them that was not taken back
   bool updates_only_ = false;            // steps are updates, which skipped ones are not
   bool restored_ = false;
@@ -276,8 +275,9 @@ class interval_reader {
 
 }  // namespace
 
-std::vector<log_part> intervals_of(const std::vector<scale_record>& records, const std::string& path) {
-  interval_reader reader(path);
+void read_intervals(const std::vector<scale_record>& records, const std::string& path,
+                    const std::function<void(const log_part&)>& to) {
+  interval_reader reader(path, to);
   std::map<origin, std::int64_t> first;
   for (const scale_record& r : records) {
     if (r.what != kind::reached) continue;
@@ -287,7 +287,7 @@ std::vector<log_part> intervals_of(const std::vector<scale_record>& records, con
     at->second = -1;
   }
   for (const scale_record& r : records) reader.add(r);
-  return reader.finish();
+  reader.finish();
 }
 
 }  // namespace ulp::io

@@ -3,6 +3,7 @@
 #define ULP_IO_TRAINING_LOG_INTERVALS_HPP
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -35,8 +36,10 @@ struct log_restart {
 
 using log_part = std::variant<log_interval, log_restart>;
 
-// Of chosen records (choice.hpp), in the order of their lines. Throws input_error where they cannot be of one run.
-[[nodiscard]] std::vector<log_part> intervals_of(const std::vector<scale_record>& records, const std::string& path);
+// Gives `to` those of chosen records (choice.hpp), in the order of their lines, one by one: a log may be long. Throws input_error
+// where they cannot be of one run.
+void read_intervals(const std::vector<scale_record>& records, const std::string& path,
+                    const std::function<void(const log_part&)>& to);
 
 }  // namespace ulp::io
 

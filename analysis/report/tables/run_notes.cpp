@@ -9,6 +9,27 @@
 #include <ulp/report/table.hpp>
 
 namespace ulp {
+namespace {
+
+// "all 3 tensors"
+std::string all_of(std::uint64_t n, std::string_view noun) {
+  return n == 1 ? fmt::format("the only {}", noun) : "all " + count_text(n, noun);
+}
+
+}  // namespace
+
+std::string rule_text(const tensor_choice& choice) {
+  const std::uint64_t n = choice.checked_count();
+  switch (choice.rule()) {
+    case check_rule::undecided: return "what the log says";
+    case check_rule::expression: return count_text(n, "tensor") + ", by --check";
+    case check_rule::counted: return count_text(n, "tensor") + ", by --tensor";
+    case check_rule::low_weight_grads: return count_text(n, "weight gradient") + " of role low";
+    case check_rule::all_weight_grads: return all_of(n, "weight gradient");
+    case check_rule::everything: return all_of(n, "tensor");
+  }
+  return "";
+}
 
 void run_notes::see(const step& now) {
   if (previous_ && !gap_ && now.key.step > *previous_ + 1) gap_ = {*previous_, now.key.step};

@@ -116,6 +116,8 @@ TEST_CASE("a line that differs is explained") {
   CHECK(run.out.find("line 2") == std::string::npos);
   run = run_ulp("verify --op add --format float16 --show 0", "3C00 3C01 4000 00");
   CHECK(run.out == "standard input: 1 line, 1 differs, in the flags only\n");
+  run = run_ulp("verify --op add --format float16 --show 0 --json", "3C00 3C01 4000 00");
+  CHECK(run.out.find("\"first_line\":1") != std::string::npos);
   CHECK(run_ulp("verify --op add --format float16 --ignore-flags", "3C00 3C01 4000 00").exit_code == 0);
 
   // One wrong line among many.

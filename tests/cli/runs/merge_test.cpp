@@ -187,7 +187,8 @@ TEST_CASE("each process of a launcher that cannot work says why") {
                   (dir / "r.ulp").string());
     CAPTURE(variables);
     CHECK(run.exit_code == 2);
-    CHECK(run.err.starts_with("ulp: this is process 3 of 8, but "));
-    CHECK(std::count(run.err.begin(), run.err.end(), '\n') == 1);
+    // MPI may have things to say of the machine.
+    CHECK(run.err.find("ulp: this is process 3 of 8, but ") == run.err.find("ulp: "));
+    CHECK(run.err.find("ulp: ") == run.err.rfind("ulp: "));
   }
 }

@@ -158,6 +158,10 @@ TEST_CASE("rows of each tensor add up to the trajectory") {
   CHECK(run_ulp("replay tests/data/golden/inputs/p01.csv --scaler pytorch --format fp16 --per-tensor " + path)
             .exit_code == 2);
   CHECK(csv_rows(read_file(path)).size() == tensors.size());  // what was there stays
+  const auto both = run_ulp("replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16 --csv " + path +
+                            " --per-tensor " + (dir / "." / path.substr(path.rfind('/') + 1)).string());
+  CHECK(both.exit_code == 2);
+  CHECK(csv_rows(read_file(path)).size() == tensors.size());
 }
 
 TEST_CASE("groups have norms of their own") {

@@ -357,6 +357,17 @@ class command_test : public QObject {
     QCOMPARE(made.exit_code, 2);
     QVERIFY2(made.err.find("is an input and would be overwritten\n") != std::string::npos, made.err.c_str());
     QVERIFY(ulp::test::read_file(session).starts_with("{\"ulpscope_session"));
+    const auto scalars = (dir_ / "scalars.csv").string();
+    ulp::test::write_file(scalars, "step,loss\n0,1\n");
+    const auto config = (dir_ / "config.json").string();
+    ulp::test::write_file(config, R"({"fp16": {"enabled": true}})");
+    const std::string run = (source_dir() / "tests/data/octaves/digits.ulp").string();
+    for (const std::string& options :
+         {"--scalars " + scalars + " --export " + scalars, "--config " + config + " --export " + config}) {
+      const auto refused = run_ulpscope(run + " " + options);
+      QCOMPARE(refused.exit_code, 2);
+      QVERIFY2(refused.err.find("is an input and would be overwritten\n") != std::string::npos, refused.err.c_str());
+    }
   }
 
   void a_session_is_a_regular_file() {

@@ -117,6 +117,7 @@ class session_test : public QObject {
     QTest::newRow("a list of parameters")
         << replay_with("parameters", QJsonArray{}) << "'parameters' must be an object";
     QTest::newRow("a run of a half") << replay_with("run", 0.5) << "'run' must be an integer";
+    QTest::newRow("a flag that says no") << replay_with("saturate", "no") << "'no' is not yes";
     QTest::newRow("what no replay has") << replay_with("clipnorm", "1") << "no 'clipnorm'";
     QTest::newRow("a text for a step") << changed("first_step", "1") << "'first_step' must be an integer";
     QTest::newRow("filter") << changed("filter", "conv(") << "conv(";

@@ -510,6 +510,18 @@ TEST_CASE("a header that lacks one of its keys is damaged, for all who read or a
   }
 }
 
+TEST_CASE("a step whose number is no integer is found, for all who read") {
+  for (const std::string number : {"'abc'", "x'00'"}) {
+    const temporary_dir dir;
+    const std::string path = (dir / "run.ulp").string();
+    write(path, 0, 3);
+    io::database({.shown = path, .file = path, .access = io::file_access::writing})
+        .run(("UPDATE step SET step=" + number + " WHERE step=2; DELETE FROM total WHERE step=2").c_str());
+    CHECK(!check_recording(path).problems.empty());
+    CHECK(error_of([&] { steps_in(path); }) != "");
+  }
+}
+
 TEST_CASE("an empty log with a journal that takes nothing back is read without a trace") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();

@@ -37,6 +37,9 @@ class run_notes {
   bool bounded_ = false;
 };
 
+// Which tensors are checked for overflow, and why these: "3 tensors, by --check".
+[[nodiscard]] std::string rule_text(const tensor_choice& choice);
+
 // Of groups that no counted tensor is in.
 [[nodiscard]] std::vector<std::string> group_notes(const std::vector<tensor_set>& groups);
 [[nodiscard]] std::vector<std::string> group_notes(const std::vector<tensor_group>& groups,
