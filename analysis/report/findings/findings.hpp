@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <ulp/model/trajectory_watch.hpp>
 #include <ulp/report/advice.hpp>
 #include <vector>
 
@@ -50,9 +51,6 @@ struct bad_run {
 
   // Longer than any search for a scale, or with the loss itself: no scale cures it.
   [[nodiscard]] bool is_forward() const { return loss_lost || steps >= longest_search; }
-
- private:
-  static constexpr std::uint64_t longest_search = 30;  // as trajectory_watch has it
 };
 
 [[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);
