@@ -25,11 +25,7 @@ namespace ulp {
 
 [[nodiscard]] table_value integer(const std::optional<int>& n);
 
-[[nodiscard]] double nonzero_of(const outcome_counts& c);
-// Of the nonzero values.
-[[nodiscard]] value_range share_of(const count_range& c, double nonzero);
 inline constexpr value_range unknown_share{not_known, not_known};
-[[nodiscard]] value_range underflow_of(const outcome_counts& c);
 
 // Of the steps whose largest gradient is known and finite: from which scales on they overflow.
 struct window {
