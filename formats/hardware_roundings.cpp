@@ -1,6 +1,5 @@
 #include <ulp/formats/hardware_roundings.hpp>
 
-#include <algorithm>
 #include <array>
 #include <string>
 

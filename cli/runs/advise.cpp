@@ -48,13 +48,7 @@ table advice_table(const std::vector<finding>& findings) {
 
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
-  advice_options how{.format_name = o.format_name, .format = value_format_named(o.format_name)};
-  how.rounding = o.rounding.value(how.format);
-  if (how.rounding.direction == direction::stochastic)
-    throw usage_error("--rounding: advice needs a deterministic rounding; for stochastic rounding see ulp outcomes");
-  how.epsilon = positive_number(o.epsilon, "--epsilon");
-  if (!(how.epsilon < 1)) throw usage_error("--epsilon: a share below 1, such as 0.001 for 0.1 %");
-  how.groups = o.run.named_groups();
+  const advice_options how = advice_options_of(o.format_name, o.rounding, o.epsilon, o.run);
   const selection counted = o.run.selected();
   name_predicate checked;
   if (!o.check.empty()) checked = regex_of(o.check, "--check");

@@ -144,11 +144,9 @@ table tensor_table(const source& from, const account& a) {
     const tensor_account& seen;
   };
   std::vector<row> rows;
-  bool open_zeros = false;
   for (std::size_t i = 0; i < a.tensors.size(); ++i) {
     if (a.tensors[i].steps == 0) continue;
     rows.push_back({from.tensors()[i], a.tensors[i]});
-    open_zeros = open_zeros || !a.tensors[i].zeros.exact();
   }
   const std::vector<column<row>> columns = {
       {"tensor", "tensor", [](const row& r) { return r.info.name; }},
@@ -157,12 +155,11 @@ table tensor_table(const source& from, const account& a) {
       {"type", "type", [](const row& r) { return std::string{to_string(r.seen.type)}; }},
       {"shape", "shape", [](const row& r) { return shape_text(r.info); }},
       {"steps", "steps", [](const row& r) { return exactly(r.seen.steps); }},
-      {"numel", "elements", [](const row& r) { return exactly(r.seen.numel); }, range_keys::json},
-      // In CSV a pair of columns only where it has to be.
-      {"zero", "zeros", [](const row& r) { return r.seen.zeros; }, open_zeros ? range_keys::both : range_keys::json},
-      {"nonfinite", "", [](const row& r) { return exactly(r.seen.infinite + r.seen.nan); }, range_keys::json},
+      {"numel", "elements", [](const row& r) { return exactly(r.seen.numel); }, range_keys::where_open},
+      {"zero", "zeros", [](const row& r) { return r.seen.zeros; }, range_keys::where_open},
+      {"nonfinite", "", [](const row& r) { return exactly(r.seen.infinite + r.seen.nan); }, range_keys::where_open},
       {"", "infinite", [](const row& r) { return exactly(r.seen.infinite); }},
-      {"nan", "NaN", [](const row& r) { return exactly(r.seen.nan); }, range_keys::json},
+      {"nan", "NaN", [](const row& r) { return exactly(r.seen.nan); }, range_keys::where_open},
       {"max_abs", "largest", [](const row& r) { return r.seen.max_abs; }},
       {"min_abs", "least nonzero", [](const row& r) { return r.seen.min_abs; }},
   };

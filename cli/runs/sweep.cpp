@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
 #include <ulp/report/policy_grid.hpp>
@@ -32,9 +33,7 @@ std::string share_text(const sweep_result& r) {
   const auto text = [&](std::uint64_t n) {
     return r.nonzero == 0 ? "0" : fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(r.nonzero));
   };
-  const std::string low = text(r.underflow.low);
-  const std::string high = text(r.underflow.high);
-  return low == high ? low : "[" + low + ", " + high + "]";
+  return ends_text(text(r.underflow.low), text(r.underflow.high));
 }
 
 struct ranked_policy {
@@ -67,7 +66,7 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
       {"lost", "", of_result([=](const result& r) { return integer(r.lost_steps(steps)); })},
       {"", "lost", of_result([=](const result& r) { return value_if(any_raised, exactly(r.lost_steps(steps))); })},
       {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},
-      {"nonzero", "", counted([](const result& r) { return exactly(r.nonzero); }), range_keys::json},
+      {"nonzero", "", counted([](const result& r) { return exactly(r.nonzero); }), range_keys::where_open},
       {"underflow_share_high", "", counted([](const result& r) { return r.underflow_share(); })},
       {"", "% of nonzero", counted(share_text), {}, right},
       {"mean_log2_scale", "", of_result([](const result& r) { return r.mean_log2_scale; })},
@@ -121,7 +120,14 @@ grid_text completed(const options& o) {
     throw usage_error("--format is required (see ulp sweep --help)");
   refuse_twins("--scaler", grid.scalers, [](const std::string& name) { return scaler_named(name).name; });
   refuse_twins("--format", grid.formats, value_format_named);
-  refuse_twins("--rounding", grid.roundings, [](const std::string& name) { return name; });
+  // Of hardware's roundings each format has its own.
+  const std::vector<std::string> formats = grid.formats.empty() ? std::vector{*grid.own->said.format} : grid.formats;
+  refuse_twins("--rounding", grid.roundings, [&](const std::string& name) {
+    std::string meaning;
+    for (const std::string& format : formats)
+      meaning += to_string(rounding_text{.direction = name}.value(value_format_named(format))) + "\n";
+    return meaning;
+  });
   return grid;
 }
 
@@ -190,7 +196,7 @@ command sweep_command() {
   made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =
-      "Each scenario gives the numbers of ulp replay. Ranges of underflow may be wider; they rank by their middle.\n"
+      "Each scenario gives the numbers of ulp replay. Ranges of underflow may be wider; they rank by their upper end.\n"
       "Example:\n"
       "  ulp sweep examples/digits.ulp --scaler pytorch,tf_keras,cerebras --set growth_interval=50,200 --format "
       "fp16,cb16";

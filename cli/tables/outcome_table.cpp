@@ -18,10 +18,8 @@ struct outcome_row {
 // "1.2", "[1.1, 1.3]".
 table_value percent_of(const value_range& part, const value_range& all) {
   if (!(all.high > 0) || !std::isfinite(part.high)) return {};
-  const std::string low = fmt::format("{:.4g}", 100 * part.low / all.high);
   const double most = all.exact() || part.high < all.low ? part.high / all.low : 1;
-  const std::string high = fmt::format("{:.4g}", 100 * most);
-  return low == high ? low : "[" + low + ", " + high + "]";
+  return ends_text(fmt::format("{:.4g}", 100 * part.low / all.high), fmt::format("{:.4g}", 100 * most));
 }
 
 // Of those that are not known to be zero, see underflow_share.
@@ -67,10 +65,6 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
   using row = outcome_row;
   const auto title_by = [&](const char* what) { return all.is_by(what) ? what : ""; };
   const std::string unit = all.unit.recorded ? (all.unit.true_gradient ? "mixed" : "recorded") : "true_gradient";
-  // In CSV a pair of columns only where it has to be.
-  const bool open_zeros =
-      std::ranges::any_of(all.groups, [](const auto& g) { return g.second.of.front().counts.maybe_zero > 0; });
-  const range_keys of_zeros = open_zeros ? range_keys::both : range_keys::json;
   constexpr auto right = alignment::right;
 
   const std::vector<column<row>> columns = {
@@ -87,9 +81,10 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
       {"scale", "", [](const row& r) { return r.asked.scale; }},
       {"", all.many_scales ? "scale" : "", [](const row& r) { return as_power(r.asked.scale); }, {}, right},
       {"scale_of", "", [&](const row&) { return unit; }},
-      {"numel", "elements", [](const row& r) { return exactly(r.given.counts.numel); }, range_keys::json},
-      {"zero", "zero", [](const row& r) { return r.given.counts.zeros(); }, of_zeros},
-      {"nonfinite", "non-finite", [](const row& r) { return exactly(r.given.counts.nonfinite); }, range_keys::json},
+      {"numel", "elements", [](const row& r) { return exactly(r.given.counts.numel); }, range_keys::where_open},
+      {"zero", "zero", [](const row& r) { return r.given.counts.zeros(); }, range_keys::where_open},
+      {"nonfinite", "non-finite", [](const row& r) { return exactly(r.given.counts.nonfinite); },
+       range_keys::where_open},
       count_column("underflow", &outcome_counts::underflow, &expected_outcomes::underflow),
       {"", "% of nonzero", underflow_percent, {}, right},
       {"", "lost L1 %", [](const row& r) { return percent_of(r.given.lost.magnitudes, r.sums.magnitudes); }, {}, right},
@@ -111,7 +106,7 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
       {"cosine", "", [](const row& r) { return r.given.noise.cosine(); }},
       {"noise_exact", "", [](const row& r) { return r.given.noise.exact; }},
       {"censored", "", [](const row& r) { return integer(r.sums.censored); }},
-      {"l1", "", [](const row& r) { return r.sums.magnitudes; }, of_zeros},
+      {"l1", "", [](const row& r) { return r.sums.magnitudes; }, range_keys::where_open},
       {"l2", "", [](const row& r) { return std::sqrt(r.sums.squares); }},
   };
   std::vector<row> rows;

@@ -16,10 +16,8 @@ constexpr value_range unknown_range{not_known, not_known};
 table_value step_if(const std::optional<std::int64_t>& step) { return step ? table_value{*step} : table_value{}; }
 
 std::string share(const count_range& c, const value_range& of_nonzero) {
-  const double low = 100 * of_nonzero.low;
-  const double high = 100 * of_nonzero.high;
-  if (c.exact() && of_nonzero.exact()) return fmt::format("{} ({:.3g} % of nonzero)", grouped(c.low), low);
-  return fmt::format("{} to {} ({:.3g} to {:.3g} % of nonzero)", grouped(c.low), grouped(c.high), low, high);
+  const std::string count = c.exact() ? grouped(c.low) : grouped(c.low) + " to " + grouped(c.high);
+  return fmt::format("{} ({} of nonzero)", count, percent_text(of_nonzero));
 }
 
 void add_policy(summary& to, const finished_replay& r) {

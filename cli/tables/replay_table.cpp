@@ -26,8 +26,6 @@ auto counted(Part part) {
 table trajectory_table(std::span<const trajectory_row> rows, const scenario& s, const trajectory_summary& sum) {
   using row = trajectory_row;
   constexpr auto right = alignment::right;
-  // In CSV a pair of columns only where it has to be.
-  const range_keys of_zeros = sum.counts.maybe_zero > 0 ? range_keys::both : range_keys::json;
   const bool clips = s.clip_norm || s.clip_value;
   std::vector<column<row>> columns = {
       {"step", "step", [](const row& r) { return r.key.step; }},
@@ -44,9 +42,9 @@ table trajectory_table(std::span<const trajectory_row> rows, const scenario& s, 
        right},
       {"", "found_inf", [](const row& r) { return marked(r.found_inf ? "yes" : "no", r.found_inf_certain); }},
       {"found_inf_certain", "", &row::found_inf_certain},
-      {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); }), range_keys::json},
-      {"zero", "", counted(&outcome_counts::zeros), of_zeros},
-      {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); }), range_keys::json},
+      {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); }), range_keys::where_open},
+      {"zero", "", counted(&outcome_counts::zeros), range_keys::where_open},
+      {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); }), range_keys::where_open},
       {"underflow", "underflow", counted(&outcome_counts::underflow), range_keys::both},
       {"subnormal", "subnormal", counted(&outcome_counts::subnormal), range_keys::both},
       {"overflow", "overflow", counted(&outcome_counts::overflow), range_keys::both},

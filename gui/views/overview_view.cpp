@@ -25,9 +25,7 @@ double settled(const std::vector<replay_step>& steps) {
 
 table_value share(const outcome_counts& c, const value_range& of) {
   if (c.nonzero().high == 0) return {};
-  const auto text = [&](double part) { return QString::number(100 * part, 'g', 3); };
-  return (of.exact() ? text(of.low) + " %" : QStringLiteral("%1 to %2 %").arg(text(of.low), text(of.high)))
-      .toStdString();
+  return percent_text(of);
 }
 
 enum column : std::uint8_t { replay, scale_at_end, skipped, first_skip, underflow, overflow, clipped, diverged };

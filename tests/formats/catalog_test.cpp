@@ -352,6 +352,22 @@ TEST_CASE("derived limits are those of the codes") {
   }
 }
 
+TEST_CASE("special codes need a place") {
+  const auto valid = [](specials top, lowest_binade bottom, bool sign, int fraction_bits) {
+    return format{
+        .exponent_bits = 8, .fraction_bits = fraction_bits, .bias = 127, .top = top, .bottom = bottom, .has_sign = sign}
+        .is_valid();
+  };
+  using enum lowest_binade;
+  CHECK_FALSE(valid(specials::nan_negative_zero, subnormals, false, 3));
+  CHECK_FALSE(valid(specials::nan_negative_zero, normals_without_zero, true, 3));
+  CHECK(valid(specials::nan_negative_zero, subnormals, true, 3));
+  CHECK_FALSE(valid(specials::ieee, normals_without_zero, false, 0));
+  CHECK(valid(specials::nan_all_ones, normals_without_zero, false, 0));
+  CHECK(valid(specials::ieee, normals_without_zero, false, 1));
+  for (const catalog_entry& row : format_catalog()) CHECK(row.format.is_valid());
+}
+
 TEST_CASE("the census of cbfloat16's codes") {
   int normal = 0;
   int subnormal = 0;

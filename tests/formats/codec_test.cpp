@@ -344,6 +344,21 @@ TEST_CASE("formats at the ends of what a format may be") {
   }
 }
 
+TEST_CASE("a format without sign takes no negative number, with subnormals either") {
+  for (const specials top : {specials::ieee, specials::nan_all_ones, specials::none}) {
+    const format f{.exponent_bits = 4, .fraction_bits = 4, .bias = 7, .top = top, .has_sign = false};
+    REQUIRE(f.is_valid());
+    const std::uint64_t code = f.has_nan() ? f.nan_code() : f.max_finite_code();
+    for (const double x : {-1.0, -1e-9, -0x1p-8, -1e9}) {
+      const encoded got = encode(f, x);
+      CHECK(got.code == code);
+      CHECK(got.flags == status::invalid);
+    }
+    CHECK(encode(f, -0.0).code == 0);
+    CHECK(encode(f, 1.0).code == 0x70);
+  }
+}
+
 TEST_CASE("NaN payloads convert between formats") {
   sweep s;
   for (const named_format& from : all_formats())

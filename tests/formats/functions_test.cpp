@@ -328,5 +328,18 @@ TEST_CASE("the value type has them under the names of <cmath>") {
   }
   CHECK(s.failures() == "");
   static_assert(rint(saturating{7.5}) == saturating{7.5});
+  using capped = number<float16, rounding{.overflow = overflow_mode::saturate}>;
+  constexpr auto endless = capped::from_code(float16.infinity_code());
+  static_assert(rint(endless) == std::numeric_limits<capped>::max() && round(endless) == rint(endless));
+  static_assert(floor(endless) == rint(endless) && ceil(endless) == rint(endless) && trunc(endless) == rint(endless));
+  static_assert(roundeven(-endless) == -rint(endless));
+  // 1 is beyond the largest number.
+  using fractions = number<format{3, 2, 8}, rounding{.overflow = overflow_mode::saturate}>;
+  static_assert(ceil(fractions{0.25}) == std::numeric_limits<fractions>::max());
+  using zeroing = number<float16, rounding{.daz = true}>;
+  static_assert(ceil(zeroing::from_code(1)) == zeroing{} && ceil(0x1p-24_f16) == 1_f16);
+  static_assert(floor(zeroing::from_code(0x8001)) == zeroing{} && floor(-0x1p-24_f16) == -1_f16);
+  static_assert(ilogb(zeroing::from_code(1)) == INT_MIN && ilogb(0x1p-24_f16) == -24);
+  static_assert(ilogb(float16, 1, true).flags == status::invalid && ilogb(float16, 0x0400, true).value == -14);
   static_assert(max(1.5_f16, 2_f16) == 2_f16 && floor(-1.5_f16) == -2_f16);
 }

@@ -295,6 +295,11 @@ TEST_CASE("numeric_limits") {
   static_assert(static_cast<float>(single::epsilon()) == theirs::epsilon());
   static_assert(std::numeric_limits<number<binary64>>::max_exponent10 == 308);
   static_assert(std::numeric_limits<number<binary64>>::min_exponent10 == -307);
+  // From 2^4 on, of which the least power of ten is 100; from 10 on, itself a power of ten; up to 14/256.
+  static_assert(std::numeric_limits<number<format{4, 3, -3}>>::min_exponent10 == 2);
+  constexpr format from_ten{4, 2, -3, specials::nan_all_ones, lowest_binade::normals_and_zero};
+  static_assert(std::numeric_limits<number<from_ten>>::min_exponent10 == 1);
+  static_assert(std::numeric_limits<number<format{3, 2, 11}>>::max_exponent10 == -2);
   SUCCEED();
 }
 

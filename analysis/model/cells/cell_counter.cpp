@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
 #include "cell_kernel.hpp"

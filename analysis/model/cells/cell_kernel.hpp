@@ -6,7 +6,6 @@
 #ifndef ULP_MODEL_CELL_KERNEL_HPP
 #define ULP_MODEL_CELL_KERNEL_HPP
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -6,7 +6,6 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <ulp/model/codes.hpp>

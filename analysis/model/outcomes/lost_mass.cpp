@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include <ulp/formats/codec.hpp>
-
 #include "cells/binades.hpp"
 #include "cells/buckets.hpp"
 #include "cells/ramps.hpp"

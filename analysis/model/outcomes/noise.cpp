@@ -40,12 +40,6 @@ bool is_nearest(const rounding& mode) {
   return mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
 }
 
-// Thresholds are asked of deterministic roundings.
-rounding nearest_of(rounding mode) {
-  if (mode.direction == direction::stochastic) mode.direction = direction::nearest_even;
-  return mode;
-}
-
 // Of g(x) over the values of a binade, by its cells: `of` gives the least and the greatest g of the magnitudes in a range.
 template <typename Of>
 value_range over_cells(const binade& o, const cell_table& table, Of of) {
@@ -322,7 +316,7 @@ rounding_noise noise_counter::of(const binade& o) const {
 }
 
 rounding_noise noise_counter::of(const bucket_values& v) const {
-  const outcome_thresholds t = thresholds_of(to_, nearest_of(mode_), false);
+  const outcome_thresholds t = thresholds_of(to_, undrawn(mode_), false);
   const double least_normal = std::ldexp(1.0, to_.emin()) / multiple_;
   const double smallest = double_from(divided(t.nonzero, by_).at);
   const double largest = double_from(divided(t.overflow, by_).at);

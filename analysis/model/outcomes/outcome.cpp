@@ -7,7 +7,6 @@
 #include <limits>
 #include <optional>
 
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/model/codes.hpp>
 
@@ -86,6 +85,12 @@ outcome outcome_of_lowest(const span_of_magnitudes& s, const outcome_thresholds&
 
 outcome outcome_of_highest(const span_of_magnitudes& s, const outcome_thresholds& t) noexcept {
   return highest(t, [&](const threshold& edge) { return s.high_closed ? edge.reached_by(s.high) : edge.at < s.high; });
+}
+
+// What no magnitude of the table exceeds; zero where it has none.
+magnitude limit_of(const cell_table& table) noexcept {
+  if (std::isnan(table.max_abs)) return {.exponent = 1024};
+  return table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
 }
 
 // The outcomes that values of one sign may have, and whether their overflow is infinite.
@@ -257,6 +262,16 @@ outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool ne
   return t;
 }
 
+rounding undrawn(rounding mode) noexcept {
+  if (mode.direction == direction::stochastic) mode.direction = direction::nearest_even;
+  return mode;
+}
+
+drawn_overflow drawn_overflow_of(const format& to) noexcept {
+  const auto from = [&](direction way) { return thresholds_of(to, {.direction = way}, false).overflow; };
+  return {.of_some = from(direction::toward_positive), .of_every = from(direction::toward_zero)};
+}
+
 threshold divided(const threshold& t, const multiplier& by) noexcept {
   const unpacked scale = decode(by.scale);
   const unpacked factor = decode(by.factor);
@@ -292,12 +307,6 @@ bool overflow_is_infinite(const format& to, const rounding& mode, bool negative)
 
 bool reaches(const threshold& t, multiplier by, double x) noexcept {
   return divided(t, by).reached_by(magnitude_of(x));
-}
-
-// What no magnitude of the table exceeds; zero where it has none.
-magnitude limit_of(const cell_table& table) noexcept {
-  if (std::isnan(table.max_abs)) return {.exponent = 1024};
-  return table.max_abs > 0 ? magnitude_of(table.max_abs) : magnitude{};
 }
 
 count_range count_above(const cell_table& table, double edge, multiplier by) noexcept {

@@ -30,12 +30,6 @@ double smallest_reaching(const threshold& t, double max_abs) {
   return scale;
 }
 
-// Of magnitudes that overflow under some draw, and of those that do under all.
-std::array<threshold, 2> stochastic_thresholds(const format& to) {
-  const magnitude largest = magnitude_of(ulp::to_double(to, to.max_finite_code()));
-  return {{{.at = largest, .closed = false}, {.at = {.exponent = to.emax() + 1}, .closed = true}}};
-}
-
 }  // namespace
 
 std::vector<scale_state> overflow_shares(std::span<const double> critical_scales, double unit, int least_log2,
@@ -119,7 +113,7 @@ critical_scale critical_scale_of(double max_abs, const format& to, const roundin
   if (mode.direction == direction::stochastic && overflow_is_infinite(to, mode, false)) {
     if (!std::isfinite(max_abs)) return {};
     if (!(max_abs > 0)) return {.largest_safe = infinity, .smallest_overflowing = infinity};
-    const auto [may, must] = stochastic_thresholds(to);
+    const auto [may, must] = drawn_overflow_of(to);
     return {.largest_safe = std::nextafter(smallest_reaching(may, max_abs), 0.0),
             .smallest_overflowing = smallest_reaching(must, max_abs)};
   }
@@ -138,11 +132,9 @@ critical_scale critical_scale_of(double max_abs, const format& to, const roundin
 double range_scale_of(double max_abs, const format& to, const rounding& mode) {
   if (!std::isfinite(max_abs)) return 0;
   if (!(max_abs > 0)) return infinity;
-  rounding drawn = mode;
-  if (mode.direction == direction::stochastic) drawn.direction = direction::nearest_even;
   double smallest = infinity;
   for (const bool negative : {false, true})
-    smallest = std::min(smallest, smallest_reaching(thresholds_of(to, drawn, negative).overflow, max_abs));
+    smallest = std::min(smallest, smallest_reaching(thresholds_of(to, undrawn(mode), negative).overflow, max_abs));
   return std::isinf(smallest) ? infinity : std::nextafter(smallest, 0.0);
 }
 

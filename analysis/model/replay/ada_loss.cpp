@@ -1,7 +1,6 @@
 #include <ulp/model/ada_loss.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <initializer_list>
 #include <numbers>

@@ -6,7 +6,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include <ulp/formats/codec.hpp>
@@ -54,12 +53,12 @@ overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t ste
     const int bits = s.rounding.random_bits;
     // With exact_probability two words: near the largest number fewer than 53 bits of a double are discarded.
     const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
-    const random_input random = bits == exact_probability ? random_input{std::span<const std::uint32_t>{words}}
-                                                          : random_input{random_bits(s.seed, stream, 0, bits)};
-    const double largest = to_double(s.format, s.format.max_finite_code());
-    const double beyond = std::ldexp(1.0, s.format.emax() + 1);
+    const random_input random =
+        bits == exact_probability ? random_input{words} : random_input{random_bits(s.seed, stream, 0, bits)};
+    const drawn_overflow drawn = drawn_overflow_of(s.format);
     const encoded result = encode(s.format, scaled_max, s.rounding, random);
-    return {any(result.flags, status::overflow), scaled_max <= largest || scaled_max >= beyond};
+    return {any(result.flags, status::overflow),
+            !drawn.of_some.in_double().reached_by(scaled_max) || drawn.of_every.in_double().reached_by(scaled_max)};
   }
   const double_threshold at = thresholds_of(s.format, s.rounding, !positive).overflow.in_double();
   const bool found = at.reached_by(scaled_max);
@@ -220,6 +219,7 @@ void replayer::see_log(running_step& now) {
     seen_by_scaler& it = now.seen_by(layer);
     if (max_abs) {
       now.row.recorded_nan = now.row.recorded_nan || std::isnan(*max_abs);
+      now.row.recorded_inf = now.row.recorded_inf || std::isinf(*max_abs);
       it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.row.key.step);
       it.largest.add(*max_abs);
     } else if (bounds) {
@@ -278,7 +278,7 @@ void replayer::see_tensors(running_step& now) {
     }
   }
   row.recorded_nan = row.recorded_nan || now.sums.largest.nan();
-  row.recorded_inf = now.sums.largest.infinite();
+  row.recorded_inf = row.recorded_inf || now.sums.largest.infinite();
   row.norm = now.sums.norm.value();
   row.norm_exact = now.sums.norm.exact();
   for (std::size_t i = 0; i < groups.size(); ++i)
@@ -301,8 +301,13 @@ void replayer::clip(running_step& now) const {
   }
   if (scenario_.clip_value) {
     if (now.recorded.tensors.empty()) {
-      now.largest = now.recorded.max_abs.value_or(not_known);
-      now.scaled_largest = now.largest * scenario_.scaler.scale();
+      step_accumulator logged;
+      logged.add_log(now.recorded);
+      now.largest = logged.largest.value();
+      largest_gradient scaled;
+      for (const layer_row& layer : now.recorded.layers)
+        if (layer.max_abs) scaled.add(now.seen_by(layer.name).of->scale() * *layer.max_abs);
+      now.scaled_largest = scaled.known() ? scaled.value() : now.largest * scenario_.scaler.scale();
     }
     row.clipped.reset();
     if (!std::isnan(now.largest))
@@ -347,8 +352,6 @@ void replayer::update_scalers(running_step& now) {
 }
 
 void trajectory_summary::add(const trajectory_row& row) {
-  const auto least = [](double a, double b) { return std::isnan(a) ? b : std::min(a, b); };
-  const auto greatest = [](double a, double b) { return std::isnan(a) ? b : std::max(a, b); };
   if (steps == 0) first_scale = row.scale_used;
   ++steps;
   skipped += row.skipped ? 1 : 0;
@@ -360,8 +363,8 @@ void trajectory_summary::add(const trajectory_row& row) {
   if ((row.recorded_nan || row.recorded_inf) && !first_recorded_nonfinite) first_recorded_nonfinite = row.key.step;
   uncertain += row.found_inf_certain ? 0 : 1;
   last_scale = row.scale_next;
-  least_scale = least(least_scale, row.scale_used);
-  greatest_scale = greatest(greatest_scale, row.scale_used);
+  least_scale = std::fmin(least_scale, row.scale_used);
+  greatest_scale = std::fmax(greatest_scale, row.scale_used);
   log2_sum += std::log2(row.scale_used);
   counts += row.counts;
   has_counts = has_counts || row.has_counts;

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <optional>
 
 #include <ulp/formats/codec.hpp>
 
@@ -246,11 +245,16 @@ double critical_of(const overflow_cause& cause, const delivery& of) {
   return critical;
 }
 
+bool has_values(const overflow_cause& cause) { return cause.any_value || (cause.from_log && cause.largest.known()); }
+
+bool overflows_at_nan(const overflow_cause& cause, const delivery& of) {
+  return cause.flagged || (has_values(cause) && of.format.has_nan());
+}
+
 bool overflows_at_infinity(const overflow_cause& cause, const delivery& of) {
   // 0 times infinity is NaN.
   const bool nan = cause.largest.nan() || cause.any_zero || (cause.from_log && cause.largest.value() == 0);
-  const bool infinite = cause.any_value || (cause.from_log && cause.largest.known());
-  return cause.flagged || (nan && of.format.has_nan()) || (infinite && keeps_infinity(of.format, of.rounding));
+  return cause.flagged || (nan && of.format.has_nan()) || (has_values(cause) && keeps_infinity(of.format, of.rounding));
 }
 
 struct stored_step {
@@ -275,6 +279,7 @@ struct by_delivery {
   delivery of;
   std::vector<double> critical;   // the step overflows where !(scale < critical)
   std::vector<bool> at_infinity;  // whether it does where the scale is infinite
+  std::vector<bool> at_nan;       // and where it is NaN
   std::vector<underflow_counts> underflow;
 };
 
@@ -346,7 +351,9 @@ struct sweep::implementation {
           r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
         }
       }
-      const bool overflows = std::isfinite(scale) ? !(scale < of.critical[i]) : of.at_infinity[i];
+      const bool overflows = std::isnan(scale)   ? of.at_nan[i]
+                             : std::isinf(scale) ? of.at_infinity[i]
+                                                 : !(scale < of.critical[i]);
       scaler_input input{.found_inf = overflows, .unscaled_norm = now.norm, .max_abs = now.max_abs};
       scaler_verdict verdict = policy.update(input);
       scale = policy.scale();
@@ -406,6 +413,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   for (by_delivery& d : all.deliveries) {
     d.critical.push_back(critical_of(cause, d.of));
     d.at_infinity.push_back(overflows_at_infinity(cause, d.of));
+    d.at_nan.push_back(overflows_at_nan(cause, d.of));
     underflow_counts& counts = d.underflow.emplace_back();
     for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
   }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include <ulp/model/policy_probe.hpp>
 
@@ -13,9 +12,7 @@ namespace {
 constexpr double infinite_inverse = 0x1p-128;
 // So many NaN steps in a row are no accident.
 constexpr std::uint64_t many_nans = 5;
-// So many overflows in a row, while the scale falls so deep, are no search for the right scale: the largest start in
-// use, 2^32, is 17 powers of two above the usual one.
-constexpr std::uint64_t many_overflows = 30;
+// Of a scale during longest_search.
 constexpr double deep_fall = 0x1p20;
 constexpr std::uint64_t few_overflows_at_floor = 3;
 constexpr std::uint64_t many_steps_at_floor = 1000;
@@ -52,7 +49,7 @@ void trajectory_watch::streak::extend(const trajectory_row& row) {
 trajectory_watch::trajectory_watch(scaler start) : start_(std::move(start)), floor_(floor_of(start_)) {}
 
 bool trajectory_watch::streak::beyond_scaling() const {
-  return rows >= many_overflows && first_scale >= deep_fall * last_scale;
+  return rows >= longest_search && first_scale >= deep_fall * last_scale;
 }
 
 void trajectory_watch::add(const trajectory_row& row) {

@@ -1,8 +1,26 @@
 #include <ulp/report/advice.hpp>
 
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <ulp/report/typed_values.hpp>
+
 #include "findings.hpp"
 
 namespace ulp {
+
+advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
+                                 const run_text& run) {
+  advice_options o{.format_name = format, .format = value_format_named(format), .typed = rounding};
+  o.rounding = rounding.value(o.format);
+  if (o.rounding.direction == direction::stochastic)
+    throw std::invalid_argument(
+        "--rounding: advice and reports need a deterministic rounding; for stochastic rounding see ulp outcomes");
+  o.epsilon = positive_number(epsilon, "--epsilon");
+  if (!(o.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 0.001 for 0.1 %");
+  o.groups = run.named_groups();
+  return o;
+}
 
 std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>& tensors,
                                const std::vector<scenario>& scenarios, const std::vector<sweep_result>& trials,

@@ -20,18 +20,8 @@ std::string places_text(std::int64_t first, std::int64_t last) {
 
 std::string steps_text(std::uint64_t n) { return count_text(n, "step"); }
 
-double nonzero_of(const outcome_counts& c) { return static_cast<double>(c.nonzero().high); }
-
-value_range share_of(const count_range& c, double nonzero) {
-  if (nonzero == 0) return {};
-  return {static_cast<double>(c.low) / nonzero, static_cast<double>(c.high) / nonzero};
-}
-value_range underflow_of(const outcome_counts& c) { return underflow_share(c); }
-
 std::string range_text(const value_range& share) {
-  const std::string low = fmt::format("{:.3g}", 100 * share.low);
-  const std::string high = fmt::format("{:.3g}", 100 * share.high);
-  return low == high ? low + " %" : "[" + low + ", " + high + "] %";
+  return ends_text(fmt::format("{:.3g}", 100 * share.low), fmt::format("{:.3g}", 100 * share.high)) + " %";
 }
 
 table_value integer(const std::optional<int>& n) { return n ? table_value{std::int64_t{*n}} : table_value{}; }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <ulp/model/trajectory_watch.hpp>
 #include <ulp/report/advice.hpp>
 #include <vector>
 
@@ -24,11 +25,7 @@ namespace ulp {
 
 [[nodiscard]] table_value integer(const std::optional<int>& n);
 
-[[nodiscard]] double nonzero_of(const outcome_counts& c);
-// Of the nonzero values.
-[[nodiscard]] value_range share_of(const count_range& c, double nonzero);
 inline constexpr value_range unknown_share{not_known, not_known};
-[[nodiscard]] value_range underflow_of(const outcome_counts& c);
 
 // Of the steps whose largest gradient is known and finite: from which scales on they overflow.
 struct window {
@@ -50,9 +47,6 @@ struct bad_run {
 
   // Longer than any search for a scale, or with the loss itself: no scale cures it.
   [[nodiscard]] bool is_forward() const { return loss_lost || steps >= longest_search; }
-
- private:
-  static constexpr std::uint64_t longest_search = 30;  // as trajectory_watch has it
 };
 
 [[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);

@@ -31,7 +31,12 @@ trial trial_of(const scenario& s, const sweep_result& r) {
   return t;
 }
 
-value_range underflow_of(const sweep_result& r) { return share_of(r.underflow, static_cast<double>(r.nonzero)); }
+// Of the nonzero values.
+value_range underflow_of(const sweep_result& r) {
+  const auto nonzero = static_cast<double>(r.nonzero);
+  if (nonzero == 0) return {};
+  return {static_cast<double>(r.underflow.low) / nonzero, static_cast<double>(r.underflow.high) / nonzero};
+}
 
 named_values numbers_of(const trial& t) {
   return {{{"init_scale", t.start},

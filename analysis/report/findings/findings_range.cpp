@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/report/usual_formats.hpp>
 
@@ -17,7 +16,7 @@ std::optional<int> least_scale(const survey& run, const advice_options& o) {
   constexpr int lowest = -100;
   constexpr int highest = 100;
   const auto fine = [&](int k) {
-    return underflow_of(run.outcomes(o.format, o.rounding, std::ldexp(1.0, k))).high <= o.epsilon;
+    return underflow_share(run.outcomes(o.format, o.rounding, std::ldexp(1.0, k))).high <= o.epsilon;
   };
   if (!fine(highest)) return std::nullopt;
   int bad = lowest;
@@ -49,24 +48,25 @@ finding which_format(const survey& run, const advice_options& o) {
   named_values formats;
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
-    const outcome_counts c = run.outcomes(to, o.rounding, 1);
-    nonzero = nonzero_of(c);
-    const lost_mass lost = run.lost(to, o.rounding, 1);
-    const std::uint64_t overflowing = window_of(run, to, o.rounding).overflowing(1);
+    const rounding mode = o.typed.value(to);
+    const outcome_counts c = run.outcomes(to, mode, 1);
+    nonzero = static_cast<double>(c.nonzero().high);
+    const lost_mass lost = run.lost(to, mode, 1);
+    const std::uint64_t overflowing = window_of(run, to, mode).overflowing(1);
     std::optional<value_range> lost_share;
     if (all.high > 0 && std::isfinite(lost.magnitudes.high))
       lost_share = {lost.magnitudes.low / all.high,
                     all.exact() || lost.magnitudes.high < all.low ? lost.magnitudes.high / all.low : 1};
     f.evidence.push_back(fmt::format("{:<14} underflow {} of nonzero, {} of the sum of magnitudes; overflow in {}",
-                                     name, range_text(underflow_of(c)),
+                                     name, range_text(underflow_share(c)),
                                      lost_share ? range_text(*lost_share) : std::string{"an unknown part"},
                                      steps_text(overflowing)));
-    formats.all.push_back({name, named_values{{{"underflow_share", underflow_of(c)},
+    formats.all.push_back({name, named_values{{{"underflow_share", underflow_share(c)},
                                                {"lost_l1_share", lost_share.value_or(unknown_share)},
                                                {"overflow_steps", integer(overflowing)}}}});
     if (to.width() != 16 || overflowing > 0) continue;
-    if (sufficient.empty() && underflow_of(c).high <= o.epsilon) sufficient = name;
-    if (perhaps.empty() && underflow_of(c).low <= o.epsilon) perhaps = name;
+    if (sufficient.empty() && underflow_share(c).high <= o.epsilon) sufficient = name;
+    if (perhaps.empty() && underflow_share(c).low <= o.epsilon) perhaps = name;
   }
   const std::uint64_t censored = run.censored();
   const bool untold = static_cast<double>(censored) > o.epsilon * nonzero;
@@ -110,7 +110,7 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   const std::optional<int> least = least_scale(run, o);
   f.numbers[1].value = integer(least);
   constexpr double greatest_tried = 0x1p100;
-  const bool left_open = !least && underflow_of(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
+  const bool left_open = !least && underflow_share(run.outcomes(o.format, o.rounding, greatest_tried)).low <= o.epsilon;
   if (left_open)
     f.conclusion = fmt::format("unknown: the input leaves open whether more than {} underflow at any scale; {}",
                                percent(o.epsilon), top);
@@ -133,7 +133,7 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   for (const int k : shown) {
     if (std::abs(k) > 100) continue;
     const double scale = std::ldexp(1.0, k);
-    const value_range underflow = underflow_of(run.outcomes(o.format, o.rounding, scale));
+    const value_range underflow = underflow_share(run.outcomes(o.format, o.rounding, scale));
     f.evidence.push_back(fmt::format("{:<6} {} underflow, overflow in {}", power(k), range_text(underflow),
                                      steps_text(w.overflowing(scale))));
     scales.all.push_back(

@@ -2,9 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <tuple>
 
 #include "findings.hpp"
 

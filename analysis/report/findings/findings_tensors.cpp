@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <ulp/model/policy_analysis.hpp>
 
 #include "findings.hpp"
@@ -40,7 +39,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   double lost_in_all = 0;
   for (const tensor_set& set : of.sets) {
     const outcome_counts c = run.outcomes(set, o.format, o.rounding, scale);
-    losses.push_back({&set, underflow_of(c), static_cast<double>(c.underflow.high)});
+    losses.push_back({&set, underflow_share(c), static_cast<double>(c.underflow.high)});
     lost_in_all += losses.back().underflow;
   }
   // Of equal ones the first.

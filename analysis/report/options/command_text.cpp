@@ -1,8 +1,5 @@
 #include <ulp/report/command_text.hpp>
 
-#include <fmt/format.h>
-
-#include <cstddef>
 #include <string_view>
 #include <ulp/io/printable.hpp>
 

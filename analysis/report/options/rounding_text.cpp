@@ -29,6 +29,18 @@ std::string text_of_presets() {
   return text + ")";
 }
 
+// All but the direction, of texts that mean something.
+rounding with_switches(rounding mode, const rounding_text& text) {
+  mode.overflow = text.saturate ? overflow_mode::saturate : overflow_mode::ieee;
+  mode.daz = text.daz;
+  mode.flush = text.flush == "before"   ? flush::before_rounding
+               : text.flush == "after"  ? flush::after_rounding
+               : text.flush == "result" ? flush::result
+                                        : flush::never;
+  mode.tininess = text.tininess == "before" ? tininess::before_rounding : tininess::after_rounding;
+  return mode;
+}
+
 }  // namespace
 
 rounding rounding_text::value(const format& to) const {
@@ -41,15 +53,7 @@ rounding rounding_text::value(const format& to) const {
   };
   if (!flush.empty()) check("--ftz", flush, {"before", "after", "result"});
   check("--tininess", tininess, {"before", "after"});
-  rounding mode = *read.value;
-  mode.overflow = saturate ? overflow_mode::saturate : overflow_mode::ieee;
-  mode.daz = daz;
-  mode.flush = flush == "before"   ? flush::before_rounding
-               : flush == "after"  ? flush::after_rounding
-               : flush == "result" ? flush::result
-                                   : flush::never;
-  mode.tininess = tininess == "before" ? tininess::before_rounding : tininess::after_rounding;
-  return mode;
+  return with_switches(*read.value, *this);
 }
 
 bool rounding_text::is_preset() const {
@@ -59,11 +63,12 @@ bool rounding_text::is_preset() const {
 
 std::string rounding_text::text(const format& to) const {
   const std::string canonical = to_string(value(to));
-  std::string words = is_preset() ? fmt::format("{} ({})", direction, canonical) : canonical;
-  if (saturate) words += ", saturating";
-  if (!flush.empty()) words += ", ftz " + flush;
-  if (daz) words += ", daz";
-  return words;
+  return (is_preset() ? fmt::format("{} ({})", direction, canonical) : canonical) + switches();
+}
+
+std::string rounding_text::switches() const {
+  const rounding plain;
+  return in_full(with_switches(plain, *this)).substr(to_string(plain).size());
 }
 
 std::vector<text_option> options_of(rounding_text& text) {

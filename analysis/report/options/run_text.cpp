@@ -116,6 +116,9 @@ std::vector<tensor_group> run_text::named_groups() const {
     auto [name, expression] = key_and_value(text, "--group");
     if (name == name_of_rest)
       throw std::invalid_argument(fmt::format("--group: '{}' is reserved for tensors in no group", name));
+    if (name == "exact")
+      throw std::invalid_argument(
+          "--group: 'exact' is reserved: the column norm_exact says whether the norm is exact; choose another name");
     if (std::ranges::find(all, name, &tensor_group::name) != all.end())
       throw std::invalid_argument(fmt::format("--group: {} is given twice; REGEX1|REGEX2 is one group", name));
     all.push_back({std::move(name), regex_of(expression, "--group")});

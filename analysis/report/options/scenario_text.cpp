@@ -7,7 +7,6 @@
 #include <set>
 #include <stdexcept>
 #include <ulp/formats/name_suggestions.hpp>
-#include <ulp/report/command_text.hpp>
 #include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>
 #include <utility>
@@ -134,17 +133,20 @@ scaler scaler_of(const scenario_text& text) {
 }
 
 scenario scenario_of(const scenario_text& text, const run_text& run) {
+  // In a sweep one of many.
+  const std::string named =
+      text.parameters.empty() ? text.scaler : fmt::format("{} with {}", text.scaler, fmt::join(text.parameters, " "));
   const auto with_scaler = [&]() -> scenario {
     try {
       return scenario{scaler_of(text)};
     } catch (const parameter_error& problem) {
-      throw parameter_error(fmt::format("{}: {}", scaler_named(text.scaler).name, problem.what()));
+      throw parameter_error(fmt::format("{}: {}", named, problem.what()));
     }
   };
   scenario s = with_scaler();
   if (!(s.scaler.scale() >= 0))
     throw std::invalid_argument(
-        fmt::format("{}: a replay cannot start from the scale {}", s.scaler.entry().name, shortest(s.scaler.scale())));
+        fmt::format("{}: a replay cannot start from the scale {}", named, shortest(s.scaler.scale())));
   s.format = value_format_named(text.format);
   s.rounding = text.rounding.value(s.format);
   s.seed = text.rounding.seed;
@@ -176,10 +178,7 @@ std::string name_of(const scenario_text& text) {
     if (!value.empty()) name += std::string{", "} + what + value;
   };
   part("", text.rounding.direction);
-  if (text.rounding.saturate) name += ", saturating";
-  part("ftz ", text.rounding.flush);
-  if (text.rounding.daz) name += ", daz";
-  if (text.rounding.tininess != "after") name += ", tininess " + text.rounding.tininess + " rounding";
+  name += text.rounding.switches();
   if (text.rounding.seed != 0) name += fmt::format(", seed {}", text.rounding.seed);
   part("norm clipped to ", text.clip_norm);
   part("values clipped to ", text.clip_value);

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <stdexcept>
 #include <string_view>
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>

@@ -147,11 +147,10 @@ std::string window_section(const report_page& page) {
       if (seen >= total / 2) break;
     }
     const count_range zeros{static_cast<std::uint64_t>(c.zeros), static_cast<std::uint64_t>(c.zeros + c.maybe_zeros)};
-    const auto whole = [](double n) {
-      return count_range{static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n)};
-    };
-    numbers.rows.push_back({steps_of(page.binades.spans()[i]), whole(total + c.zeros + c.maybe_zeros + c.nonfinite),
-                            zeros, whole(c.nonfinite), total > 0 ? log2_label(middle) : std::string{"-"}});
+    const double all = total + c.zeros + c.maybe_zeros + c.nonfinite;
+    numbers.rows.push_back({steps_of(page.binades.spans()[i]), exactly(static_cast<std::uint64_t>(all)), zeros,
+                            exactly(static_cast<std::uint64_t>(c.nonfinite)),
+                            total > 0 ? log2_label(middle) : std::string{"-"}});
   }
   return text + folded("the numbers", html_table(numbers)) + "</section>\n";
 }

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <stdexcept>
 #include <ulp/report/command_text.hpp>
 #include <ulp/report/format_matrix.hpp>
@@ -39,9 +39,6 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
   std::vector<replayed> all;
   for (const scenario_text& text : asked.policies) {
     const scenario s = scenario_of(text, run);
-    if (s.rounding.direction == direction::stochastic)
-      throw std::invalid_argument(
-          "--rounding: a report needs a deterministic rounding; for stochastic rounding see ulp outcomes");
     all.push_back({text, s, replayer(s), trajectory_watch(s.scaler), {}});
     all.back().page.name = s.scaler.entry().name;
     all.back().page.parameters = set_parameters_of(s.scaler);
@@ -50,12 +47,8 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
 }
 
 advice_options page_maker::advice() const {
-  const replayed& first = replays_.front();
-  advice_options how{.format_name = first.text.format, .format = first.what.format, .rounding = first.what.rounding};
-  how.epsilon = positive_number(asked_.epsilon, "--epsilon");
-  if (!(how.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 0.001 for 0.1 %");
-  how.groups = asked_.run.named_groups();
-  return how;
+  const scenario_text& first = replays_.front().text;
+  return advice_options_of(first.format, first.rounding, asked_.epsilon, asked_.run);
 }
 
 page_maker::page_maker(page_question asked)
@@ -108,8 +101,10 @@ report_page page_maker::page(const std::vector<tensor_info>& tensors) {
   const std::vector<tensor_set> sets =
       by_group ? sets_by_group(survey_, tensors, how.groups) : sets_by_kind(survey_, tensors);
   page_.matrix = set_format_matrix(survey_, sets, by_group ? "group" : "kind", replays_.front().text.rounding);
+  // Each once, however many policies it is true of.
   const auto add_notes = [&](std::vector<std::string> lines) {
-    std::move(lines.begin(), lines.end(), std::back_inserter(page_.notes));
+    for (std::string& line : lines)
+      if (std::ranges::find(page_.notes, line) == page_.notes.end()) page_.notes.push_back(std::move(line));
   };
   for (const replayed& r : replays_) add_notes(policy_notes(r.what, r.text.format));
   add_notes(notes_.lines(survey_.choice()));

@@ -6,10 +6,6 @@
 namespace ulp {
 namespace {
 
-// The one that is known, or the least or greatest of both.
-double least(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : std::min(a, b); }
-double greatest(double a, double b) { return std::isnan(a) ? b : std::isnan(b) ? a : std::max(a, b); }
-
 double log2_of(const magnitude& m) { return std::log2(double_from(m)); }
 
 }  // namespace
@@ -60,10 +56,11 @@ void tensor_losses::add(const tensor_outcome& of) {
 }
 
 void scale_extremes::merge(const scale_extremes& other) {
-  least = ulp::least(least, other.least);
-  greatest = ulp::greatest(greatest, other.greatest);
-  critical = ulp::least(critical, other.critical);
-  norm = ulp::greatest(norm, other.norm);
+  // Of what is not known the other.
+  least = std::fmin(least, other.least);
+  greatest = std::fmax(greatest, other.greatest);
+  critical = std::fmin(critical, other.critical);
+  norm = std::fmax(norm, other.norm);
   skipped += other.skipped;
   clipped += other.clipped;
 }
@@ -78,9 +75,7 @@ void scale_extremes::add(const trajectory_row& row) {
 }
 
 format_limits limits_of(const format& to, const rounding& mode) {
-  rounding drawn = mode;
-  if (mode.direction == direction::stochastic) drawn.direction = direction::nearest_even;
-  const outcome_thresholds t = thresholds_of(to, drawn, false);
+  const outcome_thresholds t = thresholds_of(to, undrawn(mode), false);
   return {log2_of(t.nonzero.at), log2_of(t.normal.at), log2_of(t.overflow.at)};
 }
 

@@ -1,9 +1,7 @@
 #include <ulp/report/run_picture.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <tuple>
-#include <utility>
 
 namespace ulp {
 namespace {

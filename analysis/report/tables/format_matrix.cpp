@@ -18,9 +18,7 @@ constexpr int lowest = -60;
 constexpr int highest = 127;
 
 std::string percent(const outcome_counts& c, const value_range& of) {
-  if (c.nonzero().high == 0) return "-";
-  const auto text = [](double share) { return fmt::format("{:.3g}", 100 * share); };
-  return of.exact() ? text(of.low) + " %" : text(of.low) + " to " + text(of.high) + " %";
+  return c.nonzero().high == 0 ? "-" : percent_text(of);
 }
 
 tensor_tables over_all_steps(const run_picture& run, const std::function<void(double)>& told) {
@@ -151,14 +149,8 @@ table set_format_matrix(const survey& run, const std::vector<tensor_set>& sets, 
     for (const char* const f : usual_formats(format_room::few)) {
       const format to = *find_format(f);
       const outcome_counts c = run.outcomes(set, to, mode.value(to), 1);
-      const value_range underflow = underflow_share(c);
-      const auto share = [&](double part) {
-        return c.nonzero().high == 0 ? std::string{"-"} : fmt::format("{:.3g} %", 100 * part);
-      };
-      const std::string low = share(underflow.low);
-      const std::string high = share(underflow.high);
-      row[1] = count_range{c.numel, c.numel};
-      row.emplace_back(low == high ? low : low + " to " + high);
+      row[1] = exactly(c.numel);
+      row.emplace_back(percent(c, underflow_share(c)));
     }
     t.rows.push_back(std::move(row));
   }

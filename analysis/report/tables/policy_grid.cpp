@@ -31,17 +31,6 @@ axis axis_of(const std::string& text) {
   return a;
 }
 
-void check_axes(const std::vector<std::string>& parameters) {
-  std::vector<axis> all;
-  for (const std::string& text : parameters) {
-    axis a = axis_of(text);
-    if (std::ranges::find(all, a.name, &axis::name) != all.end())
-      throw std::invalid_argument(
-          fmt::format("--set: {} is given twice; its values are a list, {}=v1,v2", a.name, a.name));
-    all.push_back(std::move(a));
-  }
-}
-
 // The last parameter runs fastest.
 std::vector<scenario_text> combinations_of(const scenario_text& policy) {
   std::vector<scenario_text> all{policy};
@@ -62,9 +51,10 @@ std::vector<scenario_text> combinations_of(const scenario_text& policy) {
 }  // namespace
 
 std::vector<scenario_text> grid_of(const grid_text& grid) {
-  check_axes(grid.base.parameters);
+  std::vector<std::string> scalers = grid.scalers;
+  if (scalers.empty() && !grid.own) scalers = {grid.base.scaler};
   std::vector<scenario_text> all;
-  for (const scenario_text& policy : under_each(grid.base, grid.scalers, grid.own)) {
+  for (const scenario_text& policy : under_each(grid.base, scalers, grid.own)) {
     const auto formats = grid.formats.empty() ? std::vector{policy.format} : grid.formats;
     const auto roundings = grid.roundings.empty() ? std::vector{policy.rounding.direction} : grid.roundings;
     for (const scenario_text& combination : combinations_of(policy))
@@ -80,15 +70,7 @@ std::vector<scenario_text> grid_of(const grid_text& grid) {
 
 std::vector<scenario> scenarios_of(const std::vector<scenario_text>& grid, const run_text& run) {
   std::vector<scenario> all;
-  for (const scenario_text& text : grid) {
-    try {
-      static_cast<void>(scaler_of(text));
-    } catch (const parameter_error& problem) {
-      const std::string with = text.parameters.empty() ? "" : " with " + parameters_text(text);
-      throw std::invalid_argument(fmt::format("{}{}: {}", text.scaler, with, problem.what()));
-    }
-    all.push_back(scenario_of(text, run));
-  }
+  for (const scenario_text& text : grid) all.push_back(scenario_of(text, run));
   return all;
 }
 

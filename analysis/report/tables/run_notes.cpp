@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/model/policy_analysis.hpp>
-#include <ulp/report/table.hpp>
 
 namespace ulp {
 namespace {

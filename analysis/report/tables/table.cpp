@@ -24,9 +24,7 @@ bool is_nothing(const value_range& r) { return std::isnan(r.low) && std::isnan(r
 
 std::string short_text(const value_range& r) {
   if (is_nothing(r)) return "-";
-  const std::string low = short_text(r.low);
-  const std::string high = short_text(r.high);
-  return low == high ? low : "[" + low + ", " + high + "]";
+  return ends_text(short_text(r.low), short_text(r.high));
 }
 
 bool is_number(const table_value& v) { return v.index() != 0 && !std::holds_alternative<std::string>(v); }
@@ -37,9 +35,7 @@ std::string text_of(const table_value& value) {
                  [](std::int64_t n) { return std::to_string(n); },
                  [](double x) { return std::isnan(x) ? std::string{"-"} : fmt::format("{:.6g}", x); },
                  [](const std::string& s) { return printable(s); },
-                 [](const count_range& c) {
-                   return c.exact() ? grouped(c.low) : "[" + grouped(c.low) + ", " + grouped(c.high) + "]";
-                 },
+                 [](const count_range& c) { return ends_text(grouped(c.low), grouped(c.high)); },
                  [](const value_range& r) { return short_text(r); },
                  [](const expected_count& c) {
                    return short_text(c.mean) + (c.variance.high == 0 ? "" : " ± " + short_text(c.deviation()));
@@ -76,7 +72,32 @@ std::string high_of(const table_value& value) {
   return csv_of(value);
 }
 
+// Whether both ends are one.
+bool is_decided(const table_value& value) {
+  if (const auto* const c = std::get_if<count_range>(&value)) return c->exact();
+  if (const auto* const r = std::get_if<value_range>(&value)) return is_nothing(*r) || r->exact();
+  if (const auto* const e = std::get_if<expected_count>(&value)) return e->mean.exact();
+  return true;
+}
+
+bool has_two_columns(const table& t, std::size_t i) {
+  const range_keys range = t.columns[i].range;
+  return range == range_keys::both ||
+         (range == range_keys::where_open &&
+          !std::ranges::all_of(t.rows, [&](const auto& row) { return is_decided(row[i]); }));
+}
+
 }  // namespace
+
+std::string ends_text(const std::string& low, const std::string& high) {
+  return low == high ? low : "[" + low + ", " + high + "]";
+}
+
+std::string percent_text(const value_range& share) {
+  const std::string low = fmt::format("{:.3g}", 100 * share.low);
+  const std::string high = fmt::format("{:.3g}", 100 * share.high);
+  return (low == high ? low : low + " to " + high) + " %";
+}
 
 table table_of_one(const std::vector<named_value>& values) {
   table t;
@@ -150,8 +171,9 @@ std::string to_csv(const table& t) {
   for (std::size_t i = 0; i < t.columns.size(); ++i) {
     const std::string& key = t.columns[i].key;
     if (key.empty()) continue;
-    ranges[i] = t.columns[i].range == range_keys::both;
-    out += (written.empty() ? "" : ",") + (ranges[i] ? key + "_low," + key + "_high" : key);
+    ranges[i] = has_two_columns(t, i);
+    out +=
+        (written.empty() ? "" : ",") + (ranges[i] ? quoted(key + "_low") + "," + quoted(key + "_high") : quoted(key));
     written.push_back(i);
   }
   out += "\n";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "io/tf_builders.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
 
@@ -85,6 +86,25 @@ TEST_CASE("what is not decided is null between bounds, and sums over groups are 
   std::int64_t low = 0;
   for (const json& row : by_tensor) low += row.at("underflow_low").get<std::int64_t>();
   CHECK(low == by_kind.at(0).at("underflow_low"));
+}
+
+TEST_CASE("in CSV what is not decided has two columns") {
+  const temporary_dir dir;
+  const std::string buckets = (dir / "events.out.tfevents.1").string();
+  // Of 1 | 2 4: no zeros, and their sum is between 5 and 10.
+  write_file(
+      buckets,
+      tf_begin() +
+          tf_event(1, {tf_histogram(
+                          "grad/w",
+                          {.min = 1, .max = 4, .num = 3, .sum_squares = 21, .limits = {2, 8}, .counts = {1, 2}})}));
+  const auto header = [](const std::string& input) {
+    const std::string csv = run_ulp("outcomes " + input + " --format fp16 --csv -").out;
+    return csv.substr(0, csv.find('\n'));
+  };
+  CHECK(header(buckets).find(",numel,zero,nonfinite,") != std::string::npos);
+  CHECK(header(buckets).ends_with(",l1_low,l1_high,l2"));
+  CHECK(header(dump).ends_with(",l1,l2"));
 }
 
 TEST_CASE("selections") {

@@ -154,6 +154,10 @@ TEST_CASE("a sweep or page without policy or format, or with contradictions, is 
   };
   check(run_ulp("sweep" + digits + "--format fp16"), "--scaler or --config is required");
   check(run_ulp("sweep" + digits + "--scaler pytorch"), "--format is required");
+  check(run_ulp("sweep" + digits + "--scaler pytorch --format fp16 --rounding rne --rounding nearest-even"),
+        "--rounding: rne and nearest-even are the same");
+  check(run_ulp("sweep" + digits + "--scaler pytorch --format fp16 --rounding nvidia --rounding sr,bits=13"),
+        "--rounding: nvidia and sr,bits=13 are the same");
   check(run_ulp("sweep" + digits + "--scaler pytorch --format fp16 --start x=1"), "--start: no state 'x' in pytorch");
   for (const std::string& command : {"sweep" + digits, "report -o -" + digits}) {
     check(run_ulp(command + "--config " + config + " --clip-norm 2"), "clips already, to L2 norm 1");

@@ -208,6 +208,9 @@ TEST_CASE("critical scales are neighbours, and exact") {
   const critical_scale drawn = critical_scale_of(1, float16, {.direction = direction::stochastic});
   CHECK(drawn.largest_safe == 65504);
   CHECK(drawn.smallest_overflowing == 65536);
+  const critical_scale eight = critical_scale_of(1, float8_e4m3fn, {.direction = direction::stochastic});
+  CHECK(eight.largest_safe == 448);
+  CHECK(eight.smallest_overflowing == 480);
 }
 
 TEST_CASE("recovery takes as long as the policy itself needs") {

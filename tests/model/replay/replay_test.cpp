@@ -159,6 +159,33 @@ TEST_CASE("stochastic overflow is certain outside the last step and drawn within
   CHECK(std::abs(found - 1000) < 5 * std::sqrt(4000 * 0.25 * 0.75));
 }
 
+TEST_CASE("stochastic overflow is certain from the next number on, which need not be a power of two") {
+  scenario s = float16_under("static");
+  s.rounding.direction = direction::stochastic;
+  const auto at = [&](const format& to, double max_abs) {
+    s.format = to;
+    return replayer(s).advance(log_line(0, max_abs), {});
+  };
+  CHECK(at(float8_e4m3fn, 480).found_inf);
+  CHECK(at(float8_e4m3fn, 480).found_inf_certain);
+  CHECK_FALSE(at(float8_e4m3fn, std::nextafter(480.0, 0)).found_inf_certain);
+  CHECK(at(float8_e4m3fn, 448).found_inf_certain);
+  const double beyond = to_double(dlfloat16, dlfloat16.max_finite_code()) + 0x1p23;
+  CHECK(at(dlfloat16, beyond).found_inf_certain);
+  CHECK_FALSE(at(dlfloat16, std::nextafter(beyond, 0)).found_inf_certain);
+}
+
+TEST_CASE("infinities of a step log are those recorded") {
+  replayer r(float16_under("static"));
+  const trajectory_row infinite = r.advance(log_line(0, INFINITY), {});
+  CHECK(infinite.recorded_inf);
+  CHECK_FALSE(infinite.recorded_nan);
+  CHECK(std::isnan(infinite.critical_scale));
+  CHECK_FALSE(r.advance(log_line(1, 70000), {}).recorded_inf);
+  CHECK_FALSE(r.advance(log_line(2, NAN), {}).recorded_inf);
+  CHECK(r.advance(step_of(3, {row_of(0, {INFINITY})}), two).recorded_inf);
+}
+
 TEST_CASE("the scale is that of the true gradient where the factor is known") {
   scenario s = float16_under("static", {{"loss_scale", 1024.0}});
   // Recorded at factor 1024: 2^16 is the true gradient 64, scaled by 1024 it overflows; 2^15 does not.
@@ -262,6 +289,25 @@ TEST_CASE("value clipping looks at the unscaled maximum") {
   replayer r(s);
   CHECK(r.advance(step_of(0, {row_of(0, {-40}, 10)}), two).clipped == false);
   CHECK(r.advance(step_of(1, {row_of(0, {-41}, 10)}), two).clipped == true);
+}
+
+TEST_CASE("value clipping looks at the largest of the layers that a log has") {
+  scenario s = float16_under("static", {{"loss_scale", 8.0}});
+  s.clip_value = value_clipping{.max_value = 4};
+  const auto log = [](std::int64_t number, double a, double b) {
+    step now;
+    now.key.step = number;
+    now.layers = {{"a", std::nullopt, a}, {"b", std::nullopt, b}};
+    return now;
+  };
+  replayer r(s);
+  CHECK(r.advance(log(0, 1, 4), {}).clipped == false);
+  CHECK(r.advance(log(1, 5, 1), {}).clipped == true);
+  CHECK(r.advance(log(2, 5, NAN), {}).clipped == std::nullopt);
+  s.order = *parse_step_order("clip,unscale,check");
+  replayer of_scaled(s);
+  CHECK(of_scaled.advance(log(0, 0.5, 0.25), {}).clipped == false);
+  CHECK(of_scaled.advance(log(1, 0.5, 0.75), {}).clipped == true);
 }
 
 TEST_CASE("clipping before unscaling is clipping at the bound over the scale") {

@@ -158,6 +158,36 @@ TEST_CASE("step logs") {
   compare(scenarios(), run, {}, true);
 }
 
+TEST_CASE("a scale that is NaN overflows whatever the format has NaN for, saturating or not") {
+  std::vector<scenario> all;
+  for (const ulp::format& f : {float16, float8_e4m3fn, float4_e2m1})
+    for (const overflow_mode overflow : {overflow_mode::ieee, overflow_mode::saturate})
+      for (const direction d : {direction::nearest_even, direction::toward_zero}) {
+        all.push_back(scenario_of("pytorch_gradscaler", f, {.direction = d, .overflow = overflow}));
+        all.back().scaler.set_state("scale", std::numeric_limits<double>::quiet_NaN());
+      }
+  std::vector<step> log(4);
+  for (std::size_t i = 0; i < log.size(); ++i) log[i].key.step = static_cast<std::int64_t>(i);
+  log[1].max_abs = 1;
+  log[2].scalars.found_inf = true;
+  log[3].bounds = max_abs_bounds{.low = 1};
+  const auto skipped = [](const scenario& s, const std::vector<step>& run, const std::vector<tensor_info>& tensors) {
+    sweep one({s});
+    replayer alone(s);
+    std::uint64_t found = 0;
+    for (const step& now : run) {
+      one.add(now, tensors);
+      found += alone.advance(now, tensors).found_inf ? 1 : 0;
+    }
+    CHECK(one.results().front().skipped == found);
+    return found;
+  };
+  for (const scenario& s : all) {
+    CHECK(skipped(s, log, {}) == (s.format.has_nan() ? 3 : 1));
+    CHECK((skipped(s, synthetic_run({1}, 3), three_tensors()) > 100) == s.format.has_nan());
+  }
+}
+
 TEST_CASE("logs that bound the largest gradient") {
   std::vector<step> run;
   std::mt19937 random(8);

@@ -34,6 +34,7 @@ step step_of(const std::vector<float>& big, const std::vector<float>& small) {
 
 class run {
  public:
+  explicit run(advice_options options = {.format = float16}) : options_(std::move(options)) {}
   void add(const std::vector<float>& big, const std::vector<float>& small) { add_step(step_of(big, small), two); }
   void add_step(step s, const std::vector<tensor_info>& tensors) {
     s.key.step = number_++;
@@ -61,7 +62,7 @@ class run {
   }
 
  private:
-  advice_options options_{.format = float16};
+  advice_options options_;
   std::vector<scenario> scenarios_ = scaler_trials(options_, {}, {});
   survey survey_{{}, {}};
   sweep trials_{scenarios_};
@@ -100,6 +101,24 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   CHECK(r.number("tensor_scales", "octaves_apart") == "33");
   CHECK(r.number("tensor_scales", "least") == R"({"name":"big.weight","scale_log2":15.9})");
   CHECK(says(r.conclusion("not help"), "nothing of that kind"));
+}
+
+TEST_CASE("each format that is compared rounds in its own way where none is given") {
+  run r(advice_options_of("dlfloat16", {}, "0.001", {}));
+  r.add({1}, {0x1p-25F});  // a tie in float16, which goes to zero in rounding to even
+  CHECK(says(r.number("format", "formats"), R"("float16":{"underflow_share":0.5,)"));
+  run away(advice_options_of("dlfloat16", {.direction = "rna"}, "0.001", {}));
+  away.add({1}, {0x1p-25F});
+  CHECK(says(away.number("format", "formats"), R"("float16":{"underflow_share":0.0,)"));
+}
+
+TEST_CASE("advice is asked in words that mean something") {
+  const advice_options o = advice_options_of("dlfloat16", {.saturate = true}, "0.25", {.groups = {"a=conv"}});
+  CHECK(o.rounding == rounding{.direction = direction::nearest_away, .overflow = overflow_mode::saturate});
+  CHECK(o.epsilon == 0.25);
+  CHECK(o.groups.size() == 1);
+  CHECK_THROWS_AS(advice_options_of("float16", {.direction = "sr"}, "0.1", {}), std::invalid_argument);
+  CHECK_THROWS_AS(advice_options_of("float16", {}, "1", {}), std::invalid_argument);
 }
 
 TEST_CASE("a range wider than the format has no static scale") {

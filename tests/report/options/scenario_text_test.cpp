@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 #include <stdexcept>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/model/replay.hpp>
 
 #include "support/catch.hpp"
@@ -76,7 +77,7 @@ TEST_CASE("mistakes are refused in words that name the option") {
   };
   check(with([](auto& t) { t.scaler = "nosuch"; }), "'nosuch'");
   check(with([](auto& t) { t.scaler = ""; }), "--scaler");
-  check(with([](auto& t) { t.parameters = {"nosuch=1"}; }), "pytorch_gradscaler: ");
+  check(with([](auto& t) { t.parameters = {"nosuch=1"}; }), "pytorch_gradscaler with nosuch=1: ");
   check(with([](auto& t) { t.parameters = {"init_scale"}; }), "--set: 'init_scale' is not of the form key=value");
   check(with([](auto& t) { t.parameters = {"init_scale=1", "init_scale=2"}; }), "--set: init_scale is given twice");
   check(with([](auto& t) { t.parameters = {"init_scale=many"}; }), "init_scale");
@@ -102,6 +103,7 @@ TEST_CASE("mistakes are refused in words that name the option") {
   check(with([](auto& t) { t.check = std::string(20000, '(') + std::string(20000, ')'); }), "--check: '((((");
   CHECK(refusal(usual()).empty());
   CHECK(refusal(usual(), {.steps = "5:5"}).find("--steps: '5:5' selects no step") != std::string::npos);
+  CHECK(refusal(usual(), {.groups = {"exact=conv"}}).find("--group: 'exact' is reserved") != std::string::npos);
   CHECK(refusal(usual(), {.kinds = {"grad"}}).find("--kind: unknown 'grad'") != std::string::npos);
 }
 
@@ -140,6 +142,16 @@ TEST_CASE("names tell what was set") {
   text.rounding.saturate = true;
   text.check = "fc";
   CHECK(name_of(text) == "pytorch_gradscaler init_scale=8 growth_interval=20, e5m7, saturating, checked fc");
+}
+
+TEST_CASE("a rounding in words tells all of it, and a name tells it alike") {
+  scenario_text text = usual();
+  text.rounding = {.saturate = true, .daz = true, .flush = "after", .tininess = "before"};
+  CHECK(text.rounding.text(float16) == "nearest-even, saturating, ftz after, daz, tininess before");
+  CHECK(name_of(text) == "pytorch_gradscaler, float16, saturating, ftz after, daz, tininess before");
+  text.rounding = {.direction = "nvidia", .tininess = "before"};
+  CHECK(text.rounding.text(float16) == "nvidia (stochastic:A,bits=13), tininess before");
+  CHECK(rounding_text{}.text(dlfloat16) == "nearest-away");
 }
 
 TEST_CASE("each option that is given makes another name") {

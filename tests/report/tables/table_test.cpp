@@ -35,6 +35,35 @@ TEST_CASE("CSV quotes, splits ranges and leaves out columns without key") {
         ",1,20000,,-5\n");
 }
 
+TEST_CASE("CSV quotes keys too") {
+  table t;
+  t.columns = {{"norm_a,b", ""}, {"n \"x\"", "", {}, range_keys::both}};
+  t.rows = {{1.5, count_range{1, 2}}};
+  CHECK(to_csv(t) == "\"norm_a,b\",\"n \"\"x\"\"_low\",\"n \"\"x\"\"_high\"\n1.5,1,2\n");
+}
+
+TEST_CASE("in CSV a range is two columns as soon as a row of it is open") {
+  const auto csv_of = [](const table_value& first, const table_value& second) {
+    table t;
+    t.columns = {{"n", "", {}, range_keys::where_open}};
+    t.rows = {{first}, {second}};
+    return to_csv(t);
+  };
+  const value_range unknown{std::nan(""), std::nan("")};
+  CHECK(csv_of(count_range{1, 1}, count_range{2, 2}) == "n\n1\n2\n");
+  CHECK(csv_of(count_range{1, 1}, count_range{2, 3}) == "n_low,n_high\n1,1\n2,3\n");
+  CHECK(csv_of(value_range{0.5, 0.5}, unknown) == "n\n0.5\n\n");
+  CHECK(csv_of(unknown, value_range{0.5, 1}) == "n_low,n_high\n,\n0.5,1\n");
+  CHECK(csv_of(std::monostate{}, expected_count{{3, 4}, {1, 1}}) == "n_low,n_high\n,\n3,4\n");
+}
+
+TEST_CASE("a range whose ends read alike is one number") {
+  CHECK(percent_text({0.10001, 0.10002}) == "10 %");
+  CHECK(percent_text({0.1, 0.2}) == "10 to 20 %");
+  CHECK(ends_text("1", "1") == "1");
+  CHECK(ends_text("1", "2") == "[1, 2]");
+}
+
 TEST_CASE("JSON has integers, the ends of ranges, null and the schema") {
   CHECK(to_json(example(), "s/1") ==
         "[\n"

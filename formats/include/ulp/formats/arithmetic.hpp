@@ -166,11 +166,6 @@ constexpr encoded div_any(const format& to, const unpacked& x, const unpacked& y
   return deliver(to, quotient_of(dividend, divisor, to.precision()), with_finite_bits(mode), random);
 }
 
-constexpr encoded rem_any(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
-                          random_input random) noexcept {
-  return deliver(to, remainder_of(as_operand(x, mode.daz), as_operand(y, mode.daz)), mode, random);
-}
-
 constexpr encoded fma_any(const format& to, const unpacked& x, const unpacked& y, const unpacked& z,
                           const rounding& mode, random_input random) noexcept {
   const unpacked& addend = as_operand(z, mode.daz);
@@ -229,9 +224,8 @@ constexpr encoded div(const format& to, const unpacked& x, const unpacked& y, co
 constexpr encoded rem(const format& to, const unpacked& x, const unpacked& y, const rounding& mode,
                       random_input random) noexcept {
   expect_valid(mode);
-  if (detail::is_plain(x, y, mode)) [[likely]]
-    return detail::deliver(to, detail::exact_remainder(x, y), mode, random);
-  return detail::rem_any(to, x, y, mode, random);
+  const unpacked exact = detail::remainder_of(detail::as_operand(x, mode.daz), detail::as_operand(y, mode.daz));
+  return detail::deliver(to, exact, mode, random);
 }
 
 constexpr encoded sqrt(const format& to, const unpacked& x, const rounding& mode, random_input random) noexcept {

@@ -63,8 +63,8 @@ struct check_report {
   std::vector<disagreement> first;  // in the order of the inputs
 
   [[nodiscard]] bool agrees() const noexcept { return compared > 0 && disagreeing == 0; }
-  // The formats by the names that parse_format reads, all of the rounding, the counts, and of each disagreement kept the operands, the exact result, what was expected and what came, codes
-  // with their values. Ends with a newline.
+  // The formats by the names that parse_format reads, all of the rounding, the counts, and of each disagreement kept the
+  // operands, the exact result, what was expected and what came, codes with their values. Ends with a newline.
   [[nodiscard]] std::string text() const;
 };
 
@@ -151,8 +151,8 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 }  // namespace detail
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
-// between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many arguments; what the
-// callable throws passes through. With exact_probability the random bits are the first 32.
+// between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many
+// arguments; what the callable throws passes through. With exact_probability the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
                                  Callable&& mine, const check_options& options = {}) {

@@ -289,14 +289,12 @@ constexpr encoded encode_below_normals(const format& to, bool negative, const Ma
 template <class Magnitude>
 [[gnu::always_inline]] constexpr encoded encode_finite(const format& to, bool negative, const Magnitude& x,
                                                        const rounding& mode, const random_input& random) noexcept {
-  // A format without sign takes no negative numbers.
+  if (!to.has_sign && negative) [[unlikely]]
+    return encode_nan(to, negative, 0, status::invalid);
   const std::uint64_t sign = std::uint64_t{negative ? 1u : 0u} << (to.exponent_bits + to.fraction_bits);
   const int emin = to.emin();
   const bool tiny_before = x.exponent < emin;
-  if (!to.has_subnormals()) {
-    if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::invalid);
-    if (tiny_before) return encode_below_normals(to, negative, x, mode, random);
-  }
+  if (!to.has_subnormals() && tiny_before) return encode_below_normals(to, negative, x, mode, random);
 
   // On the grid of x's binade, or of the subnormals. A carry into the next binade falls out of the code.
   const int quantum = (tiny_before ? emin : x.exponent) - to.fraction_bits;

@@ -46,15 +46,17 @@ struct format {
 
   friend constexpr bool operator==(const format&, const format&) = default;
 
-  // Whether the numbers above are in range and every finite number is one of float64's, which they are for the bias
-  // 2^(exponent_bits - 1) - 1 and those not far from it.
+  // Whether the numbers above are in range, the special codes have a place, and every finite number is one of float64's,
+  // which they are for the bias 2^(exponent_bits - 1) - 1 and those not far from it.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
-    const bool one_bit = fraction_bits == 0 && !has_sign && !has_zero();
+    // Infinity and NaN share an exponent, so there they take a fraction bit.
+    const bool one_bit = fraction_bits == 0 && !has_sign && !has_zero() && top != specials::ieee;
+    if (top == specials::nan_negative_zero && !(has_sign && has_zero())) return false;
     return exponent_bits >= 2 && exponent_bits <= 11 && (fraction_bits >= 1 || one_bit) && fraction_bits <= 52 &&
            emax() <= 1023 && min_quantum_exponent() >= -1074;
   }
 
-  // Size of a code in bits: 4..64.
+  // Size of a code in bits: 2..64.
   [[nodiscard]] constexpr int width() const noexcept { return (has_sign ? 1 : 0) + exponent_bits + fraction_bits; }
   // Significand bits including the implicit one.
   [[nodiscard]] constexpr int precision() const noexcept { return fraction_bits + 1; }

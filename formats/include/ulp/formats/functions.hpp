@@ -32,7 +32,7 @@ namespace ulp {
 [[nodiscard]] constexpr encoded fmin(const format& in, code a, code b) noexcept;
 [[nodiscard]] constexpr encoded fmax(const format& in, code a, code b) noexcept;
 
-// a * 2^n rounded once (5.3.3, scaleB), for every n; ldexp is the same.
+// a * 2^n rounded once (5.3.3, scaleB), for every n.
 [[nodiscard]] constexpr encoded scalbn(const format& in, code a, int n, const rounding& mode = {},
                                        random_input random = {}) noexcept;
 
@@ -41,7 +41,7 @@ namespace ulp {
 [[nodiscard]] constexpr encoded logb(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept;
 // The same as an integer. Of zero and NaN its least value, of infinities its largest, all with invalid.
-[[nodiscard]] constexpr rounded_integer<std::int32_t> ilogb(const format& in, code a) noexcept;
+[[nodiscard]] constexpr rounded_integer<std::int32_t> ilogb(const format& in, code a, bool daz = false) noexcept;
 
 // a = fraction * 2^exponent with 1/2 <= |fraction| < 1; a itself and exponent 0 where that is zero, infinite or NaN.
 // The fraction is exact where the format has 1/2 and the binade above it, as all of the catalogue have but E2M1 and
@@ -58,12 +58,12 @@ struct fraction_and_exponent {
 [[nodiscard]] constexpr encoded rint(const format& in, code a, const rounding& mode = {},
                                      random_input random = {}) noexcept;
 // The same in one direction, and without inexact where the integer is one of the format's (5.9): toward negative,
-// positive, zero, to nearest with ties away from zero, to nearest with ties to even.
-[[nodiscard]] constexpr encoded floor(const format& in, code a) noexcept;
-[[nodiscard]] constexpr encoded ceil(const format& in, code a) noexcept;
-[[nodiscard]] constexpr encoded trunc(const format& in, code a) noexcept;
-[[nodiscard]] constexpr encoded round(const format& in, code a) noexcept;
-[[nodiscard]] constexpr encoded roundeven(const format& in, code a) noexcept;
+// positive, zero, to nearest with ties away from zero, to nearest with ties to even. All else is as `mode` says.
+[[nodiscard]] constexpr encoded floor(const format& in, code a, const rounding& mode = {}) noexcept;
+[[nodiscard]] constexpr encoded ceil(const format& in, code a, const rounding& mode = {}) noexcept;
+[[nodiscard]] constexpr encoded trunc(const format& in, code a, const rounding& mode = {}) noexcept;
+[[nodiscard]] constexpr encoded round(const format& in, code a, const rounding& mode = {}) noexcept;
+[[nodiscard]] constexpr encoded roundeven(const format& in, code a, const rounding& mode = {}) noexcept;
 
 // ---------------------------------------------------------------------------------------------------------------------
 
@@ -102,8 +102,10 @@ constexpr encoded to_integral(const format& in, std::uint64_t a, const rounding&
   return {delivered.code, delivered.flags | lost};
 }
 
-constexpr encoded to_integral_quietly(const format& in, std::uint64_t a, direction way) noexcept {
-  const encoded e = to_integral(in, a, {.direction = way}, {});
+constexpr encoded to_integral_quietly(const format& in, std::uint64_t a, rounding mode, direction way) noexcept {
+  expect_valid(mode);
+  mode.direction = way;
+  const encoded e = to_integral(in, a, mode, {});
   return e.flags == status::inexact ? encoded{e.code, status::none} : e;
 }
 
@@ -143,8 +145,8 @@ constexpr encoded logb(const format& in, code a, const rounding& mode, random_in
   return from_integer(in, x.exponent, mode, random);
 }
 
-constexpr rounded_integer<std::int32_t> ilogb(const format& in, code a) noexcept {
-  const unpacked x = decode(in, a);
+constexpr rounded_integer<std::int32_t> ilogb(const format& in, code a, bool daz) noexcept {
+  const unpacked x = detail::as_operand(decode(in, a), daz);
   if (x.kind == number_class::finite) return {x.exponent, status::none};
   using limits = std::numeric_limits<std::int32_t>;
   return {detail::is_infinite(x) ? limits::max() : limits::min(), status::invalid};
@@ -163,20 +165,20 @@ constexpr encoded rint(const format& in, code a, const rounding& mode, random_in
   expect_valid(mode);
   return detail::to_integral(in, a, mode, random);
 }
-constexpr encoded floor(const format& in, code a) noexcept {
-  return detail::to_integral_quietly(in, a, direction::toward_negative);
+constexpr encoded floor(const format& in, code a, const rounding& mode) noexcept {
+  return detail::to_integral_quietly(in, a, mode, direction::toward_negative);
 }
-constexpr encoded ceil(const format& in, code a) noexcept {
-  return detail::to_integral_quietly(in, a, direction::toward_positive);
+constexpr encoded ceil(const format& in, code a, const rounding& mode) noexcept {
+  return detail::to_integral_quietly(in, a, mode, direction::toward_positive);
 }
-constexpr encoded trunc(const format& in, code a) noexcept {
-  return detail::to_integral_quietly(in, a, direction::toward_zero);
+constexpr encoded trunc(const format& in, code a, const rounding& mode) noexcept {
+  return detail::to_integral_quietly(in, a, mode, direction::toward_zero);
 }
-constexpr encoded round(const format& in, code a) noexcept {
-  return detail::to_integral_quietly(in, a, direction::nearest_away);
+constexpr encoded round(const format& in, code a, const rounding& mode) noexcept {
+  return detail::to_integral_quietly(in, a, mode, direction::nearest_away);
 }
-constexpr encoded roundeven(const format& in, code a) noexcept {
-  return detail::to_integral_quietly(in, a, direction::nearest_even);
+constexpr encoded roundeven(const format& in, code a, const rounding& mode) noexcept {
+  return detail::to_integral_quietly(in, a, mode, direction::nearest_even);
 }
 
 }  // namespace ulp

@@ -6,9 +6,10 @@
 // finite number where it has neither. With number<float8_e4m3fn, rounding{.overflow = overflow_mode::saturate}> it
 // ends at 448. Types of other roundings are other types, converted explicitly. No flags and no stochastic rounding: those
 // are arithmetic.hpp's. Under DAZ subnormal numbers are operands and compare as zeros, and are otherwise what they are.
-// Text is read and printed in the format's own rounding whatever the type's, so that it reads back. Nothing depends on the processor's floating-point
-// state. Conversions are explicit. Trivially copyable, the size of its code; a default initialised number has, like a
-// float, no value, number{} is zero. constexpr except for text; nothing throws, and only text allocates.
+// Text is read and printed in the format's own rounding whatever the type's, so that it reads back. Nothing depends on
+// the processor's floating-point state. Conversions are explicit. Trivially copyable, the size of its code; a default
+// initialised number has, like a float, no value, number{} is zero. constexpr except for text; nothing throws, and only
+// text allocates.
 #ifndef ULP_FORMATS_NUMBER_HPP
 #define ULP_FORMATS_NUMBER_HPP
 
@@ -36,14 +37,27 @@ using smallest_code = std::conditional_t<
     width <= 8, std::uint8_t,
     std::conditional_t<width <= 16, std::uint16_t, std::conditional_t<width <= 32, std::uint32_t, std::uint64_t>>>;
 
-// The largest n with 10^n finite, and the least with 10^n normal. In double, far more precise than the formats.
-constexpr int highest_decimal_exponent(const format& f) noexcept {
-  const double largest = to_double(f, f.max_finite_code());
+// The largest n with 10^n <= x, and the least with 10^n >= x. In double, far more precise than the formats.
+constexpr int decimal_exponent_up_to(double x) noexcept {
+  constexpr int most = std::numeric_limits<double>::max_exponent10;
   int n = 0;
-  for (double power = 1; n < 308 && power * 10 <= largest; power *= 10) ++n;
+  for (double power = 1; n < most && power * 10 <= x; power *= 10) ++n;
+  for (double power = 1; power > x; power /= 10) --n;
   return n;
 }
-constexpr int lowest_decimal_exponent(const format& f) noexcept { return -(-f.emin() * 30103 / 100000); }
+constexpr int decimal_exponent_from(double x) noexcept {
+  int n = 0;
+  for (double power = 1; power < x; power *= 10) ++n;
+  for (double power = 1; power / 10 >= x; power /= 10) --n;
+  return n;
+}
+// The largest n with 10^n finite, and the least with 10^n normal.
+constexpr int highest_decimal_exponent(const format& f) noexcept {
+  return decimal_exponent_up_to(to_double(f, f.max_finite_code()));
+}
+constexpr int lowest_decimal_exponent(const format& f) noexcept {
+  return decimal_exponent_from(to_double(f, f.min_normal_code()));
+}
 
 std::ostream& print(std::ostream& out, const format& in, std::uint64_t code);
 // Sets failbit and leaves `code` alone if the next word is not a number.
@@ -172,12 +186,12 @@ class number {
     return of(parts.fraction);
   }
   friend constexpr number logb(number x) noexcept { return of(ulp::logb(F, x.code_, mode)); }
-  friend constexpr int ilogb(number x) noexcept { return ulp::ilogb(F, x.code_).value; }
-  friend constexpr number floor(number x) noexcept { return of(ulp::floor(F, x.code_)); }
-  friend constexpr number ceil(number x) noexcept { return of(ulp::ceil(F, x.code_)); }
-  friend constexpr number trunc(number x) noexcept { return of(ulp::trunc(F, x.code_)); }
-  friend constexpr number round(number x) noexcept { return of(ulp::round(F, x.code_)); }
-  friend constexpr number roundeven(number x) noexcept { return of(ulp::roundeven(F, x.code_)); }
+  friend constexpr int ilogb(number x) noexcept { return ulp::ilogb(F, x.code_, R.daz).value; }
+  friend constexpr number floor(number x) noexcept { return of(ulp::floor(F, x.code_, mode)); }
+  friend constexpr number ceil(number x) noexcept { return of(ulp::ceil(F, x.code_, mode)); }
+  friend constexpr number trunc(number x) noexcept { return of(ulp::trunc(F, x.code_, mode)); }
+  friend constexpr number round(number x) noexcept { return of(ulp::round(F, x.code_, mode)); }
+  friend constexpr number roundeven(number x) noexcept { return of(ulp::roundeven(F, x.code_, mode)); }
   friend constexpr number rint(number x) noexcept { return of(ulp::rint(F, x.code_, mode)); }
   friend constexpr number nearbyint(number x) noexcept { return rint(x); }
   friend constexpr bool isnan(number x) noexcept { return is_nan(x); }

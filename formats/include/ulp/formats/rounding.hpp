@@ -130,8 +130,6 @@ struct discarded {
   bool sticky = false;          // any bit after it
   std::uint64_t leading = 0;    // the first 33 discarded bits: floor(v 2^33)
   bool beyond_leading = false;  // any bit after those 33
-
-  [[nodiscard]] constexpr bool any() const noexcept { return round_bit || sticky; }
 };
 
 // Whether the magnitude is rounded up to the next kept value. `odd` is the last kept bit, `random` holds

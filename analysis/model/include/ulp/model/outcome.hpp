@@ -103,6 +103,17 @@ struct outcome_thresholds {
 // Precondition: mode.direction is not stochastic.
 [[nodiscard]] outcome_thresholds thresholds_of(const format& to, const rounding& mode, bool negative) noexcept;
 
+// The rounding whose thresholds stand for a stochastic one where these have to be single numbers: to nearest even. Others
+// are themselves.
+[[nodiscard]] rounding undrawn(rounding mode) noexcept;
+
+// Under stochastic rounding: the magnitudes that overflow under some draw, and those that do under every draw.
+struct drawn_overflow {
+  threshold of_some;
+  threshold of_every;
+};
+[[nodiscard]] drawn_overflow drawn_overflow_of(const format& to) noexcept;
+
 // Whether an overflowing result of that sign is delivered as infinity or NaN: not in formats that have neither.
 [[nodiscard]] bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept;
 

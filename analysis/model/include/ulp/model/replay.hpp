@@ -13,8 +13,9 @@
 // together.
 //
 // found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
-// rounding between the largest finite number and the next power of two), for infinities recorded at a larger factor
-// than the scale, and where bounds do not decide. Tensors with NaN have a NaN norm, else those with infinities an infinite one.
+// rounding between the largest finite number and what would follow it), for infinities recorded at a larger factor than
+// the scale, and where bounds do not decide. Tensors with NaN have a NaN norm, else those with infinities an infinite
+// one.
 #ifndef ULP_MODEL_REPLAY_HPP
 #define ULP_MODEL_REPLAY_HPP
 

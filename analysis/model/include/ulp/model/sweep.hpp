@@ -51,7 +51,7 @@ struct sweep_result {
 
 class sweep {
  public:
-  // All scenarios count and check the same tensors and steps: those of the first.
+  // At least one scenario; all count and check the same tensors and steps: those of the first.
   explicit sweep(std::vector<scenario> scenarios);
   ~sweep();
 

@@ -12,6 +12,10 @@
 
 namespace ulp {
 
+// So many overflows in a row, while the scale falls deep, are no search for the right scale: the largest start in use,
+// 2^32, is 17 powers of two above the usual one.
+inline constexpr std::uint64_t longest_search = 30;
+
 // Fed row by row; constant space. The policy's floor and ceiling are found by running a copy of it.
 class trajectory_watch {
  public:

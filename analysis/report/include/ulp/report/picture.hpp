@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -76,7 +75,7 @@ class columns_of {
 };
 
 // How many gradients there are in each binade of the true gradient: values of [2^k, 2^(k+1)) by k. Where a factor is no power
-// of two they are counted in the binade of their lower end. The values of a bucket are spread evenly in log2 over the
+// of two they are counted in the binade of their upper end. The values of a bucket are spread evenly in log2 over the
 // binades that it covers; those of a bucket that may hold zeros are in no binade.
 struct binade_counts {
   std::map<int, double> by_exponent;

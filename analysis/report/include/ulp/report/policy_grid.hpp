@@ -15,8 +15,8 @@ namespace ulp {
 
 struct grid_text {
   scenario_text base;                  // parameters "key=v1,v2" take their values in turn
-  std::vector<std::string> scalers;    // in place of the base's, as are
-  std::vector<std::string> formats;    // these; none: that of the base, or of the configuration
+  std::vector<std::string> scalers;    // none: that of the base, or of the configuration, as with
+  std::vector<std::string> formats;    // these
   std::vector<std::string> roundings;  // and these directions; none: that of the base
   std::optional<configuration> own;    // one policy more
 };
@@ -25,7 +25,7 @@ struct grid_text {
 // std::invalid_argument.
 [[nodiscard]] std::vector<scenario_text> grid_of(const grid_text& grid);
 
-// What they mean, as scenario_of has it; mistakes name the combination.
+// What they mean, as scenario_of has it.
 [[nodiscard]] std::vector<scenario> scenarios_of(const std::vector<scenario_text>& grid, const run_text& run);
 
 struct swept_policy {

@@ -28,6 +28,8 @@ struct rounding_text {
   [[nodiscard]] bool is_preset() const;
   // It in words: "nearest-even", "nvidia (stochastic:A,bits=13)".
   [[nodiscard]] std::string text(const format& to) const;
+  // What is not the direction, after a comma each: ", saturating, daz". Never throws: texts that mean nothing are left out.
+  [[nodiscard]] std::string switches() const;
   friend bool operator==(const rounding_text&, const rounding_text&) = default;
 };
 

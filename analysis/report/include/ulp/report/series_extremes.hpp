@@ -3,7 +3,6 @@
 #ifndef ULP_REPORT_SERIES_EXTREMES_HPP
 #define ULP_REPORT_SERIES_EXTREMES_HPP
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>

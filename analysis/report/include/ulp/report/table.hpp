@@ -39,8 +39,8 @@ enum class alignment {
 // A value that an input may leave undecided has, beside its KEY, KEY_low and KEY_high.
 enum class range_keys {
   none,
-  json,  // in JSON alone: in CSV it has only KEY
-  both   // in CSV these two take the place of KEY
+  where_open,  // in JSON; in CSV these two take the place of KEY where some row of the column is undecided
+  both         // in CSV too these two, in the place of KEY
 };
 
 struct table_column {
@@ -65,17 +65,11 @@ struct column {
   alignment align = alignment::by_value;
 };
 
-template <typename Thing>
-[[nodiscard]] table columns_alone(const std::vector<column<Thing>>& columns) {
-  table t;
-  for (const column<Thing>& c : columns) t.columns.push_back({c.key, c.title, c.align, c.range});
-  return t;
-}
-
 // A row of each.
 template <typename Thing, typename Things>
 [[nodiscard]] table table_of(const std::vector<column<Thing>>& columns, const Things& things) {
-  table t = columns_alone(columns);
+  table t;
+  for (const column<Thing>& c : columns) t.columns.push_back({c.key, c.title, c.align, c.range});
   for (const Thing& thing : things) {
     std::vector<table_value>& row = t.rows.emplace_back();
     for (const column<Thing>& c : columns) row.push_back(c.value(thing));
@@ -92,9 +86,14 @@ template <typename Thing, typename Things>
 // The same, with thousands separators for people.
 [[nodiscard]] count_range exactly(std::uint64_t n);
 
-// Aligned columns with a header line: text to the left, numbers to the right; counts with thousands
-// separators, ranges as "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; text is printable;
-// ends with a newline.
+// "[low, high]", and one of them where they read alike.
+[[nodiscard]] std::string ends_text(const std::string& low, const std::string& high);
+// "10 %", "9.99 to 10 %": a share in three digits.
+[[nodiscard]] std::string percent_text(const value_range& share);
+
+// Aligned columns with a header line: text to the left, numbers to the right; counts with thousands separators, ranges as
+// "[low, high]", drawn counts as "mean ± deviation"; a column with nothing in it is left out; text is printable; ends
+// with a newline.
 [[nodiscard]] std::string to_text(const table& t);
 
 // One value as in the text.

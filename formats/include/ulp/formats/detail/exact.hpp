@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
-#include <utility>
 
 #include <ulp/formats/codec.hpp>
 
