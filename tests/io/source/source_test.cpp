@@ -43,8 +43,9 @@ TEST_CASE("source: what is not read is named") {
   CHECK(place.error(names{"absent"}) == "absent: No such file or directory");
   place.write("folder/a.npy", one_value(1));
   CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
-  CHECK(place.error("a", std::string("\x01\x00\x02", 3)) ==
-        "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, CSV or training log");
+  CHECK(
+      place.error("a", std::string("\x01\x00\x02", 3)) ==
+      "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, CSV or training log");
   CHECK(place.error("a.npy", std::string("\x01\x00\x02", 3)) ==
         "a.npy: npy header: 8 bytes are needed, but only 3 are left");
   CHECK(place.error("a.npz", std::string("\x01\x00\x02", 3)) ==
