@@ -1647,6 +1647,7 @@ class Recorder:
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
+        self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
@@ -1746,8 +1747,8 @@ class Recorder:
                 raise RecorderError(text)
             self._closed = False  # said once
             warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=2)
-        due, watched, trouble = self._due, self._watched, self._trouble
-        self._watched, self._trouble = [], None
+        due, watched, trouble, unfit = self._due, self._watched, self._trouble, self._unfit
+        self._watched, self._trouble, self._unfit = [], None, {}
         if microbatch == -1:
             self._calls += 1
         if not due:
@@ -1766,7 +1767,11 @@ class Recorder:
                 )
             if not 0 < factor < math.inf:
                 raise RecorderError(f"factor={factor}: must be above 0 and finite")
-            rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor)
+            if loss_scale is not None and not loss_scale > 0:
+                raise RecorderError(
+                    f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
+                )
+            rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor, unfit)
             if found_inf is None and loss_scale not in (None, 1) and not self._shards:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
@@ -1776,6 +1781,7 @@ class Recorder:
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
+            self._tell_unfit(step, unfit)
         except Exception as error:
             if self._strict:
                 raise
@@ -1788,7 +1794,32 @@ class Recorder:
                 self.close()
                 self._closed = False
 
-    def _rows(self, step, watched, grads, loss_scale, scaled, factor):
+    def _tell_unfit(self, step, unfit):
+        new = [name for name in unfit if name not in self._told]
+        if not new or len(self._told) > 1000:  # names that change all the time
+            return
+        self._told.update(new)
+        reason = str(unfit[new[0]]).partition("; ")[0]
+        others = "" if len(new) == 1 else f"; so is {new[1]!r}"
+        others += f", and {len(new) - 2} more" if len(new) > 2 else ""
+        text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
+        warnings.warn(_printable(f"ulp_recorder: {text}"), RuntimeWarning, stacklevel=3)
+
+    def _take(self, name, kind, shape, total, cast, array, unfit):
+        """The values of one tensor; None where it cannot be recorded, and the others can."""
+        try:
+            _check_name(name)
+            values = _Values(name, array)
+            return name, kind, values.shape if shape is None else shape, total, cast, values
+        except (RecorderError, TypeError, ValueError) as error:
+            if self._strict:
+                raise
+            if not isinstance(error, RecorderError):
+                error = RecorderError(f"tensor {name!r}: {type(error).__name__}: {error}")
+            unfit[name] = error
+            return None
+
+    def _rows(self, step, watched, grads, loss_scale, scaled, factor, unfit):
         """What is recorded of a step: a _Row for each tensor."""
         of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
         factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
@@ -1797,11 +1828,15 @@ class Recorder:
             if parameter.grad is not None and not _is_copy(parameter.grad):
                 cast = (self._casts or {}).get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
-                values.append((name, "weight_grad", parameter.shape, total, cast, _Values(name, parameter.grad)))
+                values.append(
+                    self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit)
+                )
         for name, array in grads.items():
-            kind = "activation_grad" if name.startswith(("agrad/", "agrad__")) else "weight_grad"
-            of = _Values(name, array)
-            values.append((name, kind, of.shape, 0, None, of))
+            kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
+            values.append(self._take(name, kind, None, 0, None, array, unfit))
+        values = [of for of in values if of is not None]
+        if unfit and not values and not watched:
+            raise next(iter(unfit.values()))
         if not values and not self._shards:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
@@ -1830,10 +1865,6 @@ class Recorder:
         return list(rows.values())
 
     def _info(self, name, kind, shape, cast, of):
-        if len(name.encode()) > 1024 or not name.isprintable():
-            raise RecorderError(
-                f"{self._file.shown}: the tensor name {name!r}: longer than 1024 bytes, or not printable"
-            )
         is_low = of.type.bits <= 16 or cast not in (None, _UNSEEN)
         through = of.type.name if of.type.bits <= 16 else cast if is_low else ""
         role = next((role for regex, role in self._roles if regex.search(name)), None)
@@ -1848,9 +1879,10 @@ class Recorder:
     def _watch(self, name, kind):
         def see(label, tensor):
             try:
-                values = _Values(label, tensor)
-                values.count(self._sums)
-                self._watched.append((label, kind, (), 0, None, values))
+                taken = self._take(label, kind, (), 0, None, tensor, self._unfit)
+                if taken is not None:
+                    taken[-1].count(self._sums)
+                    self._watched.append(taken)
             except Exception as error:  # step() tells it: training goes on
                 self._trouble = error
 
@@ -1879,6 +1911,14 @@ class _Hook:
 
     def __reduce__(self):
         return functools.partial, (sys.audit, "ulp_recorder.copy")  # takes any arguments, and does nothing
+
+
+def _check_name(name):
+    if not isinstance(name, str):
+        raise RecorderError(f"the tensor name {name!r}: is not a text")
+    if not name.isprintable() or len(name.encode()) > 1024:  # no lone surrogate is printable
+        shown = repr(name if len(name) <= 80 else name[:80] + "...")
+        raise RecorderError(f"the tensor name {shown}: longer than 1024 bytes, or not printable")
 
 
 class _Values:
