@@ -1669,7 +1669,7 @@ class Recorder:
             "layout": "shard" if shards else "replica",
         }
         ranks = [rank] if shards else range(world)
-        self._roles = _role_rules(roles, model)
+        self._role_of = _role_rules(roles, model)
         self._shards = shards
         modules = {} if model is None else dict(model.named_modules())
         watched = []
@@ -1867,7 +1867,7 @@ class Recorder:
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, _UNSEEN)
         through = of.type.name if of.type.bits <= 16 else cast if is_low else ""
-        role = next((role for regex, role in self._roles if regex.search(name)), None)
+        role = self._role_of(name)
         if role is None:
             role = "low" if is_low else "float32" if self._mixed and cast is None else "unknown"
         return _Info(name, kind, role, through, ",".join(map(str, shape)), 0)
@@ -2046,23 +2046,26 @@ def _autocast_type(device):
 
 
 def _role_rules(roles, model):
+    """A function of a tensor's name: the role that is said of it, or None."""
     if roles == "autocast" and model is None:
         raise RecorderError('roles="autocast" needs a model')
     if roles == "autocast":
         nn = _torch().nn
         low = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.PReLU)
-        roles = {}
-        for prefix, module in model.named_modules():
-            names = [f"{prefix}.{own}".lstrip(".") for own, _ in module.named_parameters(recurse=False)]
+        roles, own = {}, []
+        for prefix, module in model.named_modules(remove_duplicate=False):
             is_low = isinstance(module, low)
-            roles.update({f"^{re.escape(name)}$": "low" if is_low else "float32" for name in names})
+            own += [(f"{prefix}.{name}".lstrip("."), p, is_low) for name, p in module._parameters.items() if p is not None]
             if is_low:
-                roles[f"^(forward/)?{re.escape(prefix)}$"] = "low"  # what it puts out
+                roles.update({prefix: "low", f"forward/{prefix}": "low"})  # what it puts out
+        cast = {id(parameter) for _, parameter, is_low in own if is_low}  # by any module that has it, of whatever name
+        roles.update({name: "low" if id(parameter) in cast else "float32" for name, parameter, _ in own})
+        return roles.get
     rules = [(re.compile(regex), role) for regex, role in dict(roles or {}).items()]
     for _, role in rules:
         if role not in _ROLES:
             raise RecorderError(f"roles: {role!r} is not one of {', '.join(_ROLES)}")
-    return rules
+    return lambda name: next((role for regex, role in rules if regex.search(name)), None)
 
 
 def _distributed():

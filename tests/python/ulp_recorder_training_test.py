@@ -265,6 +265,31 @@ class Torch(support.InFolder):
         under = self.record(model, autocast=True, activations="^[25]$", forward="^2$")[1]
         self.assertEqual({n: t[3] for n, t in tensors.items()}, {n: t[3] for n, t in under.items()})
 
+    def test_roles_of_shared_parameters(self):
+        """A parameter that any of its modules casts is low, whatever name it is recorded under."""
+
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens, self.norm, self.head = nn.Embedding(9, 4), nn.LayerNorm(4), nn.Linear(4, 9, bias=False)
+                self.head.weight = self.tokens.weight
+
+            def forward(self, x):
+                return self.head(self.norm(self.tokens(x)))
+
+        for options, autocast in (({"roles": "autocast"}, False), ({}, True)):
+            model = Tied()
+            with recorder.Recorder(self.path(f"{autocast}.ulp"), model, **options) as rec:
+                with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                    model(torch.arange(9)).float().pow(2).sum().backward()
+                rec.step(0)
+                rec.step(1, grads={"head.weight": torch.ones(2), "head": torch.ones(2)})
+            tensors = self.rows(self.path(f"{autocast}.ulp"))[1]
+            roles = [tensors[n][3] for n in ("tokens.weight", "norm.weight", "norm.bias")]
+            self.assertEqual(roles, ["low", "float32", "float32"])
+            if options:
+                self.assertEqual([tensors[n][3] for n in ("head.weight", "head")], ["low", "low"])
+
     def test_roles_that_are_not_seen(self):
         """In checkpointed parts and functions written in Python there is no graph to look at: nothing is claimed."""
 
