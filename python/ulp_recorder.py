@@ -1594,6 +1594,20 @@ class _File:
 # --- The recorder ----------------------------------------------------------------------------------------------------
 
 
+# What is around a model, and where it has it; torch.compile calls it likewise in the names of what it is around.
+_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod"}
+
+
+def _plain(name):
+    """Without what torch.compile adds to a name."""
+    return re.sub(r"(?:^|(?<=\.))_orig_mod\.|\._orig_mod$", "", name) if "_orig_mod" in name else name
+
+
+def _is_compiled(model):
+    """Whether nothing of its graph can be seen, and a hook would break it in two."""
+    return getattr(model, "_compiled_call_impl", None) is not None
+
+
 class Recorder:
     """Records a training run step by step.
 
@@ -1638,12 +1652,15 @@ class Recorder:
         strict=False,
     ):
         self._file, self._hooks = None, []
+        self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
-        while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
-            model = model.module
+        compiled = False
+        while type(model).__name__ in _WRAPPERS:
+            compiled = compiled or type(model).__name__ == "OptimizedModule"
+            model = getattr(model, _WRAPPERS[type(model).__name__])
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
@@ -1671,7 +1688,9 @@ class Recorder:
         ranks = [rank] if shards else range(world)
         self._role_of = _role_rules(roles, model)
         self._shards = shards
-        modules = {} if model is None else dict(model.named_modules())
+        modules = {}
+        for name, module in () if model is None else model.named_modules():
+            modules.setdefault(_plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
         watched = []
         for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
             found = [(name, module) for name, module in modules.items() if regex and re.search(regex, name)]
@@ -1680,9 +1699,11 @@ class Recorder:
             watched += [(module, self._watch(name, kind)) for name, module in found]
         self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
-        if model is not None:
-            watched.append((model, self._see_casts))
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
+        known = self._file.tensors
+        if model is not None and not compiled and not _is_compiled(model):
+            if not all(_plain(name) in known for name, _ in model.named_parameters()):
+                self._root_hook = model.register_forward_hook(_Hook(self._see_casts))
 
     def __enter__(self):
         return self
@@ -1695,6 +1716,7 @@ class Recorder:
         for hook in self._hooks:
             hook.remove()
         self._hooks, self._watched = [], []
+        self._leave_root()
         if self._file is None:
             return
         file, self._file, self._closed = self._file, None, True
@@ -1781,6 +1803,7 @@ class Recorder:
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
+            self._leave_root()  # roles are in the file
             self._tell_unfit(step, unfit)
         except Exception as error:
             if self._strict:
@@ -1825,6 +1848,7 @@ class Recorder:
         factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
         values = []
         for name, parameter in self._model.named_parameters() if self._model is not None else ():
+            name = _plain(name)
             if parameter.grad is not None and not _is_copy(parameter.grad):
                 cast = (self._casts or {}).get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
@@ -1875,6 +1899,13 @@ class Recorder:
     def _see_casts(self, module, inputs, output):
         if self._due and self._casts is None and _torch().is_grad_enabled():
             self._casts = _casts_behind(output)
+            if self._casts is not None:
+                self._leave_root()
+
+    def _leave_root(self):
+        if self._root_hook is not None:
+            self._root_hook.remove()
+            self._root_hook = None
 
     def _watch(self, name, kind):
         def see(label, tensor):
@@ -2055,6 +2086,7 @@ def _role_rules(roles, model):
         roles, own = {}, []
         for prefix, module in model.named_modules(remove_duplicate=False):
             is_low = isinstance(module, low)
+            prefix = _plain(prefix)
             own += [(f"{prefix}.{name}".lstrip("."), p, is_low) for name, p in module._parameters.items() if p is not None]
             if is_low:
                 roles.update({prefix: "low", f"forward/{prefix}": "low"})  # what it puts out

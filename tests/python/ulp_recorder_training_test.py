@@ -319,6 +319,46 @@ class Torch(support.InFolder):
         steps, tensors = self.rows()
         self.assertEqual((steps[0]["weight"][0], tensors["weight"][3:5]), (4, ("low", "bfloat16")))
 
+    def test_compiled_models(self):
+        """Names are those of the model that was compiled, and nothing is hooked whose graph cannot be seen."""
+
+        class OptimizedModule(nn.Module):  # as torch.compile makes it
+            def __init__(self, of):
+                super().__init__()
+                self._orig_mod = of
+
+            def forward(self, *arguments):
+                return self._orig_mod(*arguments)
+
+        ways = [OptimizedModule]
+        if hasattr(torch, "compile"):
+            ways.append(lambda of: torch.compile(of, backend="eager", fullgraph=True))
+        for i, compiled in enumerate(ways):
+            model = compiled(network())
+            with recorder.Recorder(self.path(f"{i}whole.ulp"), model, roles="autocast") as rec:
+                self.assertFalse(any(module._forward_hooks for module in model.modules()))
+                backward(model)
+                rec.step(0)
+            steps, tensors = self.rows(self.path(f"{i}whole.ulp"))
+            self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()])
+            self.assertEqual((tensors["2.weight"][3], tensors["4.weight"][3]), ("low", "float32"))
+            model = network()
+            model[2] = compiled(model[2])
+            with recorder.Recorder(self.path(f"{i}part.ulp"), model, activations="^2$") as rec:
+                backward(model)
+                rec.step(0)
+            steps, _ = self.rows(self.path(f"{i}part.ulp"))
+            self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()] + ["2"])
+
+    def test_the_root_is_left_alone_when_its_graph_is_known(self):
+        for loss in (False, True):
+            model = network()
+            with recorder.Recorder(self.path("a.ulp"), model, append=loss) as rec:
+                self.assertEqual(len(model._forward_hooks), 0 if loss else 1)  # roles are in the file
+                backward(model)
+                self.assertEqual(len(model._forward_hooks), 0)
+                rec.step(int(loss))
+
     def test_mistakes(self):
         model = network()
         cases = [
