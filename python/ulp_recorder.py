@@ -1665,7 +1665,10 @@ class Recorder:
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
+        self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
+        self._scale_before, self._finite_before = None, False
         self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
+        self._also_uncast = set()  # those of them that are used as they are, too
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
@@ -1687,7 +1690,7 @@ class Recorder:
         }
         ranks = [rank] if shards else range(world)
         self._role_of = _role_rules(roles, model)
-        self._shards = shards
+        self._shards, self._world = shards, world
         modules = {}
         for name, module in () if model is None else model.named_modules():
             modules.setdefault(_plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
@@ -1779,7 +1782,7 @@ class Recorder:
             if trouble is not None:
                 raise trouble
             if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                self._casts = _casts_behind(loss)
+                self._casts, self._also_uncast = _casts_behind(loss)
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -1794,6 +1797,7 @@ class Recorder:
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
             rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor, unfit)
+            suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch)
             if found_inf is None and loss_scale not in (None, 1) and not self._shards:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
@@ -1805,6 +1809,8 @@ class Recorder:
             self._failures = 0
             self._leave_root()  # roles are in the file
             self._tell_unfit(step, unfit)
+            for text in suspicions:
+                warnings.warn(_printable(f"ulp_recorder: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=2)
         except Exception as error:
             if self._strict:
                 raise
@@ -1827,6 +1833,66 @@ class Recorder:
         others += f", and {len(new) - 2} more" if len(new) > 2 else ""
         text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
         warnings.warn(_printable(f"ulp_recorder: {text}"), RuntimeWarning, stacklevel=3)
+
+    def _suspicions(self, rows, scale, scaled, factor, microbatch):
+        """What the values say that was done wrong; each is said once."""
+        found = {}
+        tables = [row.table for row in rows if row.info.kind == "weight_grad"]
+        if self._looks > 0 and tables:
+            self._looks -= 1
+            if not self._shards and all(t.zeros == t.numel for t in tables):
+                found["zeros"] = (
+                    "all gradients are zero: call step() after backward() and before zero_grad(); where that is so, the "
+                    "loss does not reach the parameters, or all gradients underflow"
+                )
+            largest = max(t.largest for t in tables)
+            through = self._through_float16(rows)
+            least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
+            lost = 2.0**-24 * min(factor, 1.0) / self._world  # averages over ranks are smaller
+            if scale is not None and scale > 1 and scaled and least < 0.99 * lost:
+                name = next(name for name, t in through.items() if t.least == least)
+                found["unscaled"] = (
+                    f"{name!r} was computed in float16 and has a value of {least:.3g}, below the smallest of float16: it is "
+                    "not multiplied by the loss scale any more, or was clipped. Call step() before scaler.unscale_() and "
+                    "scaler.step(), or pass scaled=False and the loss scale of this step, taken before scaler.update()"
+                )
+            elif scale is not None and scale >= 4096 and scaled and self._looks == 99 and 0 < largest < scale * 2.0**-20:
+                found["unscaled"] = (
+                    f"no gradient is above {largest:.3g}, and the loss scale is {scale:g}: the true ones would be below 1e-6. "
+                    "If they are not multiplied by the loss scale any more, call step() before scaler.unscale_() and "
+                    "scaler.step(), or pass scaled=False; if the loss was not multiplied by it, pass loss_scale=1"
+                )
+            elif scale is not None and 1 < scale < math.inf and not scaled and through:
+                most = max(t.largest for t in through.values())
+                if least == 2.0**-24 or most * scale > 2.0**22:  # 64 parts of float16 add up to that
+                    found["scaled"] = (
+                        f"scaled=False was passed, but gradients that were computed in float16 (up to {most:.3g}, from "
+                        f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
+                    )
+        if microbatch == -1 and self._every == 1 and scale is not None:
+            finite = not any(t.nans or any(t.infinities) for t in tables)
+            before = self._scale_before
+            if not finite and self._finite_before and before is not None and scale < before:
+                found["next scale"] = (
+                    f"the loss scale fell from {before:g} to {scale:g} in the step that overflows, and not after it: it is that "
+                    "of the next step. Call scaler.get_scale() before scaler.update()"
+                )
+            self._scale_before, self._finite_before = scale, finite
+        new = [text for key, text in found.items() if key not in self._suspected]
+        self._suspected.update(found)
+        return new
+
+    def _through_float16(self, rows):
+        """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
+        if self._model is None or "float16" not in (self._casts or {}).values():
+            return {}
+        tables = {row.info.name: row.table for row in rows}
+        names = ((_plain(name), id(p)) for name, p in self._model.named_parameters())
+        return {
+            name: tables[name]
+            for name, of in names
+            if name in tables and self._casts.get(of) == "float16" and of not in self._also_uncast
+        }
 
     def _take(self, name, kind, shape, total, cast, array, unfit):
         """The values of one tensor; None where it cannot be recorded, and the others can."""
@@ -1898,7 +1964,7 @@ class Recorder:
 
     def _see_casts(self, module, inputs, output):
         if self._due and self._casts is None and _torch().is_grad_enabled():
-            self._casts = _casts_behind(output)
+            self._casts, self._also_uncast = _casts_behind(output)
             if self._casts is not None:
                 self._leave_root()
 
@@ -2041,14 +2107,15 @@ _UNSEEN = object()
 
 def _casts_behind(output):
     """{id of parameter: the type that autocast casts it to, "" where that is not known, None where it is used as it is}
-    from the graph behind the output of a forward pass; None where it has none. A cast is a node of its own between the
+    from the graph behind the output of a forward pass; None where it has none. And the ids of those that are also used as
+    they are. A cast is a node of its own between the
     parameter and what uses it. What functions written in Python do with it, checkpointing and compiled graphs among
     them, is not seen: such parameters are not listed."""
     nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
     if not nodes:
-        return None
+        return None, set()
     opaque = _torch().autograd.function.BackwardCFunction
-    casts, seen = {}, set(nodes)
+    casts, uncast, seen = {}, set(), set(nodes)
     while nodes:
         node = nodes.pop()
         for following, _ in node.next_functions:
@@ -2061,7 +2128,8 @@ def _casts_behind(output):
                 casts[id(following.variable)] = _autocast_type(following.variable.device.type)
             elif not isinstance(node, opaque):
                 casts.setdefault(id(following.variable))
-    return casts
+                uncast.add(id(following.variable))
+    return casts, uncast
 
 
 def _autocast_type(device):

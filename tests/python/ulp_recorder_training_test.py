@@ -395,6 +395,73 @@ class Torch(support.InFolder):
         self.assertEqual(sorted(os.listdir(self.folder))[0][:1], "d")
 
 
+class Misuse(support.InFolder):
+    """What the values show is told in the first step, once, and what is right is left alone."""
+
+    class Half(nn.Module):
+        """Its gradient goes through float16, as autocast would have it."""
+
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.weight, self.bias = nn.Parameter(torch.randn(400)), nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            return (self.weight.half().float() * x).sum(1) + self.bias
+
+    def said(self, how, steps=2, scales=(65536.0,), every=1, **options):
+        """The warnings of steps of which each is made so by how(gradients, scale)."""
+        model = self.Half()
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model, every=every) as rec:
+            warnings.simplefilter("always")
+            with mock.patch.object(recorder, "_autocast_type", lambda device: "float16"):
+                for step in range(steps):
+                    scale = scales[step % len(scales)]
+                    model.zero_grad()
+                    x = torch.randn(3, 400) * torch.logspace(0, -6, 400)
+                    loss = model(x).pow(2).mean() * 1e-2
+                    (loss * scale).backward()
+                    for p in model.parameters():
+                        how(p.grad, scale)
+                    rec.step(step, loss=loss, loss_scale=scale, **options)
+        return [str(w.message).partition(".ulp: ")[2] for w in caught]
+
+    def test_what_is_right(self):
+        self.assertEqual(self.said(lambda g, s: None), [])
+        self.assertEqual(self.said(lambda g, s: None, scales=(8.0,)), [])
+        self.assertEqual(self.said(lambda g, s: g.div_(s), scaled=False), [])
+        self.assertEqual(self.said(lambda g, s: g.div_(4), factor=0.25), [])
+        overflow = [lambda g, s: None, lambda g, s: g.fill_(math.inf) if s > 60000 else g]
+        self.assertEqual(self.said(overflow[1], steps=6, scales=(8.0, 65536.0, 32768.0)), [])
+
+    def test_unscaled_gradients(self):
+        for options in ({}, {"scales": (16384.0,)}):
+            [said] = self.said(lambda g, s: g.div_(s), **options)
+            self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has a value of .*below the smallest of")
+            self.assertIn("pass scaled=False and the loss scale of this step, taken before scaler.update()", said)
+
+    def test_a_scale_that_values_do_not_carry(self):
+        [said] = self.said(lambda g, s: g.copy_(torch.full_like(g, 2.0**-20)))
+        self.assertRegex(said, "^step 0: no gradient is above 9.54e-07, and the loss scale is 65536: the true ones")
+
+    def test_scaled_gradients(self):
+        for how in (lambda g, s: g.fill_(2.0**-24), lambda g, s: g.fill_(100.0)):
+            [said] = self.said(how, scaled=False)
+            self.assertRegex(said, r"^step 0: scaled=False was passed, but gradients .*only after scaler.unscale_\(\)$")
+
+    def test_zeros(self):
+        [said] = self.said(lambda g, s: g.zero_())
+        self.assertRegex(said, r"^step 0: all gradients are zero: call step\(\) after backward\(\) and before zero_grad")
+
+    def test_the_scale_of_the_next_step(self):
+        """It falls in the step that overflows; right would be the step after it."""
+        how = lambda g, s: g.fill_(math.inf) if s == 16384.0 else g  # noqa: E731
+        [said] = self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0))
+        self.assertRegex(said, "^step 2: the loss scale fell from 32768 to 16384 in the step that overflows, and not after")
+        self.assertEqual(self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0), every=2), [])
+
+
 RANK = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
