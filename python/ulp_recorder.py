@@ -3,13 +3,17 @@
 One file to copy into a training job. It needs Python 3.9 and torch or numpy, nothing else.
 
     from ulp_recorder import Recorder
-    rec = Recorder("run.ulp", model)
+    rec = Recorder("run.ulp", model, scaler=scaler, optimizer=optimizer)
     for i, batch in enumerate(batches):
         ...
         scaler.scale(loss).backward()
-        rec.step(i, loss=loss, loss_scale=scaler.get_scale())      # after backward, before unscale_ and clipping
         scaler.step(optimizer); scaler.update(); optimizer.zero_grad()
+        rec.step(i, loss=loss)
     rec.close()
+
+Or without the scaler, after backward and before unscale_ and clipping:
+
+        rec.step(i, loss=loss, loss_scale=scaler.get_scale())
 
 Each step is one transaction: after a kill the file holds every step whose call returned. The project's
 docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
@@ -31,6 +35,7 @@ import struct
 import sys
 import tempfile
 import time
+import types
 import warnings
 import weakref
 import zlib
@@ -1628,6 +1633,10 @@ class Recorder:
                  Otherwise all ranks have the same gradients; rank 0 records them and the others do nothing.
     rank, world  Needed only if torch.distributed does not know them.
     run_id       Equal for all ranks of one run; by default random, and shared through torch.distributed.
+    scaler, optimizer  A GradScaler, and one optimizer or several of the model: step() then comes after the optimizer's step
+                 (and the scaler's update), as one line that needs nothing but its number and the loss. The gradients are
+                 taken before they are unscaled; scale, found_inf, applied and learning rate are known. Without a scaler
+                 they are those that the optimizer gets, and the loss scale is 1.
     strict       Whether step() raises. Otherwise a step that cannot be recorded is skipped with a warning and training
                  goes on; after ten failures in a row recording stops.
 
@@ -1649,9 +1658,16 @@ class Recorder:
         rank=None,
         world=None,
         run_id=None,
+        scaler=None,
+        optimizer=None,
         strict=False,
     ):
         self._file, self._hooks = None, []
+        self._wrapped, self._scaler, self._optimizers = [], scaler, _optimizers_in(optimizer)
+        self._update, self._waiting = None, None  # an _Update since the last step(); a step() that came before it
+        self._stepping = False  # whether the scaler's step is running
+        self._in_vain = 0  # calls of step() since an optimizer stepped
+        self._order = None  # {id of parameter: its place, name and itself}
         self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
@@ -1691,6 +1707,11 @@ class Recorder:
         ranks = [rank] if shards else range(world)
         self._role_of = _role_rules(roles, model)
         self._shards, self._world = shards, world
+        if model is None and (scaler is not None or self._optimizers):
+            raise RecorderError("scaler and optimizer need a model")
+        lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
+        if lacking:
+            raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")
         modules = {}
         for name, module in () if model is None else model.named_modules():
             modules.setdefault(_plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
@@ -1703,6 +1724,7 @@ class Recorder:
         self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
+        self._see_updates()
         known = self._file.tensors
         if model is not None and not compiled and not _is_compiled(model):
             if not all(_plain(name) in known for name, _ in model.named_parameters()):
@@ -1718,10 +1740,20 @@ class Recorder:
         """Leaves a single file. Recorded steps are safe even without it."""
         for hook in self._hooks:
             hook.remove()
-        self._hooks, self._watched = [], []
+        for of, name, wrapped, before in self._wrapped:
+            if vars(of).get(name) is wrapped:  # else somebody wrapped it again, and it only passes on
+                if before is None:
+                    del vars(of)[name]
+                else:
+                    vars(of)[name] = before
+        self._hooks, self._wrapped = [], []
         self._leave_root()
+        self._record_waiting()
+        self._watched, self._update, self._waiting = [], None, None
         if self._file is None:
             return
+        if 0 < self._in_vain < 100 and self._calls == 0:
+            self._tell_in_vain()
         file, self._file, self._closed = self._file, None, True
         is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
         self._finish()
@@ -1750,7 +1782,8 @@ class Recorder:
         attempt=None,
         microbatch=-1,
     ):
-        """Records the current gradients: call it after backward, before they are clipped.
+        """Records the current gradients: call it after backward, before they are clipped. Of a Recorder that was given a
+        scaler or an optimizer: those of the optimizer's last step; call it after that.
 
         step         The number of the update; each is recorded once.
         loss, grad_norm, lr, applied  As the loop knows them: numbers or one-element tensors, stored unchanged.
@@ -1772,13 +1805,46 @@ class Recorder:
                 raise RecorderError(text)
             self._closed = False  # said once
             warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=2)
+        update = None
+        if self._sees_updates and microbatch == -1 and self._file is not None:
+            self._record_waiting()
+            update, self._update = self._update, None
+            if update is None:  # more gradients are to be accumulated, or the optimizer's step follows
+                if self._casts is None and getattr(loss, "grad_fn", None) is not None:
+                    self._casts, self._also_uncast = _casts_behind(loss)
+                loss = loss.detach() if hasattr(loss, "detach") else loss
+                given = dict(loss=loss, loss_scale=loss_scale, factor=factor, grad_norm=grad_norm, lr=lr, found_inf=found_inf)
+                self._waiting = step, dict(given, applied=applied, grads=grads, attempt=attempt)
+                self._in_vain += 1
+                if self._in_vain == 100:
+                    self._tell_in_vain()
+                return
+            self._in_vain = 0
         due, watched, trouble, unfit = self._due, self._watched, self._trouble, self._unfit
-        self._watched, self._trouble, self._unfit = [], None, {}
+        self._trouble, self._unfit = None, {}
+        if update is not None and update.watched is not None:
+            watched = update.watched
+        else:
+            self._watched = []
         if microbatch == -1:
             self._calls += 1
         if not due:
             return
+        unscaled, next_scale = (), None
         try:
+            if update is not None:
+                unscaled, trouble = update.unscaled, trouble or update.trouble
+                unfit.update(update.unfit)
+                if update.scale is not None:
+                    next_scale = loss_scale if loss_scale not in (None, update.scale) else None
+                    loss_scale = update.scale
+                loss_scale = 1.0 if loss_scale is None else loss_scale
+                lr = update.lr if lr is None else lr
+                found_inf = update.found_inf() if found_inf is None else found_inf
+                applied = update.applied() if applied is None else applied
+                scaled = not unscaled
+            elif self._sees_updates and microbatch >= 0 and self._scaler is not None:
+                loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
             if trouble is not None:
                 raise trouble
             if self._casts is None and getattr(loss, "grad_fn", None) is not None:
@@ -1796,8 +1862,9 @@ class Recorder:
                 raise RecorderError(
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
-            rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor, unfit)
-            suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch)
+            values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
+            suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and not self._shards:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
@@ -1834,9 +1901,13 @@ class Recorder:
         text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
         warnings.warn(_printable(f"ulp_recorder: {text}"), RuntimeWarning, stacklevel=3)
 
-    def _suspicions(self, rows, scale, scaled, factor, microbatch):
+    def _suspicions(self, rows, scale, scaled, factor, microbatch, next_scale=None):
         """What the values say that was done wrong; each is said once."""
         found = {}
+        if next_scale is not None:
+            found["next scale"] = (
+                f"loss_scale={next_scale:g} was passed, and the scaler's was {scale:g}: that is recorded; leave loss_scale out"
+            )
         tables = [row.table for row in rows if row.info.kind == "weight_grad"]
         if self._looks > 0 and tables:
             self._looks -= 1
@@ -1908,19 +1979,21 @@ class Recorder:
             unfit[name] = error
             return None
 
-    def _rows(self, step, watched, grads, loss_scale, scaled, factor, unfit):
-        """What is recorded of a step: a _Row for each tensor."""
-        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
-        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
+    def _gradients(self, unfit, of=None):
+        """Those of the model's parameters, or of some."""
         values = []
-        for name, parameter in self._model.named_parameters() if self._model is not None else ():
+        for name, parameter in self._model.named_parameters() if self._model is not None and of is None else of or ():
             name = _plain(name)
             if parameter.grad is not None and not _is_copy(parameter.grad):
                 cast = (self._casts or {}).get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
-                values.append(
-                    self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit)
-                )
+                values.append(self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit))
+        return [taken for taken in values if taken is not None]
+
+    def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
+        """What is recorded of a step: a _Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
+        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
+        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
         for name, array in grads.items():
             kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
             values.append(self._take(name, kind, None, 0, None, array, unfit))
@@ -1949,7 +2022,9 @@ class Recorder:
                 info = self._file.tensors[name][1]
             else:
                 info = self._info(name, kind, shape, cast, of)
-            rows[name] = _Row(info._replace(numel=total), of.type.number, factors.get(info.kind), table)
+            by = factors.get(info.kind) if not unscaled else factor if name in unscaled else of_loss
+            by = 1.0 if info.kind == "activation" else by
+            rows[name] = _Row(info._replace(numel=total), of.type.number, by, table)
         if not self._shards:
             return [row._replace(info=row.info._replace(numel=row.table.numel)) for row in rows.values()]
         return list(rows.values())
@@ -1961,6 +2036,139 @@ class Recorder:
         if role is None:
             role = "low" if is_low else "float32" if self._mixed and cast is None else "unknown"
         return _Info(name, kind, role, through, ",".join(map(str, shape)), 0)
+
+    # What an optimizer and a scaler do.
+
+    @property
+    def _sees_updates(self):
+        return self._scaler is not None or bool(self._optimizers)
+
+    def _see_updates(self):
+        if not self._sees_updates:
+            return
+        for optimizer in self._optimizers:
+            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_step)
+        if self._scaler is not None:
+            self._wrap(self._scaler, "unscale_", self._before_step)
+            self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
+            self._wrap(self._scaler, "update", self._before_update, self._after_update)
+        trained = [p for p in self._model.parameters() if p.requires_grad]
+        for parameter in trained[:: max(1, len(trained) // 8)]:  # one of them is in every backward pass
+            self._hooks.append(parameter.register_hook(_Hook(self._see_backward)))
+
+    def _wrap(self, of, name, before, after=None):
+        """In the object alone: copies and pickles of it have their class's method."""
+        call = getattr(of, name)
+
+        def wrapped(this, *arguments, **named):
+            if this is not of:
+                return getattr(type(this), name)(this, *arguments, **named)
+            if self._file is not None:
+                before(*arguments, **named)
+            try:
+                result = call(*arguments, **named)
+            finally:
+                self._stepping = self._stepping and of is not self._scaler
+            if self._file is not None and after is not None:
+                after(of, *arguments, **named)
+            return result
+
+        functools.update_wrapper(wrapped, call)
+        del wrapped.__wrapped__
+        if hasattr(call, "__func__"):
+            wrapped.__wrapped__ = call.__func__  # its signature, for who asks
+        method = types.MethodType(wrapped, of)
+        self._wrapped.append((of, name, method, vars(of).get(name)))
+        setattr(of, name, method)
+
+    def _see_backward(self, gradient):
+        self._waiting = None
+
+    def _tell_in_vain(self):
+        text = f"{self._file.shown}: {self._in_vain} calls of step() saw no optimizer's step: nothing of them is recorded. "
+        text += "Give Recorder the optimizer and the scaler that the loop uses, or neither"
+        self._in_vain = 100
+        if self._strict:
+            raise RecorderError(text)
+        warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=3)
+
+    def _record_waiting(self):
+        """What a step() asked for before the optimizer's step."""
+        if self._update is not None and self._update.of is not None:
+            (step, given), self._update.of = self._update.of, None
+            self.step(step, **given)
+
+    def _before_step(self, optimizer, *arguments, **named):
+        """Takes its gradients, unless it was done since its last step."""
+        update = self._update
+        if update is not None and id(optimizer) in update.open:
+            return
+        if update is not None and update.of is not None and id(optimizer) in update.stepped:
+            self._record_waiting()
+        if self._update is None:
+            self._update = _Update()
+            self._update.of, self._waiting = self._waiting, None
+            if self._update.of is not None:
+                self._update.watched, self._watched = self._watched, []
+        update = self._update
+        update.open.add(id(optimizer))
+        update.stepped[id(optimizer)] = [False, None]
+        try:
+            first = self._optimizers[0] if self._optimizers else optimizer
+            if update.lr is None or optimizer is first:
+                update.lr = float(optimizer.param_groups[0]["lr"])
+            if self._scaler is not None:
+                update.scale = float(self._scaler.get_scale())
+            if not self._due:
+                return
+            its = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if self._order is None or not its <= self._order.keys():
+                named = enumerate(self._model.named_parameters())
+                self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
+            of = [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+            values = self._gradients(update.unfit, of)
+            _tables_of([taken[-1] for taken in values], self._sums)
+            update.values.update((taken[0], taken) for taken in values)
+            if self._scaler is not None and self._is_unscaled(optimizer):
+                update.unscaled.update(taken[0] for taken in values)
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _is_unscaled(self, optimizer):
+        state = getattr(self._scaler, "_per_optimizer_states", {}).get(id(optimizer), {})
+        return getattr(state.get("stage"), "name", "READY") != "READY"
+
+    def _look_for_infinities(self):
+        """What the scaler found, before it forgets."""
+        states = getattr(self._scaler, "_per_optimizer_states", {})
+        for key, of in self._update.stepped.items() if self._update is not None else ():
+            found = states.get(key, {}).get("found_inf_per_device")
+            if found:
+                of[1] = any(float(on_device) > 0 for on_device in found.values())
+
+    def _after_step(self, optimizer, *arguments, **named):
+        if self._update is not None:
+            self._update.stepped.setdefault(id(optimizer), [False, None])[0] = True
+            if not self._stepping:
+                self._update.open.discard(id(optimizer))
+            if self._scaler is None and self._update.stepped.keys() >= {id(each) for each in self._optimizers}:
+                self._record_waiting()
+
+    def _before_scaler_step(self, optimizer, *arguments, **named):
+        self._before_step(optimizer)
+        self._stepping = True
+
+    def _after_scaler_step(self, scaler, optimizer, *arguments, **named):
+        self._after_step(optimizer)
+        self._look_for_infinities()
+
+    def _before_update(self, *arguments, **named):
+        self._look_for_infinities()
+
+    def _after_update(self, scaler, *arguments, **named):
+        if self._update is not None:
+            self._update.open.clear()
+            self._record_waiting()
 
     def _see_casts(self, module, inputs, output):
         if self._due and self._casts is None and _torch().is_grad_enabled():
@@ -1995,6 +2203,38 @@ class Recorder:
                     tensor.register_hook(lambda gradient, label=label: see(label, gradient))
 
         return hook
+
+
+class _Update:
+    """What was seen of the optimizers' steps since the last one that was recorded."""
+
+    def __init__(self):
+        self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
+        self.values, self.unfit, self.trouble = {}, {}, None
+        self.unscaled = set()  # names
+        self.scale = self.lr = None
+        self.open = set()  # ids of optimizers whose gradients were taken, and that did not step since
+        self.stepped = {}  # by id: whether it stepped, and whether the scaler found an overflow
+
+    def found_inf(self):
+        found = [inf for _, inf in self.stepped.values() if inf is not None]
+        return any(found) if found else None
+
+    def applied(self):
+        """None where some were, and others not."""
+        applied = {stepped and not inf for stepped, inf in self.stepped.values()}
+        return applied.pop() if len(applied) == 1 else None
+
+
+def _optimizers_in(optimizer):
+    if optimizer is None:
+        return []
+    if hasattr(optimizer, "param_groups"):
+        return [optimizer]
+    several = list(optimizer.values() if isinstance(optimizer, dict) else optimizer)
+    if not all(hasattr(each, "param_groups") for each in several):
+        raise RecorderError("optimizer: neither an optimizer of torch nor several of them")
+    return several
 
 
 class _Hook:
@@ -2080,7 +2320,7 @@ class _Values:
 def _tables_of(values, with_sums):
     arrays = [v for v in values if v.array is not None and _on_host(v.array)]
     for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
-        v.table = table
+        v.table, v.array = table, None
     vectors = [v for v in values if v.table is None]
     for v in vectors:
         if v.vector is None:
@@ -2090,6 +2330,7 @@ def _tables_of(values, with_sums):
     for v in values:
         if v.zeros > 0:
             v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None
+            v.zeros = 0
     return [v.table for v in values]
 
 
