@@ -515,6 +515,7 @@ _SLOT_OF_BIN = _array([2 * i + 1 for i in range(9) for _ in range(_BIN_ENDS[i], 
 
 
 _SMALL = 1 << 14  # elements below which counting by halves costs more than it saves
+_TINY = 1 << 12  # and below which tensors are counted together
 
 # float32 values that are counted together: those of a tensor, or its subnormal ones as floats. owner: the tensor; bias: of
 # the exponent; rows: which occur, and those of zeros and infinities; bins: by these rows and the upper halves' fractions,
@@ -616,6 +617,57 @@ def _tables_of_floats(arrays, with_sums):
     for result in results:
         result.zeros = result.numel - sum(result.infinities) - result.nans - int(result.counts.sum())
     return results
+
+
+def _tables_of_small(bits, sizes):
+    """The tables of float32 arrays that lie one after the other, none of them empty, without sums: what each costs besides
+    its values is little more than its table."""
+    dtype = _TYPES["float32"]
+    begins = np.cumsum([0] + sizes[:-1])
+    magnitudes = bits & dtype.most
+    is_finite = magnitudes < dtype.infinity
+    finite = is_finite & (magnitudes > 0)
+    largest = np.maximum.reduceat(magnitudes * finite, begins)
+    least = np.minimum.reduceat(np.where(finite, magnitudes, dtype.most), begins) * (largest > 0)
+    zeros = np.add.reduceat(magnitudes == 0, begins, dtype=np.int64)
+    infinite = magnitudes == dtype.infinity
+    specials = [zeros] + [np.add.reduceat(of, begins, dtype=np.int64) for of in (infinite & (bits > 0), infinite & (bits < 0), ~is_finite)]
+    extremes = []
+    for of in (largest, least):  # the processor may take subnormals for zero
+        normal = (of & ~dtype.low).view(np.float32).astype(np.float64) * (1 + (of & dtype.low) * 2.0**-23)
+        extremes.append(np.where(of > dtype.low, normal, of * 2.0**-149))
+    owner = np.repeat(np.arange(len(sizes)), sizes)[finite]
+    bits, magnitudes = bits[finite], magnitudes[finite]
+    bias = np.full(len(bits), dtype.bias)
+    few = (magnitudes <= dtype.low).nonzero()[0]
+    if len(few) > 0:
+        bits[few] = _subnormal(bits[few], dtype)
+        bias[few] = 2 * dtype.bias + dtype.fraction - 1
+    sign, k = (bits < 0).astype(np.int64), (_wide(bits >> 23) & 255) - bias
+    slot = _slots(bits, dtype)
+    # Dense by tensor, sign, binade and slot where that is not too much; else sorted.
+    first, last = (np.frexp(of)[1].astype(np.int64) - 1 for of in (extremes[1], extremes[0]))
+    binades = (last - first + 1) * (largest > 0)
+    ends = (2 * _SLOTS * binades).cumsum()
+    if ends[-1] <= 16 * len(bits):
+        begin = ends - 2 * _SLOTS * binades
+        counts = np.bincount(begin[owner] + (sign * binades[owner] + k - first[owner]) * _SLOTS + slot, None, ends[-1])
+        at = counts.nonzero()[0]
+        counts, owner = counts[at], np.repeat(np.arange(len(sizes)), 2 * _SLOTS * binades)[at]
+        row, slot = (at - begin[owner]) >> 5, at & (_SLOTS - 1)
+        sign = row >= binades[owner]
+        keys = (sign * _BINADE + row - sign * binades[owner] + first[owner] + 2048) * _SLOTS + slot
+    else:
+        keys, counts = np.unique((owner << 18) + (sign * _BINADE + k + 2048) * _SLOTS + slot, return_counts=True)
+        owner, keys = keys >> 18, keys & ((1 << 18) - 1)
+    cuts = owner.searchsorted(np.arange(len(sizes) + 1)).tolist()
+    zeros, positive, negative, others = (of.tolist() for of in specials)
+    return [
+        _Table(n, zero, (above, below), other - above - below, high, low, keys[begin:end], counts[begin:end], None)
+        for n, zero, above, below, other, high, low, begin, end in zip(
+            sizes, zeros, positive, negative, others, *(of.tolist() for of in extremes), cuts, cuts[1:]
+        )
+    ]
 
 
 def _table_of_bits(bits, dtype, with_sums):
@@ -789,32 +841,60 @@ def _varints(numbers):
 
 def _payloads(tables):
     """The payloads of tables, one after the other."""
-    numbers = []
-    for t in tables:
-        keys, counts = (t.keys, t.counts) if t.codes is None else t.codes
-        pairs = _zeros(1 + 2 * len(keys))
-        pairs[0] = len(keys)
-        pairs[1::2] = keys
-        pairs[3::2] -= keys[:-1]
-        pairs[2::2] = counts
-        numbers.append(pairs)
-    octets, begins = _varints(_join(numbers) if numbers else _zeros(0))
-    payload, end = [], 0
-    for t, pairs in zip(tables, numbers):
-        begin, end = end, end + len(pairs)
-        content = octets[int(begins[begin]) : int(begins[end])]
+    if not tables:
+        return b""
+    keys, counts = zip(*((t.keys, t.counts) if t.codes is None else t.codes for t in tables))
+    lengths = [len(of) for of in keys]
+    sizes, keys, counts = _array(lengths), _join(keys), _join(counts)
+    # How many, then pairs, of each.
+    starts = 2 * (sizes.cumsum(0) - sizes) + _where(sizes >= 0)
+    numbers = _zeros(len(tables) + 2 * len(keys))
+    numbers[starts] = sizes
+    at = _repeated(_where(sizes >= 0).tolist(), lengths) + 1 + 2 * _where(keys >= 0)
+    steps = keys + 0
+    steps[1:] -= keys[:-1]
+    some = _where(sizes)
+    first = (sizes.cumsum(0) - sizes)[some]
+    steps[first] = keys[first]
+    numbers[at], numbers[at + 1] = steps, counts
+    octets, begins = _varints(numbers)
+    begins = begins[starts].tolist() + [len(octets)]
+    payload = []
+    for t, begin, end in zip(tables, begins, begins[1:]):
+        content = octets[begin:end]
         if t.sums and t.codes is None:
             content += b"".join(_varint(number) for binade in sorted(t.sums) for number in t.sums[binade])
-        payload += [b"\1" if t.codes is None else b"\2", _varint(len(content)), content]
+        n = len(content)
+        payload += (b"\1" if t.codes is None else b"\2", bytes((n,)) if n < 128 else _varint(n), content)
     return b"".join(payload)
 
 
+_SUMMARY = struct.Struct("<IBBH6Q5dQ")
+
+
+def _summaries(tables, tensors, type_numbers, factors):
+    """The summary records, one after the other."""
+    totals = [_totals(tables, power) for power in (1, 2)]
+    return b"".join(
+        _SUMMARY.pack(
+            tensor, type_number, t.sums is not None, 0, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
+            math.nan if factor is None else factor, first, second, t.cut
+        )
+        for t, tensor, type_number, factor, first, second in zip(tables, tensors, type_numbers, factors, *totals)
+    )  # fmt: skip
+
+
+def _totals(tables, power):
+    """What total() gives of each."""
+    if np is None or len(tables) < 8 or any(t.sums is not None for t in tables):
+        return [t.total(power) for t in tables]
+    owner = np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
+    weights = _join([t.counts for t in tables]) * _estimates(power)[_join([t.keys for t in tables])]
+    return np.bincount(owner, weights, len(tables)).tolist()  # added one after the other, too
+
+
 def _summary(table, tensor, type_number, factor):
-    t = table
-    flags = 0 if t.sums is None else 1
-    counts = (t.numel, t.zeros, *t.infinities, 0, t.nans)
-    reals = (t.largest, t.least, math.nan if factor is None else factor, t.total(1), t.total(2))
-    return struct.pack("<IBBH6Q5dQ", tensor, type_number, flags, 0, *counts, *reals, t.cut)
+    return _summaries([table], [tensor], [type_number], [factor])
 
 
 def _compressed(payload):
@@ -886,9 +966,14 @@ class _Level:
         self.merged += len(tensors)
         for into, tables in ((self.tensors, tensors), (self.totals, totals)):
             for key, (table, number) in tables.items():
-                waiting, before = into.get(key, ([], 0))
-                waiting = [_merge(waiting)] if len(waiting) >= 16 else waiting
-                into[key] = (waiting + [table], before + number)
+                if key not in into:
+                    into[key] = ([table], number)
+                    continue
+                waiting, before = into[key]
+                if len(waiting) >= 16 and (len(waiting) >= 64 or len(table.keys) > 16):
+                    waiting = [_merge(waiting)]
+                waiting.append(table)
+                into[key] = (waiting, before + number)
         if len(self.tensors) > 8 * len({id for id, _, _ in self.tensors}):  # factors that change all the time
             self.whole, self.tensors, self.totals = False, {}, {}
 
@@ -937,8 +1022,9 @@ class _Levels:
         tensors, totals = level.take()
         if level.whole and level.merged >= 16 * len(tensors) > 0:
             ordered = sorted(tensors.items(), key=lambda item: (*item[0][:2], _order(item[0][2])))
-            summary = b"".join(_summary(table, *key) for key, (table, _) in ordered)
-            cells = _compressed(_payloads([table for _, (table, _) in ordered]))
+            tables = [table for _, (table, _) in ordered]
+            summary = _summaries(tables, *zip(*(key for key, _ in ordered)))
+            cells = _compressed(_payloads(tables))
             key = (level.width, level.block, self.ranks)
             with self.db.transaction():
                 steps = (len(level.steps), min(level.steps), max(level.steps))
@@ -1538,8 +1624,9 @@ class _File:
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
                 ids = [self._id(row.info) for row in rows]
-                summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
-                cells = _compressed(_payloads([row.table for row in rows]))
+                _, numbers, factors, tables = zip(*rows) if rows else [()] * 4
+                summary = _summaries(tables, ids, numbers, factors)
+                cells = _compressed(_payloads(tables))
                 _insert(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in _total_rows(totals):
                     _insert(self.db, "total", (*key, *total), (cells,))
@@ -1561,7 +1648,10 @@ class _File:
             raise RecorderError(f"{self.shown}: {place}: {reason}") from None
         if key[2] == -1:
             # Without codes, which take much memory.
-            tables = {(id, row.type_number, row.factor): (_merge([row.table]), 1) for id, row in zip(ids, rows)}
+            tables = {
+                (id, number, factor): (table if table.codes is None else _merge([table]), 1)
+                for id, (_, number, factor, table) in zip(ids, rows)
+            }
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], tables, totals)
 
@@ -1968,7 +2058,8 @@ class Recorder:
     def _take(self, name, kind, shape, total, cast, array, unfit):
         """The values of one tensor; None where it cannot be recorded, and the others can."""
         try:
-            _check_name(name)
+            if not isinstance(name, str) or name not in self._file.tensors:
+                _check_name(name)
             values = _Values(name, array)
             return name, kind, values.shape if shape is None else shape, total, cast, values
         except (RecorderError, TypeError, ValueError) as error:
@@ -1982,13 +2073,45 @@ class Recorder:
     def _gradients(self, unfit, of=None):
         """Those of the model's parameters, or of some."""
         values = []
-        for name, parameter in self._model.named_parameters() if self._model is not None and of is None else of or ():
-            name = _plain(name)
-            if parameter.grad is not None and not _is_copy(parameter.grad):
+        torch, known = _torch(), self._file.tensors
+        casts, may_be_small = self._casts or {}, np is not None and not self._sums
+        for name, parameter in self._parameters() if of is None else of:
+            if "_orig_mod" in name:
+                name = _plain(name)
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
+                n = gradient.numel()
+                if 0 < n < _TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
+                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), _SmallValues(gradient, n)))
+                    continue
+            if not _is_copy(gradient):
                 cast = (self._casts or {}).get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
                 values.append(self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit))
         return [taken for taken in values if taken is not None]
+
+    def _parameters(self):
+        """As the model names them, without what that costs."""
+        nn = _torch().nn.Module if self._model is not None else None
+        if self._model is None:
+            return
+        if type(self._model).named_parameters is not nn.named_parameters or type(self._model).named_modules is not nn.named_modules:
+            yield from self._model.named_parameters()
+            return
+        seen, modules, waiting = set(), set(), [("", self._model)]
+        while waiting:
+            prefix, module = waiting.pop()
+            if module is None or module in modules:
+                continue
+            modules.add(module)
+            for name, parameter in module._parameters.items():
+                if parameter is not None and id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield prefix + name, parameter
+            if module._modules:
+                waiting += [(f"{prefix}{name}.", child) for name, child in reversed(module._modules.items())]
 
     def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
         """What is recorded of a step: a _Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
@@ -2006,8 +2129,10 @@ class Recorder:
             )
         values += watched
         tables = _tables_of([of for *_, of in values], self._sums)
-        self._mixed = self._mixed or any(of.type.bits <= 16 for *_, of in values)
-        self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
+        known = self._file.tensors
+        if not self._mixed and not all(taken[0] in known for taken in values):
+            self._mixed = any(of.type.bits <= 16 for *_, of in values)
+            self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
         rows = {}
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in rows:
@@ -2018,16 +2143,19 @@ class Recorder:
                 number = row.type_number if row.type_number == of.type.number else 0
                 rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
                 continue
-            if name in self._file.tensors:
-                info = self._file.tensors[name][1]
-            else:
-                info = self._info(name, kind, shape, cast, of)
-            by = factors.get(info.kind) if not unscaled else factor if name in unscaled else of_loss
-            by = 1.0 if info.kind == "activation" else by
-            rows[name] = _Row(info._replace(numel=total), of.type.number, by, table)
-        if not self._shards:
-            return [row._replace(info=row.info._replace(numel=row.table.numel)) for row in rows.values()]
-        return list(rows.values())
+            info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
+            by = factors.get(info.kind)
+            if unscaled and info.kind == "weight_grad":
+                by = factor if name in unscaled else of_loss
+            rows[name] = _Row(info, of.type.number, by, table)
+            if self._shards and info.numel != total:
+                rows[name] = rows[name]._replace(info=info._replace(numel=total))
+        if self._shards:
+            return list(rows.values())
+        return [
+            row if row.info.numel == row.table.numel else row._replace(info=row.info._replace(numel=row.table.numel))
+            for row in rows.values()
+        ]
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, _UNSEEN)
@@ -2317,7 +2445,38 @@ class _Values:
         self.array = None
 
 
+class _SmallValues:
+    """Those of a small float32 tensor on the host, which are counted with those of others."""
+
+    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros")
+
+    def __init__(self, tensor, numel):
+        self.type, self.array, self.numel = _TYPES["float32"], tensor, numel
+        self.table = self.vector = None
+        self.shape, self.zeros = (), 0
+
+
+def _count_small(values):
+    flatten = getattr(_torch()._utils, "_flatten_dense_tensors", None)
+    begin = 0
+    while begin < len(values):
+        end, elements = begin, 0
+        while end < len(values) and elements + values[end].numel <= 1 << 16:
+            elements += values[end].numel
+            end += 1
+        tensors = [v.array for v in values[begin:end]]
+        with _torch().no_grad():
+            flat = flatten(tensors) if flatten else _torch().cat([tensor.reshape(-1) for tensor in tensors])
+        bits = flat.detach().numpy().view(np.int32)
+        for v, table in zip(values[begin:end], _tables_of_small(bits, [v.numel for v in values[begin:end]])):
+            v.table, v.array = table, None
+        begin = end
+
+
 def _tables_of(values, with_sums):
+    small = [v for v in values if type(v) is _SmallValues and v.array is not None]
+    if small:
+        _count_small(small)
     arrays = [v for v in values if v.array is not None and _on_host(v.array)]
     for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
         v.table, v.array = table, None
