@@ -631,7 +631,8 @@ def _tables_of_small(bits, sizes):
     least = np.minimum.reduceat(np.where(finite, magnitudes, dtype.most), begins) * (largest > 0)
     zeros = np.add.reduceat(magnitudes == 0, begins, dtype=np.int64)
     infinite = magnitudes == dtype.infinity
-    specials = [zeros] + [np.add.reduceat(of, begins, dtype=np.int64) for of in (infinite & (bits > 0), infinite & (bits < 0), ~is_finite)]
+    not_finite = infinite & (bits > 0), infinite & (bits < 0), ~is_finite
+    specials = [zeros] + [np.add.reduceat(of, begins, dtype=np.int64) for of in not_finite]
     extremes = []
     for of in (largest, least):  # the processor may take subnormals for zero
         normal = (of & ~dtype.low).view(np.float32).astype(np.float64) * (1 + (of & dtype.low) * 2.0**-23)
@@ -2094,10 +2095,10 @@ class Recorder:
 
     def _parameters(self):
         """As the model names them, without what that costs."""
-        nn = _torch().nn.Module if self._model is not None else None
         if self._model is None:
             return
-        if type(self._model).named_parameters is not nn.named_parameters or type(self._model).named_modules is not nn.named_modules:
+        usual = _torch().nn.Module
+        if any(getattr(type(self._model), of) is not getattr(usual, of) for of in ("named_parameters", "named_modules")):
             yield from self._model.named_parameters()
             return
         seen, modules, waiting = set(), set(), [("", self._model)]
