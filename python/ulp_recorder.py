@@ -3,13 +3,17 @@
 One file to copy into a training job. It needs Python 3.9 and torch or numpy, nothing else.
 
     from ulp_recorder import Recorder
-    rec = Recorder("run.ulp", model)
+    rec = Recorder("run.ulp", model, scaler=scaler, optimizer=optimizer)
     for i, batch in enumerate(batches):
         ...
         scaler.scale(loss).backward()
-        rec.step(i, loss=loss, loss_scale=scaler.get_scale())      # after backward, before unscale_ and clipping
         scaler.step(optimizer); scaler.update(); optimizer.zero_grad()
+        rec.step(i, loss=loss)
     rec.close()
+
+Or without the scaler, after backward and before unscale_ and clipping:
+
+        rec.step(i, loss=loss, loss_scale=scaler.get_scale())
 
 Each step is one transaction: after a kill the file holds every step whose call returned. The project's
 docs/recording-format.md specifies the file: counts of values in cells that decide exactly what a 16-bit format loses.
@@ -31,6 +35,7 @@ import struct
 import sys
 import tempfile
 import time
+import types
 import warnings
 import weakref
 import zlib
@@ -510,6 +515,7 @@ _SLOT_OF_BIN = _array([2 * i + 1 for i in range(9) for _ in range(_BIN_ENDS[i], 
 
 
 _SMALL = 1 << 14  # elements below which counting by halves costs more than it saves
+_TINY = 1 << 12  # and below which tensors are counted together
 
 # float32 values that are counted together: those of a tensor, or its subnormal ones as floats. owner: the tensor; bias: of
 # the exponent; rows: which occur, and those of zeros and infinities; bins: by these rows and the upper halves' fractions,
@@ -611,6 +617,58 @@ def _tables_of_floats(arrays, with_sums):
     for result in results:
         result.zeros = result.numel - sum(result.infinities) - result.nans - int(result.counts.sum())
     return results
+
+
+def _tables_of_small(bits, sizes):
+    """The tables of float32 arrays that lie one after the other, none of them empty, without sums: what each costs besides
+    its values is little more than its table."""
+    dtype = _TYPES["float32"]
+    begins = np.cumsum([0] + sizes[:-1])
+    magnitudes = bits & dtype.most
+    is_finite = magnitudes < dtype.infinity
+    finite = is_finite & (magnitudes > 0)
+    largest = np.maximum.reduceat(magnitudes * finite, begins)
+    least = np.minimum.reduceat(np.where(finite, magnitudes, dtype.most), begins) * (largest > 0)
+    zeros = np.add.reduceat(magnitudes == 0, begins, dtype=np.int64)
+    infinite = magnitudes == dtype.infinity
+    not_finite = infinite & (bits > 0), infinite & (bits < 0), ~is_finite
+    specials = [zeros] + [np.add.reduceat(of, begins, dtype=np.int64) for of in not_finite]
+    extremes = []
+    for of in (largest, least):  # the processor may take subnormals for zero
+        normal = (of & ~dtype.low).view(np.float32).astype(np.float64) * (1 + (of & dtype.low) * 2.0**-23)
+        extremes.append(np.where(of > dtype.low, normal, of * 2.0**-149))
+    owner = np.repeat(np.arange(len(sizes)), sizes)[finite]
+    bits, magnitudes = bits[finite], magnitudes[finite]
+    bias = np.full(len(bits), dtype.bias)
+    few = (magnitudes <= dtype.low).nonzero()[0]
+    if len(few) > 0:
+        bits[few] = _subnormal(bits[few], dtype)
+        bias[few] = 2 * dtype.bias + dtype.fraction - 1
+    sign, k = (bits < 0).astype(np.int64), (_wide(bits >> 23) & 255) - bias
+    slot = _slots(bits, dtype)
+    # Dense by tensor, sign, binade and slot where that is not too much; else sorted.
+    first, last = (np.frexp(of)[1].astype(np.int64) - 1 for of in (extremes[1], extremes[0]))
+    binades = (last - first + 1) * (largest > 0)
+    ends = (2 * _SLOTS * binades).cumsum()
+    if ends[-1] <= 16 * len(bits):
+        begin = ends - 2 * _SLOTS * binades
+        counts = np.bincount(begin[owner] + (sign * binades[owner] + k - first[owner]) * _SLOTS + slot, None, ends[-1])
+        at = counts.nonzero()[0]
+        counts, owner = counts[at], np.repeat(np.arange(len(sizes)), 2 * _SLOTS * binades)[at]
+        row, slot = (at - begin[owner]) >> 5, at & (_SLOTS - 1)
+        sign = row >= binades[owner]
+        keys = (sign * _BINADE + row - sign * binades[owner] + first[owner] + 2048) * _SLOTS + slot
+    else:
+        keys, counts = np.unique((owner << 18) + (sign * _BINADE + k + 2048) * _SLOTS + slot, return_counts=True)
+        owner, keys = keys >> 18, keys & ((1 << 18) - 1)
+    cuts = owner.searchsorted(np.arange(len(sizes) + 1)).tolist()
+    zeros, positive, negative, others = (of.tolist() for of in specials)
+    return [
+        _Table(n, zero, (above, below), other - above - below, high, low, keys[begin:end], counts[begin:end], None)
+        for n, zero, above, below, other, high, low, begin, end in zip(
+            sizes, zeros, positive, negative, others, *(of.tolist() for of in extremes), cuts, cuts[1:]
+        )
+    ]
 
 
 def _table_of_bits(bits, dtype, with_sums):
@@ -784,32 +842,60 @@ def _varints(numbers):
 
 def _payloads(tables):
     """The payloads of tables, one after the other."""
-    numbers = []
-    for t in tables:
-        keys, counts = (t.keys, t.counts) if t.codes is None else t.codes
-        pairs = _zeros(1 + 2 * len(keys))
-        pairs[0] = len(keys)
-        pairs[1::2] = keys
-        pairs[3::2] -= keys[:-1]
-        pairs[2::2] = counts
-        numbers.append(pairs)
-    octets, begins = _varints(_join(numbers) if numbers else _zeros(0))
-    payload, end = [], 0
-    for t, pairs in zip(tables, numbers):
-        begin, end = end, end + len(pairs)
-        content = octets[int(begins[begin]) : int(begins[end])]
+    if not tables:
+        return b""
+    keys, counts = zip(*((t.keys, t.counts) if t.codes is None else t.codes for t in tables))
+    lengths = [len(of) for of in keys]
+    sizes, keys, counts = _array(lengths), _join(keys), _join(counts)
+    # How many, then pairs, of each.
+    starts = 2 * (sizes.cumsum(0) - sizes) + _where(sizes >= 0)
+    numbers = _zeros(len(tables) + 2 * len(keys))
+    numbers[starts] = sizes
+    at = _repeated(_where(sizes >= 0).tolist(), lengths) + 1 + 2 * _where(keys >= 0)
+    steps = keys + 0
+    steps[1:] -= keys[:-1]
+    some = _where(sizes)
+    first = (sizes.cumsum(0) - sizes)[some]
+    steps[first] = keys[first]
+    numbers[at], numbers[at + 1] = steps, counts
+    octets, begins = _varints(numbers)
+    begins = begins[starts].tolist() + [len(octets)]
+    payload = []
+    for t, begin, end in zip(tables, begins, begins[1:]):
+        content = octets[begin:end]
         if t.sums and t.codes is None:
             content += b"".join(_varint(number) for binade in sorted(t.sums) for number in t.sums[binade])
-        payload += [b"\1" if t.codes is None else b"\2", _varint(len(content)), content]
+        n = len(content)
+        payload += (b"\1" if t.codes is None else b"\2", bytes((n,)) if n < 128 else _varint(n), content)
     return b"".join(payload)
 
 
+_SUMMARY = struct.Struct("<IBBH6Q5dQ")
+
+
+def _summaries(tables, tensors, type_numbers, factors):
+    """The summary records, one after the other."""
+    totals = [_totals(tables, power) for power in (1, 2)]
+    return b"".join(
+        _SUMMARY.pack(
+            tensor, type_number, t.sums is not None, 0, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
+            math.nan if factor is None else factor, first, second, t.cut
+        )
+        for t, tensor, type_number, factor, first, second in zip(tables, tensors, type_numbers, factors, *totals)
+    )  # fmt: skip
+
+
+def _totals(tables, power):
+    """What total() gives of each."""
+    if np is None or len(tables) < 8 or any(t.sums is not None for t in tables):
+        return [t.total(power) for t in tables]
+    owner = np.repeat(np.arange(len(tables)), [len(t.keys) for t in tables])
+    weights = _join([t.counts for t in tables]) * _estimates(power)[_join([t.keys for t in tables])]
+    return np.bincount(owner, weights, len(tables)).tolist()  # added one after the other, too
+
+
 def _summary(table, tensor, type_number, factor):
-    t = table
-    flags = 0 if t.sums is None else 1
-    counts = (t.numel, t.zeros, *t.infinities, 0, t.nans)
-    reals = (t.largest, t.least, math.nan if factor is None else factor, t.total(1), t.total(2))
-    return struct.pack("<IBBH6Q5dQ", tensor, type_number, flags, 0, *counts, *reals, t.cut)
+    return _summaries([table], [tensor], [type_number], [factor])
 
 
 def _compressed(payload):
@@ -881,9 +967,14 @@ class _Level:
         self.merged += len(tensors)
         for into, tables in ((self.tensors, tensors), (self.totals, totals)):
             for key, (table, number) in tables.items():
-                waiting, before = into.get(key, ([], 0))
-                waiting = [_merge(waiting)] if len(waiting) >= 16 else waiting
-                into[key] = (waiting + [table], before + number)
+                if key not in into:
+                    into[key] = ([table], number)
+                    continue
+                waiting, before = into[key]
+                if len(waiting) >= 16 and (len(waiting) >= 64 or len(table.keys) > 16):
+                    waiting = [_merge(waiting)]
+                waiting.append(table)
+                into[key] = (waiting, before + number)
         if len(self.tensors) > 8 * len({id for id, _, _ in self.tensors}):  # factors that change all the time
             self.whole, self.tensors, self.totals = False, {}, {}
 
@@ -932,8 +1023,9 @@ class _Levels:
         tensors, totals = level.take()
         if level.whole and level.merged >= 16 * len(tensors) > 0:
             ordered = sorted(tensors.items(), key=lambda item: (*item[0][:2], _order(item[0][2])))
-            summary = b"".join(_summary(table, *key) for key, (table, _) in ordered)
-            cells = _compressed(_payloads([table for _, (table, _) in ordered]))
+            tables = [table for _, (table, _) in ordered]
+            summary = _summaries(tables, *zip(*(key for key, _ in ordered)))
+            cells = _compressed(_payloads(tables))
             key = (level.width, level.block, self.ranks)
             with self.db.transaction():
                 steps = (len(level.steps), min(level.steps), max(level.steps))
@@ -1533,8 +1625,9 @@ class _File:
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
                 ids = [self._id(row.info) for row in rows]
-                summary = b"".join(_summary(row.table, id, row.type_number, row.factor) for id, row in zip(ids, rows))
-                cells = _compressed(_payloads([row.table for row in rows]))
+                _, numbers, factors, tables = zip(*rows) if rows else [()] * 4
+                summary = _summaries(tables, ids, numbers, factors)
+                cells = _compressed(_payloads(tables))
                 _insert(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in _total_rows(totals):
                     _insert(self.db, "total", (*key, *total), (cells,))
@@ -1556,7 +1649,10 @@ class _File:
             raise RecorderError(f"{self.shown}: {place}: {reason}") from None
         if key[2] == -1:
             # Without codes, which take much memory.
-            tables = {(id, row.type_number, row.factor): (_merge([row.table]), 1) for id, row in zip(ids, rows)}
+            tables = {
+                (id, number, factor): (table if table.codes is None else _merge([table]), 1)
+                for id, (_, number, factor, table) in zip(ids, rows)
+            }
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], tables, totals)
 
@@ -1594,6 +1690,20 @@ class _File:
 # --- The recorder ----------------------------------------------------------------------------------------------------
 
 
+# What is around a model, and where it has it; torch.compile calls it likewise in the names of what it is around.
+_WRAPPERS = {"DistributedDataParallel": "module", "DataParallel": "module", "OptimizedModule": "_orig_mod"}
+
+
+def _plain(name):
+    """Without what torch.compile adds to a name."""
+    return re.sub(r"(?:^|(?<=\.))_orig_mod\.|\._orig_mod$", "", name) if "_orig_mod" in name else name
+
+
+def _is_compiled(model):
+    """Whether nothing of its graph can be seen, and a hook would break it in two."""
+    return getattr(model, "_compiled_call_impl", None) is not None
+
+
 class Recorder:
     """Records a training run step by step.
 
@@ -1614,6 +1724,10 @@ class Recorder:
                  Otherwise all ranks have the same gradients; rank 0 records them and the others do nothing.
     rank, world  Needed only if torch.distributed does not know them.
     run_id       Equal for all ranks of one run; by default random, and shared through torch.distributed.
+    scaler, optimizer  A GradScaler, and one optimizer or several of the model: step() then comes after the optimizer's step
+                 (and the scaler's update), as one line that needs nothing but its number and the loss. The gradients are
+                 taken before they are unscaled; scale, found_inf, applied and learning rate are known. Without a scaler
+                 they are those that the optimizer gets, and the loss scale is 1.
     strict       Whether step() raises. Otherwise a step that cannot be recorded is skipped with a warning and training
                  goes on; after ten failures in a row recording stops.
 
@@ -1635,19 +1749,33 @@ class Recorder:
         rank=None,
         world=None,
         run_id=None,
+        scaler=None,
+        optimizer=None,
         strict=False,
     ):
         self._file, self._hooks = None, []
+        self._wrapped, self._scaler, self._optimizers = [], scaler, _optimizers_in(optimizer)
+        self._update, self._waiting = None, None  # an _Update since the last step(); a step() that came before it
+        self._stepping = False  # whether the scaler's step is running
+        self._in_vain = 0  # calls of step() since an optimizer stepped
+        self._order = None  # {id of parameter: its place, name and itself}
+        self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
-        while type(model).__name__ in ("DistributedDataParallel", "DataParallel"):
-            model = model.module
+        compiled = False
+        while type(model).__name__ in _WRAPPERS:
+            compiled = compiled or type(model).__name__ == "OptimizedModule"
+            model = getattr(model, _WRAPPERS[type(model).__name__])
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
+        self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
+        self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
+        self._scale_before, self._finite_before = None, False
         self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
+        self._also_uncast = set()  # those of them that are used as they are, too
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
@@ -1668,9 +1796,16 @@ class Recorder:
             "layout": "shard" if shards else "replica",
         }
         ranks = [rank] if shards else range(world)
-        self._roles = _role_rules(roles, model)
-        self._shards = shards
-        modules = {} if model is None else dict(model.named_modules())
+        self._role_of = _role_rules(roles, model)
+        self._shards, self._world = shards, world
+        if model is None and (scaler is not None or self._optimizers):
+            raise RecorderError("scaler and optimizer need a model")
+        lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
+        if lacking:
+            raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")
+        modules = {}
+        for name, module in () if model is None else model.named_modules():
+            modules.setdefault(_plain(name), module)  # what is compiled keeps its graph whole: the hook is around it
         watched = []
         for regex, kind in ((activations, "activation_grad"), (forward, "activation")):
             found = [(name, module) for name, module in modules.items() if regex and re.search(regex, name)]
@@ -1679,9 +1814,12 @@ class Recorder:
             watched += [(module, self._watch(name, kind)) for name, module in found]
         self._file = _File(path, append, [(k, str(v)) for k, v in meta.items()], ",".join(map(str, ranks)))
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
-        if model is not None:
-            watched.append((model, self._see_casts))
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
+        self._see_updates()
+        known = self._file.tensors
+        if model is not None and not compiled and not _is_compiled(model):
+            if not all(_plain(name) in known for name, _ in model.named_parameters()):
+                self._root_hook = model.register_forward_hook(_Hook(self._see_casts))
 
     def __enter__(self):
         return self
@@ -1693,9 +1831,20 @@ class Recorder:
         """Leaves a single file. Recorded steps are safe even without it."""
         for hook in self._hooks:
             hook.remove()
-        self._hooks, self._watched = [], []
+        for of, name, wrapped, before in self._wrapped:
+            if vars(of).get(name) is wrapped:  # else somebody wrapped it again, and it only passes on
+                if before is None:
+                    del vars(of)[name]
+                else:
+                    vars(of)[name] = before
+        self._hooks, self._wrapped = [], []
+        self._leave_root()
+        self._record_waiting()
+        self._watched, self._update, self._waiting = [], None, None
         if self._file is None:
             return
+        if 0 < self._in_vain < 100 and self._calls == 0:
+            self._tell_in_vain()
         file, self._file, self._closed = self._file, None, True
         is_lost = file.process == os.getpid() and not file.lock.holds(file.path)
         self._finish()
@@ -1724,7 +1873,8 @@ class Recorder:
         attempt=None,
         microbatch=-1,
     ):
-        """Records the current gradients: call it after backward, before they are clipped.
+        """Records the current gradients: call it after backward, before they are clipped. Of a Recorder that was given a
+        scaler or an optimizer: those of the optimizer's last step; call it after that.
 
         step         The number of the update; each is recorded once.
         loss, grad_norm, lr, applied  As the loop knows them: numbers or one-element tensors, stored unchanged.
@@ -1746,17 +1896,50 @@ class Recorder:
                 raise RecorderError(text)
             self._closed = False  # said once
             warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=2)
-        due, watched, trouble = self._due, self._watched, self._trouble
-        self._watched, self._trouble = [], None
+        update = None
+        if self._sees_updates and microbatch == -1 and self._file is not None:
+            self._record_waiting()
+            update, self._update = self._update, None
+            if update is None:  # more gradients are to be accumulated, or the optimizer's step follows
+                if self._casts is None and getattr(loss, "grad_fn", None) is not None:
+                    self._casts, self._also_uncast = _casts_behind(loss)
+                loss = loss.detach() if hasattr(loss, "detach") else loss
+                given = dict(loss=loss, loss_scale=loss_scale, factor=factor, grad_norm=grad_norm, lr=lr, found_inf=found_inf)
+                self._waiting = step, dict(given, applied=applied, grads=grads, attempt=attempt)
+                self._in_vain += 1
+                if self._in_vain == 100:
+                    self._tell_in_vain()
+                return
+            self._in_vain = 0
+        due, watched, trouble, unfit = self._due, self._watched, self._trouble, self._unfit
+        self._trouble, self._unfit = None, {}
+        if update is not None and update.watched is not None:
+            watched = update.watched
+        else:
+            self._watched = []
         if microbatch == -1:
             self._calls += 1
         if not due:
             return
+        unscaled, next_scale = (), None
         try:
+            if update is not None:
+                unscaled, trouble = update.unscaled, trouble or update.trouble
+                unfit.update(update.unfit)
+                if update.scale is not None:
+                    next_scale = loss_scale if loss_scale not in (None, update.scale) else None
+                    loss_scale = update.scale
+                loss_scale = 1.0 if loss_scale is None else loss_scale
+                lr = update.lr if lr is None else lr
+                found_inf = update.found_inf() if found_inf is None else found_inf
+                applied = update.applied() if applied is None else applied
+                scaled = not unscaled
+            elif self._sees_updates and microbatch >= 0 and self._scaler is not None:
+                loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
             if trouble is not None:
                 raise trouble
             if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                self._casts = _casts_behind(loss)
+                self._casts, self._also_uncast = _casts_behind(loss)
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -1766,7 +1949,13 @@ class Recorder:
                 )
             if not 0 < factor < math.inf:
                 raise RecorderError(f"factor={factor}: must be above 0 and finite")
-            rows = self._rows(step, watched, grads or {}, loss_scale, scaled, factor)
+            if loss_scale is not None and not loss_scale > 0:
+                raise RecorderError(
+                    f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
+                )
+            values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
+            suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and not self._shards:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
@@ -1776,6 +1965,10 @@ class Recorder:
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
+            self._leave_root()  # roles are in the file
+            self._tell_unfit(step, unfit)
+            for text in suspicions:
+                warnings.warn(_printable(f"ulp_recorder: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=2)
         except Exception as error:
             if self._strict:
                 raise
@@ -1788,28 +1981,159 @@ class Recorder:
                 self.close()
                 self._closed = False
 
-    def _rows(self, step, watched, grads, loss_scale, scaled, factor):
-        """What is recorded of a step: a _Row for each tensor."""
-        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
-        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
+    def _tell_unfit(self, step, unfit):
+        new = [name for name in unfit if name not in self._told]
+        if not new or len(self._told) > 1000:  # names that change all the time
+            return
+        self._told.update(new)
+        reason = str(unfit[new[0]]).partition("; ")[0]
+        others = "" if len(new) == 1 else f"; so is {new[1]!r}"
+        others += f", and {len(new) - 2} more" if len(new) > 2 else ""
+        text = f"{self._file.shown}: step {step}: {reason}: it is left out of this and all later steps{others}"
+        warnings.warn(_printable(f"ulp_recorder: {text}"), RuntimeWarning, stacklevel=3)
+
+    def _suspicions(self, rows, scale, scaled, factor, microbatch, next_scale=None):
+        """What the values say that was done wrong; each is said once."""
+        found = {}
+        if next_scale is not None:
+            found["next scale"] = (
+                f"loss_scale={next_scale:g} was passed, and the scaler's was {scale:g}: that is recorded; leave loss_scale out"
+            )
+        tables = [row.table for row in rows if row.info.kind == "weight_grad"]
+        if self._looks > 0 and tables:
+            self._looks -= 1
+            if not self._shards and all(t.zeros == t.numel for t in tables):
+                found["zeros"] = (
+                    "all gradients are zero: call step() after backward() and before zero_grad(); where that is so, the "
+                    "loss does not reach the parameters, or all gradients underflow"
+                )
+            largest = max(t.largest for t in tables)
+            through = self._through_float16(rows)
+            least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
+            lost = 2.0**-24 * min(factor, 1.0) / self._world  # averages over ranks are smaller
+            if scale is not None and scale > 1 and scaled and least < 0.99 * lost:
+                name = next(name for name, t in through.items() if t.least == least)
+                found["unscaled"] = (
+                    f"{name!r} was computed in float16 and has a value of {least:.3g}, below the smallest of float16: it is "
+                    "not multiplied by the loss scale any more, or was clipped. Call step() before scaler.unscale_() and "
+                    "scaler.step(), or pass scaled=False and the loss scale of this step, taken before scaler.update()"
+                )
+            elif scale is not None and scale >= 4096 and scaled and self._looks == 99 and 0 < largest < scale * 2.0**-20:
+                found["unscaled"] = (
+                    f"no gradient is above {largest:.3g}, and the loss scale is {scale:g}: the true ones would be below 1e-6. "
+                    "If they are not multiplied by the loss scale any more, call step() before scaler.unscale_() and "
+                    "scaler.step(), or pass scaled=False; if the loss was not multiplied by it, pass loss_scale=1"
+                )
+            elif scale is not None and 1 < scale < math.inf and not scaled and through:
+                most = max(t.largest for t in through.values())
+                if least == 2.0**-24 or most * scale > 2.0**22:  # 64 parts of float16 add up to that
+                    found["scaled"] = (
+                        f"scaled=False was passed, but gradients that were computed in float16 (up to {most:.3g}, from "
+                        f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
+                    )
+        if microbatch == -1 and self._every == 1 and scale is not None:
+            finite = not any(t.nans or any(t.infinities) for t in tables)
+            before = self._scale_before
+            if not finite and self._finite_before and before is not None and scale < before:
+                found["next scale"] = (
+                    f"the loss scale fell from {before:g} to {scale:g} in the step that overflows, and not after it: it is that "
+                    "of the next step. Call scaler.get_scale() before scaler.update()"
+                )
+            self._scale_before, self._finite_before = scale, finite
+        new = [text for key, text in found.items() if key not in self._suspected]
+        self._suspected.update(found)
+        return new
+
+    def _through_float16(self, rows):
+        """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
+        if self._model is None or "float16" not in (self._casts or {}).values():
+            return {}
+        tables = {row.info.name: row.table for row in rows}
+        names = ((_plain(name), id(p)) for name, p in self._model.named_parameters())
+        return {
+            name: tables[name]
+            for name, of in names
+            if name in tables and self._casts.get(of) == "float16" and of not in self._also_uncast
+        }
+
+    def _take(self, name, kind, shape, total, cast, array, unfit):
+        """The values of one tensor; None where it cannot be recorded, and the others can."""
+        try:
+            if not isinstance(name, str) or name not in self._file.tensors:
+                _check_name(name)
+            values = _Values(name, array)
+            return name, kind, values.shape if shape is None else shape, total, cast, values
+        except (RecorderError, TypeError, ValueError) as error:
+            if self._strict:
+                raise
+            if not isinstance(error, RecorderError):
+                error = RecorderError(f"tensor {name!r}: {type(error).__name__}: {error}")
+            unfit[name] = error
+            return None
+
+    def _gradients(self, unfit, of=None):
+        """Those of the model's parameters, or of some."""
         values = []
-        for name, parameter in self._model.named_parameters() if self._model is not None else ():
-            if parameter.grad is not None and not _is_copy(parameter.grad):
+        torch, known = _torch(), self._file.tensors
+        casts, may_be_small = self._casts or {}, np is not None and not self._sums
+        for name, parameter in self._parameters() if of is None else of:
+            if "_orig_mod" in name:
+                name = _plain(name)
+            gradient = parameter.grad
+            if gradient is None:
+                continue
+            if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
+                n = gradient.numel()
+                if 0 < n < _TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
+                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), _SmallValues(gradient, n)))
+                    continue
+            if not _is_copy(gradient):
                 cast = (self._casts or {}).get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
-                values.append((name, "weight_grad", parameter.shape, total, cast, _Values(name, parameter.grad)))
+                values.append(self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit))
+        return [taken for taken in values if taken is not None]
+
+    def _parameters(self):
+        """As the model names them, without what that costs."""
+        if self._model is None:
+            return
+        usual = _torch().nn.Module
+        if any(getattr(type(self._model), of) is not getattr(usual, of) for of in ("named_parameters", "named_modules")):
+            yield from self._model.named_parameters()
+            return
+        seen, modules, waiting = set(), set(), [("", self._model)]
+        while waiting:
+            prefix, module = waiting.pop()
+            if module is None or module in modules:
+                continue
+            modules.add(module)
+            for name, parameter in module._parameters.items():
+                if parameter is not None and id(parameter) not in seen:
+                    seen.add(id(parameter))
+                    yield prefix + name, parameter
+            if module._modules:
+                waiting += [(f"{prefix}{name}.", child) for name, child in reversed(module._modules.items())]
+
+    def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
+        """What is recorded of a step: a _Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
+        of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
+        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
         for name, array in grads.items():
-            kind = "activation_grad" if name.startswith(("agrad/", "agrad__")) else "weight_grad"
-            of = _Values(name, array)
-            values.append((name, kind, of.shape, 0, None, of))
+            kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
+            values.append(self._take(name, kind, None, 0, None, array, unfit))
+        values = [of for of in values if of is not None]
+        if unfit and not values and not watched:
+            raise next(iter(unfit.values()))
         if not values and not self._shards:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
             )
         values += watched
         tables = _tables_of([of for *_, of in values], self._sums)
-        self._mixed = self._mixed or any(of.type.bits <= 16 for *_, of in values)
-        self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
+        known = self._file.tensors
+        if not self._mixed and not all(taken[0] in known for taken in values):
+            self._mixed = any(of.type.bits <= 16 for *_, of in values)
+            self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
         rows = {}
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in rows:
@@ -1820,37 +2144,179 @@ class Recorder:
                 number = row.type_number if row.type_number == of.type.number else 0
                 rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
                 continue
-            if name in self._file.tensors:
-                info = self._file.tensors[name][1]
-            else:
-                info = self._info(name, kind, shape, cast, of)
-            rows[name] = _Row(info._replace(numel=total), of.type.number, factors.get(info.kind), table)
-        if not self._shards:
-            return [row._replace(info=row.info._replace(numel=row.table.numel)) for row in rows.values()]
-        return list(rows.values())
+            info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
+            by = factors.get(info.kind)
+            if unscaled and info.kind == "weight_grad":
+                by = factor if name in unscaled else of_loss
+            rows[name] = _Row(info, of.type.number, by, table)
+            if self._shards and info.numel != total:
+                rows[name] = rows[name]._replace(info=info._replace(numel=total))
+        if self._shards:
+            return list(rows.values())
+        return [
+            row if row.info.numel == row.table.numel else row._replace(info=row.info._replace(numel=row.table.numel))
+            for row in rows.values()
+        ]
 
     def _info(self, name, kind, shape, cast, of):
-        if len(name.encode()) > 1024 or not name.isprintable():
-            raise RecorderError(
-                f"{self._file.shown}: the tensor name {name!r}: longer than 1024 bytes, or not printable"
-            )
         is_low = of.type.bits <= 16 or cast not in (None, _UNSEEN)
         through = of.type.name if of.type.bits <= 16 else cast if is_low else ""
-        role = next((role for regex, role in self._roles if regex.search(name)), None)
+        role = self._role_of(name)
         if role is None:
             role = "low" if is_low else "float32" if self._mixed and cast is None else "unknown"
         return _Info(name, kind, role, through, ",".join(map(str, shape)), 0)
 
+    # What an optimizer and a scaler do.
+
+    @property
+    def _sees_updates(self):
+        return self._scaler is not None or bool(self._optimizers)
+
+    def _see_updates(self):
+        if not self._sees_updates:
+            return
+        for optimizer in self._optimizers:
+            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_step)
+        if self._scaler is not None:
+            self._wrap(self._scaler, "unscale_", self._before_step)
+            self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
+            self._wrap(self._scaler, "update", self._before_update, self._after_update)
+        trained = [p for p in self._model.parameters() if p.requires_grad]
+        for parameter in trained[:: max(1, len(trained) // 8)]:  # one of them is in every backward pass
+            self._hooks.append(parameter.register_hook(_Hook(self._see_backward)))
+
+    def _wrap(self, of, name, before, after=None):
+        """In the object alone: copies and pickles of it have their class's method."""
+        call = getattr(of, name)
+
+        def wrapped(this, *arguments, **named):
+            if this is not of:
+                return getattr(type(this), name)(this, *arguments, **named)
+            if self._file is not None:
+                before(*arguments, **named)
+            try:
+                result = call(*arguments, **named)
+            finally:
+                self._stepping = self._stepping and of is not self._scaler
+            if self._file is not None and after is not None:
+                after(of, *arguments, **named)
+            return result
+
+        functools.update_wrapper(wrapped, call)
+        del wrapped.__wrapped__
+        if hasattr(call, "__func__"):
+            wrapped.__wrapped__ = call.__func__  # its signature, for who asks
+        method = types.MethodType(wrapped, of)
+        self._wrapped.append((of, name, method, vars(of).get(name)))
+        setattr(of, name, method)
+
+    def _see_backward(self, gradient):
+        self._waiting = None
+
+    def _tell_in_vain(self):
+        text = f"{self._file.shown}: {self._in_vain} calls of step() saw no optimizer's step: nothing of them is recorded. "
+        text += "Give Recorder the optimizer and the scaler that the loop uses, or neither"
+        self._in_vain = 100
+        if self._strict:
+            raise RecorderError(text)
+        warnings.warn(f"ulp_recorder: {text}", RuntimeWarning, stacklevel=3)
+
+    def _record_waiting(self):
+        """What a step() asked for before the optimizer's step."""
+        if self._update is not None and self._update.of is not None:
+            (step, given), self._update.of = self._update.of, None
+            self.step(step, **given)
+
+    def _before_step(self, optimizer, *arguments, **named):
+        """Takes its gradients, unless it was done since its last step."""
+        update = self._update
+        if update is not None and id(optimizer) in update.open:
+            return
+        if update is not None and update.of is not None and id(optimizer) in update.stepped:
+            self._record_waiting()
+        if self._update is None:
+            self._update = _Update()
+            self._update.of, self._waiting = self._waiting, None
+            if self._update.of is not None:
+                self._update.watched, self._watched = self._watched, []
+        update = self._update
+        update.open.add(id(optimizer))
+        update.stepped[id(optimizer)] = [False, None]
+        try:
+            first = self._optimizers[0] if self._optimizers else optimizer
+            if update.lr is None or optimizer is first:
+                update.lr = float(optimizer.param_groups[0]["lr"])
+            if self._scaler is not None:
+                update.scale = float(self._scaler.get_scale())
+            if not self._due:
+                return
+            its = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if self._order is None or not its <= self._order.keys():
+                named = enumerate(self._model.named_parameters())
+                self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
+            of = [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+            values = self._gradients(update.unfit, of)
+            _tables_of([taken[-1] for taken in values], self._sums)
+            update.values.update((taken[0], taken) for taken in values)
+            if self._scaler is not None and self._is_unscaled(optimizer):
+                update.unscaled.update(taken[0] for taken in values)
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _is_unscaled(self, optimizer):
+        state = getattr(self._scaler, "_per_optimizer_states", {}).get(id(optimizer), {})
+        return getattr(state.get("stage"), "name", "READY") != "READY"
+
+    def _look_for_infinities(self):
+        """What the scaler found, before it forgets."""
+        states = getattr(self._scaler, "_per_optimizer_states", {})
+        for key, of in self._update.stepped.items() if self._update is not None else ():
+            found = states.get(key, {}).get("found_inf_per_device")
+            if found:
+                of[1] = any(float(on_device) > 0 for on_device in found.values())
+
+    def _after_step(self, optimizer, *arguments, **named):
+        if self._update is not None:
+            self._update.stepped.setdefault(id(optimizer), [False, None])[0] = True
+            if not self._stepping:
+                self._update.open.discard(id(optimizer))
+            if self._scaler is None and self._update.stepped.keys() >= {id(each) for each in self._optimizers}:
+                self._record_waiting()
+
+    def _before_scaler_step(self, optimizer, *arguments, **named):
+        self._before_step(optimizer)
+        self._stepping = True
+
+    def _after_scaler_step(self, scaler, optimizer, *arguments, **named):
+        self._after_step(optimizer)
+        self._look_for_infinities()
+
+    def _before_update(self, *arguments, **named):
+        self._look_for_infinities()
+
+    def _after_update(self, scaler, *arguments, **named):
+        if self._update is not None:
+            self._update.open.clear()
+            self._record_waiting()
+
     def _see_casts(self, module, inputs, output):
         if self._due and self._casts is None and _torch().is_grad_enabled():
-            self._casts = _casts_behind(output)
+            self._casts, self._also_uncast = _casts_behind(output)
+            if self._casts is not None:
+                self._leave_root()
+
+    def _leave_root(self):
+        if self._root_hook is not None:
+            self._root_hook.remove()
+            self._root_hook = None
 
     def _watch(self, name, kind):
         def see(label, tensor):
             try:
-                values = _Values(label, tensor)
-                values.count(self._sums)
-                self._watched.append((label, kind, (), 0, None, values))
+                taken = self._take(label, kind, (), 0, None, tensor, self._unfit)
+                if taken is not None:
+                    taken[-1].count(self._sums)
+                    self._watched.append(taken)
             except Exception as error:  # step() tells it: training goes on
                 self._trouble = error
 
@@ -1868,6 +2334,38 @@ class Recorder:
         return hook
 
 
+class _Update:
+    """What was seen of the optimizers' steps since the last one that was recorded."""
+
+    def __init__(self):
+        self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
+        self.values, self.unfit, self.trouble = {}, {}, None
+        self.unscaled = set()  # names
+        self.scale = self.lr = None
+        self.open = set()  # ids of optimizers whose gradients were taken, and that did not step since
+        self.stepped = {}  # by id: whether it stepped, and whether the scaler found an overflow
+
+    def found_inf(self):
+        found = [inf for _, inf in self.stepped.values() if inf is not None]
+        return any(found) if found else None
+
+    def applied(self):
+        """None where some were, and others not."""
+        applied = {stepped and not inf for stepped, inf in self.stepped.values()}
+        return applied.pop() if len(applied) == 1 else None
+
+
+def _optimizers_in(optimizer):
+    if optimizer is None:
+        return []
+    if hasattr(optimizer, "param_groups"):
+        return [optimizer]
+    several = list(optimizer.values() if isinstance(optimizer, dict) else optimizer)
+    if not all(hasattr(each, "param_groups") for each in several):
+        raise RecorderError("optimizer: neither an optimizer of torch nor several of them")
+    return several
+
+
 class _Hook:
     """A forward hook that copies and pickles of its module do without."""
 
@@ -1879,6 +2377,14 @@ class _Hook:
 
     def __reduce__(self):
         return functools.partial, (sys.audit, "ulp_recorder.copy")  # takes any arguments, and does nothing
+
+
+def _check_name(name):
+    if not isinstance(name, str):
+        raise RecorderError(f"the tensor name {name!r}: is not a text")
+    if not name.isprintable() or len(name.encode()) > 1024:  # no lone surrogate is printable
+        shown = repr(name if len(name) <= 80 else name[:80] + "...")
+        raise RecorderError(f"the tensor name {shown}: longer than 1024 bytes, or not printable")
 
 
 class _Values:
@@ -1940,10 +2446,41 @@ class _Values:
         self.array = None
 
 
+class _SmallValues:
+    """Those of a small float32 tensor on the host, which are counted with those of others."""
+
+    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros")
+
+    def __init__(self, tensor, numel):
+        self.type, self.array, self.numel = _TYPES["float32"], tensor, numel
+        self.table = self.vector = None
+        self.shape, self.zeros = (), 0
+
+
+def _count_small(values):
+    flatten = getattr(_torch()._utils, "_flatten_dense_tensors", None)
+    begin = 0
+    while begin < len(values):
+        end, elements = begin, 0
+        while end < len(values) and elements + values[end].numel <= 1 << 16:
+            elements += values[end].numel
+            end += 1
+        tensors = [v.array for v in values[begin:end]]
+        with _torch().no_grad():
+            flat = flatten(tensors) if flatten else _torch().cat([tensor.reshape(-1) for tensor in tensors])
+        bits = flat.detach().numpy().view(np.int32)
+        for v, table in zip(values[begin:end], _tables_of_small(bits, [v.numel for v in values[begin:end]])):
+            v.table, v.array = table, None
+        begin = end
+
+
 def _tables_of(values, with_sums):
+    small = [v for v in values if type(v) is _SmallValues and v.array is not None]
+    if small:
+        _count_small(small)
     arrays = [v for v in values if v.array is not None and _on_host(v.array)]
     for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
-        v.table = table
+        v.table, v.array = table, None
     vectors = [v for v in values if v.table is None]
     for v in vectors:
         if v.vector is None:
@@ -1953,6 +2490,7 @@ def _tables_of(values, with_sums):
     for v in values:
         if v.zeros > 0:
             v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None
+            v.zeros = 0
     return [v.table for v in values]
 
 
@@ -1970,14 +2508,15 @@ _UNSEEN = object()
 
 def _casts_behind(output):
     """{id of parameter: the type that autocast casts it to, "" where that is not known, None where it is used as it is}
-    from the graph behind the output of a forward pass; None where it has none. A cast is a node of its own between the
+    from the graph behind the output of a forward pass; None where it has none. And the ids of those that are also used as
+    they are. A cast is a node of its own between the
     parameter and what uses it. What functions written in Python do with it, checkpointing and compiled graphs among
     them, is not seen: such parameters are not listed."""
     nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
     if not nodes:
-        return None
+        return None, set()
     opaque = _torch().autograd.function.BackwardCFunction
-    casts, seen = {}, set(nodes)
+    casts, uncast, seen = {}, set(), set(nodes)
     while nodes:
         node = nodes.pop()
         for following, _ in node.next_functions:
@@ -1990,7 +2529,8 @@ def _casts_behind(output):
                 casts[id(following.variable)] = _autocast_type(following.variable.device.type)
             elif not isinstance(node, opaque):
                 casts.setdefault(id(following.variable))
-    return casts
+                uncast.add(id(following.variable))
+    return casts, uncast
 
 
 def _autocast_type(device):
@@ -2006,23 +2546,27 @@ def _autocast_type(device):
 
 
 def _role_rules(roles, model):
+    """A function of a tensor's name: the role that is said of it, or None."""
     if roles == "autocast" and model is None:
         raise RecorderError('roles="autocast" needs a model')
     if roles == "autocast":
         nn = _torch().nn
         low = (nn.Linear, nn.modules.conv._ConvNd, nn.RNNBase, nn.RNNCellBase, nn.MultiheadAttention, nn.PReLU)
-        roles = {}
-        for prefix, module in model.named_modules():
-            names = [f"{prefix}.{own}".lstrip(".") for own, _ in module.named_parameters(recurse=False)]
+        roles, own = {}, []
+        for prefix, module in model.named_modules(remove_duplicate=False):
             is_low = isinstance(module, low)
-            roles.update({f"^{re.escape(name)}$": "low" if is_low else "float32" for name in names})
+            prefix = _plain(prefix)
+            own += [(f"{prefix}.{name}".lstrip("."), p, is_low) for name, p in module._parameters.items() if p is not None]
             if is_low:
-                roles[f"^(forward/)?{re.escape(prefix)}$"] = "low"  # what it puts out
+                roles.update({prefix: "low", f"forward/{prefix}": "low"})  # what it puts out
+        cast = {id(parameter) for _, parameter, is_low in own if is_low}  # by any module that has it, of whatever name
+        roles.update({name: "low" if id(parameter) in cast else "float32" for name, parameter, _ in own})
+        return roles.get
     rules = [(re.compile(regex), role) for regex, role in dict(roles or {}).items()]
     for _, role in rules:
         if role not in _ROLES:
             raise RecorderError(f"roles: {role!r} is not one of {', '.join(_ROLES)}")
-    return rules
+    return lambda name: next((role for regex, role in rules if regex.search(name)), None)
 
 
 def _distributed():

@@ -4,6 +4,7 @@ a dump."""
 import random
 import sqlite3
 import struct
+import sys
 import unittest
 
 import support
@@ -155,6 +156,61 @@ def varint(data, at):
         at, shift = at + 1, shift + 7
         if data[at - 1] < 128:
             return number, at
+
+
+class ManySmallTensors(support.InFolder):
+    """Those of a model are counted together, from the second step on, when their names are known."""
+
+    def model(self, sizes):
+        model = torch.nn.Module()
+        for i, size in enumerate(sizes):
+            model.register_parameter(f"p{i}", torch.nn.Parameter(torch.zeros(size)))
+        return model
+
+    def test_same_as_one_by_one(self):
+        recorder = support.load()
+        draw = np.random.default_rng(3)
+        specials = np.float32([0, -0.0, 1, -1.75, np.inf, -np.inf, np.nan, 1e-45, -1e-40, 3.4e38, 1.1754944e-38])
+        makes = [
+            lambda n: draw.integers(0, 2**32, n, dtype=np.uint32).view(np.float32),
+            lambda n: draw.standard_normal(n).astype(np.float32),
+            lambda n: draw.standard_normal(n).astype(np.float32) * np.float32(1e-40),
+            lambda n: draw.choice(specials, n),
+            lambda n: np.zeros(n, np.float32),
+        ]
+        model = self.model([draw.choice((0, 1, 2, 5, 130, 4000, 5000, 20000)) for _ in range(200)])
+        names = [name for name, _ in model.named_parameters()]
+        for sums in (False, True):
+            paths = [self.path(f"{name}{sums}.ulp") for name in ("model", "arrays")]
+            with recorder.Recorder(paths[0], model, run_id="r", sums=sums, strict=True) as together:
+                with recorder.Recorder(paths[1], run_id="r", sums=sums, strict=True) as one_by_one:
+                    for step in range(0, 90, 4):
+                        grads = {n: draw.choice(makes)(p.numel()) for n, p in zip(names, model.parameters())}
+                        for n, p in model.named_parameters():
+                            p.grad = torch.from_numpy(grads[n])
+                        together.step(step, loss_scale=4)
+                        one_by_one.step(step, loss_scale=4, grads=grads)
+            self.assertEqual(*map(support.content, paths))
+            self.assertEqual(*(support.ulp("info", "--digest", path) for path in paths))
+
+    def test_what_a_tensor_costs(self):
+        """In calls of functions, which do not depend on the machine; there were 151 of them."""
+        recorder = support.load()
+        model = self.model([1] * 1000)
+        calls = 0
+
+        def count(frame, event, argument):
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        with recorder.Recorder(self.path("a.ulp"), model, strict=True) as rec:
+            for step in range(3):
+                for p in model.parameters():
+                    p.grad = torch.randn(1)
+                sys.setprofile(count if step == 2 else None)
+                rec.step(step, loss=1.0, loss_scale=1024)
+                sys.setprofile(None)
+        self.assertLess(calls / 1000, 50)
 
 
 class Levels(support.InFolder):

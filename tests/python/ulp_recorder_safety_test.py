@@ -243,6 +243,38 @@ class TrainingGoesOn(support.InFolder):
             rec.step(3, grads=grads)
         self.assertEqual(steps_of(path), [0, 3])
 
+    def test_a_tensor_that_cannot_be_recorded(self):
+        """It is left out of every step and told of once; the others are recorded."""
+        path, good = self.path("a.ulp"), {"x": np.float32([1])}
+        with recorder.Recorder(path) as rec:
+            for step, (name, array, text) in enumerate((
+                ("i", np.int8([1]), "tensor 'i': int8 cannot be recorded"),
+                ("n" * 1025, np.float32([1]), "longer than 1024 bytes, or not printable"),
+                ("a\nb", np.float32([1]), r"the tensor name 'a\nb': longer than"),
+                ("\ud800", np.float32([1]), r"the tensor name '\ud800': longer than"),
+                (3, np.float32([1]), "the tensor name 3: is not a text"),
+                ("ragged", [[1.0], [1.0, 2.0]], "tensor 'ragged': "),
+            )):  # fmt: skip
+                [said] = self.said(lambda: rec.step(2 * step, grads={name: array, **good}))
+                self.assertTrue(said.startswith(f"ulp_recorder: {path}: step {2 * step}: "), said)
+                self.assertIn(text, said)
+                self.assertRegex(said, ": it is left out of this and all later steps$")
+                self.assertTrue(said.isprintable())
+                self.assertEqual(self.said(lambda: rec.step(2 * step + 1, grads={name: array, **good})), [])
+            [said] = self.said(lambda: rec.step(20, grads={"j": np.int8([1]), "k": np.int8([1]), **good}))
+            self.assertRegex(said, "'j': int8 cannot .*; so is 'k'$")
+        content = support.content(path)
+        self.assertEqual([row[1] for row in content["tensor"]], ["x"])
+        self.assertEqual([row[0] for row in content["step"]], [*range(12), 20])
+
+    def test_loss_scales_that_cannot_be(self):
+        with recorder.Recorder(self.path("a.ulp")) as rec:
+            for scale in (0, -2.0, float("nan"), -float("inf")):
+                [said] = self.said(lambda: rec.step(0, loss_scale=scale, grads={"x": np.float32([1])}))
+                self.assertIn(f"step 0: loss_scale={float(scale)}: must be above 0: pass what the loss was", said)
+            rec.step(1, loss_scale=2, grads={"x": np.float32([1])})
+        self.assertEqual(steps_of(self.path("a.ulp")), [1])
+
     def test_after_close(self):
         path = self.path("a.ulp")
         grads = {"x": np.float32([1])}

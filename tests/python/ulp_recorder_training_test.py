@@ -1,6 +1,7 @@
 """Pins what the recorder sees of a torch job: parameters, activations, roles, factors, ranks."""
 
 import copy
+import enum
 import gc
 import io
 import math
@@ -265,6 +266,31 @@ class Torch(support.InFolder):
         under = self.record(model, autocast=True, activations="^[25]$", forward="^2$")[1]
         self.assertEqual({n: t[3] for n, t in tensors.items()}, {n: t[3] for n, t in under.items()})
 
+    def test_roles_of_shared_parameters(self):
+        """A parameter that any of its modules casts is low, whatever name it is recorded under."""
+
+        class Tied(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens, self.norm, self.head = nn.Embedding(9, 4), nn.LayerNorm(4), nn.Linear(4, 9, bias=False)
+                self.head.weight = self.tokens.weight
+
+            def forward(self, x):
+                return self.head(self.norm(self.tokens(x)))
+
+        for options, autocast in (({"roles": "autocast"}, False), ({}, True)):
+            model = Tied()
+            with recorder.Recorder(self.path(f"{autocast}.ulp"), model, **options) as rec:
+                with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
+                    model(torch.arange(9)).float().pow(2).sum().backward()
+                rec.step(0)
+                rec.step(1, grads={"head.weight": torch.ones(2), "head": torch.ones(2)})
+            tensors = self.rows(self.path(f"{autocast}.ulp"))[1]
+            roles = [tensors[n][3] for n in ("tokens.weight", "norm.weight", "norm.bias")]
+            self.assertEqual(roles, ["low", "float32", "float32"])
+            if options:
+                self.assertEqual([tensors[n][3] for n in ("head.weight", "head")], ["low", "low"])
+
     def test_roles_that_are_not_seen(self):
         """In checkpointed parts and functions written in Python there is no graph to look at: nothing is claimed."""
 
@@ -293,6 +319,46 @@ class Torch(support.InFolder):
             rec.step(0, loss_scale=1)
         steps, tensors = self.rows()
         self.assertEqual((steps[0]["weight"][0], tensors["weight"][3:5]), (4, ("low", "bfloat16")))
+
+    def test_compiled_models(self):
+        """Names are those of the model that was compiled, and nothing is hooked whose graph cannot be seen."""
+
+        class OptimizedModule(nn.Module):  # as torch.compile makes it
+            def __init__(self, of):
+                super().__init__()
+                self._orig_mod = of
+
+            def forward(self, *arguments):
+                return self._orig_mod(*arguments)
+
+        ways = [OptimizedModule]
+        if hasattr(torch, "compile"):
+            ways.append(lambda of: torch.compile(of, backend="eager", fullgraph=True))
+        for i, compiled in enumerate(ways):
+            model = compiled(network())
+            with recorder.Recorder(self.path(f"{i}whole.ulp"), model, roles="autocast") as rec:
+                self.assertFalse(any(module._forward_hooks for module in model.modules()))
+                backward(model)
+                rec.step(0)
+            steps, tensors = self.rows(self.path(f"{i}whole.ulp"))
+            self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()])
+            self.assertEqual((tensors["2.weight"][3], tensors["4.weight"][3]), ("low", "float32"))
+            model = network()
+            model[2] = compiled(model[2])
+            with recorder.Recorder(self.path(f"{i}part.ulp"), model, activations="^2$") as rec:
+                backward(model)
+                rec.step(0)
+            steps, _ = self.rows(self.path(f"{i}part.ulp"))
+            self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()] + ["2"])
+
+    def test_the_root_is_left_alone_when_its_graph_is_known(self):
+        for loss in (False, True):
+            model = network()
+            with recorder.Recorder(self.path("a.ulp"), model, append=loss) as rec:
+                self.assertEqual(len(model._forward_hooks), 0 if loss else 1)  # roles are in the file
+                backward(model)
+                self.assertEqual(len(model._forward_hooks), 0)
+                rec.step(int(loss))
 
     def test_mistakes(self):
         model = network()
@@ -328,6 +394,296 @@ class Torch(support.InFolder):
                 call()
         # Nothing is left of what was wrong from the beginning.
         self.assertEqual(sorted(os.listdir(self.folder))[0][:1], "d")
+
+
+class Scaler:
+    """What the recorder sees of torch.amp.GradScaler, for torch that has none for the CPU."""
+
+    Stage = enum.Enum("Stage", "READY UNSCALED STEPPED")
+
+    def __init__(self, init_scale, growth_interval=1000):
+        self.now, self.left, self.interval, self._per_optimizer_states = init_scale, growth_interval, growth_interval, {}
+
+    def get_scale(self):
+        return self.now
+
+    def scale(self, loss):
+        return loss * self.now
+
+    def unscale_(self, optimizer):
+        of = self._per_optimizer_states.setdefault(id(optimizer), {"stage": self.Stage.READY})
+        assert of["stage"] is self.Stage.READY
+        grads = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        found = not all(bool(g.isfinite().all()) for g in grads)
+        of.update(stage=self.Stage.UNSCALED, found_inf_per_device={"cpu": torch.tensor(float(found))})
+        for g in grads:
+            g.div_(self.now)
+
+    def step(self, optimizer):
+        if self._per_optimizer_states.get(id(optimizer), {}).get("stage") is not self.Stage.UNSCALED:
+            self.unscale_(optimizer)
+        if not self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]["cpu"]:
+            optimizer.step()
+        self._per_optimizer_states[id(optimizer)]["stage"] = self.Stage.STEPPED
+
+    def update(self):
+        found = any(of["found_inf_per_device"]["cpu"] for of in self._per_optimizer_states.values())
+        self.left = self.interval if found or self.left == 1 else self.left - 1
+        self.now *= 0.5 if found else 2.0 if self.left == self.interval else 1.0
+        self._per_optimizer_states = {}
+
+
+def scaler_of(init_scale, growth_interval=1000):
+    if hasattr(torch.amp, "GradScaler"):
+        return torch.amp.GradScaler("cpu", init_scale=init_scale, growth_interval=growth_interval)
+    return Scaler(init_scale, growth_interval)
+
+
+class Updates(support.InFolder):
+    """With the scaler and the optimizer the recorder takes what it needs when they do something."""
+
+    rows = Torch.rows
+
+    def scalars(self, path=None):
+        """step: lr, loss scale, found_inf, applied."""
+        return {row[0]: row[6:10] for row in support.content(path or self.path("a.ulp"))["step"]}
+
+    def train(self, path, where, one_line=True, accumulate=1, clip=False, scaled=True, every_pass=False):
+        """The same network in the same way, recorded in one line or three: after "backward", "step" or "update"."""
+        model = network()
+        optimizer = torch.optim.SGD(model.parameters(), 0.25)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 2, 0.5)
+        scaler = scaler_of(1024.0, 3) if scaled else None
+        options = dict(scaler=scaler, optimizer=optimizer) if one_line else {}
+        with recorder.Recorder(path, model, run_id="r", activations="^2$", strict=True, **options) as rec:
+            for step in range(7):
+                def line(place, last=True):
+                    if place == where and one_line and (last or every_pass):
+                        rec.step(step, loss=loss)  # noqa: B023
+                    elif place == "backward" and not one_line and last:
+                        scale, found = scaler.get_scale() if scaled else 1, step == 4 if scaled else None  # noqa: B023
+                        lr = optimizer.param_groups[0]["lr"]
+                        rec.step(step, loss=loss, loss_scale=scale, lr=lr, found_inf=found, applied=not found)  # noqa: B023
+
+                for i in range(accumulate):
+                    loss = model(torch.arange(32).view(8, 4) % (step + 3)).pow(2).mean()
+                    (scaler.scale(loss) if scaled else loss).backward()
+                    if step == 4 and scaled:
+                        model[5].bias.grad[1] = math.inf
+                    line("backward", i == accumulate - 1)
+                if clip:
+                    scaler.unscale_(optimizer)
+                    nn.utils.clip_grad_norm_(model.parameters(), 0.01)
+                if scaled:
+                    scaler.step(optimizer)
+                    line("step")
+                    scaler.update()
+                else:
+                    optimizer.step()
+                    line("step")
+                line("update")
+                scheduler.step()
+                optimizer.zero_grad()
+                line("zero_grad")
+        return support.content(path)
+
+    def test_one_line_is_as_good_as_three(self):
+        for options in ({}, {"accumulate": 3}, {"clip": True}, {"scaled": False}, {"accumulate": 2, "every_pass": True}):
+            right = self.train(self.path("right.ulp"), "backward", one_line=False, **options)
+            for where in ("backward", "step", "update", "zero_grad"):
+                found = self.train(self.path("found.ulp"), where, **options)
+                for table in right:
+                    self.assertEqual(found[table], right[table], (options, where, table))
+                os.remove(self.path("found.ulp"))
+            os.remove(self.path("right.ulp"))
+
+    def test_scalars(self):
+        self.train(self.path("a.ulp"), "update")
+        found = self.scalars()
+        self.assertEqual([of[0] for of in found.values()], [0.25, 0.25, 0.125, 0.125, 0.0625, 0.0625, 0.03125])
+        self.assertEqual([of[1] for of in found.values()], [1024.0] * 3 + [2048.0] * 2 + [1024.0] * 2)
+        self.assertEqual([of[2:] for of in found.values()], [(0, 1)] * 4 + [(1, 0)] + [(0, 1)] * 2)
+
+    def test_several_optimizers(self):
+        """As adversarial networks have them: each has its own gradients, which another's backward pass adds to."""
+        torch.manual_seed(0)
+        model = nn.ModuleDict({"d": nn.Linear(3, 3), "g": nn.Linear(3, 3)})
+        optimizers = [torch.optim.SGD(model[n].parameters(), lr) for n, lr in (("d", 0.5), ("g", 0.25))]
+        scaler = scaler_of(8.0)
+        seen = {}
+        with recorder.Recorder(self.path("a.ulp"), model, scaler=scaler, optimizer=optimizers, strict=True) as rec:
+            for step in range(3):
+                for name, optimizer in zip("dg", optimizers):
+                    model.zero_grad()
+                    scaler.scale(model["d"](model["g"](torch.randn(4, 3))).pow(2).sum()).backward()
+                    if (step, name) == (1, "d"):
+                        model["d"].bias.grad[0] = math.nan
+                    seen[step, name] = float(model[name].weight.grad.abs().max())
+                    scaler.step(optimizer)
+                scaler.update()
+                rec.step(step)
+        steps, _ = self.rows()
+        for step, name in seen:
+            self.assertEqual(steps[step][name + ".weight"][2:], (8.0 / (1 + step // 2), seen[step, name]))
+        self.assertEqual(list(self.scalars().values()), [(0.5, 8.0, 0, 1), (0.5, 8.0, 1, None), (0.5, 4.0, 0, 1)])
+
+    def test_optimizers_within_backward(self):
+        """Gradients are gone when it ends."""
+        model = network()
+        optimizers = {p: torch.optim.SGD([p], 0.5) for p in model.parameters()}
+        seen = {}
+
+        def hook(p, name):
+            def ended(*_):
+                seen[name] = float(p.grad.abs().max())
+                optimizers[p].step()
+                p.grad = None
+
+            return ended
+
+        kept = []
+        for name, p in model.named_parameters():
+            kept.append(p.expand_as(p).grad_fn.next_functions[0][0])  # where it is accumulated
+            kept[-1].register_hook(hook(p, name))
+        with recorder.Recorder(self.path("a.ulp"), model, optimizer=optimizers, strict=True) as rec:
+            for step in range(2):
+                loss = model(torch.randint(0, 10, (8, 4))).pow(2).mean()
+                loss.backward()
+                rec.step(step, loss=loss)
+        steps, _ = self.rows()
+        self.assertEqual({name: row[3] for name, row in steps[1].items()}, seen)
+        self.assertEqual(list(self.scalars().values()), [(0.5, 1.0, None, 1)] * 2)
+
+    def test_leaves_scaler_and_optimizer_as_they_are(self):
+        """Copies and pickles have no part in the recording, schedulers of either order work; closing gives all back."""
+        model = network()
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.25), scaler_of(8.0)
+        before = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+        rec = recorder.Recorder(self.path("a.ulp"), model, scaler=scaler, optimizer=optimizer)
+        for of in (scaler, optimizer):
+            pickle.loads(pickle.dumps(of))
+        twins = copy.deepcopy((model, optimizer, scaler))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            after = torch.optim.lr_scheduler.StepLR(optimizer, 2)
+            for its_model, its_optimizer, its_scaler in (twins, (model, optimizer, scaler)):
+                its_scaler.scale(its_model(torch.zeros(2, 4).long()).sum()).backward()
+                its_scaler.step(its_optimizer)
+                its_scaler.update()
+            before.step(), after.step()
+        rec.step(0)
+        self.assertIsNone(rec._update)
+        rec.close()
+        rec.close()
+        self.assertFalse({"step", "update", "unscale_"} & vars(scaler).keys())
+        self.assertFalse(any(p._backward_hooks for p in model.parameters()))
+        scaler.scale(model(torch.zeros(2, 4).long()).sum()).backward()
+        scaler.step(optimizer)
+        scaler.update()
+        self.assertEqual(list(self.scalars()), [0])
+
+    def test_what_is_said_besides(self):
+        """What step() is given counts, but for a loss scale that the scaler knows better."""
+        model = network()
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.25), scaler_of(8.0, 1)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with recorder.Recorder(self.path("a.ulp"), model, scaler=scaler, optimizer=optimizer) as rec:
+                for step in range(2):
+                    scaler.scale(model(torch.zeros(2, 4).long()).pow(2).sum()).backward()
+                    scaler.step(optimizer)
+                    scaler.update()
+                    rec.step(step, loss=3, lr=7, applied=False, loss_scale=scaler.get_scale())
+        self.assertEqual(list(self.scalars().values()), [(7.0, 8.0, 0, 0), (7.0, 16.0, 0, 0)])
+        [said] = [str(w.message) for w in caught if w.category is RuntimeWarning]
+        self.assertRegex(said, "step 0: loss_scale=16 was passed, and the scaler's was 8: that is recorded; leave loss_scale out")
+
+    def test_mistakes(self):
+        model = network()
+        other = torch.optim.SGD(network().parameters(), 0.25)
+        for options, text in (
+            (dict(optimizer=3), "not iterable"), (dict(optimizer=[3]), "neither an optimizer"),
+            (dict(scaler=3), "a int has no get_scale"), (dict(scaler=scaler_of(2.0), model=None), "need a model"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex((recorder.RecorderError, TypeError), text):
+                recorder.Recorder(self.path("no.ulp"), **{"model": model, **options})
+        self.assertEqual(os.listdir(self.folder), [])
+        for calls in (3, 120):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                with recorder.Recorder(self.path(f"{calls}.ulp"), model, optimizer=other) as rec:
+                    for step in range(calls):
+                        backward(model)
+                        rec.step(step)
+            [said] = [str(w.message) for w in caught]
+            self.assertIn(f"{min(calls, 100)} calls of step() saw no optimizer's step: nothing of them is recorded", said)
+
+
+class Misuse(support.InFolder):
+    """What the values show is told in the first step, once, and what is right is left alone."""
+
+    class Half(nn.Module):
+        """Its gradient goes through float16, as autocast would have it."""
+
+        def __init__(self):
+            super().__init__()
+            torch.manual_seed(0)
+            self.weight, self.bias = nn.Parameter(torch.randn(400)), nn.Parameter(torch.zeros(1))
+
+        def forward(self, x):
+            return (self.weight.half().float() * x).sum(1) + self.bias
+
+    def said(self, how, steps=2, scales=(65536.0,), every=1, **options):
+        """The warnings of steps of which each is made so by how(gradients, scale)."""
+        model = self.Half()
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model, every=every) as rec:
+            warnings.simplefilter("always")
+            with mock.patch.object(recorder, "_autocast_type", lambda device: "float16"):
+                for step in range(steps):
+                    scale = scales[step % len(scales)]
+                    model.zero_grad()
+                    x = torch.randn(3, 400) * torch.logspace(0, -6, 400)
+                    loss = model(x).pow(2).mean() * 1e-2
+                    (loss * scale).backward()
+                    for p in model.parameters():
+                        how(p.grad, scale)
+                    rec.step(step, loss=loss, loss_scale=scale, **options)
+        return [str(w.message).partition(".ulp: ")[2] for w in caught]
+
+    def test_what_is_right(self):
+        self.assertEqual(self.said(lambda g, s: None), [])
+        self.assertEqual(self.said(lambda g, s: None, scales=(8.0,)), [])
+        self.assertEqual(self.said(lambda g, s: g.div_(s), scaled=False), [])
+        self.assertEqual(self.said(lambda g, s: g.div_(4), factor=0.25), [])
+        overflow = [lambda g, s: None, lambda g, s: g.fill_(math.inf) if s > 60000 else g]
+        self.assertEqual(self.said(overflow[1], steps=6, scales=(8.0, 65536.0, 32768.0)), [])
+
+    def test_unscaled_gradients(self):
+        for options in ({}, {"scales": (16384.0,)}):
+            [said] = self.said(lambda g, s: g.div_(s), **options)
+            self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has a value of .*below the smallest of")
+            self.assertIn("pass scaled=False and the loss scale of this step, taken before scaler.update()", said)
+
+    def test_a_scale_that_values_do_not_carry(self):
+        [said] = self.said(lambda g, s: g.copy_(torch.full_like(g, 2.0**-20)))
+        self.assertRegex(said, "^step 0: no gradient is above 9.54e-07, and the loss scale is 65536: the true ones")
+
+    def test_scaled_gradients(self):
+        for how in (lambda g, s: g.fill_(2.0**-24), lambda g, s: g.fill_(100.0)):
+            [said] = self.said(how, scaled=False)
+            self.assertRegex(said, r"^step 0: scaled=False was passed, but gradients .*only after scaler.unscale_\(\)$")
+
+    def test_zeros(self):
+        [said] = self.said(lambda g, s: g.zero_())
+        self.assertRegex(said, r"^step 0: all gradients are zero: call step\(\) after backward\(\) and before zero_grad")
+
+    def test_the_scale_of_the_next_step(self):
+        """It falls in the step that overflows; right would be the step after it."""
+        how = lambda g, s: g.fill_(math.inf) if s == 16384.0 else g  # noqa: E731
+        [said] = self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0))
+        self.assertRegex(said, "^step 2: the loss scale fell from 32768 to 16384 in the step that overflows, and not after")
+        self.assertEqual(self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0), every=2), [])
 
 
 RANK = """
