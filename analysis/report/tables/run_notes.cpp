@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ulp/formats/names.hpp>
 #include <ulp/model/policy_analysis.hpp>
+#include <ulp/report/table.hpp>
 
 namespace ulp {
 namespace {
