@@ -36,6 +36,12 @@ std::string share_text(const sweep_result& r) {
   return ends_text(text(r.underflow.low), text(r.underflow.high));
 }
 
+// "7", "~7 [5, 19]".
+std::string skipped_text(const sweep_result& r) {
+  if (r.uncertain == 0) return grouped(r.skipped);
+  return "~" + grouped(r.skipped) + (r.bounds.known ? " " + to_cell(r.bounds.skipped) : "");
+}
+
 struct ranked_policy {
   std::int64_t rank;
   const swept_policy& of;
@@ -50,6 +56,9 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
   const auto counted = [](auto part) {
     return [=](const row& r) { return value_if(r.of.result.has_counts, part(r.of.result)); };
   };
+  const auto of_bounds = [](auto part) {
+    return [=](const row& r) { return value_if(r.of.result.bounds.known, part(r.of.result.bounds)); };
+  };
   using result = sweep_result;
   const std::vector<column<row>> columns = {
       {"rank", "rank", &row::rank},
@@ -62,7 +71,11 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
       {"rounding", "rounding",
        [](const row& r) { return r.of.text.rounding.text(value_format_named(r.of.text.format)); }},
       {"steps", "", of_result([](const result& r) { return integer(r.steps); })},
-      {"skipped", "skipped", of_result([](const result& r) { return exactly(r.skipped); }), range_keys::both},
+      {"skipped", "", of_result([](const result& r) { return integer(r.skipped); })},
+      {"skipped_low", "", of_bounds([](const bounds_of_run& b) { return integer(b.skipped.low); })},
+      {"skipped_high", "", of_bounds([](const bounds_of_run& b) { return integer(b.skipped.high); })},
+      {"uncertain_steps", "", of_result([](const result& r) { return integer(r.uncertain); })},
+      {"", "skipped", of_result(skipped_text), {}, right},
       {"lost", "", of_result([=](const result& r) { return integer(r.lost_steps(steps)); })},
       {"", "lost", of_result([=](const result& r) { return value_if(any_raised, exactly(r.lost_steps(steps))); })},
       {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},
@@ -169,6 +182,10 @@ int run(const options& o) {
     fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
     fmt::print("steps whose infinities or NaN were applied count as skipped\n");
+  if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
+    fmt::print(
+        "~ estimates: the recording does not decide every step at other scales and formats than its own. They rank by "
+        "the estimate, [low, high] is what may have been: neighbours whose ranges overlap may change places\n");
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);

@@ -20,6 +20,12 @@ std::string share(const count_range& c, const value_range& of_nonzero) {
   return fmt::format("{} ({} of nonzero)", count, percent_text(of_nonzero));
 }
 
+// "7", "~7 [5, 19]": where not all is decided an estimate, and what is possible.
+std::string skipped_text(const trajectory_summary& sum) {
+  if (sum.uncertain == 0) return grouped(sum.skipped);
+  return "~" + grouped(sum.skipped) + (sum.bounds.known ? " " + to_cell(sum.bounds.skipped) : "");
+}
+
 void add_policy(summary& to, const finished_replay& r) {
   std::string text{r.what.scaler.entry().name};
   named_values parameters;
@@ -43,10 +49,12 @@ void add_policy(summary& to, const finished_replay& r) {
 void add_scales(summary& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   to.push_back({"steps",
-                fmt::format("{}, of which {} skipped{}", grouped(sum.steps), grouped(sum.skipped),
+                fmt::format("{}, of which {} skipped{}", grouped(sum.steps), skipped_text(sum),
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""),
                 {{"steps", integer(sum.steps)},
                  {"skipped", integer(sum.skipped)},
+                 {"skipped_low", value_if(sum.bounds.known, integer(sum.bounds.skipped.low))},
+                 {"skipped_high", value_if(sum.bounds.known, integer(sum.bounds.skipped.high))},
                  {"first_skipped_step", step_if(sum.first_skip)}}});
   to.push_back({"scale",
                 fmt::format("{} at the start, {} after the last step; used from {} to {}", as_power(sum.first_scale),
@@ -66,11 +74,13 @@ void add_scales(summary& to, const finished_replay& r) {
 
 void add_recorded(summary& to, const trajectory_summary& sum) {
   std::string text;
-  if (sum.recorded_nan + sum.recorded_inf > 0)
-    text = fmt::format(
-        "NaN in {}, infinities in {}, first in step {}: these skips come from the recorded run, not from scaler or "
-        "format",
-        count_text(sum.recorded_nan, "step"), count_text(sum.recorded_inf, "other"), *sum.first_recorded_nonfinite);
+  if (const std::uint64_t lost = sum.recorded_nan + sum.recorded_inf; lost > 0)
+    text = fmt::format("infinite or NaN in {}{}, first in step {}: {}", count_text(lost, "step"),
+                       sum.recorded_nan > 0 ? fmt::format(" (NaN in {})", grouped(sum.recorded_nan)) : "",
+                       *sum.first_recorded_nonfinite,
+                       sum.beyond_scaling == lost
+                           ? "no scale changes that"
+                           : "they overflowed at the scale of the run, and need not at a smaller one");
   to.push_back({"recorded",
                 text,
                 {{"recorded_nan_steps", integer(sum.recorded_nan)},
@@ -159,10 +169,13 @@ void add_doubts(summary& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   const std::string schedule = schedule_text(r.learning_rates, sum);
   const std::string taken = sum.recorded_outcome_known ? "" : " (taken to have applied every step)";
-  to.push_back(
-      {"uncertain",
-       sum.uncertain == 0 ? "" : fmt::format("~ found_inf is estimated in {}", count_text(sum.uncertain, "step")),
-       {{"uncertain_steps", integer(sum.uncertain)}}});
+  to.push_back({"uncertain",
+                sum.uncertain == 0
+                    ? ""
+                    : fmt::format("~ found_inf is estimated in {}{}", count_text(sum.uncertain, "step"),
+                                  sum.bounds.known ? "; [low, high] holds whatever may have happened there"
+                                                   : ", after which too much may have happened to give bounds"),
+                {{"uncertain_steps", integer(sum.uncertain)}}});
   to.push_back({"schedule", schedule, {{"schedule", value_if(!schedule.empty(), schedule)}}});
   to.push_back(
       {"open loop",

@@ -15,6 +15,9 @@ std::string marked(const std::string& text, bool exact) { return exact ? text : 
 
 table_value flag(const std::optional<bool>& b) { return b ? table_value{*b} : table_value{}; }
 
+// Of the scales that may have been used.
+table_value end_of(const trajectory_row& r, double scale) { return value_if(r.so_far.known, scale); }
+
 // Step logs have no counts.
 template <typename Part>
 auto counted(Part part) {
@@ -35,13 +38,19 @@ table trajectory_table(std::span<const trajectory_row> rows, const scenario& s, 
       {"skipped", "skipped", &row::skipped},
       {"", "scale", [](const row& r) { return as_power(r.scale_used); }, {}, right},
       {"critical_scale", "", &row::critical_scale},
+      {"critical_scale_certain", "",
+       [](const row& r) { return value_if(!std::isnan(r.critical_scale), r.critical_certain); }},
       {"",
        "critical",
-       [](const row& r) { return value_if(!std::isnan(r.critical_scale), log2_text(r.critical_scale)); },
+       [](const row& r) {
+         return value_if(!std::isnan(r.critical_scale), marked(log2_text(r.critical_scale), r.critical_certain));
+       },
        {},
        right},
       {"", "found_inf", [](const row& r) { return marked(r.found_inf ? "yes" : "no", r.found_inf_certain); }},
       {"found_inf_certain", "", &row::found_inf_certain},
+      {"scale_used_low", "", [](const row& r) { return end_of(r, r.bounds.scale_used.low); }},
+      {"scale_used_high", "", [](const row& r) { return end_of(r, r.bounds.scale_used.high); }},
       {"numel", "", counted([](const outcome_counts& c) { return exactly(c.numel); }), range_keys::where_open},
       {"zero", "", counted(&outcome_counts::zeros), range_keys::where_open},
       {"nonfinite", "", counted([](const outcome_counts& c) { return exactly(c.nonfinite); }), range_keys::where_open},

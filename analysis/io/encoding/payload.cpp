@@ -352,6 +352,8 @@ void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor
                          (has_buckets(t) ? flag_buckets : 0U) | reported(t.reported_abs_sum, flag_reported_abs_sum) |
                          reported(t.reported_square_sum, flag_reported_square_sum);
   head |= static_cast<std::uint64_t>(flags) << 40;
+  head |= static_cast<std::uint64_t>(row.parts.rounded) << 48;
+  head |= static_cast<std::uint64_t>(row.parts.kept) << 56;
   append_u64(to, head);
   for (const std::uint64_t n :
        {t.numel, t.zeros, t.positive_infinities, t.negative_infinities, t.unsigned_infinities, t.nans})
@@ -379,6 +381,7 @@ tensor_row parse_summary(std::string_view record) {
   if (type > static_cast<std::uint8_t>(last_dtype)) throw payload_error("an unknown type of values");
   if ((flags & ~all_flags) != 0) throw payload_error("an unknown flag");
   row.type = static_cast<dtype>(type);
+  row.parts = {static_cast<std::uint8_t>(head >> 48), static_cast<std::uint8_t>(head >> 56)};
   cell_table& t = row.table;
   t.numel = u64_at(record, 8);
   t.zeros = u64_at(record, 16);

@@ -1,125 +1,32 @@
 #include <ulp/model/replay.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string_view>
 
-#include <ulp/formats/codec.hpp>
-#include <ulp/formats/random_bits.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/model/policy_analysis.hpp>
 
+#include "reachable_states.hpp"
 #include "step_accumulator.hpp"
+#include "step_overflow.hpp"
 
 namespace ulp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct overflow_answer {
-  bool found = false;
-  bool certain = true;
-
-  // Any of both: certain once one was certainly found.
-  overflow_answer& operator|=(const overflow_answer& other) {
-    certain = (found && certain) || (other.found && other.certain) || (certain && other.certain);
-    found = found || other.found;
-    return *this;
-  }
-};
-
-// Infinities become the bound of value clipping before anyone looks for them.
-bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
-
-// Whether the format delivers what is not a number as infinity or NaN.
-overflow_answer nonfinite(bool nan, const scenario& s) {
-  if (hides_infinities(s) && !nan) return {false, true};
-  return {nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding), true};
-}
-
-// Whether the largest |scaled gradient| is delivered as infinity or NaN, its sign not known.
-overflow_answer overflows(double scaled_max, const scenario& s, std::int64_t step) {
-  if (!std::isfinite(scaled_max)) return nonfinite(std::isnan(scaled_max), s);
-  if (hides_infinities(s)) return {false, true};
-  const bool positive = overflow_is_infinite(s.format, s.rounding, false);
-  const bool negative = overflow_is_infinite(s.format, s.rounding, true);
-  if (!positive && !negative) return {false, true};
-  if (s.rounding.direction == direction::stochastic) {
-    const std::uint64_t stream = stream_of("found_inf", step);
-    const int bits = s.rounding.random_bits;
-    // With exact_probability two words: near the largest number fewer than 53 bits of a double are discarded.
-    const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
-    const random_input random =
-        bits == exact_probability ? random_input{words} : random_input{random_bits(s.seed, stream, 0, bits)};
-    const drawn_overflow drawn = drawn_overflow_of(s.format);
-    const encoded result = encode(s.format, scaled_max, s.rounding, random);
-    return {any(result.flags, status::overflow),
-            !drawn.of_some.in_double().reached_by(scaled_max) || drawn.of_every.in_double().reached_by(scaled_max)};
-  }
-  const double_threshold at = thresholds_of(s.format, s.rounding, !positive).overflow.in_double();
-  const bool found = at.reached_by(scaled_max);
-  return {found, !found || positive == negative};
-}
-
-// The same where only bounds are known: overflow is found where they prove it.
-overflow_answer overflows(const max_abs_bounds& b, double scale, const scenario& s, std::int64_t step) {
-  const overflow_answer least = overflows(scale * b.low, s, step);
-  overflow_answer most = nonfinite(true, s);
-  if (std::isfinite(b.high))
-    most = overflows(scale * std::nextafter(b.high, 0.0), s, step);
-  else
-    most |= overflows(b.high, s, step);
-  const bool decided = (least.found && least.certain) || (!most.found && most.certain);
-  return {least.found, decided && b.certain};
-}
-
 // What one scaler sees of a step.
 struct seen_by_scaler {
   scaler* of = nullptr;
-  overflow_answer overflow;
+  step_overflow overflow;
   largest_gradient largest;
   count_range above_edge;
   std::uint64_t elements = 0;
 };
-
-bool overflow_depends_on_sign(const format& to, const rounding& mode) {
-  return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
-}
-
-// Whether overflow follows from the counts of outcomes rather than from the largest magnitude.
-bool counts_decide(const tensor_row& t, const scenario& s) {
-  return overflow_depends_on_sign(s.format, s.rounding) || std::isnan(t.table.max_abs);
-}
-
-// The same for a tensor, exactly.
-overflow_answer overflows(const tensor_row& t, multiplier by, const outcome_counts& counts, const scenario& s,
-                          std::int64_t step) {
-  overflow_answer answer;
-  if (t.table.nans > 0) answer |= nonfinite(true, s);
-  if (!std::isfinite(by.scale) && t.table.numel > 0) {
-    answer |= nonfinite(std::isnan(by.scale) || t.table.zeros > 0, s);  // 0 * inf
-    answer |= nonfinite(false, s);
-  }
-  if (answer.found || hides_infinities(s)) return answer;
-  if (t.table.infinities() > 0 && keeps_infinity(s.format, s.rounding))
-    return {true, by.scale >= by.factor};  // scaled by the factor it was infinite; by less it need not be
-  if (!by.usable() || t.table.max_abs == 0) return answer;
-  if (counts_decide(t, s)) return {counts.infinite.low > 0, counts.infinite.low > 0 || counts.infinite.high == 0};
-  if (s.rounding.direction == direction::stochastic) return overflows(by.scale / by.factor * t.table.max_abs, s, step);
-  return {overflow_is_infinite(s.format, s.rounding, false) &&
-              reaches(thresholds_of(s.format, s.rounding, false).overflow, by, t.table.max_abs),
-          true};
-}
-
-double critical_scale_of(const seen_by_scaler& seen, const trajectory_row& row, const scenario& s) {
-  if (hides_infinities(s)) return seen.largest.nan() ? 0 : infinity;
-  if (row.recorded_inf && !row.recorded_nan) return not_known;
-  return critical_scale_of(seen.largest.value(), s.format, s.rounding).largest_safe;
-}
 
 double largest_of(const tensor_row& t) {
   return t.table.infinities() > 0 ? infinity : t.table.largest_possible() / t.unit();
@@ -141,20 +48,18 @@ tensor_outcome outcome_of(const tensor_row& t, const step_key& key, multiplier b
                           const outcome_counts& counts, const scenario& s) {
   tensor_outcome result{.key = key, .tensor = t.tensor, .scale = by.scale, .checked = checked, .counts = counts};
   result.max_abs = t.table.max_abs / by.factor;
-  if (t.table.nans > 0)
-    result.critical_scale = 0;
-  else if (t.table.infinities() == 0)
+  if (t.table.nonfinite() == 0)
     result.critical_scale =
         critical_scale_of(t.table.largest_possible() / by.factor, s.format, s.rounding).largest_safe;
   return result;
 }
 
-// What a policy gets of a step; `norm` is that of the unscaled gradients as a scaler sees it.
-scaler_input input_of(const seen_by_scaler& seen, double norm, const scenario& s) {
-  scaler_input input{.found_inf = seen.overflow.found, .unscaled_norm = norm, .max_abs = seen.largest.value()};
+// The same at a scale, with what clipping and counting by an edge change.
+scaler_input input_of(const seen_by_scaler& seen, double norm, double scale, bool found, const scenario& s) {
+  scaler_input input = ulp::input_of(seen.largest, norm, found);
   if (hides_infinities(s)) {
     // What the policy sees is clamped already; its norm was not recorded.
-    const double bound = s.clip_value->max_value / (s.order.clip_before_unscale ? seen.of->scale() : 1);
+    const double bound = s.clip_value->max_value / (s.order.clip_before_unscale ? scale : 1);
     input.unscaled_norm = not_known;
     input.max_abs = std::isnan(input.max_abs) ? input.max_abs : std::min(input.max_abs, bound);
   }
@@ -175,6 +80,19 @@ std::optional<bool> recorded_decision(const step& now) {
 
 }  // namespace
 
+// What is known of the run before the next step.
+struct replayer::history {
+  recorded_run run;
+  reachable_states states;
+  bool uncertain_layers = false;
+};
+
+replayer::replayer(scenario what)
+    : scenario_(std::move(what)), choice_(scenario_.counted, scenario_.checked), so_far_(std::make_unique<history>()) {}
+replayer::replayer(replayer&&) noexcept = default;
+replayer& replayer::operator=(replayer&&) noexcept = default;
+replayer::~replayer() = default;
+
 // A step on its way through the stages.
 struct replayer::running_step {
   replayer& of;
@@ -192,15 +110,18 @@ struct replayer::running_step {
 
   seen_by_scaler& seen_by(const std::string& layer) {
     scaler& all = of.scenario_.scaler;
-    seen_by_scaler& it = seen[all.per_layer() ? std::string_view{layer} : std::string_view{}];
-    if (it.of == nullptr) it.of = all.per_layer() ? &of.layers_.try_emplace(layer, all).first->second : &all;
-    return it;
+    const std::string_view name = all.per_layer() ? std::string_view{layer} : std::string_view{};
+    const auto at = seen.find(name);
+    if (at != seen.end()) return at->second;
+    scaler* const by = all.per_layer() ? &of.layers_.try_emplace(layer, all).first->second : &all;
+    return seen.emplace(name, seen_by_scaler{.of = by, .overflow{recorded, of.so_far_->run}}).first->second;
   }
 };
 
 trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>& tensors,
                                  std::vector<tensor_outcome>* per_tensor) {
   choice_.see(tensors);
+  so_far_->run.see(now, tensors);
   running_step running{.of = *this, .recorded = now, .tensors = tensors, .per_tensor = per_tensor};
   running.row.key = now.key;
   running.row.recorded_applied = recorded_decision(now);
@@ -217,16 +138,11 @@ void replayer::see_log(running_step& now) {
   const auto see = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs,
                        const std::optional<max_abs_bounds>& bounds = std::nullopt) {
     seen_by_scaler& it = now.seen_by(layer);
-    if (max_abs) {
-      now.row.recorded_nan = now.row.recorded_nan || std::isnan(*max_abs);
-      now.row.recorded_inf = now.row.recorded_inf || std::isinf(*max_abs);
-      it.overflow |= overflows(it.of->scale() * *max_abs, scenario_, now.row.key.step);
-      it.largest.add(*max_abs);
-    } else if (bounds) {
-      it.overflow |= overflows(*bounds, it.of->scale(), scenario_, now.row.key.step);
-    } else {
-      it.overflow |= {found_inf.value_or(false), !(found_inf.value_or(false) && hides_infinities(scenario_))};
-    }
+    it.overflow.add_log(found_inf, max_abs, bounds);
+    if (!max_abs) return;
+    now.row.recorded_nan = now.row.recorded_nan || std::isnan(*max_abs);
+    now.row.recorded_inf = now.row.recorded_inf || std::isinf(*max_abs);
+    it.largest.add(*max_abs);
   };
   const step& log = now.recorded;
   for (const layer_row& layer : log.layers) see(layer.name, layer.found_inf, layer.max_abs);
@@ -242,14 +158,15 @@ void replayer::see_tensors(running_step& now) {
 
   for (const tensor_row& t : now.recorded.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
+    const tensor_kind kind = now.tensors[t.tensor].kind;
+    if (m.seen_if_lost && t.table.nonfinite() > 0) now.seen_by(now.tensors[t.tensor].name).overflow.add_lost(t);
     if (!m.counted && !m.checked) continue;
     seen_by_scaler& it = now.seen_by(now.tensors[t.tensor].name);
-    const multiplier by{.scale = it.of->scale(), .factor = t.unit()};
+    const multiplier by{.scale = is_scaled(kind) ? it.of->scale() : 1, .factor = t.unit()};
     row.as_recorded = row.as_recorded || !t.factor_known();
 
-    outcome_counts counts;
-    if (m.counted || counts_decide(t, scenario_)) counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
     if (m.counted) {
+      const outcome_counts counts = outcomes_of(t, scenario_.format, scenario_.rounding, by);
       row.counts += counts;
       row.has_counts = true;
       if (now.per_tensor != nullptr)
@@ -257,8 +174,8 @@ void replayer::see_tensors(running_step& now) {
     }
     if (m.checked) {
       ++checked_rows_;
-      it.overflow |= overflows(t, by, counts, scenario_, row.key.step);
-      it.largest.add(t);
+      it.overflow.add(t, kind);
+      if (is_scaled(kind)) it.largest.add(t);
       now.sums.largest.add(t);
       if (const double edge = it.of->edge(); !std::isnan(edge) && by.usable()) {
         it.above_edge += count_above(t, edge, by);
@@ -326,10 +243,20 @@ void replayer::update_scalers(running_step& now) {
   row.scale_used = row.scale_next = one_scale ? scenario_.scaler.scale() : infinity;
   overflow_answer overflow;
   for (auto& [layer, it] : now.seen) {
-    overflow |= it.overflow;
-    if (it.elements > 0 && !it.above_edge.exact()) overflow.certain = false;
-    row.scale_used = one_scale ? row.scale_used : std::min(row.scale_used, it.of->scale());
-    scaler_verdict verdict = it.of->update(input_of(it, now.sums.norm.as_seen(), scenario_));
+    if (!per_layer && !now.recorded.tensors.empty()) it.overflow.add_finding();
+    const double scale = it.of->scale();
+    const overflow_answer answer = it.overflow.at(scale, scenario_);
+    overflow |= answer;
+    if (it.elements > 0 && !it.above_edge.exact()) overflow.possible = !(overflow.certain = false);
+    row.scale_used = one_scale ? row.scale_used : std::min(row.scale_used, scale);
+    const auto input = [&](double at, bool found) {
+      return input_of(it, now.sums.norm.as_seen(), at, found, scenario_);
+    };
+    if (!per_layer)
+      row.bounds = so_far_->states.advance(*it.of, answer.decided(),
+                                           {[&](double at) { return it.overflow.at(at, scenario_); }, input});
+    scaler_verdict verdict = it.of->update(input(scale, answer.likely));
+    if (!per_layer) so_far_->states.follow(*it.of, verdict, answer.likely);
     row.skipped = row.skipped || verdict.skipped;
     if (row.error.empty()) row.error = std::move(verdict.error);
     row.lacks_input = row.lacks_input || verdict.lacks_input;
@@ -342,12 +269,22 @@ void replayer::update_scalers(running_step& now) {
       row.scale_used = std::min(row.scale_used, layer.scale());
       row.scale_next = std::min(row.scale_next, layer.scale());
     }
-  row.found_inf = overflow.found;
-  row.found_inf_certain = overflow.certain;
+  row.found_inf = overflow.likely;
+  row.found_inf_certain = overflow.decided() && row.bounds.found_certain;
   row.poisoned = row.found_inf && !row.skipped && row.error.empty() && std::isnan(scenario_.scaler.edge());
-  // Infinities as recorded hide how large the gradients were.
-  const seen_by_scaler* const one = per_layer ? nullptr : &now.seen.begin()->second;
-  if (one != nullptr && one->largest.known()) row.critical_scale = critical_scale_of(*one, row, scenario_);
+  if (per_layer) {
+    // A scale of its own for each is not followed both ways.
+    so_far_->uncertain_layers = so_far_->uncertain_layers || !row.found_inf_certain;
+    row.so_far.known = !so_far_->uncertain_layers;
+  } else {
+    row.so_far = so_far_->states.totals();
+    if (row.bounds.scale_next == value_range{}) row.bounds.scale_next = {row.scale_next, row.scale_next};
+    const seen_by_scaler& one = now.seen.begin()->second;
+    const critical_answer critical = one.overflow.critical(one.largest, scenario_);
+    row.critical_scale = critical.scale;
+    row.critical_certain = critical.certain;
+    row.at_every_scale = one.overflow.at(std::numeric_limits<double>::denorm_min(), scenario_).likely;
+  }
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
 }
 
@@ -358,6 +295,8 @@ void trajectory_summary::add(const trajectory_row& row) {
   poisoned += row.poisoned ? 1 : 0;
   clipped += row.clipped.value_or(false) ? 1 : 0;
   clipping_unknown += row.clipped ? 0 : 1;
+  beyond_scaling += row.at_every_scale ? 1 : 0;
+  bounds = row.so_far;
   recorded_nan += row.recorded_nan ? 1 : 0;
   recorded_inf += row.recorded_inf && !row.recorded_nan ? 1 : 0;
   if ((row.recorded_nan || row.recorded_inf) && !first_recorded_nonfinite) first_recorded_nonfinite = row.key.step;

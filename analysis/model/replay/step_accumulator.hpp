@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include <ulp/model/scaler.hpp>
 #include <ulp/model/step.hpp>
 #include <ulp/model/tensor_choice.hpp>
 
@@ -31,6 +32,8 @@ class largest_gradient {
   [[nodiscard]] bool known() const noexcept { return known_; }
   [[nodiscard]] bool nan() const noexcept { return nan_; }
   [[nodiscard]] bool infinite() const noexcept { return infinite_; }
+  [[nodiscard]] bool is_lost() const noexcept { return nan_ || infinite_; }
+  [[nodiscard]] double largest_finite() const noexcept { return known_ ? finite_ : not_known; }
   // NaN once one is NaN, else infinite once one is.
   [[nodiscard]] double value() const noexcept {
     if (!known_ || nan_) return not_known;
@@ -68,12 +71,19 @@ class gradient_norm {
   double squares_ = 0;
 };
 
+// What a policy gets of a step in which overflow is found, or is not; `norm` is that of the unscaled gradients as a scaler
+// sees it. Infinities of another scale are none where it is not.
+[[nodiscard]] inline scaler_input input_of(const largest_gradient& largest, double norm, bool found) {
+  if (!found && largest.is_lost()) return {.found_inf = false, .max_abs = largest.largest_finite()};
+  return {.found_inf = found, .unscaled_norm = norm, .max_abs = largest.value()};
+}
+
 struct step_accumulator {
   largest_gradient largest;  // of the checked tensors, or of what was logged
   gradient_norm norm;        // of the tensors that are in it
 
-  void add(const tensor_row& t, const tensor_choice::membership& m) {
-    if (m.checked) largest.add(t);
+  void add(const tensor_row& t, const tensor_choice::membership& m, tensor_kind kind) {
+    if (m.checked && is_scaled(kind)) largest.add(t);
     if (m.in_norm) norm.add(squares_of(t));
   }
   void add_log(const step& now) {

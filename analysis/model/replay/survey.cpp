@@ -71,7 +71,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
     if (m.counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
-    sums.add(t, m);
+    sums.add(t, m, all[t.tensor].kind);
   }
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();

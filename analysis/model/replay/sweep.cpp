@@ -9,10 +9,13 @@
 #include <map>
 #include <mutex>
 
+#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 
 #include "cells/buckets.hpp"
+#include "reachable_states.hpp"
 #include "step_accumulator.hpp"
+#include "step_overflow.hpp"
 
 namespace ulp {
 namespace {
@@ -202,65 +205,44 @@ double smallest_overflowing(Overflows overflows) {
   return std::bit_cast<double>(over);
 }
 
-// What makes a step overflow, whatever the format.
-struct overflow_cause {
-  bool from_log = false;
-  bool flagged = false;                    // the log says so, and no more
-  largest_gradient largest;                // of the checked tensors; of a log, or what it is at least
-  std::map<double, double> largest_times;  // of the tensors, as recorded, by factor
-  bool any_value = false;
-  bool any_zero = false;
+// Where a step begins to overflow: the least scales above 0.
+struct overflow_onset {
+  double certain = 0;
+  double likely = 0;
+  double possible = 0;
+  overflow_answer at_zero;
+  overflow_answer at_infinity;
+  overflow_answer at_nan;
 
-  explicit overflow_cause(const step& now) : from_log(now.tensors.empty()) {
-    if (!from_log) return;
-    flagged = !now.max_abs && !now.bounds && now.scalars.found_inf.value_or(false);
-    for (const layer_row& layer : now.layers)
-      if (!layer.max_abs) flagged = flagged || layer.found_inf.value_or(false);
-  }
-  void add(const tensor_row& t) {
-    any_value = any_value || t.table.numel > 0;
-    any_zero = any_zero || t.table.zeros > 0;
-    double& of_factor = largest_times[t.unit()];
-    of_factor = std::max(of_factor, t.table.largest_possible());
+  [[nodiscard]] overflow_answer at(double scale) const {
+    if (scale == 0) return at_zero;
+    if (std::isnan(scale)) return at_nan;
+    if (std::isinf(scale)) return at_infinity;
+    return {scale >= certain, scale >= likely, scale >= possible};
   }
 };
 
-// The scale from which on the step overflows, see by_delivery.
-double critical_of(const overflow_cause& cause, const delivery& of) {
-  const bool keeps = keeps_infinity(of.format, of.rounding);
-  if (cause.flagged || (cause.largest.nan() && of.format.has_nan()) || (cause.largest.infinite() && keeps)) return 0;
-  double critical = std::numeric_limits<double>::infinity();
-  if (!overflow_is_infinite(of.format, of.rounding, false)) return critical;
-  const threshold overflow = thresholds_of(of.format, of.rounding, false).overflow;
-  if (const double logged = cause.largest.value(); cause.from_log && std::isfinite(logged)) {
-    // The log's own test: !(double(scale) * double(max_abs) < threshold).
-    const double_threshold at = overflow.in_double();
-    critical = smallest_overflowing([&](double s) { return at.reached_by(s * logged); });
-  }
-  for (const auto& [factor, magnitude] : cause.largest_times)
-    if (magnitude > 0)
-      critical = std::min(critical, smallest_overflowing([&, m = magnitude, f = factor](double s) {
-                            return reaches(overflow, {.scale = s, .factor = f}, m);
-                          }));
-  return critical;
-}
-
-bool has_values(const overflow_cause& cause) { return cause.any_value || (cause.from_log && cause.largest.known()); }
-
-bool overflows_at_nan(const overflow_cause& cause, const delivery& of) {
-  return cause.flagged || (has_values(cause) && of.format.has_nan());
-}
-
-bool overflows_at_infinity(const overflow_cause& cause, const delivery& of) {
-  // 0 times infinity is NaN.
-  const bool nan = cause.largest.nan() || cause.any_zero || (cause.from_log && cause.largest.value() == 0);
-  return cause.flagged || (nan && of.format.has_nan()) || (has_values(cause) && keeps_infinity(of.format, of.rounding));
+overflow_onset onset_of(const step_overflow& overflow, const scenario& s) {
+  const auto from = [&](bool overflow_answer::*part) {
+    return smallest_overflowing([&](double scale) { return overflow.at(scale, s).*part; });
+  };
+  overflow_onset onset{.at_zero = overflow.at(0, s),
+                       .at_infinity = overflow.at(std::numeric_limits<double>::infinity(), s),
+                       .at_nan = overflow.at(not_known, s)};
+  onset.certain = onset.likely = onset.possible = from(&overflow_answer::likely);
+  // Nearly always they are one.
+  if (!overflow.at(std::min(onset.likely, std::numeric_limits<double>::max()), s).decided())
+    onset.certain = from(&overflow_answer::certain);
+  if (onset.likely > std::numeric_limits<double>::denorm_min() &&
+      overflow.at(std::nextafter(onset.likely, 0.0), s).possible)
+    onset.possible = from(&overflow_answer::possible);
+  return onset;
 }
 
 struct stored_step {
   step_key key;
-  double norm = not_known;     // as the replay's scaler sees it
-  double max_abs = not_known;  // likewise
+  double norm = not_known;  // as the replay's scaler sees it
+  largest_gradient largest;
   std::uint64_t nonzero = 0;
   std::uint64_t in_no_cell = 0;   // of those: may underflow or not
   std::uint64_t maybe_zeros = 0;  // of those
@@ -277,10 +259,10 @@ struct stored_step {
 // What is stored of each step for one delivery.
 struct by_delivery {
   delivery of;
-  std::vector<double> critical;   // the step overflows where !(scale < critical)
-  std::vector<bool> at_infinity;  // whether it does where the scale is infinite
-  std::vector<bool> at_nan;       // and where it is NaN
+  std::size_t scenario = 0;  // one that has it
+  std::vector<overflow_onset> overflow;
   std::vector<underflow_counts> underflow;
+  std::vector<count_range> unscaled;  // underflow of what no scale multiplies
 };
 
 }  // namespace
@@ -291,6 +273,7 @@ struct sweep::implementation {
   std::vector<std::size_t> delivery_of;  // index into deliveries, or `by_replay`
   std::vector<by_delivery> deliveries;
   std::vector<stored_step> steps;
+  recorded_run run;
   struct slow_replay {
     std::size_t scenario;
     replayer replay;
@@ -312,15 +295,16 @@ struct sweep::implementation {
       const delivery d{s.format, s.rounding};
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
-      if (same == deliveries.end()) deliveries.push_back({d, {}, {}, {}});
+      if (same == deliveries.end()) deliveries.push_back({.of = d, .scenario = i});
     }
   }
 
   // One scenario over the stored steps.
-  [[nodiscard]] sweep_result run(std::size_t index) const {
+  [[nodiscard]] sweep_result result_of(std::size_t index) const {
     const by_delivery& of = deliveries[delivery_of[index]];
     const scenario& s = scenarios[index];
     scaler policy = s.scaler;
+    reachable_states states;
     sweep_result r;
     r.least_scale = std::numeric_limits<double>::infinity();
     r.greatest_scale = 0;
@@ -343,6 +327,7 @@ struct sweep::implementation {
       if (now.has_counts) {
         r.has_counts = true;
         r.nonzero += now.nonzero;
+        r.underflow += of.unscaled[i];
         const underflow_counts& u = of.underflow[i];
         if (std::isfinite(scale)) r.underflow.high += scale == 0 ? 0 : now.in_no_cell;
         if (scale == 0) {
@@ -351,15 +336,18 @@ struct sweep::implementation {
           r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
         }
       }
-      const bool overflows = std::isnan(scale)   ? of.at_nan[i]
-                             : std::isinf(scale) ? of.at_infinity[i]
-                                                 : !(scale < of.critical[i]);
-      scaler_input input{.found_inf = overflows, .unscaled_norm = now.norm, .max_abs = now.max_abs};
-      scaler_verdict verdict = policy.update(input);
+      const overflow_answer answer = of.overflow[i].at(scale);
+      const auto input = [&](double, bool found) { return input_of(now.largest, now.norm, found); };
+      const bool one = states.is_one() && answer.decided();
+      if (!one && !states.advance(policy, answer.decided(), {[&](double at) { return of.overflow[i].at(at); }, input})
+                       .found_certain)
+        ++r.uncertain;
+      scaler_verdict verdict = policy.update(input(scale, answer.likely));
+      states.follow(policy, verdict, answer.likely);
       scale = policy.scale();
       ++r.steps;
       r.skipped += verdict.skipped ? 1 : 0;
-      r.poisoned += overflows && !verdict.skipped && verdict.error.empty() ? 1 : 0;
+      r.poisoned += answer.likely && !verdict.skipped && verdict.error.empty() ? 1 : 0;
       if (!verdict.error.empty()) {
         r.error = std::move(verdict.error);
         r.lacks_input = verdict.lacks_input;
@@ -367,6 +355,7 @@ struct sweep::implementation {
       }
     }
     r.last_scale = scale;
+    r.bounds = states.totals();
     if (r.steps > 0) r.mean_log2_scale = log2_sum / static_cast<double>(r.steps);
     return r;
   }
@@ -392,30 +381,37 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   stored_step& stored = all.steps.emplace_back();
   stored.key = now.key;
   step_accumulator sums;
-  overflow_cause cause(now);
-  if (cause.from_log) sums.add_log(now);
+  if (now.tensors.empty()) sums.add_log(now);
+  all.run.see(now, tensors);
+  step_overflow overflow(now, all.run);
   std::map<double, cell_table> counted;  // the tables of each factor as one
+  std::map<double, cell_table> unscaled;
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = all.choice[t.tensor];
+    const tensor_kind kind = tensors[t.tensor].kind;
     if (m.counted) {
       stored.add(t.table);
-      const auto [at, fresh] = counted.try_emplace(t.unit(), t.table);
+      const auto [at, fresh] = (is_scaled(kind) ? counted : unscaled).try_emplace(t.unit(), t.table);
       if (!fresh) at->second.merge(t.table);
     }
-    if (m.checked) cause.add(t);
-    sums.add(t, m);
+    if (m.checked) overflow.add(t, kind);
+    if (m.seen_if_lost) overflow.add_lost(t);
+    sums.add(t, m, kind);
   }
-  stored.max_abs = sums.largest.value();
+  if (now.tensors.empty())
+    overflow.add_log(now);
+  else
+    overflow.add_finding();
+  stored.largest = sums.largest;
   stored.norm = sums.norm.as_seen();
-  cause.largest = sums.largest;
-  if (cause.from_log && !sums.largest.known() && now.bounds) cause.largest.add(now.bounds->low);
 
   for (by_delivery& d : all.deliveries) {
-    d.critical.push_back(critical_of(cause, d.of));
-    d.at_infinity.push_back(overflows_at_infinity(cause, d.of));
-    d.at_nan.push_back(overflows_at_nan(cause, d.of));
+    d.overflow.push_back(onset_of(overflow, all.scenarios[d.scenario]));
     underflow_counts& counts = d.underflow.emplace_back();
     for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
+    count_range& at_one = d.unscaled.emplace_back();
+    for (const auto& [factor, table] : unscaled)
+      at_one += outcomes_of(table, d.of.format, d.of.rounding, {.factor = factor}).underflow;
   }
 }
 
@@ -424,7 +420,7 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
   std::vector<sweep_result> results(all.scenarios.size());
   std::mutex telling;
   tbb::parallel_for(std::size_t{0}, results.size(), [&](std::size_t i) {
-    if (all.delivery_of[i] != implementation::by_replay) results[i] = all.run(i);
+    if (all.delivery_of[i] != implementation::by_replay) results[i] = all.result_of(i);
     const std::lock_guard lock(telling);
     if (done) done();
   });
@@ -433,6 +429,8 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
     r.steps = s.sum.steps;
     r.skipped = s.sum.skipped;
     r.poisoned = s.sum.poisoned;
+    r.bounds = s.sum.bounds;
+    r.uncertain = s.sum.uncertain;
     r.least_scale = s.sum.least_scale;
     r.greatest_scale = s.sum.greatest_scale;
     r.last_scale = s.sum.last_scale;

@@ -26,10 +26,13 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
     switch (rule_) {
       case check_rule::undecided: break;
       case check_rule::expression: m.checked = checked_(t.name); break;
-      case check_rule::counted: m.checked = m.counted; break;
-      case check_rule::low_weight_grads: m.checked = weight_grad && t.role == tensor_role::low; break;
+      case check_rule::counted: m.checked = m.counted && is_scaled(t.kind); break;
+      case check_rule::low_weight_grads:
+        m.checked = weight_grad && t.role == tensor_role::low;
+        m.seen_if_lost = weight_grad && !m.checked;
+        break;
       case check_rule::all_weight_grads: m.checked = weight_grad; break;
-      case check_rule::everything: m.checked = true; break;
+      case check_rule::everything: m.checked = is_scaled(t.kind); break;
     }
     // A rule or a norm that this tensor would have changed, had it been there in the first step.
     rule_is_late_ = rule_is_late_ || (late && weight_grad &&

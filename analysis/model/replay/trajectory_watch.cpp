@@ -72,10 +72,10 @@ void trajectory_watch::add(const trajectory_row& row) {
     tiny_.add(row);
   }
   // What was infinite when it was recorded at a higher scale need not be at this one.
-  if (row.found_inf && row.found_inf_certain && !row.recorded_nan && row.scale_used < 1) below_one_.add(row);
+  if (row.found_inf && row.found_inf_certain && !row.at_every_scale && row.scale_used < 1) below_one_.add(row);
   if (floor_ > 0 && row.scale_used <= floor_) {
     at_floor_.add(row);
-    if (row.found_inf && !row.recorded_nan) overflows_at_floor_.add(row);
+    if (row.found_inf && !row.at_every_scale) overflows_at_floor_.add(row);
   }
 
   const auto follow = [&](streak& now, bool goes_on, std::optional<streak>& longest, auto&& counts) {
@@ -86,7 +86,8 @@ void trajectory_watch::add(const trajectory_row& row) {
     now.extend(row);
     if (counts(now) && (!longest || now.rows > longest->rows)) longest = now;
   };
-  follow(nans_, row.skipped && row.recorded_nan, longest_nans_, [](const streak& s) { return s.rows >= many_nans; });
+  follow(nans_, row.skipped && row.recorded_nan && row.at_every_scale, longest_nans_,
+         [](const streak& s) { return s.rows >= many_nans; });
   follow(overflows_, row.skipped && row.found_inf, hopeless_, [](const streak& s) { return s.beyond_scaling(); });
 }
 

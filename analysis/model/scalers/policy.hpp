@@ -9,6 +9,7 @@
 #define ULP_MODEL_SCALERS_POLICY_HPP
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -153,6 +154,13 @@ class running final : public scaler::running_policy {
     std::vector<std::pair<std::string, double>> all;
     typename Runner::state copy = state_;
     copy.fields([&](const char* name, auto& field) { all.emplace_back(name, static_cast<double>(field)); });
+    return all;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> state_bits() const override {
+    std::vector<std::uint64_t> all;
+    typename Runner::state copy = state_;
+    copy.fields(
+        [&](const char*, auto& field) { all.push_back(std::bit_cast<std::uint64_t>(static_cast<double>(field))); });
     return all;
   }
   void set_state(std::string_view name, double value) override {

@@ -58,7 +58,7 @@ std::vector<std::string> warnings_of(scaler s, const std::vector<double>& maxima
     row.key.step = static_cast<std::int64_t>(i);
     row.scale_used = s.scale();
     row.found_inf = !(s.scale() * maxima[i] < overflow_at);
-    row.recorded_nan = nan_is_recorded && std::isnan(maxima[i]);
+    row.recorded_nan = row.at_every_scale = nan_is_recorded && std::isnan(maxima[i]);
     const scaler_verdict verdict = s.update({.found_inf = row.found_inf, .max_abs = maxima[i]});
     row.skipped = verdict.skipped;
     row.error = verdict.error;

@@ -2,26 +2,35 @@
 //
 // In each step the scaled gradient is the recorded value times scale_used / factor (times scale_used where the factor
 // is not known); found_inf is what the scaler would have seen: an element of the checked tensors that is delivered as
-// infinity or NaN by rounding to the format, which includes those recorded as such. Saturating, and in formats without
-// NaN, infinities are clamped and not found; in formats without NaN neither are NaNs. With step logs it is the log's
-// found_inf, or !(double(scale) * double(maxabs) < the format's overflow threshold), with the same exceptions; where a
-// log only bounds the largest gradient, the step is taken to have had the least that the bounds allow. What the scaler
-// would have changed in training is not simulated: see trajectory_summary::first_divergence.
+// infinity or NaN by rounding to the format. Saturating, and in formats without NaN, infinities are clamped and not
+// found; in formats without NaN neither are NaNs. With step logs it is the log's found_inf, or !(double(scale) *
+// double(maxabs) < the format's overflow threshold), with the same exceptions; where a log only bounds the largest
+// gradient, the step is taken to have had the least that the bounds allow. Weights, updates and activations are not
+// multiplied by a scale. What the scaler would have changed in training is not simulated: see
+// trajectory_summary::first_divergence.
+//
+// What was recorded as infinite or NaN overflowed at the loss scale of its step, in the format that gradients were rounded
+// to, and overflows there at every larger scale. At smaller ones, and in other formats, it may or may not, unless the
+// loss was lost as well. What the run itself found (found_inf, else whether it applied the step) outweighs the values: in
+// its own format and at its own scale nothing else is found, and a sum of rounded parts may be finite beyond the largest
+// number. replay/step_overflow.hpp has the rules. A step that is not decided is followed both ways: found_inf is
+// certain where all states that the scaler may be in agree, and trajectory_row has the bounds of what may have
+// happened, until more than 4096 states are possible.
+//
+// found_inf is not certain either where a sign that is not known decides (directed roundings), where it is drawn
+// (stochastic rounding between the largest finite number and what would follow it), and where bounds do not decide.
+// Tensors with NaN have a NaN norm, else those with infinities an infinite one.
 //
 // A scaler with a scale per layer gets a copy for each checked or counted tensor, or for each layer of the log; the
 // row has the least of their scales, and the step is skipped where any of them says so. Other scalers see all layers
 // together.
-//
-// found_inf is certain but where a sign that is not known decides (directed roundings), where it is drawn (stochastic
-// rounding between the largest finite number and what would follow it), for infinities recorded at a larger factor than
-// the scale, and where bounds do not decide. Tensors with NaN have a NaN norm, else those with infinities an infinite
-// one.
 #ifndef ULP_MODEL_REPLAY_HPP
 #define ULP_MODEL_REPLAY_HPP
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -36,7 +45,10 @@ namespace ulp {
 
 class replayer {
  public:
-  explicit replayer(scenario what) : scenario_(std::move(what)), choice_(scenario_.counted, scenario_.checked) {}
+  explicit replayer(scenario what);
+  replayer(replayer&&) noexcept;
+  replayer& operator=(replayer&&) noexcept;
+  ~replayer();
 
   // The next step of the run: of ascending keys, of the steps that the scenario counts, accumulated gradients only
   // (microbatch -1). After a row with an error the replay is over.
@@ -49,6 +61,7 @@ class replayer {
   [[nodiscard]] std::uint64_t checked_rows() const noexcept { return checked_rows_; }
 
  private:
+  struct history;
   struct running_step;
   // The stages of a step: what a log tells, what the tensors tell, clipping, and what the scalers make of it.
   void see_log(running_step& now);
@@ -61,6 +74,7 @@ class replayer {
   std::uint64_t checked_rows_ = 0;
   std::vector<std::optional<std::size_t>> group_of_;  // of each tensor
   std::map<std::string, scaler> layers_;              // of scalers with a scale per layer
+  std::unique_ptr<history> so_far_;
 };
 
 }  // namespace ulp

@@ -107,6 +107,7 @@ class scaler {
     [[nodiscard]] virtual double edge() const = 0;
     [[nodiscard]] virtual std::vector<scaler_parameter> parameters() const = 0;
     [[nodiscard]] virtual std::vector<std::pair<std::string, double>> state() const = 0;
+    [[nodiscard]] virtual std::vector<std::uint64_t> state_bits() const = 0;
     virtual void set_state(std::string_view name, double value) = 0;
   };
 
@@ -151,6 +152,8 @@ class scaler {
 
   // The scale and the counters, under the framework's names.
   [[nodiscard]] std::vector<std::pair<std::string, double>> state() const { return policy_->state(); }
+  // The same as bits: two scalers of equal parameters behave alike from equal ones on.
+  [[nodiscard]] std::vector<std::uint64_t> state_bits() const { return policy_->state_bits(); }
   // Throws parameter_error for a name that is not in state(), or a value it cannot hold.
   void set_state(std::string_view name, double value) { policy_->set_state(name, value); }
 

@@ -35,6 +35,11 @@ inline constexpr dtype last_dtype = dtype::float8_e5m2fnuz;
 // Of one value, in bytes; 0 for unknown.
 [[nodiscard]] std::uint64_t size_of(dtype type) noexcept;
 
+// Whether a tensor is multiplied by the loss scale: gradients are, and what may be one.
+[[nodiscard]] constexpr bool is_scaled(tensor_kind kind) noexcept {
+  return kind != tensor_kind::weight && kind != tensor_kind::update && kind != tensor_kind::activation;
+}
+
 [[nodiscard]] std::string_view to_string(tensor_kind kind) noexcept;
 [[nodiscard]] std::string_view to_string(tensor_role role) noexcept;
 [[nodiscard]] std::string_view to_string(dtype type) noexcept;
@@ -71,12 +76,24 @@ struct step_scalars {
   std::optional<bool> applied;
 };
 
+// What was added up to a gradient, in float32: the uses of a shared parameter, micro-batches, ranks. A sum may be finite
+// beyond the largest number of the format that its parts were rounded to.
+struct gradient_parts {
+  std::uint8_t rounded = 0;  // to tensor_info::through before they were added; 255: as many or more
+  std::uint8_t kept = 0;     // in float32; likewise
+
+  [[nodiscard]] constexpr bool known() const noexcept { return rounded + kept > 0; }
+  [[nodiscard]] constexpr bool is_sum() const noexcept { return rounded + kept > 1; }
+  friend constexpr bool operator==(const gradient_parts&, const gradient_parts&) = default;
+};
+
 struct tensor_row {
   std::uint32_t tensor = 0;  // index into the source's tensors
   dtype type = dtype::unknown;
   double factor = not_known;  // recorded value = factor * true gradient; NaN where unknown
   cell_table table;
   std::vector<code_count> codes;  // of all elements, ascending; empty where the source does not keep them
+  gradient_parts parts;
 
   // What the recorded values are divided by: 1, so that they stay as recorded, where the factor is not known.
   [[nodiscard]] double unit() const noexcept { return factor_known() ? factor : 1; }

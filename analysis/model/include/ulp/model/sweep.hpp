@@ -27,7 +27,9 @@ namespace ulp {
 struct sweep_result {
   std::uint64_t steps = 0;
   std::uint64_t skipped = 0;
-  std::uint64_t poisoned = 0;          // steps whose infinities or NaN were applied
+  std::uint64_t poisoned = 0;   // steps whose infinities or NaN were applied
+  std::uint64_t uncertain = 0;  // steps whose overflow is not certain: all totals but the bounds are estimates
+  bounds_of_run bounds;
   double mean_log2_scale = not_known;  // over the steps; infinite where one of their scales is 0 or infinite
   double least_scale = not_known;
   double greatest_scale = not_known;

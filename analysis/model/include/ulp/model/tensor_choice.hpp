@@ -19,7 +19,7 @@ enum class check_rule : std::uint8_t {
   counted,           // what the scenario's predicate of names selects
   low_weight_grads,  // weight gradients of role low
   all_weight_grads,  // roles are not known: all weight gradients
-  everything,        // no weight gradients: all tensors
+  everything,        // no weight gradients: all that may be gradients
 };
 
 class tensor_choice {
@@ -27,7 +27,8 @@ class tensor_choice {
   struct membership {
     bool counted = false;
     bool checked = false;
-    bool in_norm = false;  // weight gradients where any is counted, else all counted tensors
+    bool seen_if_lost = false;  // not checked, but infinities and NaN in it tell of an overflow elsewhere
+    bool in_norm = false;       // weight gradients where any is counted, else all counted tensors
   };
 
   tensor_choice(selection counted, name_predicate checked)

@@ -13,26 +13,44 @@
 
 namespace ulp {
 
+// What is known of a step where it, or one before it, is not decided: over all that may have happened.
+struct bounds_of_step {
+  bool found_certain = true;  // it overflows in all of them, or in none
+  value_range scale_used;     // what the loss was scaled with
+  value_range scale_next;
+};
+
+// Likewise of all steps so far.
+struct bounds_of_run {
+  count_range skipped;
+  count_range poisoned;
+  bool known = true;  // false: more may have happened than was followed, and the counts mean nothing
+};
+
 struct trajectory_row {
   step_key key;
-  bool found_inf = false;
-  bool found_inf_certain = true;  // false where a range or a random draw decided
-  double scale_used = 0;          // the loss was scaled with; with a scale per layer the least of them
-  double unscaled_by = 0;         // what the gradients that the optimizer saw were divided by; where a step is applied
+  bool found_inf = false;         // the estimate, where it is not certain
+  bool found_inf_certain = true;  // false where the recorded run, a range or a random draw leaves it open
+  bounds_of_step bounds;
+  bounds_of_run so_far;    // this step included
+  double scale_used = 0;   // the loss was scaled with; with a scale per layer the least of them
+  double unscaled_by = 0;  // what the gradients that the optimizer saw were divided by; where a step is applied
   double scale_next = 0;
   bool skipped = false;
   bool poisoned =
       false;  // infinities or NaN are applied; not with policies that count by an edge: their hardware saturates
-  // The largest scale at which no checked value overflows, as critical_scale_of gives it, exact where factors are powers
+  // The largest scale at which the step does not overflow, as critical_scale_of gives it, exact where factors are powers
   // of two: 0 where every scale overflows, infinite where none does; NaN where it is not known, also with a scale per
-  // layer and where infinities were recorded.
+  // layer. Of what was not finite an estimate: the number below the scale it was recorded at.
   double critical_scale = not_known;
-  bool recorded_nan = false;  // a checked tensor holds NaN as recorded: no scale changes that
-  bool recorded_inf = false;  // likewise infinities, which the scale of the recording may have made
-  bool has_counts = false;    // step logs have none
-  outcome_counts counts;      // over the counted tensors, at scale_used
-  double norm = not_known;    // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
-  bool norm_exact = true;     // from exact sums, or as the source reported it
+  bool critical_certain = true;
+  bool recorded_nan = false;    // a checked tensor holds NaN as recorded
+  bool recorded_inf = false;    // likewise infinities
+  bool at_every_scale = false;  // the step overflows whatever the scale, as far as is known
+  bool has_counts = false;      // step logs have none
+  outcome_counts counts;        // over the counted tensors, at scale_used
+  double norm = not_known;      // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
+  bool norm_exact = true;       // from exact sums, or as the source reported it
   std::vector<double> group_norms;      // likewise of each group's counted tensors; NaN where it has none
   double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
   std::optional<bool> clipped = false;  // nullopt: the norm or the largest gradient is not known
@@ -64,7 +82,9 @@ struct trajectory_summary {
   std::uint64_t recorded_nan = 0;      // steps
   std::uint64_t recorded_inf = 0;      // steps with infinities and no NaN
   std::optional<std::int64_t> first_recorded_nonfinite;
-  std::uint64_t uncertain = 0;  // steps whose found_inf is not certain
+  std::uint64_t beyond_scaling = 0;  // steps that overflow at every scale
+  std::uint64_t uncertain = 0;       // steps whose found_inf is not certain
+  bounds_of_run bounds;
   double first_scale = not_known;
   double last_scale = not_known;   // the scale after the last step
   double least_scale = not_known;  // used in any step

@@ -1,0 +1,269 @@
+#include "step_overflow.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/formats/random_bits.hpp>
+#include <ulp/model/codes.hpp>
+#include <ulp/model/policy_analysis.hpp>
+
+#include "cells/buckets.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr overflow_answer surely{true, true, true};
+
+constexpr overflow_answer surely_if(bool found) { return {found, found, found}; }
+
+// What is not a number, delivered as infinity or NaN.
+bool delivers_nonfinite(bool nan, const scenario& s) {
+  return nan ? s.format.has_nan() : keeps_infinity(s.format, s.rounding) && !hides_infinities(s);
+}
+
+// The largest magnitude is at least this.
+double least_largest(const cell_table& t) {
+  if (!std::isnan(t.max_abs)) return t.max_abs;
+  double least = 0;
+  for (const cell& c : t.cells) least = std::max(least, double_from(range_of(c).low));
+  for_each_bucket(t, [&](const bucket_values& v) {
+    if (!v.maybe_zero && v.count > 0) least = std::max(least, v.magnitudes.low);
+  });
+  return least;
+}
+
+// Drawn with what is discarded beyond the largest finite number.
+overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
+  const std::uint64_t stream = stream_of("found_inf", step);
+  const int bits = s.rounding.random_bits;
+  // With exact_probability two words: near the largest number fewer than 53 bits of a double are discarded.
+  const std::array<std::uint32_t, 2> words{random_word(s.seed, stream, 0, 0), random_word(s.seed, stream, 0, 1)};
+  const random_input random =
+      bits == exact_probability ? random_input{words} : random_input{random_bits(s.seed, stream, 0, bits)};
+  const drawn_overflow limits = drawn_overflow_of(s.format);
+  return {limits.of_every.in_double().reached_by(scaled),
+          any(encode(s.format, scaled, s.rounding, random).flags, status::overflow),
+          limits.of_some.in_double().reached_by(scaled)};
+}
+
+}  // namespace
+
+void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors) {
+  for (std::size_t i = of_.size(); i < tensors.size(); ++i) {
+    const std::optional<format>& rounded =
+        of_.emplace_back(tensors[i].through.empty() ? std::nullopt : find_format(tensors[i].through));
+    if (!rounded || !is_scaled(tensors[i].kind)) continue;
+    several_ = several_ || (all_ && *all_ != *rounded);
+    all_ = rounded;
+  }
+  const bool is_finite = std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.table.nonfinite() == 0; });
+  const double loss = now.scalars.loss;
+  has_loss_ = has_loss_ || std::isfinite(loss);
+  lacks_loss_ = lacks_loss_ || (std::isnan(loss) && is_finite);
+  loss_is_lost_ = std::isinf(loss) || (std::isnan(loss) && !is_finite && has_loss_ && !lacks_loss_);
+}
+
+step_overflow::step_overflow(const step& now, const recorded_run& run)
+    : step_(&now),
+      run_(&run),
+      loss_scale_(now.scalars.loss_scale > 0 && std::isfinite(now.scalars.loss_scale) ? now.scalars.loss_scale
+                                                                                      : not_known),
+      loss_lost_(run.loss_is_lost()) {}
+
+void step_overflow::add_lost(const tensor_row& row, bool is_scaled) {
+  if (row.table.nonfinite() == 0) return;
+  const format* const own = run_->rounded_to(row.tensor);
+  lost_.push_back({.is_scaled = is_scaled,
+                   .rounded_to = own != nullptr ? own : run_->rounded_to(),
+                   .factor = row.unit(),
+                   .nan = row.table.nans > 0,
+                   .infinite = row.table.infinities() > 0});
+}
+
+void step_overflow::add_lost(const tensor_row& row) { add_lost(row, true); }
+
+void step_overflow::add(const tensor_row& row, tensor_kind kind) {
+  add_lost(row, is_scaled(kind));
+  any_value_ = any_value_ || row.table.numel > 0;
+  any_zero_ = any_zero_ || row.table.zeros > 0;
+  rows_.emplace_back(&row, is_scaled(kind));
+  const values now{.is_scaled = is_scaled(kind),
+                   .factor = row.unit(),
+                   .rounded_to = run_->rounded_to(row.tensor),
+                   .parts = row.parts,
+                   .reached = least_largest(row.table),
+                   .not_exceeded = row.table.largest_possible()};
+  if (now.not_exceeded == 0) return;
+  const auto same = std::ranges::find_if(values_, [&](const values& v) {
+    return v.is_scaled == now.is_scaled && v.factor == now.factor && v.rounded_to == now.rounded_to &&
+           v.parts == now.parts;
+  });
+  if (same == values_.end()) {
+    values_.push_back(now);
+  } else {
+    same->reached = std::max(same->reached, now.reached);
+    same->not_exceeded = std::max(same->not_exceeded, now.not_exceeded);
+  }
+}
+
+void step_overflow::add_log(std::optional<bool> found_inf, std::optional<double> max_abs,
+                            const std::optional<max_abs_bounds>& bounds) {
+  if (max_abs)
+    logged_.push_back(*max_abs);
+  else if (bounds)
+    bounds_ = bounds;
+  else
+    flagged_ = flagged_ || found_inf.value_or(false);
+}
+
+void step_overflow::add_log(const step& now) {
+  for (const layer_row& layer : now.layers) add_log(layer.found_inf, layer.max_abs);
+  if (now.layers.empty()) add_log(now.scalars.found_inf, now.max_abs, now.bounds);
+}
+
+void step_overflow::add_finding() {
+  found_ = step_->scalars.found_inf;
+  // A scaler that applies what is not finite says nothing by it.
+  if (!found_ && step_->scalars.applied && (!*step_->scalars.applied || lost_.empty()))
+    found_ = !*step_->scalars.applied;
+}
+
+// Where what was rounded to a format begins to overflow in the scenario's, as a multiple of the scale it overflowed at.
+struct step_overflow::limit {
+  bool same = false;  // it is the scenario's own way of rounding
+  double ratio = 0;   // 0: at every scale
+};
+
+step_overflow::limit step_overflow::limit_of(const format* rounded_to, const scenario& s) const {
+  const bool is_nearest =
+      s.rounding.direction == direction::nearest_even || s.rounding.direction == direction::nearest_away;
+  const bool is_delivered = overflow_is_infinite(s.format, s.rounding, false);
+  if (rounded_to == nullptr && (std::isnan(loss_scale_) || loss_scale_ == 1)) return {.same = s.format == float16};
+  const format& in = rounded_to == nullptr ? float16 : *rounded_to;
+  if (!is_delivered && s.format.has_infinity()) return {.ratio = std::numeric_limits<double>::infinity()};
+  return {.same = in == s.format && is_nearest && is_delivered,
+          .ratio = to_double(s.format, code{s.format.max_finite_code()}) / to_double(in, code{in.max_finite_code()})};
+}
+
+overflow_answer step_overflow::of(const values& v, double scale, const scenario& s) const {
+  const multiplier by{.scale = scale, .factor = v.factor};
+  if (!by.usable() || hides_infinities(s) || !overflow_is_infinite(s.format, s.rounding, false)) return {};
+  if (s.rounding.direction == direction::stochastic)
+    return v.reached > 0 ? of_magnitude(scale / v.factor * v.reached, s) : overflow_answer{};
+  const threshold overflow = thresholds_of(s.format, s.rounding, false).overflow;
+  const auto found = [&](double magnitude) { return magnitude > 0 && reaches(overflow, by, magnitude); };
+  const bool reached = found(v.reached);
+  bool is_sum = v.parts.is_sum();
+  if (v.is_scaled && v.rounded_to != nullptr && !std::isnan(loss_scale_) && limit_of(v.rounded_to, s).same) {
+    if (scale <= loss_scale_) return {};
+    // Finite beyond the limit: a sum, whatever is known of it.
+    is_sum = is_sum || (v.reached > 0 && reaches(overflow, {.scale = loss_scale_, .factor = v.factor}, v.reached));
+  }
+  if (!is_sum) return {reached, reached, found(v.not_exceeded)};
+  // One of n parts is at least an n-th of their sum; independent ones are about a root of n smaller.
+  const double n = v.parts.rounded;
+  constexpr std::uint8_t or_more = std::numeric_limits<std::uint8_t>::max();
+  return {n > 0 && v.parts.kept == 0 && v.parts.rounded < or_more && found(v.reached / n),
+          n > 1 ? found(v.reached / std::sqrt(n)) : reached, true};
+}
+
+overflow_answer step_overflow::of(const lost_values& v, double scale, const scenario& s) const {
+  const bool nan = v.nan && delivers_nonfinite(true, s);
+  if (!nan && !(v.infinite && delivers_nonfinite(false, s))) return {};
+  const limit at = limit_of(v.rounded_to, s);
+  if (!v.is_scaled) return {at.same, true, true};
+  if (loss_lost_) return {at.same, true, true};
+  if (!std::isnan(loss_scale_))
+    return {at.same && scale >= loss_scale_, scale >= (at.same ? 1 : at.ratio) * loss_scale_, true};
+  // A factor other than 1 is what the scale may have been.
+  return {false, v.factor == 1 || scale >= v.factor, true};
+}
+
+// Each value where the signs overflow differently.
+overflow_answer step_overflow::of_signs(const tensor_row& row, double scale, const scenario& s) const {
+  const multiplier by{.scale = scale, .factor = row.unit()};
+  if (!by.usable() || hides_infinities(s)) return {};
+  const count_range infinite = outcomes_of(row, s.format, s.rounding, by).infinite;
+  return {infinite.low > 0, infinite.low > 0, infinite.high > 0};
+}
+
+// Of the largest |scaled gradient|, its sign not known.
+overflow_answer step_overflow::of_magnitude(double scaled, const scenario& s) const {
+  if (!std::isfinite(scaled)) return surely_if(delivers_nonfinite(std::isnan(scaled), s));
+  if (hides_infinities(s)) return {};
+  const bool positive = overflow_is_infinite(s.format, s.rounding, false);
+  const bool negative = overflow_is_infinite(s.format, s.rounding, true);
+  if (!positive && !negative) return {};
+  if (s.rounding.direction == direction::stochastic) return drawn(scaled, s, step_->key.step);
+  const bool found = thresholds_of(s.format, s.rounding, !positive).overflow.in_double().reached_by(scaled);
+  return {found && positive == negative, found, found};
+}
+
+overflow_answer step_overflow::of(const max_abs_bounds& b, double scale, const scenario& s) const {
+  const overflow_answer least = of_magnitude(scale * b.low, s);
+  overflow_answer most = surely_if(delivers_nonfinite(true, s));
+  if (std::isfinite(b.high))
+    most = of_magnitude(scale * std::nextafter(b.high, 0.0), s);
+  else
+    most |= of_magnitude(b.high, s);
+  return {least.certain && b.certain, least.likely, most.possible || !b.certain};
+}
+
+void step_overflow::settle(overflow_answer& answer, double scale, const scenario& s) const {
+  if (!found_) return;
+  const limit at = limit_of(run_->rounded_to(), s);
+  const bool is_scaled = run_->rounded_to() != nullptr || loss_scale_ != 1;
+  if (!*found_) {
+    if (at.same && is_scaled && scale <= loss_scale_) answer = {};
+    return;
+  }
+  if (!delivers_nonfinite(true, s) && !delivers_nonfinite(false, s)) return;
+  answer.possible = true;
+  if (hides_infinities(s)) return;
+  if (at.same && scale >= loss_scale_) answer = surely;
+  if (std::isnan(loss_scale_) || (!at.same && scale >= at.ratio * loss_scale_)) answer.likely = true;
+}
+
+overflow_answer step_overflow::at(double scale, const scenario& s) const {
+  overflow_answer answer;
+  if (flagged_) answer |= {!hides_infinities(s), true, true};
+  for (const double max_abs : logged_) answer |= of_magnitude(scale * max_abs, s);
+  if (bounds_) answer |= of(*bounds_, scale, s);
+  if (!std::isfinite(scale) && any_value_) {
+    // 0 times infinity is NaN.
+    answer |= surely_if((std::isnan(scale) || any_zero_) && delivers_nonfinite(true, s));
+    answer |= surely_if(delivers_nonfinite(false, s));
+  }
+  if (overflow_depends_on_sign(s.format, s.rounding)) {
+    for (const auto& [row, is_scaled] : rows_) answer |= of_signs(*row, is_scaled ? scale : 1, s);
+  } else {
+    for (const values& v : values_) answer |= of(v, v.is_scaled ? scale : 1, s);
+  }
+  for (const lost_values& v : lost_) answer |= of(v, v.is_scaled ? scale : 1, s);
+  settle(answer, scale, s);
+  return answer;
+}
+
+critical_answer step_overflow::critical(const largest_gradient& largest, const scenario& s) const {
+  if (!largest.known()) return {};
+  if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
+  const bool lost = !lost_.empty();
+  double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.format, s.rounding).largest_safe;
+  if (!lost && !found_ && values_.size() == 1 && values_.front().rounded_to == nullptr) return {c};
+  if (lost && loss_lost_) return {0, at(1, s).certain};
+  if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};
+  const double below = std::nextafter(loss_scale_, 0.0);
+  if (c < loss_scale_ && !at(loss_scale_, s).likely)
+    c = loss_scale_;
+  else if (c >= loss_scale_ && at(loss_scale_, s).likely && !at(below, s).likely)
+    c = below;
+  return {c,
+          !lost && at(c, s).decided() && at(std::nextafter(c, std::numeric_limits<double>::infinity()), s).decided()};
+}
+
+}  // namespace ulp

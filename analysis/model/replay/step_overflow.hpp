@@ -1,0 +1,148 @@
+// Whether a step overflows, as a function of the loss scale.
+//
+// Three things tell: the finite values of the checked tensors; values that were infinite or NaN; and what the run itself
+// found. The latter two hold at the loss scale S of the step and in the format F that its gradients were rounded to. In F
+// what was not finite overflows from S on, whichever value overflowed on the way (this one, a part of its sum, a gradient
+// before it, another rank), and what was finite overflows at no scale up to S, be a sum as large as it may. Everything
+// else is not decided: below S, in other formats, or where S is not known. The estimate there: no overflow below S in F,
+// in another format from the scale on at which the limit of F would be its own; where S is not known, overflow. If the
+// loss itself was lost, every scale of F overflows.
+//
+// F is unknown for values that are not known to have been rounded. Then infinities are taken to be float16's if the loss
+// was scaled.
+//
+// The answer never turns from overflow to none as the scale grows.
+#ifndef ULP_MODEL_STEP_OVERFLOW_HPP
+#define ULP_MODEL_STEP_OVERFLOW_HPP
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <ulp/model/outcome.hpp>
+#include <ulp/model/scenario.hpp>
+#include <ulp/model/step.hpp>
+
+#include "step_accumulator.hpp"
+
+namespace ulp {
+
+struct overflow_answer {
+  bool certain = false;
+  bool likely = false;  // the estimate: between the two
+  bool possible = false;
+
+  [[nodiscard]] constexpr bool decided() const noexcept { return certain || !possible; }
+  constexpr overflow_answer& operator|=(const overflow_answer& other) noexcept {
+    certain = certain || other.certain;
+    likely = likely || other.likely;
+    possible = possible || other.possible;
+    return *this;
+  }
+  friend constexpr bool operator==(const overflow_answer&, const overflow_answer&) = default;
+};
+
+struct critical_answer {
+  double scale = not_known;
+  bool certain = true;
+};
+
+// What the steps so far tell of how a run was recorded.
+class recorded_run {
+ public:
+  // The next step; the tensors seen so far, more than before or as many.
+  void see(const step& now, const std::vector<tensor_info>& tensors);
+
+  // The format that a tensor was rounded to before it was recorded. nullptr: not known to have been rounded.
+  [[nodiscard]] const format* rounded_to(std::size_t tensor) const { return of_[tensor] ? &*of_[tensor] : nullptr; }
+  // That of all that were rounded; nullptr where none was, or to several.
+  [[nodiscard]] const format* rounded_to() const { return several_ || !all_ ? nullptr : &*all_; }
+  // Whether the loss of the step was infinite or NaN. A recording has no NaN: it is one where every other loss is there.
+  [[nodiscard]] bool loss_is_lost() const noexcept { return loss_is_lost_; }
+
+ private:
+  std::vector<std::optional<format>> of_;
+  std::optional<format> all_;
+  bool several_ = false;
+  bool has_loss_ = false;
+  bool lacks_loss_ = false;  // of a step whose gradients are finite
+  bool loss_is_lost_ = false;
+};
+
+// What a scaler sees of one step. Refers to the step and the formats it was made from.
+class step_overflow {
+ public:
+  step_overflow(const step& now, const recorded_run& run);
+
+  // A checked tensor.
+  void add(const tensor_row& row, tensor_kind kind);
+  // Of one that is not checked, only what is not finite: it tells of an overflow elsewhere.
+  void add_lost(const tensor_row& row);
+  // What a log says of the step or a layer: the largest unscaled gradient, else bounds on it, else whether it overflowed,
+  // which then it does at every scale.
+  void add_log(std::optional<bool> found_inf, std::optional<double> max_abs,
+               const std::optional<max_abs_bounds>& bounds = std::nullopt);
+  // The same of a whole step without tensors.
+  void add_log(const step& now);
+  // The run's own finding holds for the step: not for a scaler that sees a part of it.
+  void add_finding();
+
+  // Under stochastic rounding drawn from (s.seed, step) between the limits that decide.
+  [[nodiscard]] overflow_answer at(double scale, const scenario& s) const;
+
+  // See trajectory_row::critical_scale; `largest` is that of what was added.
+  [[nodiscard]] critical_answer critical(const largest_gradient& largest, const scenario& s) const;
+
+ private:
+  struct values {
+    bool is_scaled = true;
+    double factor = 1;
+    const format* rounded_to = nullptr;
+    gradient_parts parts;
+    double reached = 0;       // by some magnitude
+    double not_exceeded = 0;  // by any
+  };
+  struct lost_values {
+    bool is_scaled = true;
+    const format* rounded_to = nullptr;
+    double factor = 1;
+    bool nan = false;
+    bool infinite = false;
+  };
+  struct limit;
+
+  void add_lost(const tensor_row& row, bool is_scaled);
+  [[nodiscard]] overflow_answer of(const values& v, double scale, const scenario& s) const;
+  [[nodiscard]] overflow_answer of(const lost_values& v, double scale, const scenario& s) const;
+  [[nodiscard]] overflow_answer of_signs(const tensor_row& row, double scale, const scenario& s) const;
+  [[nodiscard]] overflow_answer of_magnitude(double scaled, const scenario& s) const;
+  [[nodiscard]] overflow_answer of(const max_abs_bounds& b, double scale, const scenario& s) const;
+  [[nodiscard]] limit limit_of(const format* rounded_to, const scenario& s) const;
+  void settle(overflow_answer& answer, double scale, const scenario& s) const;
+
+  const step* step_;
+  const recorded_run* run_;
+  double loss_scale_;
+  bool loss_lost_;
+  bool any_value_ = false;
+  bool any_zero_ = false;
+  bool flagged_ = false;
+  std::optional<bool> found_;
+  std::vector<double> logged_;
+  std::optional<max_abs_bounds> bounds_;
+  std::vector<values> values_;
+  std::vector<lost_values> lost_;
+  std::vector<std::pair<const tensor_row*, bool>> rows_;  // and whether it is scaled
+};
+
+// Infinities become the bound of value clipping before anyone looks for them.
+[[nodiscard]] inline bool hides_infinities(const scenario& s) { return s.clip_value && s.order.clip_before_check; }
+
+// Where one sign overflows and the other does not.
+[[nodiscard]] inline bool overflow_depends_on_sign(const format& to, const rounding& mode) {
+  return overflow_is_infinite(to, mode, false) != overflow_is_infinite(to, mode, true);
+}
+
+}  // namespace ulp
+
+#endif
