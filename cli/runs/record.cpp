@@ -31,6 +31,7 @@ struct options {
 
 source_options how_to_read(const options& o) {
   source_options how = o.run.how_to_read();
+  how.infer = false;
   how.with_sums = !o.no_sums;
   how.with_errors = o.with_errors;
   for (const std::string& edge : o.edges) how.edges.push_back(positive_number(edge, "--edge"));

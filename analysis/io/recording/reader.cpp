@@ -1,6 +1,7 @@
 #include <ulp/io/recording.hpp>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -108,7 +109,7 @@ class recorded_totals final : public opened {
         ++known->stands_for;
         continue;
       }
-      tensor_info group{.kind = t.kind, .role = t.role};
+      tensor_info group{.kind = t.kind, .role = t.role, .through = t.through};
       group.name = "all " + std::string{to_string(t.kind)} + " of role " + std::string{to_string(t.role)};
       groups_.push_back(std::move(group));
     }
@@ -163,6 +164,14 @@ std::string without_checksums(const std::string& path) {
 }
 
 bool totals_are_as_good(const std::string& path) {
+  // A total says of all its tensors how they were rounded: alike, and none as a sum of parts.
+  const auto agrees = [](const std::vector<tensor_info>& tensors) {
+    std::map<std::pair<tensor_kind, tensor_role>, std::string> through;
+    return std::ranges::all_of(tensors, [&](const tensor_info& t) {
+      return through.try_emplace({t.kind, t.role}, t.through).first->second == t.through;
+    });
+  };
+  const auto is_whole = [](const tensor_row& t) { return t.codes.empty() && !t.parts.is_sum(); };
   try {
     const database db = io::open_for_reading(path);
     statement s(db, "SELECT 1 FROM total LIMIT 1");
@@ -175,7 +184,7 @@ bool totals_are_as_good(const std::string& path) {
     if (open.row()) return false;
     step now;
     const auto rows = open_recording(path);
-    return rows->next(now) && std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.codes.empty(); });
+    return agrees(rows->tensors()) && rows->next(now) && std::ranges::all_of(now.tensors, is_whole);
   } catch (const io::payload_error&) {
     return false;  // told when the step is read
   }

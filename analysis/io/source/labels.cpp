@@ -4,10 +4,14 @@
 #include <ulp/io/error.hpp>
 #include <ulp/io/share.hpp>
 
+#include "inferred_roles.hpp"
 #include "reader.hpp"
 
 namespace ulp::io {
 namespace {
+
+// More than one, of which some were rounded: nothing follows from it but that the sum decides nothing.
+constexpr gradient_parts sum_of_unknown_parts{.rounded = 1, .kept = 1};
 
 template <typename Label>
 void apply(const std::vector<std::pair<regex, Label>>& rules, const std::string& name, Label& label) {
@@ -34,14 +38,24 @@ void fill(step_scalars& scalars, const step_scalars& logged) {
 
 class labelled_source final : public forwarding_source, public divisible {
  public:
-  labelled_source(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars)
-      : forwarding_source(std::move(inner)), options_(options), scalars_(std::move(scalars)) {
+  labelled_source(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars,
+                  inferred_roles inferred)
+      : forwarding_source(std::move(inner)),
+        options_(options),
+        scalars_(std::move(scalars)),
+        inferred_(std::move(inferred)) {
     label_new_tensors();
   }
 
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
 
   [[nodiscard]] bool next(step& into) override { return labelled(inner().next(into), into); }
+
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    std::vector<std::string> all = inner().notes();
+    if (!inferred_.note.empty()) all.push_back(inferred_.note);
+    return all;
+  }
 
   [[nodiscard]] bool divides() const override { return ulp::divides(inner()); }
   [[nodiscard]] bool next_part(step& into, std::size_t index, std::size_t count) override {
@@ -58,6 +72,8 @@ class labelled_source final : public forwarding_source, public divisible {
     label_new_tensors();
     add_scalars(into);
     set_factor(into);
+    for (tensor_row& row : into.tensors)
+      if (is_sum_[row.tensor] && !row.parts.known()) row.parts = sum_of_unknown_parts;
     return true;
   }
 
@@ -69,6 +85,11 @@ class labelled_source final : public forwarding_source, public divisible {
       tensor_info& info = tensors_.emplace_back(seen[i]);
       apply(options_.kinds, info.name, info.kind);
       apply(options_.roles, info.name, info.role);
+      const auto found = inferred_.of.find(info.name);
+      is_sum_.push_back(found != inferred_.of.end() && found->second.is_sum);
+      if (found == inferred_.of.end()) continue;
+      if (info.role == tensor_role::unknown) info.role = found->second.role;
+      if (info.through.empty()) info.through = found->second.through;
     }
   }
 
@@ -98,15 +119,17 @@ class labelled_source final : public forwarding_source, public divisible {
 
   source_options options_;
   scalar_table scalars_;
+  inferred_roles inferred_;
   bool any_logged_ = false;
   std::vector<tensor_info> tensors_;
+  std::vector<bool> is_sum_;
 };
 
 }  // namespace
 
 std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,
-                                    scalar_table scalars) {
-  return std::make_unique<labelled_source>(std::move(inner), options, std::move(scalars));
+                                    scalar_table scalars, inferred_roles inferred) {
+  return std::make_unique<labelled_source>(std::move(inner), options, std::move(scalars), std::move(inferred));
 }
 
 }  // namespace ulp::io

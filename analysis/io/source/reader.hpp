@@ -80,9 +80,12 @@ using scalar_table = std::vector<std::pair<std::int64_t, step_scalars>>;
 // From a CSV with a `step` column and any of loss, grad_norm, lr, scale, found_inf, applied.
 [[nodiscard]] scalar_table read_scalars(const std::string& path, const read_limits& limits = {});
 
-// The source as the user's options describe it: kinds and roles by name, factor, scalars of the steps.
+struct inferred_roles;
+
+// The source as the user's options describe it: kinds and roles by name, factor, scalars of the steps; and what they leave
+// open as the values tell.
 [[nodiscard]] std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,
-                                                  scalar_table scalars);
+                                                  scalar_table scalars, inferred_roles inferred);
 
 }  // namespace ulp::io
 

@@ -12,6 +12,7 @@
 
 #include "bytes/text.hpp"
 #include "file_kind.hpp"
+#include "inferred_roles.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
 #include "tensorboard/tfevents.hpp"
@@ -140,9 +141,19 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, cons
   io::scalar_table scalars;
   if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
   auto opened = open_unlabelled(inputs, options, scalars);
-  const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+  io::inferred_roles inferred;
+  const bool has_tensors = opened->kind() != source_kind::step_log && opened->kind() != source_kind::training_log;
+  if (options.infer && has_tensors && std::ranges::find(inputs, "-") == inputs.end()) {
+    source_options first = options;
+    first.merged = first.with_sums = first.with_errors = false;
+    const auto labelled = io::with_labels(open_unlabelled(inputs, first, scalars), first, scalars, {});
+    inferred = io::infer_roles(*labelled);
+    // Totals are of the roles that were recorded.
+    if (!inferred.empty() && options.merged) opened = open_unlabelled(inputs, first, scalars);
+  }
+  const bool says_nothing = inferred.empty() && options.kinds.empty() && options.roles.empty() && scalars.empty() &&
                             std::isnan(options.factor) && !options.factor_is_loss_scale;
-  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars));
+  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars), std::move(inferred));
 }
 
 }  // namespace ulp

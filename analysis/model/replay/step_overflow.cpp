@@ -165,10 +165,11 @@ overflow_answer step_overflow::of(const values& v, double scale, const scenario&
     is_sum = is_sum || (v.reached > 0 && reaches(overflow, {.scale = loss_scale_, .factor = v.factor}, v.reached));
   }
   if (!is_sum) return {reached, reached, found(v.not_exceeded)};
-  // One of n parts is at least an n-th of their sum; independent ones are about a root of n smaller.
-  const double n = v.parts.rounded;
+  // One of n parts is at least an n-th of their sum; independent ones are about a root of n smaller. Where nothing was
+  // rounded yet, all parts may be.
+  const double n = v.parts.rounded > 0 ? v.parts.rounded : v.parts.kept;
   constexpr std::uint8_t or_more = std::numeric_limits<std::uint8_t>::max();
-  return {n > 0 && v.parts.kept == 0 && v.parts.rounded < or_more && found(v.reached / n),
+  return {v.parts.rounded > 0 && v.parts.kept == 0 && v.parts.rounded < or_more && found(v.reached / n),
           n > 1 ? found(v.reached / std::sqrt(n)) : reached, true};
 }
 

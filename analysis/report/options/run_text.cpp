@@ -96,6 +96,7 @@ source_options run_text::how_to_read() const {
     auto [expression, name] = rule_of(text, "--role");
     options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
   }
+  options.infer = true;
   options.allow_empty = allow_empty;
   try {
     for (const std::string& text : limits) set_limit(options.limits, text);

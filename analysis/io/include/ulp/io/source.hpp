@@ -107,6 +107,7 @@ struct source_options {
   bool with_sums = true;
   bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
+  bool infer = false;         // roles that nobody says are told by the values of the first steps, where they tell; files only
   bool merged = false;        // tensors need not be distinguished: a recording gives its totals, see open_totals
   bool allow_empty = false;   // dumps without any tensor that is read are empty steps, not an error
   read_limits limits;         // of what it may cost

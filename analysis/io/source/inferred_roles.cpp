@@ -1,0 +1,130 @@
+#include "inferred_roles.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <ulp/io/regex.hpp>
+#include <ulp/model/value_classes.hpp>
+
+namespace ulp::io {
+namespace {
+
+// Of a recording only so much is read twice; a dump costs more.
+constexpr std::uint64_t steps_of_recording = 2000;
+constexpr std::uint64_t steps_of_dumps = 64;
+
+// What the scaler may look at.
+bool is_candidate(const tensor_info& t) { return t.kind == tensor_kind::weight_grad || t.kind == tensor_kind::unknown; }
+
+// Role, format or kind of sum are not known.
+bool is_open(const tensor_info& t, bool parts_known) {
+  return is_candidate(t) && (t.role == tensor_role::unknown ||
+                             (t.role == tensor_role::low && !t.through.empty() && !parts_known));
+}
+
+// "^layers.[0-9]+.weight$": digits that are a part of the name stand for any, what is no word for anything.
+std::string pattern_of(std::string_view name, bool any_number) {
+  std::string pattern;
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_word = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    const bool begins = i == 0 || !is_word(name[i - 1]);
+    std::size_t end = i;
+    while (end < name.size() && is_digit(name[end])) ++end;
+    if (any_number && begins && end > i && (end == name.size() || !is_word(name[end]))) {
+      pattern += "[0-9]+";
+      i = end - 1;
+    } else if (is_word(name[i])) {
+      pattern += name[i];
+    } else if (!pattern.ends_with(".+")) {
+      pattern += static_cast<unsigned char>(name[i]) < 0x80 ? "." : ".+";
+    }
+  }
+  return pattern;
+}
+
+}  // namespace
+
+std::string role_option(const std::vector<std::string>& names, const std::vector<std::string>& others,
+                        std::string_view role) {
+  std::set<std::string> patterns;
+  for (const std::string& name : names) {
+    std::string pattern = pattern_of(name, true);
+    const regex of("^" + pattern + "$");
+    if (std::ranges::any_of(others, [&](const std::string& other) { return of.matches(other); }))
+      pattern = pattern_of(name, false);
+    patterns.insert(std::move(pattern));
+  }
+  std::string all;
+  for (const std::string& pattern : patterns) all += (all.empty() ? "" : "|") + pattern;
+  return "--role '^(" + all + ")$=" + std::string{role} + "'";
+}
+
+inferred_roles infer_roles(source& from) {
+  const std::uint64_t most = from.kind() == source_kind::recording ? steps_of_recording : steps_of_dumps;
+  const std::uint64_t there = from.step_count();
+  if (there > 0 && there < value_classes::least_steps) return {};
+  value_classes classes;
+  step now;
+  for (std::uint64_t i = 0; i < most && from.next(now); ++i) {
+    if (i == 0) {
+      const bool any_open = std::ranges::any_of(from.tensors(), [&](const tensor_info& t) {
+        const auto row = std::ranges::find(now.tensors, static_cast<std::uint32_t>(&t - from.tensors().data()),
+                                           &tensor_row::tensor);
+        return is_open(t, row != now.tensors.end() && row->parts.known());
+      });
+      if (!any_open) return {};
+    }
+    classes.see(now);
+  }
+
+  const std::vector<tensor_info>& tensors = from.tensors();
+  const auto any_of_class = [&](value_class c) {
+    for (std::size_t i = 0; i < tensors.size(); ++i)
+      if (is_candidate(tensors[i]) && classes[i] == c) return true;
+    return false;
+  };
+  // A few values may be bfloat16 numbers in a float16 run.
+  const bool is_float16 = any_of_class(value_class::float16);
+  if (!is_float16 && !any_of_class(value_class::bfloat16)) return {};
+  const char* const format = is_float16 ? "float16" : "bfloat16";
+
+  inferred_roles all;
+  std::vector<std::string> low;
+  std::vector<std::string> others;
+  std::size_t kept = 0;
+  std::size_t sums = 0;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const tensor_info& t = tensors[i];
+    if (!is_candidate(t)) continue;
+    const value_class c = classes[i];
+    const bool is_low = c == value_class::float16 || c == value_class::bfloat16 || (is_float16 && c == value_class::sum);
+    const bool says_low = t.role == tensor_role::low && !t.through.empty();
+    inferred_tensor found;
+    if (t.role == tensor_role::unknown && c != value_class::unknown)
+      found.role = is_low ? tensor_role::low : tensor_role::float32;
+    if (is_low && t.through.empty() && t.role != tensor_role::float32) found.through = format;
+    // Not what it would be if it had been rounded by itself.
+    found.is_sum = t.through == "float16" || found.through == "float16"
+                       ? c == value_class::sum || (says_low && c == value_class::float32)
+                       : false;
+    if (found.role == tensor_role::low) low.push_back(t.name);
+    if (found.role != tensor_role::low) others.push_back(t.name);
+    kept += found.role == tensor_role::float32 ? 1 : 0;
+    sums += found.role == tensor_role::low && found.is_sum ? 1 : 0;
+    if (found.role != tensor_role::unknown || !found.through.empty() || found.is_sum) all.of.emplace(t.name, found);
+  }
+  if (!low.empty())
+    all.note = "roles are inferred from the values: " + std::to_string(low.size()) +
+               (low.size() == 1 ? " gradient" : " gradients") + " went through " + format +
+               (sums > 0 ? " (" + std::to_string(sums) + " as sums of rounded parts)" : "") + ", " +
+               std::to_string(kept) + (kept == 1 ? " is" : " are") + " kept in float32; the same as " +
+               role_option(low, others, "low");
+  return all;
+}
+
+}  // namespace ulp::io
