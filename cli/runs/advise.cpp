@@ -60,7 +60,7 @@ int run(const options& o) {
   sweep trials(scenarios);
   run_notes notes;
   for_each_step(*from, counted, [&](const step& now) {
-    notes.see(now);
+    notes.see(now, from->tensors());
     run.add(now, from->tensors());
     trials.add(now, from->tensors());
   });

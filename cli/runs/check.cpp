@@ -6,6 +6,7 @@
 #include <ulp/io/check.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/model/recording_doubts.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
@@ -23,6 +24,15 @@ struct options {
 recording_report checked(const std::string& file, std::size_t most) {
   progress shown("steps and blocks", 0);
   return check_recording(file, {.most = most, .progress = [&] { shown.advance(); }});
+}
+
+// Whole, but not what it says it is. Of totals: their extremes are those of their tensors.
+std::vector<std::string> doubts_in(const std::string& file) {
+  const std::unique_ptr<source> from = open_totals(file, totals_with::summaries);
+  recording_doubts doubts;
+  progress shown("steps", from->step_count());
+  for (step now; from->next(now); shown.advance()) doubts.see(now, from->tensors());
+  return doubts.lines();
 }
 
 struct found_problem {
@@ -52,6 +62,8 @@ int run(const options& o) {
       for (const recording_problem& p : report.problems) found.push_back({file, p});
       if (report.gave_up) note(fmt::format("{}: stopped here; --most N lists more problems", file));
       if (!report.missing.empty()) note(file + ": " + report.missing);
+      if (report.problems.empty())
+        for (const std::string& line : doubts_in(file)) note(file + ": " + line);
       if (!report.has_checksums) note(without_checksums(file));
       if (report.problems.empty())
         fine += fmt::format("{}: no problem in {}, {}, {} and {}\n", printable(file), count_text(report.steps, "step"),

@@ -29,8 +29,15 @@ struct options {
 };
 
 std::string text_of(const units& u) {
-  if (u.recorded && u.true_gradient) return "the true gradient where its factor is known, else the values as recorded";
-  return u.recorded ? "the values as recorded" : "the true gradient";
+  std::string text = u.recorded && u.true_gradient
+                         ? "the true gradient where its factor is known, else the values as recorded"
+                     : u.recorded      ? "the values as recorded"
+                     : u.true_gradient ? "the true gradient"
+                                       : "";
+  if (u.unscaled)
+    text += text.empty() ? "no gradients: activations, weights and updates are taken as they are"
+                         : "; activations, weights and updates as they are";
+  return text;
 }
 
 std::vector<question> questions_of(const options& o) {
@@ -54,8 +61,8 @@ group group_of(const counted_outcomes& all, const tensor_row& row, const tensor_
   return g;
 }
 
-void add(answer& to, const tensor_row& row, const question& q, double factor) {
-  const multiplier by{.scale = q.scale, .factor = factor};
+void add(answer& to, const tensor_row& row, const question& q, double factor, bool is_scaled) {
+  const multiplier by{.scale = is_scaled ? q.scale : 1, .factor = factor};
   to.counts += outcomes_of(row, q.format, q.rounding, by);
   to.lost += lost_to_underflow(row, q.format, q.rounding, by);
   to.noise += noise_of(row, q.format, q.rounding, by);
@@ -64,7 +71,9 @@ void add(answer& to, const tensor_row& row, const question& q, double factor) {
 
 void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, const step_key& key, bool as_recorded) {
   const bool known = !as_recorded && !std::isnan(row.factor);
-  (known ? to.unit.true_gradient : to.unit.recorded) = true;
+  // What is no gradient has no loss scale, whatever is asked; --as-recorded multiplies everything.
+  const bool is_scaled = as_recorded || ulp::is_scaled(info.kind);
+  (!is_scaled ? to.unit.unscaled : known ? to.unit.true_gradient : to.unit.recorded) = true;
   group_counts& sums = to.groups[group_of(to, row, info, key)];
   sums.mixed_kinds = !sums.steps.empty() && (sums.mixed_kinds || sums.kind != info.kind);
   sums.kind = info.kind;
@@ -76,7 +85,7 @@ void add(counted_outcomes& to, const tensor_row& row, const tensor_info& info, c
   const value_range magnitudes = magnitudes_bounds(row.table);
   sums.magnitudes += {magnitudes.low / factor, magnitudes.high / factor};
   sums.squares += squares_sum(row.table).value / factor / factor;
-  for (std::size_t q = 0; q < to.questions.size(); ++q) add(sums.of[q], row, to.questions[q], factor);
+  for (std::size_t q = 0; q < to.questions.size(); ++q) add(sums.of[q], row, to.questions[q], factor, is_scaled);
 }
 
 void print_heading(const options& o, const counted_outcomes& all) {

@@ -90,7 +90,7 @@ int run(const options& o) {
   std::vector<tensor_outcome> of_tensors;
   std::vector<double> learning_rates;
   for_each_step(*from, s.counted, [&](const step& now) {
-    notes.see(now);
+    notes.see(now, from->tensors());
     learning_rates.push_back(now.scalars.learning_rate);
     of_tensors.clear();
     const trajectory_row row = r.advance(now, from->tensors(), per_tensor ? &of_tensors : nullptr);

@@ -157,7 +157,7 @@ int run(const options& o) {
   run_notes notes;
   bool factor_unknown = false;
   for_each_step(*from, o.run.selected(), [&](const step& now) {
-    notes.see(now);
+    notes.see(now, from->tensors());
     for (const tensor_row& t : now.tensors) factor_unknown = factor_unknown || std::isnan(t.factor);
     all.add(now, from->tensors());
   });

@@ -64,7 +64,11 @@ bool counted_outcomes::one_rounding() const {
 table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>& tensors) {
   using row = outcome_row;
   const auto title_by = [&](const char* what) { return all.is_by(what) ? what : ""; };
-  const std::string unit = all.unit.recorded ? (all.unit.true_gradient ? "mixed" : "recorded") : "true_gradient";
+  const units& u = all.unit;
+  const std::string unit = u.recorded + u.true_gradient + u.unscaled > 1 ? "mixed"
+                           : u.recorded                                  ? "recorded"
+                           : u.unscaled                                  ? "unscaled"
+                                                                         : "true_gradient";
   constexpr auto right = alignment::right;
 
   const std::vector<column<row>> columns = {

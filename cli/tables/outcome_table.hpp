@@ -56,6 +56,7 @@ struct group_counts {
 struct units {
   bool recorded = false;  // some factor was not known, or --as-recorded
   bool true_gradient = false;
+  bool unscaled = false;  // activations, weights, updates: whatever the scale, it is 1
 };
 
 struct counted_outcomes {

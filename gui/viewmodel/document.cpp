@@ -40,7 +40,7 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
   level_block block;
   for (std::uint64_t n = 0; levels.next(block); n += block.steps) {
     tell(told, n, steps);
-    to.add_block(block.first_step, block.last_step, block.tensors);
+    to.add_block(block.first_step, block.last_step, block.tensors, levels.tensors());
   }
 }
 
@@ -143,7 +143,7 @@ tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const b
   for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
     tell(told, n, from->step_count());
     if (now.key.step != number || now.key.microbatch != -1) continue;
-    for (const tensor_row& row : now.tensors) all.add(row);
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(from->tensors()[row.tensor].kind));
   }
   return all;
 }
@@ -163,7 +163,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
     if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
-    notes.see(now);
+    notes.see(now, from->tensors());
     const trajectory_row row = r.advance(now, from->tensors());
     if (row.lacks_input) throw std::invalid_argument(row.error);
     result->steps.push_back(drawn_of(row));

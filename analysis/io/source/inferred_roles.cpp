@@ -22,15 +22,17 @@ bool is_candidate(const tensor_info& t) { return t.kind == tensor_kind::weight_g
 
 // Role, format or kind of sum are not known.
 bool is_open(const tensor_info& t, bool parts_known) {
-  return is_candidate(t) && (t.role == tensor_role::unknown ||
-                             (t.role == tensor_role::low && !t.through.empty() && !parts_known));
+  return is_candidate(t) &&
+         (t.role == tensor_role::unknown || (t.role == tensor_role::low && !t.through.empty() && !parts_known));
 }
 
 // "^layers.[0-9]+.weight$": digits that are a part of the name stand for any, what is no word for anything.
 std::string pattern_of(std::string_view name, bool any_number) {
   std::string pattern;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto is_word = [&](char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_word = [&](char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
   for (std::size_t i = 0; i < name.size(); ++i) {
     const bool begins = i == 0 || !is_word(name[i - 1]);
     std::size_t end = i;
@@ -69,17 +71,19 @@ inferred_roles infer_roles(source& from) {
   const std::uint64_t there = from.step_count();
   if (there > 0 && there < value_classes::least_steps) return {};
   value_classes classes;
+  bool is_scaled = false;
   step now;
   for (std::uint64_t i = 0; i < most && from.next(now); ++i) {
     if (i == 0) {
       const bool any_open = std::ranges::any_of(from.tensors(), [&](const tensor_info& t) {
-        const auto row = std::ranges::find(now.tensors, static_cast<std::uint32_t>(&t - from.tensors().data()),
-                                           &tensor_row::tensor);
+        const auto row =
+            std::ranges::find(now.tensors, static_cast<std::uint32_t>(&t - from.tensors().data()), &tensor_row::tensor);
         return is_open(t, row != now.tensors.end() && row->parts.known());
       });
       if (!any_open) return {};
     }
     classes.see(now);
+    is_scaled = is_scaled || now.scalars.loss_scale > 1;
   }
 
   const std::vector<tensor_info>& tensors = from.tensors();
@@ -88,8 +92,9 @@ inferred_roles infer_roles(source& from) {
       if (is_candidate(tensors[i]) && classes[i] == c) return true;
     return false;
   };
-  // A few values may be bfloat16 numbers in a float16 run.
-  const bool is_float16 = any_of_class(value_class::float16);
+  // A few values may be bfloat16 numbers in a float16 run, and sums of bfloat16 parts float16 numbers; but their loss is
+  // not scaled.
+  const bool is_float16 = any_of_class(value_class::float16) || (is_scaled && any_of_class(value_class::sum));
   if (!is_float16 && !any_of_class(value_class::bfloat16)) return {};
   const char* const format = is_float16 ? "float16" : "bfloat16";
 
@@ -102,7 +107,8 @@ inferred_roles infer_roles(source& from) {
     const tensor_info& t = tensors[i];
     if (!is_candidate(t)) continue;
     const value_class c = classes[i];
-    const bool is_low = c == value_class::float16 || c == value_class::bfloat16 || (is_float16 && c == value_class::sum);
+    const bool is_low =
+        c == value_class::float16 || c == value_class::bfloat16 || (is_float16 && c == value_class::sum);
     const bool says_low = t.role == tensor_role::low && !t.through.empty();
     inferred_tensor found;
     if (t.role == tensor_role::unknown && c != value_class::unknown)

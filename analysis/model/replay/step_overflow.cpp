@@ -7,7 +7,6 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
-#include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/model/policy_analysis.hpp>
@@ -52,21 +51,6 @@ overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
 }
 
 }  // namespace
-
-void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors) {
-  for (std::size_t i = of_.size(); i < tensors.size(); ++i) {
-    const std::optional<format>& rounded =
-        of_.emplace_back(tensors[i].through.empty() ? std::nullopt : find_format(tensors[i].through));
-    if (!rounded || !is_scaled(tensors[i].kind)) continue;
-    several_ = several_ || (all_ && *all_ != *rounded);
-    all_ = rounded;
-  }
-  const bool is_finite = std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.table.nonfinite() == 0; });
-  const double loss = now.scalars.loss;
-  has_loss_ = has_loss_ || std::isfinite(loss);
-  lacks_loss_ = lacks_loss_ || (std::isnan(loss) && is_finite);
-  loss_is_lost_ = std::isinf(loss) || (std::isnan(loss) && !is_finite && has_loss_ && !lacks_loss_);
-}
 
 step_overflow::step_overflow(const step& now, const recorded_run& run)
     : step_(&now),

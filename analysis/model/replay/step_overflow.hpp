@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ulp/model/outcome.hpp>
+#include <ulp/model/recorded_run.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
 
@@ -45,28 +46,6 @@ struct overflow_answer {
 struct critical_answer {
   double scale = not_known;
   bool certain = true;
-};
-
-// What the steps so far tell of how a run was recorded.
-class recorded_run {
- public:
-  // The next step; the tensors seen so far, more than before or as many.
-  void see(const step& now, const std::vector<tensor_info>& tensors);
-
-  // The format that a tensor was rounded to before it was recorded. nullptr: not known to have been rounded.
-  [[nodiscard]] const format* rounded_to(std::size_t tensor) const { return of_[tensor] ? &*of_[tensor] : nullptr; }
-  // That of all that were rounded; nullptr where none was, or to several.
-  [[nodiscard]] const format* rounded_to() const { return several_ || !all_ ? nullptr : &*all_; }
-  // Whether the loss of the step was infinite or NaN. A recording has no NaN: it is one where every other loss is there.
-  [[nodiscard]] bool loss_is_lost() const noexcept { return loss_is_lost_; }
-
- private:
-  std::vector<std::optional<format>> of_;
-  std::optional<format> all_;
-  bool several_ = false;
-  bool has_loss_ = false;
-  bool lacks_loss_ = false;  // of a step whose gradients are finite
-  bool loss_is_lost_ = false;
 };
 
 // What a scaler sees of one step. Refers to the step and the formats it was made from.

@@ -34,14 +34,14 @@ void for_each_with_values(const survey& run, See see) {
 outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
   outcome_counts all;
   for (const auto& [of, table] : tables)
-    all += outcomes_of(table, to, mode, {.scale = scale, .factor = of.first}, of.second);
+    all += outcomes_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
 lost_mass tensor_survey::lost(const format& to, const rounding& mode, double scale) const {
   lost_mass all;
   for (const auto& [of, table] : tables)
-    all += lost_to_underflow(table, to, mode, {.scale = scale, .factor = of.first}, of.second);
+    all += lost_to_underflow(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
   return all;
 }
 
@@ -59,7 +59,8 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   choice_.see(all);
   for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
     tensors_.emplace_back();
-    tensors_.back().counted = choice_[i].counted;
+    tensors_.back().is_scaled = is_scaled(all[i].kind);
+    tensors_.back().counted = choice_[i].counted && (tensors_.back().is_scaled || !counted_.kinds.empty());
     tensors_.back().checked = choice_[i].checked;
   }
   step_survey& s = steps_.emplace_back();
@@ -70,9 +71,16 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
-    if (m.counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
+    if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
     sums.add(t, m, all[t.tensor].kind);
+    // Infinities elsewhere tell of an overflow that the checked tensors do not show.
+    if (m.seen_if_lost && t.table.nonfinite() > 0) sums.largest.add(t);
   }
+  run_.see(now, all);
+  s.loss_scale = now.scalars.loss_scale;
+  if (run_.rounded_to() != nullptr) s.rounded_to = *run_.rounded_to();
+  s.found_inf = now.scalars.found_inf;
+  s.loss_is_lost = run_.loss_is_lost();
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();
   s.norm = sums.norm.value();

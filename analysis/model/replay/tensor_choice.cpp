@@ -9,10 +9,11 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
     const auto any_tensor = [&](auto&& test) { return std::any_of(tensors.begin(), tensors.end(), test); };
     const auto is_weight_grad = [](const tensor_info& t) { return t.kind == tensor_kind::weight_grad; };
     const bool weight_grads = any_tensor(is_weight_grad);
-    const bool low = any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && t.role == tensor_role::low; });
+    takes_ = weight_grads ? tensor_kind::weight_grad : tensor_kind::unknown;
+    const bool low = any_tensor([&](const tensor_info& t) { return t.kind == takes_ && t.role == tensor_role::low; });
     rule_ = checked_          ? check_rule::expression
             : counted_.tensor ? check_rule::counted
-            : low             ? check_rule::low_weight_grads
+            : low             ? check_rule::low_gradients
             : weight_grads    ? check_rule::all_weight_grads
                               : check_rule::everything;
     norm_of_weight_grads_ = any_tensor([&](const tensor_info& t) { return is_weight_grad(t) && counted_.takes(t); });
@@ -27,9 +28,10 @@ void tensor_choice::see(const std::vector<tensor_info>& tensors) {
       case check_rule::undecided: break;
       case check_rule::expression: m.checked = checked_(t.name); break;
       case check_rule::counted: m.checked = m.counted && is_scaled(t.kind); break;
-      case check_rule::low_weight_grads:
-        m.checked = weight_grad && t.role == tensor_role::low;
-        m.seen_if_lost = weight_grad && !m.checked;
+      case check_rule::low_gradients:
+        m.checked = t.kind == takes_ && t.role == tensor_role::low;
+        m.seen_if_lost = t.kind == takes_ && !m.checked;
+        unknown_count_ += t.kind == takes_ && t.role == tensor_role::unknown ? t.stands_for : 0;
         break;
       case check_rule::all_weight_grads: m.checked = weight_grad; break;
       case check_rule::everything: m.checked = is_scaled(t.kind); break;

@@ -27,15 +27,22 @@ namespace ulp {
 
 inline constexpr value_range unknown_share{not_known, not_known};
 
-// Of the steps whose largest gradient is known and finite: from which scales on they overflow.
+// From which scales on steps overflow, as far as their gradients are known.
 struct window {
-  std::vector<double> critical;  // ascending; infinite where no scale overflows
+  std::vector<double> critical;  // of those that are finite, ascending; infinite where no scale overflows
+  // Of those that are not: the scales they overflowed at, ascending; 0 where the loss was lost. Below them it is open.
+  std::vector<double> lost_at;
+  std::uint64_t open = 0;  // of those it is open at every scale
 
   [[nodiscard]] std::uint64_t overflowing(double scale) const;
+  // Steps of which it is not known.
+  [[nodiscard]] std::uint64_t undecided(double scale) const;
   // The largest power of two that no step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
 [[nodiscard]] window window_of(const survey& run, const format& to, const rounding& mode);
+// "3 steps", "3 steps (22 not decided)"
+[[nodiscard]] std::string overflow_text(const window& w, double scale);
 
 // Steps in a row whose gradients are not finite as recorded.
 struct bad_run {

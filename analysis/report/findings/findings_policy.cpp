@@ -38,10 +38,21 @@ value_range underflow_of(const sweep_result& r) {
   return {static_cast<double>(r.underflow.low) / nonzero, static_cast<double>(r.underflow.high) / nonzero};
 }
 
+// "3 steps", "~3 [0, 22] steps".
+std::string skipped_steps_text(const sweep_result& r) {
+  if (r.uncertain == 0) return steps_text(r.skipped);
+  return fmt::format("~{} {}steps", grouped(r.skipped),
+                     r.bounds.known ? ends_text(grouped(r.bounds.skipped.low), grouped(r.bounds.skipped.high)) + " "
+                                    : "");
+}
+
 named_values numbers_of(const trial& t) {
   return {{{"init_scale", t.start},
            {"growth_interval", t.interval},
            {"skipped", integer(t.result->skipped)},
+           {"skipped_low", value_if(t.result->bounds.known, integer(t.result->bounds.skipped.low))},
+           {"skipped_high", value_if(t.result->bounds.known, integer(t.result->bounds.skipped.high))},
+           {"decided", t.result->uncertain == 0},
            {"underflow_share", t.result->has_counts ? underflow_of(*t.result) : unknown_share},
            {"mean_log2_scale", t.result->mean_log2_scale}}};
 }
@@ -56,7 +67,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   for (std::size_t i = 0; i < results.size(); ++i) trials.push_back(trial_of(scenarios[i], results[i]));
   const auto line = [&](const trial& t) {
     return fmt::format("init_scale={} growth_interval={}: {} skipped{}, mean scale {}", as_power(t.start), t.interval,
-                       steps_text(t.result->skipped),
+                       skipped_steps_text(*t.result),
                        t.result->has_counts ? fmt::format(", {} underflow", range_text(underflow_of(*t.result))) : "",
                        power_text(t.result->mean_log2_scale));
   };
@@ -88,7 +99,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
                       std::abs(std::log2(t.start / default_start)), underflow};
   };
   const trial best = std::ranges::min(trials, {}, rank);
-  f.conclusion = line(best);
+  f.conclusion = (best.result->uncertain == 0 ? "" : "not decided by this recording; by estimate ") + line(best);
   f.numbers.back().value = numbers_of(best);
   f.evidence.push_back(fmt::format(
       "of {} trials (starts 2^8, 2^12, ... 2^24, intervals 25 to 2000), those that skip more than {} omitted",
@@ -96,6 +107,10 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   f.limits =
       "Open loop: if this replay skips a step that the run applied, later gradients would have been different. Rates "
       "carry over to a similar run; single steps do not.";
+  if (best.result->uncertain > 0)
+    f.limits +=
+        " What overflowed in the run is taken not to overflow at smaller scales; [low, high] is what may have been. "
+        "Gradients that were recorded in float32 would decide it.";
   return f;
 }
 

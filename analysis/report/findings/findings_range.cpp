@@ -52,7 +52,8 @@ finding which_format(const survey& run, const advice_options& o) {
     const outcome_counts c = run.outcomes(to, mode, 1);
     nonzero = static_cast<double>(c.nonzero().high);
     const lost_mass lost = run.lost(to, mode, 1);
-    const std::uint64_t overflowing = window_of(run, to, mode).overflowing(1);
+    const window w = window_of(run, to, mode);
+    const std::uint64_t overflowing = w.overflowing(1);
     std::optional<value_range> lost_share;
     if (all.high > 0 && std::isfinite(lost.magnitudes.high))
       lost_share = {lost.magnitudes.low / all.high,
@@ -60,10 +61,11 @@ finding which_format(const survey& run, const advice_options& o) {
     f.evidence.push_back(fmt::format("{:<14} underflow {} of nonzero, {} of the sum of magnitudes; overflow in {}",
                                      name, range_text(underflow_share(c)),
                                      lost_share ? range_text(*lost_share) : std::string{"an unknown part"},
-                                     steps_text(overflowing)));
+                                     overflow_text(w, 1)));
     formats.all.push_back({name, named_values{{{"underflow_share", underflow_share(c)},
                                                {"lost_l1_share", lost_share.value_or(unknown_share)},
-                                               {"overflow_steps", integer(overflowing)}}}});
+                                               {"overflow_steps", integer(overflowing)},
+                                               {"undecided_steps", integer(w.undecided(1))}}}});
     if (to.width() != 16 || overflowing > 0) continue;
     if (sufficient.empty() && underflow_share(c).high <= o.epsilon) sufficient = name;
     if (perhaps.empty() && underflow_share(c).low <= o.epsilon) perhaps = name;
@@ -101,6 +103,10 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   const std::string top = most ? "up to " + power(*most) + " no finite step overflows" : "no scale overflows";
   f.limits =
       "This holds for this run; later gradients may be larger. Overflow in the forward pass is not visible here.";
+  if (w.undecided(0) > 0)
+    f.limits +=
+        " What overflowed at the scale of the run is not decided at smaller ones: gradients that were recorded in "
+        "float32 would tell.";
   f.numbers = {{"epsilon", o.epsilon}, {"lowest_log2", {}}, {"highest_log2", integer(most)}};
   if (!has_values) {
     f.conclusion = top;
@@ -134,10 +140,11 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
     if (std::abs(k) > 100) continue;
     const double scale = std::ldexp(1.0, k);
     const value_range underflow = underflow_share(run.outcomes(o.format, o.rounding, scale));
-    f.evidence.push_back(fmt::format("{:<6} {} underflow, overflow in {}", power(k), range_text(underflow),
-                                     steps_text(w.overflowing(scale))));
-    scales.all.push_back(
-        {power(k), named_values{{{"underflow_share", underflow}, {"overflow_steps", integer(w.overflowing(scale))}}}});
+    f.evidence.push_back(
+        fmt::format("{:<6} {} underflow, overflow in {}", power(k), range_text(underflow), overflow_text(w, scale)));
+    scales.all.push_back({power(k), named_values{{{"underflow_share", underflow},
+                                                  {"overflow_steps", integer(w.overflowing(scale))},
+                                                  {"undecided_steps", integer(w.undecided(scale))}}}});
   }
   f.numbers.push_back({"scales", scales});
   return f;

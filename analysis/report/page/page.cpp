@@ -66,7 +66,7 @@ page_maker::page_maker(page_question asked)
 }
 
 void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
-  notes_.see(now);
+  notes_.see(now, tensors);
   survey_.add(now, tensors);
   trials_.add(now, tensors);
   // Columns of all pictures are the same steps, with tensors or without.

@@ -11,7 +11,7 @@ auto key_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.facto
 bool shows(const tensor_mask& shown, std::uint32_t tensor) { return tensor < shown.size() && shown[tensor]; }
 
 outcome_counts outcomes_of(const tensor_tables::entry& e, const format& to, const rounding& mode, double scale) {
-  return ulp::outcomes_of(e.table, to, mode, {.scale = scale, .factor = e.factor}, e.type);
+  return ulp::outcomes_of(e.table, to, mode, {.scale = e.is_scaled ? scale : 1, .factor = e.factor}, e.type);
 }
 
 }  // namespace
@@ -26,12 +26,12 @@ void tensor_tables::merge(const tensor_tables& other) {
   }
 }
 
-void tensor_tables::add(const tensor_row& row) {
+void tensor_tables::add(const tensor_row& row, bool is_scaled) {
   const double factor = row.unit();
   const std::tuple key{row.tensor, factor, row.type};
   auto at = std::ranges::lower_bound(entries, key, {}, key_of);
   if (at == entries.end() || key_of(*at) != key)
-    at = entries.insert(at, entry{.tensor = row.tensor, .factor = factor, .type = row.type, .table = {}});
+    at = entries.insert(at, entry{.tensor = row.tensor, .factor = factor, .type = row.type, .is_scaled = is_scaled});
   cell_table& table = at->table;
   table.merge(row.table);
   table.has_sums = table.has_errors = false;
@@ -66,7 +66,7 @@ std::vector<outcome_counts> tensor_tables::outcomes_by_tensor(std::size_t tensor
 void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
   if (now.key.microbatch != -1) return;
   add_step(now, all);
-  add_block(now.key.step, now.key.step, now.tensors);
+  add_block(now.key.step, now.key.step, now.tensors, all);
 }
 
 void run_picture::add_step(const step& now, const std::vector<tensor_info>& all) {
@@ -75,9 +75,10 @@ void run_picture::add_step(const step& now, const std::vector<tensor_info>& all)
   scalars_.push_back(now.scalars);
 }
 
-void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables) {
+void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
+                            const std::vector<tensor_info>& all) {
   tensor_tables& column = columns_.at_block(first, last);
-  for (const tensor_row& row : tables) column.add(row);
+  for (const tensor_row& row : tables) column.add(row, is_scaled(all[row.tensor].kind));
 }
 
 std::size_t run_picture::column_of(std::int64_t step) const noexcept {

@@ -23,14 +23,17 @@ std::string rule_text(const tensor_choice& choice) {
     case check_rule::undecided: return "what the log says";
     case check_rule::expression: return count_text(n, "tensor") + ", by --check";
     case check_rule::counted: return count_text(n, "tensor") + ", by --tensor";
-    case check_rule::low_weight_grads: return count_text(n, "weight gradient") + " of role low";
+    case check_rule::low_gradients:
+      return count_text(n, choice.default_kind() == tensor_kind::weight_grad ? "weight gradient" : "tensor") +
+             " of role low";
     case check_rule::all_weight_grads: return all_of(n, "weight gradient");
     case check_rule::everything: return all_of(n, "tensor");
   }
   return "";
 }
 
-void run_notes::see(const step& now) {
+void run_notes::see(const step& now, const std::vector<tensor_info>& tensors) {
+  doubts_.see(now, tensors);
   if (previous_ && !gap_ && now.key.step > *previous_ + 1) gap_ = {*previous_, now.key.step};
   previous_ = now.key.step;
   const bool told =
@@ -44,7 +47,7 @@ void run_notes::see(const step& now) {
 }
 
 std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
-  std::vector<std::string> all;
+  std::vector<std::string> all = doubts_.lines();
   if (gap_)
     all.push_back(
         fmt::format("steps are missing (after {} comes {}); the policy sees the remaining steps as consecutive",
@@ -64,6 +67,12 @@ std::vector<std::string> run_notes::lines(const tensor_choice& choice) const {
     all.emplace_back(
         "tensors that appeared after the first step would have changed which ones are checked, or the norm; give "
         "--check, or record the input first");
+  if (choice.unknown_count() > 0)
+    all.push_back(
+        fmt::format("the roles of {} are unknown: of these only what is infinite or NaN counts as overflow, and the "
+                    "replay may miss "
+                    "some at other scales; say what they are with --role REGEX=low or =float32",
+                    count_text(choice.unknown_count(), "gradient")));
   if (choice.rule() == check_rule::all_weight_grads)
     all.emplace_back(
         "roles are unknown, so all weight gradients are checked for overflow, even those kept in float32; select them "

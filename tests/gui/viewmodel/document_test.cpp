@@ -373,7 +373,8 @@ class document_test : public QObject {
     coarse->coarse = true;
     coarse->picture.forget_blocks();
     ulp::level_reader wide(path, ulp::level_widths[1]);
-    for (ulp::level_block b; wide.next(b);) coarse->picture.add_block(b.first_step, b.last_step, b.tensors);
+    for (ulp::level_block b; wide.next(b);)
+      coarse->picture.add_block(b.first_step, b.last_step, b.tensors, coarse->tensors);
     QCOMPARE(coarse->picture.columns().columns().size(), std::size_t{1});
 
     document doc;

@@ -212,7 +212,7 @@ TEST_CASE("which tensors the scaler sees") {
     tensors[0].role = tensor_role::low;
     replayer r(float16_under("static"));
     CHECK_FALSE(r.advance(step_of(0, {row_of(0, {1}), row_of(2, {1e6F})}), tensors).found_inf);
-    CHECK(r.choice().rule() == check_rule::low_weight_grads);
+    CHECK(r.choice().rule() == check_rule::low_gradients);
     CHECK(r.advance(step_of(1, {row_of(0, {1e6F})}), tensors).found_inf);
   }
   SECTION("by --check") {

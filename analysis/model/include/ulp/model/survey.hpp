@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/lost_mass.hpp>
 #include <ulp/model/outcome.hpp>
+#include <ulp/model/recorded_run.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
 #include <ulp/model/tensor_choice.hpp>
@@ -33,6 +35,7 @@ struct tensor_survey {
   double max_abs = 0;           // largest finite unscaled gradient of the run
   bool counted = false;
   bool checked = false;
+  bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
 
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
@@ -47,6 +50,11 @@ struct step_survey {
   bool known = false;          // whether max_abs is: not in logs of overflow flags
   double norm = not_known;     // as in trajectory_row
   double loss = not_known;     // as logged
+  // What the run itself found holds at this scale, in this format; NaN, nullopt where unknown.
+  double loss_scale = not_known;
+  std::optional<format> rounded_to;
+  std::optional<bool> found_inf;
+  bool loss_is_lost = false;
 };
 
 // Tensors that are looked at together, by their indices.
@@ -55,6 +63,7 @@ struct tensor_set {
   std::vector<std::size_t> tensors;
 };
 
+// Of kinds that no loss scale multiplies only those are counted that the selection asks for.
 class survey {
  public:
   survey(selection counted, name_predicate checked)
@@ -82,6 +91,7 @@ class survey {
   tensor_choice choice_;
   std::vector<tensor_survey> tensors_;
   std::vector<step_survey> steps_;
+  recorded_run run_;
   bool as_recorded_ = false;
 };
 

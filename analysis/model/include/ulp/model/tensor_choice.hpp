@@ -17,7 +17,7 @@ enum class check_rule : std::uint8_t {
   undecided,
   expression,        // scenario::checked
   counted,           // what the scenario's predicate of names selects
-  low_weight_grads,  // weight gradients of role low
+  low_gradients,     // weight gradients of role low; where no kinds are known, tensors of that role
   all_weight_grads,  // roles are not known: all weight gradients
   everything,        // no weight gradients: all that may be gradients
 };
@@ -42,6 +42,10 @@ class tensor_choice {
   [[nodiscard]] check_rule rule() const noexcept { return rule_; }
   [[nodiscard]] std::size_t checked_count() const noexcept { return checked_count_; }
   [[nodiscard]] std::size_t counted_count() const noexcept { return counted_count_; }
+  // What is checked by default where roles are known: weight gradients, or what may be one where no kinds are.
+  [[nodiscard]] tensor_kind default_kind() const noexcept { return takes_; }
+  // Gradients whose role is not known where only those of role low are checked.
+  [[nodiscard]] std::size_t unknown_count() const noexcept { return unknown_count_; }
   // A tensor came after the first step and would have changed rule() or what the norm is taken of.
   [[nodiscard]] bool rule_is_late() const noexcept { return rule_is_late_; }
 
@@ -50,9 +54,11 @@ class tensor_choice {
   name_predicate checked_;
   check_rule rule_ = check_rule::undecided;
   bool norm_of_weight_grads_ = false;
+  tensor_kind takes_ = tensor_kind::weight_grad;
   bool rule_is_late_ = false;
   std::size_t checked_count_ = 0;
   std::size_t counted_count_ = 0;
+  std::size_t unknown_count_ = 0;
   std::vector<membership> members_;
 };
 

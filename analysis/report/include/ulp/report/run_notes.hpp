@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <ulp/model/recording_doubts.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/survey.hpp>
 #include <ulp/model/tensor_choice.hpp>
@@ -20,7 +21,7 @@ inline constexpr const char* factor_note =
 
 class run_notes {
  public:
-  void see(const step& now);
+  void see(const step& now, const std::vector<tensor_info>& tensors);
 
   // After the last step.
   [[nodiscard]] std::vector<std::string> lines(const tensor_choice& choice) const;
@@ -35,6 +36,7 @@ class run_notes {
   bool flags_only_ = false;  // some step
   bool silent_ = false;      // likewise
   bool bounded_ = false;
+  recording_doubts doubts_;
 };
 
 // Which tensors are checked for overflow, and why these: "3 tensors, by --check".

@@ -24,11 +24,12 @@ struct tensor_tables {
     double factor = 1;
     dtype type = dtype::unknown;
     cell_table table;
+    bool is_scaled = true;  // else every scale is 1
   };
   std::vector<entry> entries;  // ascending
 
   void merge(const tensor_tables& other);
-  void add(const tensor_row& row);
+  void add(const tensor_row& row, bool is_scaled = true);
 
   [[nodiscard]] binade_counts binades(const tensor_mask& shown) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_mask& shown, const format& to, const rounding& mode,
@@ -48,7 +49,8 @@ class run_picture {
   // The two halves of it, for runs that are kept merged: extremes and scalars of a step, whose tensors may be totals; and
   // the tables of a block of steps.
   void add_step(const step& now, const std::vector<tensor_info>& all);
-  void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables);
+  void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
+                 const std::vector<tensor_info>& all);
   // As if no block had been added: other ones may be.
   void forget_blocks() { columns_ = {}; }
 
