@@ -85,6 +85,7 @@ void add_recorded(summary& to, const trajectory_summary& sum) {
                 text,
                 {{"recorded_nan_steps", integer(sum.recorded_nan)},
                  {"recorded_inf_steps", integer(sum.recorded_inf)},
+                 {"beyond_scaling_steps", integer(sum.beyond_scaling)},
                  {"first_recorded_nonfinite_step", step_if(sum.first_recorded_nonfinite)}}});
 }
 
