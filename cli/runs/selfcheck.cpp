@@ -24,6 +24,7 @@ struct options {
   std::string what;
   std::string model = "transformer";
   std::string optimizer = "adam";
+  std::uint64_t width = 16;
   bool tied = false;
   std::uint64_t accumulate = 1;
   std::uint64_t steps = 500;
@@ -48,11 +49,14 @@ scenario_text completed(scenario_text text) {
 closed_loop_options loop_of(const options& o) {
   for (const auto& [option, n] : {std::pair{"--steps", o.steps}, {"--seeds", o.seeds}, {"--accumulate", o.accumulate}})
     if (n == 0 || n > 1'000'000) throw usage_error(fmt::format("{}: {} is not from 1 to 1,000,000", option, n));
+  if (o.width == 0 || o.width > 256 || o.width % 2 != 0)
+    throw usage_error(fmt::format("--width: {} is not an even number from 2 to 256", o.width));
   if (o.append && o.closed.empty() && o.twin.empty())
     throw usage_error("--append: name the recording with -o or --twin");
   if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
   closed_loop_options made(scenario_of(completed(o.policy)));
   made.training = {.network = o.model == "mlp" ? network_kind::mlp : network_kind::transformer,
+                   .width = o.width,
                    .tied = o.tied,
                    .microbatches = static_cast<int>(o.accumulate),
                    .optimizer = o.optimizer == "sgd" ? optimizer_kind::sgd : optimizer_kind::adam,
@@ -62,7 +66,7 @@ closed_loop_options loop_of(const options& o) {
 }
 
 std::string model_text(const options& o) {
-  return fmt::format("{}{} with {}{}", o.model, o.tied ? ", tied," : "", o.optimizer,
+  return fmt::format("{} of width {}{} with {}{}", o.model, o.width, o.tied ? ", tied," : "", o.optimizer,
                      o.accumulate > 1 ? fmt::format(", {} micro-batches", o.accumulate) : "");
 }
 
@@ -128,6 +132,8 @@ command selfcheck_command() {
            {.required = true, .one_of = {"closed-loop"}});
   made.add("--model", &o->model, "what is trained: characters of generated sentences are predicted",
            {.show_default = true, .one_of = {"mlp", "transformer"}});
+  made.add("--width", &o->width, "of a character in the network; hidden layers are four times as wide",
+           {.type = "N", .show_default = true, .check = whole_number});
   made.add("--tied", &o->tied, "one weight is the embedding and the head");
   made.add("--accumulate", &o->accumulate, "micro-batches whose gradients are added up in each step",
            {.type = "N", .show_default = true, .check = whole_number});

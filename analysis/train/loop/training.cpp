@@ -61,7 +61,7 @@ struct training::state {
         counting(hook),
         policy(std::move(with)),
         text(train::sentences(text_length)),
-        network(train::make_network<float>(options.network, options.tied, options.seed)),
+        network(train::make_network<float>(options)),
         optimizer(train::make_optimizer(options)) {
     for (const auto& p : network->parameters()) {
       const parts_of_gradient of{.low = p->parts.low * options.microbatches,
@@ -179,6 +179,7 @@ struct training::state {
 
 training::training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy) {
   if (options.microbatches < 1) throw std::invalid_argument("a step has at least one micro-batch");
+  if (options.width == 0 || options.width % 2 != 0) throw std::invalid_argument("two heads share an even width");
   if (policy && policy->per_layer())
     throw std::invalid_argument(std::string{policy->entry().name} +
                                 ": a scale for each layer, where the loss is multiplied by one");

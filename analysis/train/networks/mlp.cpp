@@ -10,20 +10,20 @@ namespace ulp::train {
 namespace {
 
 constexpr std::size_t characters = 8;
-constexpr std::size_t width = 16;  // of a character
-constexpr std::size_t hidden = 64;
 
 template <typename Real>
 class mlp final : public network<Real> {
  public:
   // Braces: parameters are added in the order in which they are written.
-  mlp(bool tied, std::uint64_t seed)
-      : table_(this->add("embedding.weight", alphabet.size(), width, width, seed)),
+  explicit mlp(const training_options& o)
+      : width_(o.width),
+        table_(this->add("embedding.weight", alphabet.size(), width_, width_, o.seed)),
         embedding_(table_),
-        hidden_{"hidden", this->add("hidden.weight", hidden, characters * width, characters * width, seed),
-                &zeros("hidden.bias", hidden)},
-        narrow_{"narrow", this->add("narrow.weight", width, hidden, hidden, seed), &zeros("narrow.bias", width)},
-        head_{"head", tied ? table_ : this->add("head.weight", alphabet.size(), width, width, seed),
+        hidden_{"hidden", this->add("hidden.weight", 4 * width_, characters * width_, characters * width_, o.seed),
+                &zeros("hidden.bias", 4 * width_)},
+        narrow_{"narrow", this->add("narrow.weight", width_, 4 * width_, 4 * width_, o.seed),
+                &zeros("narrow.bias", width_)},
+        head_{"head", o.tied ? table_ : this->add("head.weight", alphabet.size(), width_, width_, o.seed),
               &zeros("head.bias", alphabet.size())} {}
 
   [[nodiscard]] std::size_t length() const override { return characters; }
@@ -43,7 +43,7 @@ class mlp final : public network<Real> {
   }
 
   matrix<Real> predict(const batch& examples, const pass<Real>& in) override {
-    matrix<Real> x = reshaped(embedding_.forward(examples.characters, in), characters * width);
+    matrix<Real> x = reshaped(embedding_.forward(examples.characters, in), characters * width_);
     x = first_bend_.forward(hidden_.forward(std::move(x), in));
     x = second_bend_.forward(narrow_.forward(std::move(x), in));
     return head_.forward(std::move(x), in);
@@ -61,9 +61,10 @@ class mlp final : public network<Real> {
     gradient = head_.backward(std::move(gradient), in);
     gradient = narrow_.backward(second_bend_.backward(std::move(gradient)), in);
     gradient = hidden_.backward(first_bend_.backward(std::move(gradient)), in);
-    embedding_.backward(reshaped(gradient, width), in);
+    embedding_.backward(reshaped(gradient, width_), in);
   }
 
+  std::size_t width_;
   parameter<Real>& table_;
   embedding<Real> embedding_;
   linear<Real> hidden_;
@@ -76,10 +77,10 @@ class mlp final : public network<Real> {
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<network<Real>> make_mlp(bool tied, std::uint64_t seed) {
-  return std::make_unique<mlp<Real>>(tied, seed);
+std::unique_ptr<network<Real>> make_mlp(const training_options& options) {
+  return std::make_unique<mlp<Real>>(options);
 }
-template std::unique_ptr<network<float>> make_mlp(bool, std::uint64_t);
-template std::unique_ptr<network<double>> make_mlp(bool, std::uint64_t);
+template std::unique_ptr<network<float>> make_mlp(const training_options&);
+template std::unique_ptr<network<double>> make_mlp(const training_options&);
 
 }  // namespace ulp::train

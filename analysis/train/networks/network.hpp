@@ -57,14 +57,15 @@ class network {
   std::vector<std::uint8_t> targets_;
 };
 
+// Of the options: network, width, tied, seed.
 template <typename Real>
-[[nodiscard]] std::unique_ptr<network<Real>> make_mlp(bool tied, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<network<Real>> make_mlp(const training_options& options);
 template <typename Real>
-[[nodiscard]] std::unique_ptr<network<Real>> make_transformer(bool tied, std::uint64_t seed);
+[[nodiscard]] std::unique_ptr<network<Real>> make_transformer(const training_options& options);
 
 template <typename Real>
-[[nodiscard]] std::unique_ptr<network<Real>> make_network(network_kind kind, bool tied, std::uint64_t seed) {
-  return kind == network_kind::mlp ? make_mlp<Real>(tied, seed) : make_transformer<Real>(tied, seed);
+[[nodiscard]] std::unique_ptr<network<Real>> make_network(const training_options& options) {
+  return options.network == network_kind::mlp ? make_mlp<Real>(options) : make_transformer<Real>(options);
 }
 
 }  // namespace ulp::train

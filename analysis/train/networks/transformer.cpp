@@ -11,9 +11,7 @@ namespace ulp::train {
 namespace {
 
 constexpr std::size_t characters = 16;
-constexpr std::size_t width = 16;
 constexpr std::size_t heads = 2;
-constexpr std::size_t hidden = 64;
 constexpr std::size_t layers = 2;
 
 // x + attention(norm(x)), and that + perceptron(norm(that)): the sums are float32.
@@ -22,14 +20,14 @@ class layer {
  public:
   // `add` makes a parameter: name, rows, columns, inputs.
   template <typename Add>
-  layer(const std::string& name, Add add)
+  layer(const std::string& name, std::size_t width, Add add)
       : attention_norm_(name + ".attention_norm", add(name + ".attention_norm.weight", 1, width, 0)),
         qkv_(name + ".qkv", add(name + ".qkv.weight", 3 * width, width, width), nullptr),
         attention_(name + ".attention", heads, characters),
         out_(name + ".out", add(name + ".out.weight", width, width, width), nullptr),
         mlp_norm_(name + ".mlp_norm", add(name + ".mlp_norm.weight", 1, width, 0)),
-        up_(name + ".up", add(name + ".up.weight", hidden, width, width), nullptr),
-        down_(name + ".down", add(name + ".down.weight", width, hidden, hidden), nullptr) {}
+        up_(name + ".up", add(name + ".up.weight", 4 * width, width, width), nullptr),
+        down_(name + ".down", add(name + ".down.weight", width, 4 * width, 4 * width), nullptr) {}
 
   void forward(matrix<Real>& x, const pass<Real>& in) {
     x += out_.forward(attention_.forward(qkv_.forward(attention_norm_.forward(x, in), in), in), in);
@@ -55,19 +53,19 @@ class layer {
 template <typename Real>
 class transformer final : public network<Real> {
  public:
-  transformer(bool tied, std::uint64_t seed)
-      : table_(this->add("embedding.weight", alphabet.size(), width, width, seed)),
+  explicit transformer(const training_options& o)
+      : table_(this->add("embedding.weight", alphabet.size(), o.width, o.width, o.seed)),
         embedding_(table_),
-        positions_(this->add("positions.weight", characters, width, width, seed)) {
+        positions_(this->add("positions.weight", characters, o.width, o.width, o.seed)) {
     const auto add = [&](const std::string& name, std::size_t rows, std::size_t columns,
                          std::size_t inputs) -> parameter<Real>& {
-      return this->add(name, rows, columns, inputs, seed);
+      return this->add(name, rows, columns, inputs, o.seed);
     };
     for (std::size_t i = 0; i < layers; ++i)
-      layers_.push_back(std::make_unique<layer<Real>>("layers." + std::to_string(i), add));
-    norm_ = std::make_unique<layer_norm<Real>>("norm", add("norm.weight", 1, width, 0));
-    head_ = std::make_unique<linear<Real>>("head", tied ? table_ : add("head.weight", alphabet.size(), width, width),
-                                           nullptr);
+      layers_.push_back(std::make_unique<layer<Real>>("layers." + std::to_string(i), o.width, add));
+    norm_ = std::make_unique<layer_norm<Real>>("norm", add("norm.weight", 1, o.width, 0));
+    head_ = std::make_unique<linear<Real>>(
+        "head", o.tied ? table_ : add("head.weight", alphabet.size(), o.width, o.width), nullptr);
   }
 
   [[nodiscard]] std::size_t length() const override { return characters; }
@@ -101,10 +99,10 @@ class transformer final : public network<Real> {
 }  // namespace
 
 template <typename Real>
-std::unique_ptr<network<Real>> make_transformer(bool tied, std::uint64_t seed) {
-  return std::make_unique<transformer<Real>>(tied, seed);
+std::unique_ptr<network<Real>> make_transformer(const training_options& options) {
+  return std::make_unique<transformer<Real>>(options);
 }
-template std::unique_ptr<network<float>> make_transformer(bool, std::uint64_t);
-template std::unique_ptr<network<double>> make_transformer(bool, std::uint64_t);
+template std::unique_ptr<network<float>> make_transformer(const training_options&);
+template std::unique_ptr<network<double>> make_transformer(const training_options&);
 
 }  // namespace ulp::train

@@ -201,6 +201,7 @@ TEST_CASE("a loss that overflows is skipped, or poisons the weights where the sc
 TEST_CASE("what cannot be trained is refused") {
   no_rounding hook;
   CHECK_THROWS_AS(training({.microbatches = 0}, hook, std::nullopt), std::invalid_argument);
+  CHECK_THROWS_AS(training({.width = 7}, hook, std::nullopt), std::invalid_argument);
   for (const scaler_entry& entry : scaler_catalog())
     if (entry.per_layer) CHECK_THROWS_AS(training({}, hook, make_scaler(entry)), std::invalid_argument);
 }

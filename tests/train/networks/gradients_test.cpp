@@ -21,7 +21,7 @@ batch first_of_text(std::size_t length, std::size_t sequences) {
 // A few elements of each tensor, where the slope of the loss is compared with the gradient.
 void check_gradients(network_kind kind, bool tied) {
   CAPTURE(kind, tied);
-  const auto net = make_network<double>(kind, tied, 42);
+  const auto net = make_network<double>({.network = kind, .width = 8, .tied = tied, .seed = 42});
   const batch examples = first_of_text(net->length(), 3);
   const pass<double> in;
   constexpr double scale = 8;
@@ -59,7 +59,7 @@ TEST_CASE("gradients are the slopes of the loss") {
 
 TEST_CASE("an untrained network is about as good as guessing") {
   for (const network_kind kind : {network_kind::mlp, network_kind::transformer}) {
-    const auto net = make_network<double>(kind, false, 1);
+    const auto net = make_network<double>({.network = kind});
     CHECK(net->loss(first_of_text(net->length(), 50), {}) == Approx(std::log(28.0)).epsilon(0.2));
   }
 }

@@ -21,15 +21,16 @@ namespace ulp {
 
 enum class network_kind : std::uint8_t {
   mlp,         // a perceptron on the last 8 characters, three linear layers with biases
-  transformer  // two layers, two heads, width 16, contexts of 16 characters
+  transformer  // two layers, two heads, contexts of 16 characters, no biases
 };
 
 enum class optimizer_kind : std::uint8_t { sgd, adam };
 
 struct training_options {
   network_kind network = network_kind::transformer;
-  bool tied = false;     // the embedding is the head's weight too
-  int microbatches = 1;  // whose gradients are added up, in float32, before each update; at least 1
+  std::size_t width = 16;  // of a character in the network, even; hidden layers are four times as wide
+  bool tied = false;       // the embedding is the head's weight too
+  int microbatches = 1;    // whose gradients are added up, in float32, before each update; at least 1
   // PyTorch's: SGD with momentum 0.9, or Adam with betas 0.9 and 0.999 and eps 1e-8.
   optimizer_kind optimizer = optimizer_kind::adam;
   std::optional<double> learning_rate;  // constant; nullopt: 0.1 with SGD, 0.003 with Adam
@@ -63,7 +64,7 @@ class training {
  public:
   // With a scaler the loss is multiplied by its scale, found_inf is whether any gradient holds infinity or NaN, and the
   // gradients are unscaled and applied, or skipped, as it says. `hook` must outlive the training. Throws
-  // std::invalid_argument for microbatches below 1 and for a scaler with a scale per layer.
+  // std::invalid_argument for microbatches below 1, a width that is odd or 0, and a scaler with a scale per layer.
   training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy);
   ~training();
   training(const training&) = delete;
