@@ -27,6 +27,7 @@ struct options {
   std::uint64_t width = 16;
   bool tied = false;
   std::uint64_t accumulate = 1;
+  bool activations = false;
   std::uint64_t steps = 500;
   std::uint64_t seed = 1;
   std::uint64_t seeds = 5;
@@ -60,7 +61,8 @@ closed_loop_options loop_of(const options& o) {
                    .tied = o.tied,
                    .microbatches = static_cast<int>(o.accumulate),
                    .optimizer = o.optimizer == "sgd" ? optimizer_kind::sgd : optimizer_kind::adam,
-                   .seed = o.seed};
+                   .seed = o.seed,
+                   .activation_grads = o.activations};
   made.steps = static_cast<std::int64_t>(o.steps);
   return made;
 }
@@ -102,7 +104,7 @@ int run(const options& o) {
     watch.closed = [&, first](const step& now, const std::vector<tensor_info>& tensors) {
       if (first && to.closed) to.closed->see(now, tensors);
       if (parameters == 0)
-        for (const tensor_info& t : tensors) parameters += t.numel;
+        for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
     };
     if (first && to.twin)
       watch.twin = [&](const step& now, const std::vector<tensor_info>& tensors) { to.twin->see(now, tensors); };
@@ -139,6 +141,7 @@ command selfcheck_command() {
            {.type = "N", .show_default = true, .check = whole_number});
   made.add("--optimizer", &o->optimizer, "with PyTorch's defaults; SGD has momentum 0.9",
            {.show_default = true, .one_of = {"adam", "sgd"}});
+  made.add("--activations", &o->activations, "record and check the gradients of activations too");
   made.add("--steps", &o->steps, "of each training", {.type = "N", .show_default = true, .check = whole_number});
   made.add("--seed", &o->seed, "the first, of initial weights, batches and random bits",
            {.type = "N", .show_default = true, .check = whole_number});

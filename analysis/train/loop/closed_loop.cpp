@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include <ulp/model/replay.hpp>
 
@@ -19,11 +21,22 @@ void call(const closed_loop_watch& watch, const closed_loop_watch::see_step& see
   if (watch.after_step) watch.after_step();
 }
 
+// Activation gradients are checked too, where they are recorded.
+replayer replay_of(const training& recorded, const closed_loop_options& o, scenario policy) {
+  if (o.training.activation_grads)
+    policy.checked = [&recorded](std::string_view name) {
+      const auto& all = recorded.tensors();
+      const auto found = std::ranges::find(all, name, &tensor_info::name);
+      return found != all.end() && found->role == tensor_role::low;
+    };
+  return replayer(std::move(policy));
+}
+
 loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, const closed_loop_watch& watch,
                           closed_loop_result& into) {
   low_rounding hook(policy.format, policy.rounding, policy.seed);
   training loop(o.training, hook, policy.scaler);
-  replayer self(policy);
+  replayer self = replay_of(loop, o, policy);
   loop_outcome made;
   for (std::int64_t i = 0; i < o.steps && made.sum.error.empty(); ++i) {
     const trained_step now = loop.advance();
@@ -43,7 +56,7 @@ loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, 
 loop_outcome train_twin(const closed_loop_options& o, const scenario& policy, const closed_loop_watch& watch) {
   no_rounding hook;
   training twin(o.training, hook, std::nullopt);
-  replayer open(policy);
+  replayer open = replay_of(twin, o, policy);
   loop_outcome made;
   std::vector<tensor_outcome> outcomes;
   for (std::int64_t i = 0; i < o.steps; ++i) {
@@ -53,7 +66,8 @@ loop_outcome train_twin(const closed_loop_options& o, const scenario& policy, co
       outcomes.clear();
       made.sum.add(open.advance(now.recorded, twin.tensors(), &outcomes));
       for (const tensor_outcome& t : outcomes) {
-        if (twin.tensors()[t.tensor].role != tensor_role::low) continue;
+        const tensor_info& info = twin.tensors()[t.tensor];
+        if (info.role != tensor_role::low || info.kind != tensor_kind::weight_grad) continue;
         made.nonzero += t.counts.nonzero().high;
         made.underflow += t.counts.underflow;
       }
@@ -104,6 +118,8 @@ skip_agreement agreement_of(std::span<const closed_loop_result> seeds) {
   made.closed = spread_of(closed);
   made.open = spread_of(open);
   if (seeds.size() > 1) made.allowed = std::max(2.0, 3 * made.closed.deviation);
+  for (std::size_t i = 0; i < seeds.size(); ++i)
+    made.agreeing += std::fabs(open[i] - closed[i]) <= made.allowed ? 1U : 0U;
   return made;
 }
 

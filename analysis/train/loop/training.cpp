@@ -24,28 +24,60 @@ constexpr std::size_t text_length = std::size_t{1} << 14;
 // Predictions of a micro-batch: 64 of the perceptron, 128 of the transformer.
 std::size_t sequences_of(network_kind kind) { return kind == network_kind::mlp ? 64 : 8; }
 
-// Passes everything on, and counts what becomes of the weight gradients of role low.
+// Passes everything on; counts what becomes of the weight gradients of role low, and the cells of activation gradients.
 class counting_hook final : public rounding_hook {
  public:
-  explicit counting_hook(rounding_hook& inner) : inner_(&inner) {}
+  // An activation gradient of a step, over its micro-batches.
+  struct counted_tensor {
+    std::string name;
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    cell_table table;
+  };
+
+  counting_hook(rounding_hook& inner, bool activation_grads) : inner_(&inner), activation_grads_(activation_grads) {}
 
   void round(const site& at, std::span<float> values) override {
-    const bool counted = at.kind == site_kind::weight_grad && at.role == tensor_role::low;
-    const std::uint64_t before = counted ? nonzero_of(values) : 0;
+    const bool is_part = at.kind == site_kind::weight_grad && at.role == tensor_role::low;
+    const std::uint64_t before = is_part ? nonzero_of(values) : 0;
     inner_->round(at, values);
-    if (!counted) return;
-    nonzero += before;
-    underflow += before - nonzero_of(values);
+    if (is_part) {
+      nonzero += before;
+      underflow += before - nonzero_of(values);
+    }
+    if (activation_grads_ && at.kind == site_kind::activation_grad && at.role == tensor_role::low) count(at, values);
   }
+
+  void start_step() {
+    nonzero = underflow = 0;
+    activation_grads.clear();
+  }
+
+  [[nodiscard]] std::string through() const override { return inner_->through(); }
 
   std::uint64_t nonzero = 0;
   std::uint64_t underflow = 0;
+  std::vector<counted_tensor> activation_grads;  // in the order in which they come, which is the same in each step
 
  private:
   static std::uint64_t nonzero_of(std::span<const float> values) {
     return values.size() - static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
   }
+
+  void count(const site& at, std::span<const float> values) {
+    counter_.add(values);
+    const auto known = std::ranges::find(activation_grads, at.tensor, &counted_tensor::name);
+    if (known == activation_grads.end()) {
+      activation_grads.push_back({std::string{at.tensor}, at.rows, at.columns, counter_.take()});
+      return;
+    }
+    known->rows += at.rows;
+    known->table.merge(counter_.take());
+  }
+
   rounding_hook* inner_;
+  bool activation_grads_;
+  cell_counter counter_;
 };
 
 double largest_of(const tensor_row& t) {
@@ -58,7 +90,7 @@ double largest_of(const tensor_row& t) {
 struct training::state {
   state(const training_options& chosen, rounding_hook& hook, std::optional<scaler> with)
       : options(chosen),
-        counting(hook),
+        counting(hook, options.activation_grads),
         policy(std::move(with)),
         text(train::sentences(text_length)),
         network(train::make_network<float>(options)),
@@ -119,7 +151,24 @@ struct training::state {
     return rows;
   }
 
-  // found_inf is of all gradients, as GradScaler looks at them; the rest is of the 16-bit ones.
+  // Behind the weight gradients.
+  void add_activation_grads(std::vector<tensor_row>& rows, double scale) {
+    for (counting_hook::counted_tensor& t : counting.activation_grads) {
+      if (tensors.size() == rows.size())
+        tensors.push_back({.name = t.name,
+                           .kind = tensor_kind::activation_grad,
+                           .role = tensor_role::low,
+                           .through = counting.through(),
+                           .shape = {t.rows, t.columns},
+                           .numel = t.rows * t.columns});
+      rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
+                      .type = dtype::float32,
+                      .factor = scale,
+                      .table = std::move(t.table)});
+    }
+  }
+
+  // found_inf is of all weight gradients, as GradScaler looks at them; the rest is of the 16-bit ones.
   scaler_input seen_by_scaler(const step& s, double scale, trajectory_row& row) const {
     scaler_input input{.max_abs = 0};
     double squares = 0;
@@ -194,7 +243,8 @@ const std::vector<parts_of_gradient>& training::parts() const noexcept { return 
 
 std::uint64_t training::parameters() const noexcept {
   std::uint64_t all = 0;
-  for (const tensor_info& t : state_->tensors) all += t.numel;
+  for (const tensor_info& t : state_->tensors)
+    if (t.kind == tensor_kind::weight_grad) all += t.numel;
   return all;
 }
 
@@ -204,7 +254,7 @@ trained_step training::advance() {
   trained_step made;
   made.recorded.key.step = s.next;
   made.row.key = made.recorded.key;
-  s.counting.nonzero = s.counting.underflow = 0;
+  s.counting.start_step();
 
   const double scale = s.policy ? s.policy->scale() : 1;
   made.recorded.scalars.loss = s.compute_gradients(scale);
@@ -218,6 +268,7 @@ trained_step training::advance() {
     made.recorded.scalars.loss_scale = scale;
     made.recorded.scalars.found_inf = made.row.found_inf;
   }
+  s.add_activation_grads(made.recorded.tensors, scale);
   const bool applied = !made.row.skipped && made.row.error.empty();
   if (applied) s.update_weights(made.row);
   made.recorded.scalars.learning_rate = s.options.rate();

@@ -158,6 +158,12 @@ void attention<Real>::for_each_head(Work work) const {
       work(place{.row = row, .column = head * head_width(), .scores = row * heads_ + head * length_});
 }
 
+// A token sees those up to itself.
+template <typename Real>
+void attention<Real>::hide_later(matrix<Real>& scores) const {
+  for (std::size_t i = 0; i < scores.rows(); ++i) std::ranges::fill(scores.row(i).subspan(i % length_ + 1), Real{0});
+}
+
 template <typename Real>
 matrix<Real> attention<Real>::forward(matrix<Real> input, const pass<Real>& in) {
   input_ = std::move(input);
@@ -170,8 +176,7 @@ matrix<Real> attention<Real>::forward(matrix<Real> input, const pass<Real>& in) 
     const matrix<Real> keys = block(input_, at.row, width() + at.column, length_, head_width());
     set_block(scores, at.scores, 0, product(queries, transposed(keys)));
   });
-  for (std::size_t i = 0; i < scores.rows(); ++i)  // what a token must not see
-    std::ranges::fill(scores.row(i).subspan(i % length_ + 1), Real{0});
+  hide_later(scores);
   in.keep(site_kind::activation, tensor_role::low, name_ + ".scores", scores);
 
   softmax_ = std::move(scores);
@@ -207,6 +212,7 @@ matrix<Real> attention<Real>::backward(const matrix<Real>& gradient, const pass<
     const matrix<Real> weights = block(probabilities_, at.scores, 0, length_, length_);
     set_block(of_input, at.row, 2 * width() + at.column, product(transposed(weights), of_output));
   });
+  hide_later(of_scores);
   in.keep(site_kind::activation_grad, tensor_role::low, name_ + ".probabilities", of_scores);
 
   for (std::size_t i = 0; i < of_scores.rows(); ++i) {
@@ -216,7 +222,6 @@ matrix<Real> attention<Real>::backward(const matrix<Real>& gradient, const pass<
     Real sum = 0;
     for (std::size_t j = 0; j < seen; ++j) sum += g[j] * p[j];
     for (std::size_t j = 0; j < seen; ++j) g[j] = p[j] * (g[j] - sum) * temper;
-    std::ranges::fill(g.subspan(seen), Real{0});
   }
   in.keep(site_kind::activation_grad, tensor_role::low, name_ + ".scores", of_scores);
 

@@ -90,6 +90,7 @@ class attention {
   };
   template <typename Work>
   void for_each_head(Work work) const;
+  void hide_later(matrix<Real>& scores) const;
   [[nodiscard]] std::size_t width() const { return input_.columns() / 3; }
   [[nodiscard]] std::size_t head_width() const { return width() / heads_; }
 

@@ -24,6 +24,7 @@ namespace ulp {
 struct closed_loop_options {
   explicit closed_loop_options(scenario with) : policy(std::move(with)) {}
 
+  // Where activation gradients are recorded, replays check them too.
   training_options training;
   // The scaler in its start state, the format and the rounding; what else a scenario holds stays at its default. The seed
   // of the training is that of random bits too.
@@ -67,14 +68,15 @@ struct mean_and_deviation {
 };
 [[nodiscard]] mean_and_deviation spread_of(std::span<const double> values);
 
-// Skipped steps over the seeds. The open loop is held to agree where in no seed its count is further from the closed one
-// than max(2, 3 deviations of the closed loop's own count from seed to seed).
+// Skipped steps over the seeds. The open loop agrees in a seed where its count is no further from the closed one than
+// max(2, 3 deviations of the closed loop's own count from seed to seed).
 struct skip_agreement {
   mean_and_deviation closed;
   mean_and_deviation open;
   double greatest_difference = 0;
   std::uint64_t seed_of_greatest = 0;
   double allowed = 2;
+  std::uint64_t agreeing = 0;  // seeds
   [[nodiscard]] bool holds() const noexcept { return greatest_difference <= allowed; }
 };
 // Of one seed at least.

@@ -35,6 +35,7 @@ struct training_options {
   optimizer_kind optimizer = optimizer_kind::adam;
   std::optional<double> learning_rate;  // constant; nullopt: 0.1 with SGD, 0.003 with Adam
   std::uint64_t seed = 1;               // of the initial weights and the batches
+  bool activation_grads = false;        // low ones are recorded too
 
   [[nodiscard]] double rate() const noexcept {
     return learning_rate.value_or(optimizer == optimizer_kind::sgd ? 0.1 : 0.003);
@@ -50,7 +51,7 @@ struct parts_of_gradient {
 struct trained_step {
   // What a recorder would have seen: each weight gradient as the optimizer step found it, still scaled (`factor` is the
   // loss scale, 1 without a scaler), its exact cells and sums; the mean loss of the micro-batches. Without a scaler the
-  // scale and found_inf are not known.
+  // scale and found_inf are not known. Activation gradients, where asked for, are behind them: those of all micro-batches.
   step recorded;
   // What happened: keys, scales, found_inf, skipped, poisoned, the norm, error.
   trajectory_row row;
@@ -70,9 +71,10 @@ class training {
   training(const training&) = delete;
   training& operator=(const training&) = delete;
 
-  // The weight gradients, in the order of the network. `through` is the hook's where a gradient is a single low part.
+  // The weight gradients, in the order of the network; after the first step activation gradients too, where asked for.
+  // `through` is the hook's where a gradient is a single low part.
   [[nodiscard]] const std::vector<tensor_info>& tensors() const noexcept;
-  // Of which parts each is the sum.
+  // Of which parts each weight gradient is the sum.
   [[nodiscard]] const std::vector<parts_of_gradient>& parts() const noexcept;
   [[nodiscard]] std::uint64_t parameters() const noexcept;
 
