@@ -77,40 +77,62 @@ struct recorders {
   std::optional<loop_recorder> closed;
   std::optional<loop_recorder> twin;
 
+  template <typename Work>
+  void for_each(Work work) {
+    for (std::optional<loop_recorder>* r : {&closed, &twin})
+      if (*r) work(**r);
+  }
   void finish(bool told) {
-    for (std::optional<loop_recorder>* r : {&closed, &twin}) {
-      if (!*r) continue;
-      (*r)->finish();
-      if (told)
-        fmt::print("{}: {} recorded{}\n", printable((*r)->path()), count_text((*r)->written(), "step"),
-                   (*r)->held() > 0 ? fmt::format(" after the {} that were there", grouped((*r)->held())) : "");
-    }
+    for_each([&](loop_recorder& r) {
+      r.finish();
+      const std::string before = r.held() > 0 ? fmt::format(" after the {} that were there", grouped(r.held())) : "";
+      if (told) fmt::print("{}: {} recorded{}\n", printable(r.path()), count_text(r.written(), "step"), before);
+    });
+  }
+  void tell_what_stays() {
+    for_each([](const loop_recorder& r) {
+      if (r.written() > 0) tell(fmt::format("{}: the recorded steps stay; --append goes on with them", r.path()));
+    });
   }
 };
 
+// A training for each seed.
+std::vector<closed_loop_result> train(const options& o, closed_loop_options loop, recorders& to,
+                                      std::uint64_t& parameters) {
+  progress shown("steps", 2 * o.steps * o.seeds);
+  std::vector<closed_loop_result> seeds;
+  for (std::uint64_t i = 0; i < o.seeds; ++i) {
+    closed_loop_watch watch{.after_step = [&] { shown.advance(); }};
+    if (i == 0) {
+      watch.closed = [&](const step& now, const std::vector<tensor_info>& tensors) {
+        if (to.closed) to.closed->see(now, tensors);
+        parameters = 0;
+        for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
+      };
+      watch.twin = [&](const step& now, const std::vector<tensor_info>& tensors) {
+        if (to.twin) to.twin->see(now, tensors);
+      };
+    }
+    loop.training.seed = o.seed + i;
+    seeds.push_back(run_closed_loop(loop, watch));
+    if (i == 0) to.finish(!o.output.machine_stdout());
+  }
+  return seeds;
+}
+
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, {o.closed, o.twin});
-  closed_loop_options loop = loop_of(o);
-  progress shown("steps", 2 * o.steps * o.seeds);
+  const closed_loop_options loop = loop_of(o);
   recorders to;
   if (!o.closed.empty()) to.closed.emplace(o.closed, o.append);
   if (!o.twin.empty()) to.twin.emplace(o.twin, o.append);
-
-  std::vector<closed_loop_result> seeds;
   std::uint64_t parameters = 0;
-  for (std::uint64_t i = 0; i < o.seeds; ++i) {
-    closed_loop_watch watch{.after_step = [&] { shown.advance(); }};
-    const bool first = i == 0;
-    watch.closed = [&, first](const step& now, const std::vector<tensor_info>& tensors) {
-      if (first && to.closed) to.closed->see(now, tensors);
-      if (parameters == 0)
-        for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
-    };
-    if (first && to.twin)
-      watch.twin = [&](const step& now, const std::vector<tensor_info>& tensors) { to.twin->see(now, tensors); };
-    loop.training.seed = o.seed + i;
-    seeds.push_back(run_closed_loop(loop, watch));
-    if (first) to.finish(!o.output.machine_stdout());
+  std::vector<closed_loop_result> seeds;
+  try {
+    seeds = train(o, loop, to, parameters);
+  } catch (const interrupted_error&) {
+    to.tell_what_stays();
+    throw;
   }
 
   const summary lines = summary_of({model_text(o), o.policy.format, loop, parameters, seeds});

@@ -52,7 +52,7 @@ TEST_CASE("so it is under other scalers and in other formats") {
 
 TEST_CASE("the open loop skips as often as the closed one, give or take") {
   std::vector<closed_loop_result> seeds;
-  for (const std::uint64_t seed : {11, 12, 13}) {
+  for (std::uint64_t seed = 11; seed <= 13; ++seed) {
     closed_loop_options o = usual();
     o.training.network = network_kind::mlp;
     o.training.seed = seed;
