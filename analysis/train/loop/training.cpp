@@ -13,6 +13,7 @@
 
 #include "arithmetic/processor_state.hpp"
 #include "data/sentences.hpp"
+#include "loop/counting_hook.hpp"
 #include "loop/optimizer.hpp"
 #include "networks/network.hpp"
 
@@ -23,62 +24,6 @@ constexpr std::size_t text_length = std::size_t{1} << 14;
 
 // Predictions of a micro-batch: 64 of the perceptron, 128 of the transformer.
 std::size_t sequences_of(network_kind kind) { return kind == network_kind::mlp ? 64 : 8; }
-
-// Passes everything on; counts what becomes of the weight gradients of role low, and the cells of activation gradients.
-class counting_hook final : public rounding_hook {
- public:
-  // An activation gradient of a step, over its micro-batches.
-  struct counted_tensor {
-    std::string name;
-    std::size_t rows = 0;
-    std::size_t columns = 0;
-    cell_table table;
-  };
-
-  counting_hook(rounding_hook& inner, bool activation_grads) : inner_(&inner), activation_grads_(activation_grads) {}
-
-  void round(const site& at, std::span<float> values) override {
-    const bool is_part = at.kind == site_kind::weight_grad && at.role == tensor_role::low;
-    const std::uint64_t before = is_part ? nonzero_of(values) : 0;
-    inner_->round(at, values);
-    if (is_part) {
-      nonzero += before;
-      underflow += before - nonzero_of(values);
-    }
-    if (activation_grads_ && at.kind == site_kind::activation_grad && at.role == tensor_role::low) count(at, values);
-  }
-
-  void start_step() {
-    nonzero = underflow = 0;
-    activation_grads.clear();
-  }
-
-  [[nodiscard]] std::string through() const override { return inner_->through(); }
-
-  std::uint64_t nonzero = 0;
-  std::uint64_t underflow = 0;
-  std::vector<counted_tensor> activation_grads;  // in the order in which they come, which is the same in each step
-
- private:
-  static std::uint64_t nonzero_of(std::span<const float> values) {
-    return values.size() - static_cast<std::uint64_t>(std::ranges::count(values, 0.0F));
-  }
-
-  void count(const site& at, std::span<const float> values) {
-    counter_.add(values);
-    const auto known = std::ranges::find(activation_grads, at.tensor, &counted_tensor::name);
-    if (known == activation_grads.end()) {
-      activation_grads.push_back({std::string{at.tensor}, at.rows, at.columns, counter_.take()});
-      return;
-    }
-    known->rows += at.rows;
-    known->table.merge(counter_.take());
-  }
-
-  rounding_hook* inner_;
-  bool activation_grads_;
-  cell_counter counter_;
-};
 
 double largest_of(const tensor_row& t) {
   if (t.table.nans > 0) return not_known;
@@ -153,7 +98,7 @@ struct training::state {
 
   // Behind the weight gradients.
   void add_activation_grads(std::vector<tensor_row>& rows, double scale) {
-    for (counting_hook::counted_tensor& t : counting.activation_grads) {
+    for (train::counting_hook::counted_tensor& t : counting.activation_grads) {
       if (tensors.size() == rows.size())
         tensors.push_back({.name = t.name,
                            .kind = tensor_kind::activation_grad,
@@ -215,7 +160,7 @@ struct training::state {
   }
 
   training_options options;
-  counting_hook counting;
+  train::counting_hook counting;
   std::optional<scaler> policy;
   std::vector<std::uint8_t> text;
   std::unique_ptr<train::network<float>> network;
