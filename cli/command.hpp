@@ -32,6 +32,7 @@ class usage_error : public std::runtime_error {
 [[nodiscard]] command report_command();
 [[nodiscard]] command view_command();
 [[nodiscard]] command scalers_command();
+[[nodiscard]] command selfcheck_command();
 [[nodiscard]] command sweep_command();
 [[nodiscard]] command vectors_command();
 [[nodiscard]] command verify_command();

@@ -118,6 +118,7 @@ printed all_commands() {
       {"ulp formats", "formats", ""},
       {"ulp scalers", "scalers", ""},
       {"ulp scalers NAME", "scalers pytorch", ""},
+      {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
   };
   for (const auto& [name, arguments, rows] : tables) {
     CAPTURE(arguments);

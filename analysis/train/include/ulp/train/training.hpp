@@ -1,0 +1,91 @@
+// A small network in training, step by step, with a loss scaler in the loop or in plain float32.
+//
+// Deterministic on every machine: sums have a fixed order, transcendental functions are made of IEEE operations, random
+// bits are Philox's, one thread computes, and the processor's rounding and flush modes are set for the time of a call. The
+// text that is learned is made by a small grammar.
+#ifndef ULP_TRAIN_TRAINING_HPP
+#define ULP_TRAIN_TRAINING_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <ulp/model/scaler.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/model/trajectory.hpp>
+#include <ulp/train/rounding_hook.hpp>
+
+namespace ulp {
+
+enum class network_kind : std::uint8_t {
+  mlp,         // a perceptron on the last 8 characters, three linear layers with biases
+  transformer  // two layers, two heads, contexts of 16 characters, no biases
+};
+
+enum class optimizer_kind : std::uint8_t { sgd, adam };
+
+struct training_options {
+  network_kind network = network_kind::transformer;
+  std::size_t width = 16;  // of a character in the network, even; hidden layers are four times as wide
+  bool tied = false;       // the embedding is the head's weight too
+  int microbatches = 1;    // whose gradients are added up, in float32, before each update; at least 1
+  // PyTorch's: SGD with momentum 0.9, or Adam with betas 0.9 and 0.999 and eps 1e-8.
+  optimizer_kind optimizer = optimizer_kind::adam;
+  std::optional<double> learning_rate;  // constant; nullopt: 0.1 with SGD, 0.003 with Adam
+  std::uint64_t seed = 1;               // of the initial weights and the batches
+  bool activation_grads = false;        // low ones are recorded too
+
+  [[nodiscard]] double rate() const noexcept {
+    return learning_rate.value_or(optimizer == optimizer_kind::sgd ? 0.1 : 0.003);
+  }
+};
+
+// What one use of a parameter adds to its gradient is a part: the gradient is the float32 sum of so many.
+struct parts_of_gradient {
+  int low = 0;
+  int float32 = 0;
+};
+
+struct trained_step {
+  // What a recorder would have seen: each weight gradient as the optimizer step found it, still scaled (`factor` is the
+  // loss scale, 1 without a scaler), its exact cells and sums; the mean loss of the micro-batches. Without a scaler the
+  // scale and found_inf are not known. Activation gradients, where asked for, are behind them: those of all micro-batches.
+  step recorded;
+  // What happened: keys, scales, found_inf, skipped, poisoned, the norm, error.
+  trajectory_row row;
+  // Weight gradients of role low, part by part before they are rounded: those that are not zero, and those of them that
+  // are afterwards.
+  std::uint64_t nonzero = 0;
+  std::uint64_t underflow = 0;
+};
+
+class training {
+ public:
+  // With a scaler the loss is multiplied by its scale, found_inf is whether any gradient holds infinity or NaN, and the
+  // gradients are unscaled and applied, or skipped, as it says. `hook` must outlive the training. Throws
+  // std::invalid_argument for microbatches below 1, a width that is odd or 0, and a scaler with a scale per layer.
+  training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy);
+  ~training();
+  training(const training&) = delete;
+  training& operator=(const training&) = delete;
+
+  // The weight gradients, in the order of the network; after the first step activation gradients too, where asked for.
+  // `through` is the hook's where a gradient is a single low part.
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const noexcept;
+  // Of which parts each weight gradient is the sum.
+  [[nodiscard]] const std::vector<parts_of_gradient>& parts() const noexcept;
+  [[nodiscard]] std::uint64_t parameters() const noexcept;
+
+  // The next step, from 0 on. After a row with an error the training is over.
+  [[nodiscard]] trained_step advance();
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,226 @@
+#include <ulp/train/training.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include <ulp/formats/random_bits.hpp>
+#include <ulp/model/cell_counter.hpp>
+#include <ulp/model/outcome.hpp>
+
+#include "arithmetic/processor_state.hpp"
+#include "data/sentences.hpp"
+#include "loop/counting_hook.hpp"
+#include "loop/optimizer.hpp"
+#include "networks/network.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t text_length = std::size_t{1} << 14;
+
+// Predictions of a micro-batch: 64 of the perceptron, 128 of the transformer.
+std::size_t sequences_of(network_kind kind) { return kind == network_kind::mlp ? 64 : 8; }
+
+double largest_of(const tensor_row& t) {
+  if (t.table.nans > 0) return not_known;
+  return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / t.factor;
+}
+
+}  // namespace
+
+struct training::state {
+  state(const training_options& chosen, rounding_hook& hook, std::optional<scaler> with)
+      : options(chosen),
+        counting(hook, options.activation_grads),
+        policy(std::move(with)),
+        text(train::sentences(text_length)),
+        network(train::make_network<float>(options)),
+        optimizer(train::make_optimizer(options)) {
+    for (const auto& p : network->parameters()) {
+      const parts_of_gradient of{.low = p->parts.low * options.microbatches,
+                                 .float32 = p->parts.float32 * options.microbatches};
+      const bool one_low_part = of.low == 1 && of.float32 == 0;
+      parts.push_back(of);
+      tensors.push_back({.name = p->name,
+                         .kind = tensor_kind::weight_grad,
+                         .role = p->role(),
+                         .through = one_low_part ? hook.through() : std::string{},
+                         .shape = {p->value.rows(), p->value.columns()},
+                         .numel = p->value.values().size()});
+      if (p->value.rows() == 1) tensors.back().shape = {p->value.columns()};
+    }
+  }
+
+  // Sequences from anywhere in the text.
+  train::batch draw(std::int32_t microbatch) const {
+    train::batch drawn{.length = network->length()};
+    const std::uint64_t places = text.size() - drawn.length;
+    const std::uint64_t stream = stream_of("batch " + std::to_string(microbatch), next);
+    for (std::size_t i = 0; i < sequences_of(options.network); ++i) {
+      const std::uint64_t at = std::uint64_t{random_bits(options.seed, stream, i, 32)} * places >> 32;
+      const auto from = text.begin() + static_cast<std::ptrdiff_t>(at);
+      const auto end = from + static_cast<std::ptrdiff_t>(drawn.length);
+      drawn.characters.insert(drawn.characters.end(), from, end);
+      drawn.targets.insert(drawn.targets.end(), from + 1, end + 1);
+    }
+    return drawn;
+  }
+
+  // Forward and back; the mean loss.
+  double compute_gradients(double scale) {
+    double loss = 0;
+    for (const auto& p : network->parameters()) p->clear_gradient();
+    for (std::int32_t m = 0; m < options.microbatches; ++m) {
+      const train::pass<float> in{.hook = &counting, .step = next, .microbatch = m};
+      loss += network->loss(draw(m), in);
+      network->backward(static_cast<float>(scale) / static_cast<float>(options.microbatches), in);
+      for (const auto& p : network->parameters()) p->accumulate(in);
+    }
+    return loss / options.microbatches;
+  }
+
+  // The gradients as rows of a recording.
+  std::vector<tensor_row> count(double scale) {
+    std::vector<tensor_row> rows;
+    for (const auto& p : network->parameters()) {
+      counter.add(std::as_const(p->gradient).values());
+      rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
+                      .type = dtype::float32,
+                      .factor = scale,
+                      .table = counter.take()});
+    }
+    return rows;
+  }
+
+  // Behind the weight gradients.
+  void add_activation_grads(std::vector<tensor_row>& rows, double scale) {
+    for (train::counting_hook::counted_tensor& t : counting.activation_grads) {
+      if (tensors.size() == rows.size())
+        tensors.push_back({.name = t.name,
+                           .kind = tensor_kind::activation_grad,
+                           .role = tensor_role::low,
+                           .through = counting.through(),
+                           .shape = {t.rows, t.columns},
+                           .numel = t.rows * t.columns});
+      rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
+                      .type = dtype::float32,
+                      .factor = scale,
+                      .table = std::move(t.table)});
+    }
+  }
+
+  // found_inf is of all weight gradients, as GradScaler looks at them; the rest is of the 16-bit ones.
+  scaler_input seen_by_scaler(const step& s, double scale, trajectory_row& row) const {
+    scaler_input input{.max_abs = 0};
+    double squares = 0;
+    double above = 0;
+    double elements = 0;
+    for (const tensor_row& t : s.tensors) {
+      input.found_inf = input.found_inf || t.table.nonfinite() > 0;
+      squares += squares_of(t).value;
+      if (tensors[t.tensor].role != tensor_role::low) continue;
+      const double largest = largest_of(t);
+      input.max_abs = std::isnan(largest) || std::isnan(input.max_abs) ? not_known : std::max(input.max_abs, largest);
+      if (std::isnan(policy->edge())) continue;
+      above += static_cast<double>(count_above(t.table, policy->edge(), {.scale = scale, .factor = scale}).high);
+      elements += static_cast<double>(t.table.numel);
+    }
+    row.norm = input.unscaled_norm = std::sqrt(squares);
+    if (elements > 0) {
+      input.above_edge = above;
+      input.up_to_edge = elements - above;
+    }
+    return input;
+  }
+
+  void update_scaler(const step& s, trajectory_row& row) {
+    row.scale_used = row.unscaled_by = policy->scale();
+    const scaler_input input = seen_by_scaler(s, row.scale_used, row);
+    row.found_inf = input.found_inf;
+    scaler_verdict verdict = policy->update(input);
+    row.scale_next = policy->scale();
+    row.skipped = verdict.skipped;
+    row.error = std::move(verdict.error);
+    row.lacks_input = verdict.lacks_input;
+    row.poisoned = row.found_inf && !row.skipped;
+    if (policy->unscales_with_next()) row.unscaled_by = row.scale_next;
+  }
+
+  void update_weights(const trajectory_row& row) {
+    if (row.unscaled_by != 1) {
+      const auto inverse = static_cast<float>(1 / row.unscaled_by);
+      for (const auto& p : network->parameters())
+        for (float& g : p->gradient.values()) g *= inverse;
+    }
+    optimizer->apply(network->parameters(), {.hook = &counting, .step = next});
+  }
+
+  training_options options;
+  train::counting_hook counting;
+  std::optional<scaler> policy;
+  std::vector<std::uint8_t> text;
+  std::unique_ptr<train::network<float>> network;
+  std::unique_ptr<train::optimizer> optimizer;
+  cell_counter counter;
+  std::vector<tensor_info> tensors;
+  std::vector<parts_of_gradient> parts;
+  std::int64_t next = 0;
+};
+
+training::training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy) {
+  if (options.microbatches < 1) throw std::invalid_argument("a step has at least one micro-batch");
+  if (options.width == 0 || options.width % 2 != 0) throw std::invalid_argument("two heads share an even width");
+  if (policy && policy->per_layer())
+    throw std::invalid_argument(std::string{policy->entry().name} +
+                                ": a scale for each layer, where the loss is multiplied by one");
+  const train::default_processor_state state;
+  state_ = std::make_unique<training::state>(options, hook, std::move(policy));
+}
+
+training::~training() = default;
+
+const std::vector<tensor_info>& training::tensors() const noexcept { return state_->tensors; }
+const std::vector<parts_of_gradient>& training::parts() const noexcept { return state_->parts; }
+
+std::uint64_t training::parameters() const noexcept {
+  std::uint64_t all = 0;
+  for (const tensor_info& t : state_->tensors)
+    if (t.kind == tensor_kind::weight_grad) all += t.numel;
+  return all;
+}
+
+trained_step training::advance() {
+  const train::default_processor_state processor;
+  state& s = *state_;
+  trained_step made;
+  made.recorded.key.step = s.next;
+  made.row.key = made.recorded.key;
+  s.counting.start_step();
+
+  const double scale = s.policy ? s.policy->scale() : 1;
+  made.recorded.scalars.loss = s.compute_gradients(scale);
+  made.recorded.tensors = s.count(scale);
+  made.nonzero = s.counting.nonzero;
+  made.underflow = s.counting.underflow;
+
+  made.row.scale_used = made.row.unscaled_by = made.row.scale_next = 1;
+  if (s.policy) {
+    s.update_scaler(made.recorded, made.row);
+    made.recorded.scalars.loss_scale = scale;
+    made.recorded.scalars.found_inf = made.row.found_inf;
+  }
+  s.add_activation_grads(made.recorded.tensors, scale);
+  const bool applied = !made.row.skipped && made.row.error.empty();
+  if (applied) s.update_weights(made.row);
+  made.recorded.scalars.learning_rate = s.options.rate();
+  made.recorded.scalars.applied = applied;
+  made.row.recorded_applied = applied;
+  ++s.next;
+  return made;
+}
+
+}  // namespace ulp

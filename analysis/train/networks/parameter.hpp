@@ -1,0 +1,76 @@
+// What a network learns, and the pass in which it is used.
+#ifndef ULP_TRAIN_PARAMETER_HPP
+#define ULP_TRAIN_PARAMETER_HPP
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <ulp/model/step.hpp>
+#include <ulp/train/rounding_hook.hpp>
+#include <ulp/train/training.hpp>
+
+#include "arithmetic/matrix.hpp"
+
+namespace ulp::train {
+
+// One micro-batch on its way forward and back. Networks of doubles are there for tests and pass no hook.
+template <typename Real>
+struct pass {
+  rounding_hook* hook = nullptr;  // not null where Real is float
+  std::int64_t step = 0;
+  std::int32_t microbatch = 0;
+
+  void keep(site_kind kind, tensor_role role, std::string_view tensor, matrix<Real>& values) const {
+    if constexpr (std::is_same_v<Real, float>)
+      hook->round({.kind = kind,
+                   .role = role,
+                   .tensor = tensor,
+                   .rows = values.rows(),
+                   .columns = values.columns(),
+                   .step = step,
+                   .microbatch = microbatch},
+                  values.values());
+  }
+};
+
+template <typename Real>
+struct parameter {
+  std::string name;
+  matrix<Real> value;       // the master weight
+  parts_of_gradient parts;  // in each micro-batch: one for each use, of the role that it has there
+  matrix<Real> gradient;    // over the micro-batches so far, times the loss scale
+  matrix<Real> of_pass;     // of the one in flight
+
+  // Low where any use of it is.
+  [[nodiscard]] tensor_role role() const noexcept { return parts.low > 0 ? tensor_role::low : tensor_role::float32; }
+
+  [[nodiscard]] matrix<Real> cast(const pass<Real>& in) const {
+    matrix<Real> low = value;
+    in.keep(site_kind::weight, tensor_role::low, name, low);
+    return low;
+  }
+
+  // What one use adds to the gradient.
+  void add_gradient(matrix<Real> part, tensor_role role, const pass<Real>& in) {
+    in.keep(site_kind::weight_grad, role, name, part);
+    of_pass += part;
+  }
+
+  // Ends a micro-batch.
+  void accumulate(const pass<Real>& in) {
+    gradient += of_pass;
+    in.keep(site_kind::accumulator, tensor_role::float32, name, gradient);
+    clear(of_pass);
+  }
+
+  void clear_gradient() { clear(gradient); }
+
+ private:
+  static void clear(matrix<Real>& m) { m = matrix<Real>(m.rows(), m.columns()); }
+};
+
+}  // namespace ulp::train
+
+#endif

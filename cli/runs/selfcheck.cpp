@@ -1,0 +1,194 @@
+// ulp selfcheck: what is promised, checked on this machine.
+#include <fmt/format.h>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <ulp/io/atomic_file.hpp>
+#include <ulp/io/printable.hpp>
+#include <ulp/report/table.hpp>
+#include <ulp/train/closed_loop.hpp>
+#include <vector>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "loop_recorder.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "tables/closed_loop_table.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::string what;
+  std::string model = "transformer";
+  std::string optimizer = "adam";
+  std::uint64_t width = 16;
+  bool tied = false;
+  std::uint64_t accumulate = 1;
+  bool activations = false;
+  std::uint64_t steps = 500;
+  std::uint64_t seed = 1;
+  std::uint64_t seeds = 5;
+  scenario_text policy;
+  std::string closed;  // recordings to write
+  std::string twin;
+  bool append = false;
+  output_options output;
+};
+
+// Without --scaler: one whose scale reaches its limit many times in 500 steps.
+scenario_text completed(scenario_text text) {
+  if (text.scaler.empty()) {
+    text.scaler = "pytorch_gradscaler";
+    if (!parameter_of(text, "growth_interval")) set_parameter(text, "growth_interval", "20");
+  }
+  return text;
+}
+
+closed_loop_options loop_of(const options& o) {
+  for (const auto& [option, n] : {std::pair{"--steps", o.steps}, {"--seeds", o.seeds}, {"--accumulate", o.accumulate}})
+    if (n == 0 || n > 1'000'000) throw usage_error(fmt::format("{}: {} is not from 1 to 1,000,000", option, n));
+  if (o.width == 0 || o.width > 256 || o.width % 2 != 0)
+    throw usage_error(fmt::format("--width: {} is not an even number from 2 to 256", o.width));
+  if (o.append && o.closed.empty() && o.twin.empty())
+    throw usage_error("--append: name the recording with -o or --twin");
+  if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
+  closed_loop_options made(scenario_of(completed(o.policy)));
+  made.training = {.network = o.model == "mlp" ? network_kind::mlp : network_kind::transformer,
+                   .width = o.width,
+                   .tied = o.tied,
+                   .microbatches = static_cast<int>(o.accumulate),
+                   .optimizer = o.optimizer == "sgd" ? optimizer_kind::sgd : optimizer_kind::adam,
+                   .seed = o.seed,
+                   .activation_grads = o.activations};
+  made.steps = static_cast<std::int64_t>(o.steps);
+  return made;
+}
+
+std::string model_text(const options& o) {
+  return fmt::format("{} of width {}{} with {}{}", o.model, o.width, o.tied ? ", tied," : "", o.optimizer,
+                     o.accumulate > 1 ? fmt::format(", {} micro-batches", o.accumulate) : "");
+}
+
+// The recordings of the first seed.
+struct recorders {
+  std::optional<loop_recorder> closed;
+  std::optional<loop_recorder> twin;
+
+  template <typename Work>
+  void for_each(Work work) {
+    for (std::optional<loop_recorder>* r : {&closed, &twin})
+      if (*r) work(**r);
+  }
+  void finish(bool told) {
+    for_each([&](loop_recorder& r) {
+      r.finish();
+      const std::string before = r.held() > 0 ? fmt::format(" after the {} that were there", grouped(r.held())) : "";
+      if (told) fmt::print("{}: {} recorded{}\n", printable(r.path()), count_text(r.written(), "step"), before);
+    });
+  }
+  void tell_what_stays() {
+    for_each([](const loop_recorder& r) {
+      if (r.written() > 0) tell(fmt::format("{}: the recorded steps stay; --append goes on with them", r.path()));
+    });
+  }
+};
+
+// A training for each seed.
+std::vector<closed_loop_result> train(const options& o, closed_loop_options loop, recorders& to,
+                                      std::uint64_t& parameters) {
+  progress shown("steps", 2 * o.steps * o.seeds);
+  std::vector<closed_loop_result> seeds;
+  for (std::uint64_t i = 0; i < o.seeds; ++i) {
+    closed_loop_watch watch{.after_step = [&] { shown.advance(); }};
+    if (i == 0) {
+      watch.closed = [&](const step& now, const std::vector<tensor_info>& tensors) {
+        if (to.closed) to.closed->see(now, tensors);
+        parameters = 0;
+        for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
+      };
+      watch.twin = [&](const step& now, const std::vector<tensor_info>& tensors) {
+        if (to.twin) to.twin->see(now, tensors);
+      };
+    }
+    loop.training.seed = o.seed + i;
+    seeds.push_back(run_closed_loop(loop, watch));
+    if (i == 0) to.finish(!o.output.machine_stdout());
+  }
+  return seeds;
+}
+
+int run(const options& o) {
+  refuse_overwriting_inputs(o.output, {o.closed, o.twin});
+  const closed_loop_options loop = loop_of(o);
+  recorders to;
+  if (!o.closed.empty()) to.closed.emplace(o.closed, o.append);
+  if (!o.twin.empty()) to.twin.emplace(o.twin, o.append);
+  std::uint64_t parameters = 0;
+  std::vector<closed_loop_result> seeds;
+  try {
+    seeds = train(o, loop, to, parameters);
+  } catch (const interrupted_error&) {
+    to.tell_what_stays();
+    throw;
+  }
+
+  const summary lines = summary_of({model_text(o), o.policy.format, loop, parameters, seeds});
+  const table t = loops_table(seeds);
+  if (o.output.json) print_json("selfcheck", lines, "loops", t);
+  if (!o.output.machine_stdout()) {
+    print_text(lines);
+    fmt::print("\n");
+  }
+  write_table("selfcheck", t, {.csv = o.output.csv}, !o.output.json);
+  return is_identical(seeds) ? done : differences;
+}
+
+}  // namespace
+
+command selfcheck_command() {
+  auto o = std::make_shared<options>();
+  o->policy.format = "fp16";
+  command made{.name = "selfcheck", .help = "check how far replays can be trusted, by training"};
+  made.add("WHAT", &o->what, "closed-loop: train small networks with a scaler in the loop, and replay them",
+           {.required = true, .one_of = {"closed-loop"}});
+  made.add("--model", &o->model, "what is trained: characters of generated sentences are predicted",
+           {.show_default = true, .one_of = {"mlp", "transformer"}});
+  made.add("--width", &o->width, "of a character in the network; hidden layers are four times as wide",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--tied", &o->tied, "one weight is the embedding and the head");
+  made.add("--accumulate", &o->accumulate, "micro-batches whose gradients are added up in each step",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--optimizer", &o->optimizer, "with PyTorch's defaults; SGD has momentum 0.9",
+           {.show_default = true, .one_of = {"adam", "sgd"}});
+  made.add("--activations", &o->activations, "record and check the gradients of activations too");
+  made.add("--steps", &o->steps, "of each training", {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--seed", &o->seed, "the first, of initial weights, batches and random bits",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--seeds", &o->seeds, "how many, one after the other",
+           {.type = "N", .show_default = true, .check = whole_number});
+  made.add("--scaler", &o->policy.scaler,
+           "the policy, see ulp scalers (default: pytorch_gradscaler with growth_interval=20)", {.type = "NAME"});
+  made.add("--format", &o->policy.format, "what is low is rounded to this, see ulp formats",
+           {.type = "F", .show_default = true});
+  add_options(made, options_of(o->policy), {"scaler", "format", "seed", "check", "clip-norm", "clip-value", "order"});
+  made.add("-o,--output", &o->closed, "record the closed loop of the first seed", {.type = "RUN.ulp", .check = a_name});
+  made.add("--twin", &o->twin, "record the float32 training of the first seed", {.type = "RUN.ulp", .check = a_name});
+  made.add("--append", &o->append,
+           "go on with recordings that broke off: their steps are trained again and compared, the rest is added");
+  add_output(made, o->output);
+  made.footer =
+      "Closed loop: the network is trained in the low format, as PyTorch's autocast does, with the scaler at work. Its "
+      "recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). Open "
+      "loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is what a "
+      "what-if is; its skips are compared with those of the closed loop.\n"
+      "The results are the same on every machine.\n"
+      "Example:\n"
+      "  ulp selfcheck closed-loop --model mlp --seeds 3";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,168 @@
+// Pins what ulp selfcheck closed-loop tells and records, and that a recording that was killed goes on as if it had not been.
+#include "support/catch.hpp"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+#include <ulp/io/recording.hpp>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+std::uint64_t steps_in(const std::string& recording) {
+  try {
+    return open_recording(recording)->step_count();
+  } catch (const input_error&) {
+    return 0;  // not there yet
+  }
+}
+
+std::string digest_of_file(const std::string& recording) { return run_ulp("info --digest " + recording).out; }
+
+// Starts ulp with these arguments and kills it once the recording has more than so many steps; whether it still ran.
+bool killed_after(std::uint64_t steps, const std::string& recording, const std::string& arguments) {
+  std::vector<std::string> words{std::getenv("ULP_PROGRAM")};
+  std::istringstream in(arguments);
+  for (std::string word; in >> word;) words.push_back(word);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = fork();
+  if (child == 0) {
+    const int nothing = open("/dev/null", O_WRONLY);
+    dup2(nothing, STDOUT_FILENO);
+    dup2(nothing, STDERR_FILENO);
+    execv(argv[0], argv.data());
+    _exit(127);
+  }
+  int status = 0;
+  while (steps_in(recording) <= steps) {
+    if (waitpid(child, &status, WNOHANG) == child) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  kill(child, SIGKILL);
+  waitpid(child, &status, 0);
+  return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+}  // namespace
+
+TEST_CASE("killed three times and resumed, a recording of the closed loop is the uninterrupted one") {
+  const temporary_dir dir;
+  const std::string whole = (dir / "whole.ulp").string();
+  const std::string broken = (dir / "broken.ulp").string();
+  const std::string training = "selfcheck closed-loop --seeds 1 --steps 400 -o ";
+  REQUIRE(run_ulp(training + whole).exit_code == 0);
+  CHECK(killed_after(40, broken, training + broken));
+  CHECK(killed_after(130, broken, training + broken + " --append"));
+  CHECK(killed_after(250, broken, training + broken + " --append"));
+  const std::uint64_t left = steps_in(broken);
+  CHECK(left > 250);
+  CHECK(left < 400);
+  CHECK(run_ulp("check " + broken).exit_code == 0);
+
+  const auto last = run_ulp(training + broken + " --append");
+  CHECK(last.exit_code == 0);
+  CHECK(last.out.starts_with(broken + ": " + std::to_string(400 - left) + " steps recorded after the " +
+                             std::to_string(left) + " that were there\n"));
+  CHECK(digest_of_file(broken) == digest_of_file(whole));
+  const std::string replay = " --scaler pytorch --set growth_interval=20 --format fp16 --csv - ";
+  const auto of_whole = run_ulp("replay " + whole + replay);
+  const auto of_broken = run_ulp("replay " + broken + replay);
+  CHECK(of_whole.exit_code == 0);
+  CHECK(of_whole.out == of_broken.out);
+  CHECK(std::ranges::count(of_whole.out, '\n') == 401);
+}
+
+TEST_CASE("a replay of the recording is the run that was recorded") {
+  const temporary_dir dir;
+  const std::string run = (dir / "run.ulp").string();
+  const std::string twin = (dir / "twin.ulp").string();
+  const auto checked =
+      run_ulp("selfcheck closed-loop --model mlp --steps 120 --seeds 1 --json -o " + run + " --twin " + twin);
+  REQUIRE(checked.exit_code == 0);
+  const auto all = nlohmann::json::parse(checked.out);
+  CHECK(all.at("summary").at("self_replay_identical") == true);
+  const auto& closed = all.at("loops").at(0);
+  const auto& open = all.at("loops").at(1);
+  CHECK(closed.at("loop") == "closed");
+  const auto replayed = [&](const std::string& recording) {
+    return nlohmann::json::parse(
+               run_ulp("replay " + recording + " --scaler pytorch --set growth_interval=20 --format fp16 --json").out)
+        .at("summary");
+  };
+  CHECK(replayed(run).at("skipped") == closed.at("skipped"));
+  CHECK(replayed(run).at("first_diverged_step").is_null());
+  CHECK(replayed(run).at("mean_log2_scale") == closed.at("mean_log2_scale"));
+  CHECK(replayed(twin).at("skipped") == open.at("skipped"));
+  CHECK(replayed(twin).at("last_scale") == open.at("last_scale"));
+}
+
+TEST_CASE("examples/transformer.ulp is what the command in its README writes") {
+  const std::string readme = read_file(source_dir() / "examples/README.md");
+  const std::size_t at = readme.find("ulp selfcheck closed-loop");
+  REQUIRE(at != std::string::npos);
+  std::string command = readme.substr(at, readme.find('\n', at) - at);
+  const temporary_dir dir;
+  const std::string made = (dir / "made.ulp").string();
+  const std::string name = "transformer.ulp";
+  command.replace(command.find(name), name.size(), made);
+  REQUIRE(run_shell(command).exit_code == 0);
+  CHECK(digest_of_file(made) == digest_of_file("examples/transformer.ulp"));
+}
+
+TEST_CASE("a recording of another training is not continued") {
+  const temporary_dir dir;
+  const std::string file = (dir / "a.ulp").string();
+  const std::string training = "selfcheck closed-loop --model mlp --seeds 1 --steps 5 -o " + file;
+  REQUIRE(run_ulp(training).exit_code == 0);
+  const std::string before = digest_of_file(file);
+  CHECK(run_ulp(training).err.find("a.ulp: ") != std::string::npos);  // there already
+  CHECK(run_ulp(training).exit_code == 2);
+  const auto other = run_ulp(training + " --append --seed 2");
+  CHECK(other.exit_code == 2);
+  CHECK(other.err == "ulp: " + file + ": step 0 is not the one of this training: it was recorded with other options\n");
+  const auto shorter = run_ulp("selfcheck closed-loop --model mlp --seeds 1 --steps 3 --append -o " + file);
+  CHECK(shorter.exit_code == 2);
+  CHECK(shorter.err == "ulp: " + file + ": it holds 5 steps, which are more than were trained\n");
+  CHECK(run_ulp(training + " --append").exit_code == 0);
+  CHECK(digest_of_file(file) == before);
+}
+
+TEST_CASE("what cannot be checked is said in one line, and leaves no file") {
+  const temporary_dir dir;
+  const std::string file = (dir / "a.ulp").string();
+  for (const auto& [arguments, says] : {
+           std::pair<std::string, std::string>{"--accumulate 0", "--accumulate: 0 is not from 1 to 1,000,000"},
+           {"--width 7", "--width: 7 is not an even number from 2 to 256"},
+           {"--append", "--append: name the recording with -o or --twin"},
+           {"--scaler fairscale_layerwise",
+            "fairscale_layerwise: a scale for each layer, where the loss is multiplied by one"},
+           {"--format fp17", "unknown format 'fp17'"},
+           {"--scaler nosuch", "nosuch"},
+       }) {
+    CAPTURE(arguments);
+    const std::string to = arguments == "--append" ? "" : " -o " + file;
+    const auto run = run_ulp("selfcheck closed-loop --steps 2 " + arguments + to);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(says) != std::string::npos);
+    CHECK(std::ranges::count(run.err, '\n') == 1);
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+  CHECK(run_ulp("selfcheck closed-loop --steps 2 -o " + file + " --twin " + file).exit_code == 2);
+  CHECK(run_ulp("selfcheck").exit_code == 2);
+  CHECK(run_ulp("selfcheck nothing").exit_code == 2);
+}
