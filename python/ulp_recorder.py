@@ -873,15 +873,17 @@ def _payloads(tables):
 _SUMMARY = struct.Struct("<IBBH6Q5dQ")
 
 
-def _summaries(tables, tensors, type_numbers, factors):
-    """The summary records, one after the other."""
+def _summaries(tables, tensors, type_numbers, factors, parts=None):
+    """The summary records, one after the other. parts: 0 without."""
     totals = [_totals(tables, power) for power in (1, 2)]
     return b"".join(
         _SUMMARY.pack(
-            tensor, type_number, t.sums is not None, 0, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
+            tensor, type_number, t.sums is not None, sum_of, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
             math.nan if factor is None else factor, first, second, t.cut
         )
-        for t, tensor, type_number, factor, first, second in zip(tables, tensors, type_numbers, factors, *totals)
+        for t, tensor, type_number, factor, sum_of, first, second in zip(
+            tables, tensors, type_numbers, factors, parts or [0] * len(tables), *totals
+        )
     )  # fmt: skip
 
 
@@ -1151,8 +1153,9 @@ def _rows(db):
 
 # What is known of a tensor, as the table `tensor` has it.
 _Info = namedtuple("_Info", "name kind role through shape numel")
-# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known.
-_Row = namedtuple("_Row", "info type_number factor table")
+# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known. parts: those that a
+# gradient is a sum of, 255 at most: how many were rounded to `through` before they were added, and 256 * how many were not.
+_Row = namedtuple("_Row", "info type_number factor parts table")
 
 
 # File systems of several machines: these do not share memory, which a write-ahead log needs. Those of which `ulp` knows.
@@ -1625,8 +1628,8 @@ class _File:
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
                 ids = [self._id(row.info) for row in rows]
-                _, numbers, factors, tables = zip(*rows) if rows else [()] * 4
-                summary = _summaries(tables, ids, numbers, factors)
+                _, numbers, factors, parts, tables = zip(*rows) if rows else [()] * 5
+                summary = _summaries(tables, ids, numbers, factors, parts)
                 cells = _compressed(_payloads(tables))
                 _insert(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in _total_rows(totals):
@@ -1651,7 +1654,7 @@ class _File:
             # Without codes, which take much memory.
             tables = {
                 (id, number, factor): (table if table.codes is None else _merge([table]), 1)
-                for id, (_, number, factor, table) in zip(ids, rows)
+                for id, (_, number, factor, _, table) in zip(ids, rows)
             }
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], tables, totals)
@@ -1764,9 +1767,10 @@ class Recorder:
             raise RecorderError(f"every={every}: must be 1 or more")
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
-        compiled = False
+        compiled, self._replicas = False, model
         while type(model).__name__ in _WRAPPERS:
             compiled = compiled or type(model).__name__ == "OptimizedModule"
+            self._replicas = model if type(model).__name__ == "DistributedDataParallel" else self._replicas
             model = getattr(model, _WRAPPERS[type(model).__name__])
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
@@ -1774,8 +1778,8 @@ class Recorder:
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
         self._scale_before, self._finite_before = None, False
-        self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
-        self._also_uncast = set()  # those of them that are used as they are, too
+        self._graph = None  # once a forward pass showed it
+        self._passes, self._forwards = {}, 0  # {id of parameter: _Passes}; forward passes until the first gradients
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
@@ -1816,10 +1820,8 @@ class Recorder:
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
         self._see_updates()
-        known = self._file.tensors
         if model is not None and not compiled and not _is_compiled(model):
-            if not all(_plain(name) in known for name, _ in model.named_parameters()):
-                self._root_hook = model.register_forward_hook(_Hook(self._see_casts))
+            self._root_hook = model.register_forward_hook(_Hook(self._see_forward))
 
     def __enter__(self):
         return self
@@ -1838,6 +1840,9 @@ class Recorder:
                 else:
                     vars(of)[name] = before
         self._hooks, self._wrapped = [], []
+        for passes in self._passes.values():
+            passes.hook.remove()
+        self._passes = {}
         self._leave_root()
         self._record_waiting()
         self._watched, self._update, self._waiting = [], None, None
@@ -1901,8 +1906,7 @@ class Recorder:
             self._record_waiting()
             update, self._update = self._update, None
             if update is None:  # more gradients are to be accumulated, or the optimizer's step follows
-                if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                    self._casts, self._also_uncast = _casts_behind(loss)
+                self._look_behind(loss)
                 loss = loss.detach() if hasattr(loss, "detach") else loss
                 given = dict(loss=loss, loss_scale=loss_scale, factor=factor, grad_norm=grad_norm, lr=lr, found_inf=found_inf)
                 self._waiting = step, dict(given, applied=applied, grads=grads, attempt=attempt)
@@ -1920,6 +1924,7 @@ class Recorder:
         if microbatch == -1:
             self._calls += 1
         if not due:
+            self._end_of(() if self._sees_updates else self._passes)
             return
         unscaled, next_scale = (), None
         try:
@@ -1938,8 +1943,7 @@ class Recorder:
                 loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
             if trouble is not None:
                 raise trouble
-            if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                self._casts, self._also_uncast = _casts_behind(loss)
+            self._look_behind(loss)
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -2046,14 +2050,15 @@ class Recorder:
 
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
-        if self._model is None or "float16" not in (self._casts or {}).values():
+        if self._model is None or self._graph is None or "float16" not in self._graph.casts.values():
             return {}
         tables = {row.info.name: row.table for row in rows}
         names = ((_plain(name), id(p)) for name, p in self._model.named_parameters())
         return {
             name: tables[name]
             for name, of in names
-            if name in tables and self._casts.get(of) == "float16" and of not in self._also_uncast
+            if name in tables and self._graph.casts.get(of) == "float16" and of in self._graph.uses
+            and not self._graph.uses[of][1]
         }
 
     def _take(self, name, kind, shape, total, cast, array, unfit):
@@ -2075,7 +2080,8 @@ class Recorder:
         """Those of the model's parameters, or of some."""
         values = []
         torch, known = _torch(), self._file.tensors
-        casts, may_be_small = self._casts or {}, np is not None and not self._sums
+        casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and not self._sums
+        self._settle_passes()
         for name, parameter in self._parameters() if of is None else of:
             if "_orig_mod" in name:
                 name = _plain(name)
@@ -2085,13 +2091,17 @@ class Recorder:
             if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
                 n = gradient.numel()
                 if 0 < n < _TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
-                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), _SmallValues(gradient, n)))
+                    small = _SmallValues(gradient, n, self._parts(parameter, gradient))
+                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), small))
                     continue
             if not _is_copy(gradient):
-                cast = (self._casts or {}).get(id(parameter), _UNSEEN)
+                cast = casts.get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
-                values.append(self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit))
-        return [taken for taken in values if taken is not None]
+                taken = self._take(name, "weight_grad", parameter.shape, total, cast, gradient, unfit)
+                if taken is not None:
+                    taken[-1].parts = 1 if taken[-1].type.bits <= 16 else self._parts(parameter, gradient)
+                    values.append(taken)
+        return values
 
     def _parameters(self):
         """As the model names them, without what that costs."""
@@ -2133,7 +2143,7 @@ class Recorder:
         known = self._file.tensors
         if not self._mixed and not all(taken[0] in known for taken in values):
             self._mixed = any(of.type.bits <= 16 for *_, of in values)
-            self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
+            self._mixed = self._mixed or self._graph is not None and any(cast is not None for cast in self._graph.casts.values())
         rows = {}
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in rows:
@@ -2148,7 +2158,7 @@ class Recorder:
             by = factors.get(info.kind)
             if unscaled and info.kind == "weight_grad":
                 by = factor if name in unscaled else of_loss
-            rows[name] = _Row(info, of.type.number, by, table)
+            rows[name] = _Row(info, of.type.number, by, of.parts, table)
             if self._shards and info.numel != total:
                 rows[name] = rows[name]._replace(info=info._replace(numel=total))
         if self._shards:
@@ -2248,9 +2258,10 @@ class Recorder:
                 update.lr = float(optimizer.param_groups[0]["lr"])
             if self._scaler is not None:
                 update.scale = float(self._scaler.get_scale())
-            if not self._due:
-                return
             its = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if not self._due:
+                self._end_of(its)
+                return
             if self._order is None or not its <= self._order.keys():
                 named = enumerate(self._model.named_parameters())
                 self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
@@ -2299,11 +2310,62 @@ class Recorder:
             self._update.open.clear()
             self._record_waiting()
 
-    def _see_casts(self, module, inputs, output):
-        if self._due and self._casts is None and _torch().is_grad_enabled():
-            self._casts, self._also_uncast = _casts_behind(output)
-            if self._casts is not None:
-                self._leave_root()
+    def _see_forward(self, module, inputs, output):
+        if not _torch().is_grad_enabled():
+            return
+        if self._graph is None:
+            self._learn(output)
+        if self._graph is not None:
+            self._forwards += 1
+
+    def _look_behind(self, loss):
+        if self._graph is None and getattr(loss, "grad_fn", None) is not None:
+            self._learn(loss)
+            self._leave_root()
+
+    def _learn(self, output):
+        """What the graph says, for the whole run; passes of the parameters that it knows are counted from now on."""
+        self._graph = _graph_behind(output)
+        if self._graph is None or self._shards:
+            return
+        for _, parameter in self._parameters():
+            if id(parameter) in self._graph.uses:
+                self._passes[id(parameter)] = _Passes(parameter, self._graph.uses[id(parameter)])
+
+    def _settle_passes(self):
+        """With the first gradients it is decided for which parameters the graph of one forward pass is that of a backward pass.
+        More than one of these may follow, but what is written in Python may be one that runs within another."""
+        forwards, self._forwards = self._forwards, 0
+        if forwards == 0:
+            return
+        self._leave_root()
+        for of, passes in list(self._passes.items()):
+            more = passes.ever - forwards
+            if more < 0 or (more > 0 and not self._graph.is_open) or self._has_own_reduction:
+                passes.hook.remove()
+                del self._passes[of]
+
+    @property
+    def _has_own_reduction(self):
+        """Whether gradients are reduced over ranks in a way of the job's own."""
+        return bool(getattr(self._replicas, "_comm_hooks", None))
+
+    def _parts(self, parameter, gradient):
+        """Those that the gradient is a sum of, as a summary has them."""
+        passes = self._passes.get(id(parameter))
+        if passes is None:
+            return 0
+        passes.version, passes.is_taken = gradient._version, True
+        if not passes.since_zero > 0:
+            return 0
+        low, others = (min(255, uses * passes.since_zero * self._world) for uses in passes.uses)
+        return others << 8 | low
+
+    def _end_of(self, parameters):
+        """Of a step that is not recorded, by ids."""
+        for of in parameters:
+            if of in self._passes:
+                self._passes[of].is_taken = True
 
     def _leave_root(self):
         if self._root_hook is not None:
@@ -2366,6 +2428,34 @@ def _optimizers_in(optimizer):
     return several
 
 
+class _Passes:
+    """Counts the backward passes that come to a parameter."""
+
+    __slots__ = ("uses", "since_zero", "ever", "version", "is_taken", "hook")
+
+    def __init__(self, parameter, uses):
+        self.uses = uses
+        self.since_zero = 0 if parameter.grad is None else math.nan  # NaN: not known
+        self.ever = 0
+        self.version = None  # that the gradient has in the next pass if all that happens to it is that this one is added
+        self.is_taken = False  # whether it was recorded since: it is set to zero then, if it is changed at all
+        self.hook = parameter.register_hook(functools.partial(self._see, weakref.ref(parameter)))
+
+    def _see(self, parameter, gradient):
+        before = parameter().grad
+        self.ever += 1
+        if before is None:
+            self.since_zero, self.version = 1, gradient._version
+        else:
+            version = before._version
+            if version == self.version:
+                self.since_zero += 1
+            else:  # views of one tensor share their versions
+                self.since_zero = 1 if self.is_taken and not before._is_view() else math.nan
+            self.version = version + 1
+        self.is_taken = False
+
+
 class _Hook:
     """A forward hook that copies and pickles of its module do without."""
 
@@ -2393,6 +2483,7 @@ class _Values:
     def __init__(self, name, array):
         torch = _torch()
         self.table = self.vector = None
+        self.parts = 0  # not known
         if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
             array = (np if torch is None else torch).from_dlpack(array)
         if torch is not None and isinstance(array, torch.Tensor):
@@ -2449,10 +2540,10 @@ class _Values:
 class _SmallValues:
     """Those of a small float32 tensor on the host, which are counted with those of others."""
 
-    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros")
+    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros", "parts")
 
-    def __init__(self, tensor, numel):
-        self.type, self.array, self.numel = _TYPES["float32"], tensor, numel
+    def __init__(self, tensor, numel, parts):
+        self.type, self.array, self.numel, self.parts = _TYPES["float32"], tensor, numel, parts
         self.table = self.vector = None
         self.shape, self.zeros = (), 0
 
@@ -2506,31 +2597,65 @@ def _tensors_in(output):
 _UNSEEN = object()
 
 
-def _casts_behind(output):
-    """{id of parameter: the type that autocast casts it to, "" where that is not known, None where it is used as it is}
-    from the graph behind the output of a forward pass; None where it has none. And the ids of those that are also used as
-    they are. A cast is a node of its own between the
-    parameter and what uses it. What functions written in Python do with it, checkpointing and compiled graphs among
-    them, is not seen: such parameters are not listed."""
+# What the graph behind the output of a forward pass says of parameters. casts: {id: the type that it is cast to, "" where
+# that is not known, None where it is used as it is}. uses: {id: [casts, other uses], through each of which a part of the
+# gradient comes}, of those where that is certain. is_open: whether no function written in Python is in it, whose backward
+# pass may run another.
+_Graph = namedtuple("_Graph", "casts uses is_open")
+
+# Nodes that only move values: those of a cast before them come out as they were rounded there.
+_MOVES = re.compile(
+    "(ToCopy|Copy|Clone|Alias|View|Reshape|UnsafeView|T|Transpose|Permute|Split|UnsafeSplit|Slice|Select|Squeeze|Unsqueeze|"
+    r"Unbind|Expand|AsStrided|Cat|Stack|Index|Repeat|Flip|Roll)[A-Za-z]*Backward\d*$|CppFunction|CopySlices|CopyBackwards"
+)
+
+
+def _graph_behind(output):
+    """None where there is no graph. A cast is a node of its own between the parameter and what uses it: autocast keeps it,
+    and what several uses say is added up there in 16 bits. What functions written in Python do with a parameter,
+    checkpointing and compiled graphs among them, is not seen: it is not listed then."""
     nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
     if not nodes:
-        return None, set()
+        return None
     opaque = _torch().autograd.function.BackwardCFunction
-    casts, uncast, seen = {}, set(), set(nodes)
+    casts, uses, seen = {}, {}, set(nodes)
+    is_open, unsure = True, set()
     while nodes:
         node = nodes.pop()
+        is_opaque = isinstance(node, opaque)
+        is_open = is_open and not is_opaque
         for following, _ in node.next_functions:
             if following is None or following in seen:
                 continue
             if type(following).__name__ != "AccumulateGrad":
                 seen.add(following)
                 nodes.append(following)
-            elif type(node).__name__.startswith("ToCopyBackward") and following.variable.dtype == _torch().float32:
-                casts[id(following.variable)] = _autocast_type(following.variable.device.type)
-            elif not isinstance(node, opaque):
-                casts.setdefault(id(following.variable))
-                uncast.add(id(following.variable))
-    return casts, uncast
+                continue
+            parameter = following.variable
+            of = uses.setdefault(id(parameter), [0, 0])
+            cast = _cast_of(node, parameter)
+            if cast is not None:
+                casts[id(parameter)] = cast
+                of[0] += 1
+            elif not is_opaque:
+                casts.setdefault(id(parameter))
+                of[1] += 1
+            if cast == "" or is_opaque or (cast is None and _MOVES.match(type(node).__name__)):
+                unsure.add(id(parameter))
+    for of in unsure if not is_open or any(cast is not None for cast in casts.values()) else ():
+        del uses[of]
+    return _Graph(casts, uses, is_open)
+
+
+def _cast_of(node, parameter):
+    """What type of 16 or 8 bits the node casts a float32 parameter to: "" where that is not known, None where it does not."""
+    torch = _torch()
+    if parameter.dtype != torch.float32 or not type(node).__name__.startswith("ToCopyBackward"):
+        return None
+    if not hasattr(node, "_input_metadata"):  # before torch 2.1
+        return _autocast_type(parameter.device.type)
+    dtype = node._input_metadata[0].dtype
+    return None if dtype.itemsize > 2 else str(dtype)[len("torch.") :]
 
 
 def _autocast_type(device):

@@ -351,14 +351,15 @@ class Torch(support.InFolder):
             steps, _ = self.rows(self.path(f"{i}part.ulp"))
             self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()] + ["2"])
 
-    def test_the_root_is_left_alone_when_its_graph_is_known(self):
+    def test_the_root_is_left_alone_after_the_first_gradients(self):
         for loss in (False, True):
             model = network()
             with recorder.Recorder(self.path("a.ulp"), model, append=loss) as rec:
-                self.assertEqual(len(model._forward_hooks), 0 if loss else 1)  # roles are in the file
-                backward(model)
-                self.assertEqual(len(model._forward_hooks), 0)
+                self.assertEqual(len(model._forward_hooks), 1)
+                for _ in range(2):
+                    backward(model)
                 rec.step(int(loss))
+                self.assertEqual(len(model._forward_hooks), 0)
 
     def test_mistakes(self):
         model = network()
@@ -394,6 +395,199 @@ class Torch(support.InFolder):
                 call()
         # Nothing is left of what was wrong from the beginning.
         self.assertEqual(sorted(os.listdir(self.folder))[0][:1], "d")
+
+
+def parts_in(row):
+    """Of how many parts the gradients of a row of `step` are sums."""
+    return [struct.unpack("<H", row[-2][i + 6 : i + 8])[0] for i in range(0, len(row[-2]), 104)]
+
+
+class Parts(support.InFolder):
+    """Of how many parts a gradient is a sum: in the low byte those that were rounded to `through` before they were added,
+    in the high one the others; 0 where that is not known."""
+
+    class Model(nn.Module):
+        def __init__(self, tied=False, twice=False, inner=None):
+            super().__init__()
+            torch.manual_seed(0)
+            self.tokens, self.norm, self.head = nn.Embedding(9, 4), nn.LayerNorm(4), nn.Linear(4, 9)
+            self.middle, self.twice, self.inner = nn.Linear(4, 4), twice, inner or (lambda module, x: module(x))
+            if tied:
+                self.head.weight = self.tokens.weight
+
+        def forward(self, x):
+            x = self.inner(self.middle, self.tokens(x))
+            return self.head(self.norm(self.middle(x) if self.twice else x))
+
+    ALONE = {"tokens.weight": 0x100, "norm.weight": 0x100, "head.weight": 1, "head.bias": 1, "middle.weight": 1}
+
+    def loss(self, model, **autocast):
+        with torch.autocast("cpu", torch.bfloat16, **autocast):
+            return model(torch.arange(9)).float().pow(2).mean()
+
+    def parts(self, model, train, steps=3, **options):
+        """{name: parts} of each recorded step of train(step, model, recorder, optimizer)."""
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+        with recorder.Recorder(path, model, strict=True, **options) as rec:
+            for step in range(steps):
+                train(step, model, rec, optimizer)
+        support.check(path)
+        content = support.content(path)
+        names = {row[0]: row[1] for row in content["tensor"]}
+        found = []
+        for row in content["step"]:
+            ids = [struct.unpack("<I", row[-2][i : i + 4])[0] for i in range(0, len(row[-2]), 104)]
+            found.append({names[id]: parts for id, parts in zip(ids, parts_in(row))})
+        self.assertEqual({of for row in content["total"] for of in parts_in(row)}, {0})
+        return found
+
+    def plainly(self, step, model, rec, optimizer, passes=1, none=True, **autocast):
+        for _ in range(passes):
+            self.loss(model, **autocast).backward()
+        rec.step(step)
+        for p in model.parameters():
+            p.grad = p.grad.mul_(0.5)  # unscaled
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=none)
+
+    def assertParts(self, found, right):
+        for of in found:
+            self.assertEqual({name: of.get(name) for name in right}, right)
+
+    def test_uses_and_passes(self):
+        for options, right in (
+            ({}, self.ALONE),
+            ({"passes": 4}, {name: 4 * n for name, n in self.ALONE.items()}),
+            ({"none": False}, self.ALONE),
+            ({"passes": 3, "none": False}, {name: 3 * n for name, n in self.ALONE.items()}),
+            ({"passes": 300}, {name: 255 * n for name, n in self.ALONE.items()}),
+            ({"enabled": False}, {**self.ALONE, "head.weight": 0x100, "head.bias": 0x100, "middle.weight": 0x100}),
+        ):
+            train = lambda *of, options=options: self.plainly(*of, **options)  # noqa: E731
+            self.assertParts(self.parts(self.Model(), train, steps=2 if "passes" in options else 3), right)
+
+    def test_shared_and_repeated(self):
+        """autocast keeps what it casts: several uses of it are added up in 16 bits."""
+        self.assertParts(self.parts(self.Model(tied=True), self.plainly), {"tokens.weight": 0x101, "norm.bias": 0x100})
+        self.assertParts(self.parts(self.Model(twice=True), self.plainly), {"middle.weight": 1, "head.weight": 1})
+        train = lambda *of: self.plainly(*of, cache_enabled=False)  # noqa: E731
+        self.assertParts(self.parts(self.Model(twice=True), train), {"middle.weight": 2, "head.weight": 1})
+        train = lambda *of: self.plainly(*of, enabled=False)  # noqa: E731
+        self.assertParts(self.parts(self.Model(twice=True), train), {"middle.weight": 0x200, "head.weight": 0x100})
+
+    def test_one_backward_pass_of_several_forward_passes(self):
+        """What a forward pass shows is not all of it then."""
+        def train(step, model, rec, optimizer):
+            (self.loss(model) + self.loss(model)).backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), dict.fromkeys(self.ALONE, 0))
+
+    def test_several_backward_passes_of_a_forward_pass(self):
+        def train(step, model, rec, optimizer):
+            loss = self.loss(model)
+            loss.backward(retain_graph=True)
+            loss.backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), {name: 2 * n for name, n in self.ALONE.items()})
+
+    def test_checkpointing(self):
+        """A backward pass within another is no pass of its own, and what it does is not seen."""
+        for reentrant in (False, True):
+            inner = lambda module, x, reentrant=reentrant: checkpoint(module, x, use_reentrant=reentrant)  # noqa: E731
+            right = {**self.ALONE, "middle.weight": 0} if reentrant else self.ALONE
+            self.assertParts(self.parts(self.Model(inner=inner), self.plainly), right)
+            right = {"middle.weight": 0 if reentrant else 1, "head.weight": 1}  # of it one use is seen, and two are there
+            self.assertParts(self.parts(self.Model(inner=inner, twice=True), self.plainly), right)
+
+    def test_what_is_moved_before_it_is_cast(self):
+        """Its parts were rounded, whatever the node says that they come through."""
+        inner = lambda module, x: nn.functional.linear(x, module.weight.t(), module.bias * 1)  # noqa: E731
+        right = {**self.ALONE, "middle.weight": 0, "middle.bias": 0x100}
+        self.assertParts(self.parts(self.Model(inner=inner), self.plainly), right)
+
+    def test_half_models(self):
+        def train(step, model, rec, optimizer):
+            model(torch.randn(5, 4).bfloat16()).sum().backward()
+            rec.step(step, grads={"given": torch.ones(3)})
+
+        self.assertParts(self.parts(nn.Linear(4, 3).bfloat16(), train), {"weight": 1, "given": 0})
+
+    def test_what_happens_between(self):
+        """Gradients that are changed between backward passes are known again when a recorded step or None came between."""
+        def train(step, model, rec, optimizer):
+            self.loss(model).backward()
+            if step == 1:
+                optimizer.zero_grad(set_to_none=False)
+                self.loss(model).backward()
+            rec.step(step)
+            optimizer.zero_grad(set_to_none=step % 2 == 0)
+
+        first, second, third, fourth = self.parts(self.Model(), train, steps=4)
+        self.assertParts([first, third, fourth], self.ALONE)
+        self.assertParts([second], dict.fromkeys(self.ALONE, 0))
+
+    def test_a_step_that_does_not_end_the_sum(self):
+        def train(step, model, rec, optimizer):
+            for microbatch in (0, 1):
+                self.loss(model).backward()
+                rec.step(step, microbatch=microbatch)
+            rec.step(step)
+            optimizer.zero_grad()
+
+        found = self.parts(self.Model(), train)
+        for of, passes in zip(found, 3 * (1, 2, 2)):
+            self.assertParts([of], {name: passes * n for name, n in self.ALONE.items()})
+
+    def test_from_the_loss(self):
+        """Where the module itself is never called: passes are counted once its graph is known."""
+        def train(step, model, rec, optimizer):
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = model.forward(torch.arange(9)).float().pow(2).mean()
+            loss.backward()
+            rec.step(step, loss=loss)
+            optimizer.zero_grad(set_to_none=False)
+
+        first, *others = self.parts(self.Model(), train)
+        self.assertParts([first], dict.fromkeys(self.ALONE, 0))
+        self.assertParts(others, self.ALONE)
+
+    def test_every(self):
+        found = self.parts(self.Model(), lambda *of: self.plainly(*of, none=False), every=3, steps=7)
+        self.assertEqual(len(found), 3)
+        self.assertParts(found, self.ALONE)
+
+    def test_with_the_optimizer(self):
+        for none in (True, False):
+            model, scaler = self.Model(tied=True), scaler_of(8.0)
+            optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+            def train(step, model, rec, _):
+                for i in range(2):
+                    scaler.scale(self.loss(model)).backward()  # noqa: B023
+                scaler.step(optimizer)  # noqa: B023
+                scaler.update()  # noqa: B023
+                optimizer.zero_grad(set_to_none=none)  # noqa: B023
+                rec.step(step)
+
+            found = self.parts(model, train, scaler=scaler, optimizer=optimizer)
+            self.assertParts(found, {"tokens.weight": 0x202, "head.bias": 2, "norm.weight": 0x200})
+            self.assertFalse(any(p._backward_hooks for p in model.parameters()))
+
+    def test_resumed(self):
+        """The graph is looked at again."""
+        model = self.Model()
+        for step in range(2):
+            with recorder.Recorder(self.path("a.ulp"), model, append=True, strict=True) as rec:
+                model.zero_grad()
+                self.loss(model).backward()
+                rec.step(step)
+        for row in support.content(self.path("a.ulp"))["step"]:
+            self.assertNotIn(0, parts_in(row))
 
 
 class Scaler:
@@ -697,8 +891,11 @@ from ulp_recorder import Recorder
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
 torch.manual_seed(0)
 model = nn.Linear(4, 3)
-if sys.argv[4] == "replica":
+if sys.argv[4] in ("replica", "hook"):
     model = nn.parallel.DistributedDataParallel(model)
+if sys.argv[4] == "hook":
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 torch.manual_seed(dist.get_rank())
 with Recorder(sys.argv[2] + "/run.ulp", model, shards=True if sys.argv[4] == "shard" else None) as rec:
     for step in range(2):
@@ -727,6 +924,11 @@ class Ranks(support.InFolder):
         self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], ["0", "2", "reduced", "replica"])
         self.assertEqual([row[3] for row in content["step"]], ["0,1"] * 2)
         self.assertEqual([row[1] for row in content["tensor"]], ["weight", "bias"])
+        self.assertEqual([parts_in(row) for row in content["step"]], [[0x200] * 2] * 2)  # a part of each rank
+
+    def test_replicas_that_reduce_in_their_own_way(self):
+        self.run_two("hook")
+        self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2)
 
     def test_shards(self):
         """Each rank has a part: a file for each, of one run."""
