@@ -1725,6 +1725,8 @@ class Recorder:
     append       Continues an existing recording. Its steps are kept; repeated steps become further attempts.
     shards       Each rank has parts of the tensors and writes its own file. None: decided by the model (FSDP, DTensor).
                  Otherwise all ranks have the same gradients; rank 0 records them and the others do nothing.
+    local        Each rank records its own gradients, before they are reduced, and writes its own file: with
+                 DistributedDataParallel as they are then, without it as they are when step() is called.
     rank, world  Needed only if torch.distributed does not know them.
     run_id       Equal for all ranks of one run; by default random, and shared through torch.distributed.
     scaler, optimizer  A GradScaler, and one optimizer or several of the model: step() then comes after the optimizer's step
@@ -1749,6 +1751,7 @@ class Recorder:
         roles=None,
         append=False,
         shards=None,
+        local=False,
         rank=None,
         world=None,
         run_id=None,
@@ -1762,6 +1765,7 @@ class Recorder:
         self._stepping = False  # whether the scaler's step is running
         self._in_vain = 0  # calls of step() since an optimizer stepped
         self._order = None  # {id of parameter: its place, name and itself}
+        self._local = None  # {id of parameter: what was taken of it before it was reduced; None if it is not reduced}
         self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
@@ -1787,21 +1791,25 @@ class Recorder:
             raise RecorderError(f"rank={rank}: must be from 0 to world - 1, and world is {world}")
         if shards is None:
             shards = world > 1 and model is not None and _is_sharded(model)
-        if rank > 0 and not shards:
+        local = local and world > 1
+        if local and shards:
+            raise RecorderError("local: the parts of FSDP and DTensor are there only when they are reduced; leave it out")
+        if rank > 0 and not shards and not local:
             return
-        if shards:
+        if shards or local:
             root, extension = os.path.splitext(os.fspath(path))
             path = f"{root}.rank{rank}{extension}"
         meta = {
-            "run_id": run_id or _new_run_id(shards and world > 1),
+            "run_id": run_id or _new_run_id((shards or local) and world > 1),
             "rank": rank,
             "world": world,
-            "reduction": "reduced" if world > 1 else "local",
+            "reduction": "local" if local or world == 1 else "reduced",
             "layout": "shard" if shards else "replica",
         }
-        ranks = [rank] if shards else range(world)
+        ranks = [rank] if shards or local else range(world)
         self._role_of = _role_rules(roles, model)
-        self._shards, self._world = shards, world
+        self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
+        self._summed = 1 if local else world  # of so many ranks gradients are sums
         if model is None and (scaler is not None or self._optimizers):
             raise RecorderError("scaler and optimizer need a model")
         lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
@@ -1820,6 +1828,8 @@ class Recorder:
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
         self._see_updates()
+        if local and type(self._replicas).__name__ == "DistributedDataParallel":
+            self._see_reductions()
         if model is not None and not compiled and not _is_compiled(model):
             self._root_hook = model.register_forward_hook(_Hook(self._see_forward))
 
@@ -1924,6 +1934,7 @@ class Recorder:
         if microbatch == -1:
             self._calls += 1
         if not due:
+            self._forget_local(microbatch)
             self._end_of(() if self._sees_updates else self._passes)
             return
         unscaled, next_scale = (), None
@@ -1958,9 +1969,10 @@ class Recorder:
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
             values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            self._forget_local(microbatch)
             rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
-            if found_inf is None and loss_scale not in (None, 1) and not self._shards:
+            if found_inf is None and loss_scale not in (None, 1) and self._alone:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
@@ -2014,7 +2026,7 @@ class Recorder:
             largest = max(t.largest for t in tables)
             through = self._through_float16(rows)
             least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
-            lost = 2.0**-24 * min(factor, 1.0) / self._world  # averages over ranks are smaller
+            lost = 2.0**-24 * min(factor, 1.0) / self._summed  # averages over ranks are smaller
             if scale is not None and scale > 1 and scaled and least < 0.99 * lost:
                 name = next(name for name, t in through.items() if t.least == least)
                 found["unscaled"] = (
@@ -2076,18 +2088,27 @@ class Recorder:
             unfit[name] = error
             return None
 
-    def _gradients(self, unfit, of=None):
-        """Those of the model's parameters, or of some."""
+    def _gradients(self, unfit, of=None, is_local=False):
+        """Those of the model's parameters, or of some. is_local: before they are reduced."""
         values = []
         torch, known = _torch(), self._file.tensors
         casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and not self._sums
-        self._settle_passes()
+        if not is_local:
+            self._settle_passes()
         for name, parameter in self._parameters() if of is None else of:
             if "_orig_mod" in name:
                 name = _plain(name)
             gradient = parameter.grad
             if gradient is None:
                 continue
+            if self._local is not None and not is_local:
+                if id(parameter) not in self._local:  # no backward pass came to it here
+                    continue
+                taken = self._local[id(parameter)]
+                if taken is not None:
+                    taken[-1].parts = self._parts(parameter, gradient)
+                    values.append(taken)
+                    continue
             if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
                 n = gradient.numel()
                 if 0 < n < _TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
@@ -2134,7 +2155,7 @@ class Recorder:
         values = [of for of in values if of is not None]
         if unfit and not values and not watched:
             raise next(iter(unfit.values()))
-        if not values and not self._shards:
+        if not values and self._alone:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
             )
@@ -2268,6 +2289,8 @@ class Recorder:
             of = [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
             values = self._gradients(update.unfit, of)
             _tables_of([taken[-1] for taken in values], self._sums)
+            for parameter in its if self._local else ():
+                self._local.pop(parameter, None)
             update.values.update((taken[0], taken) for taken in values)
             if self._scaler is not None and self._is_unscaled(optimizer):
                 update.unscaled.update(taken[0] for taken in values)
@@ -2318,6 +2341,35 @@ class Recorder:
         if self._graph is not None:
             self._forwards += 1
 
+    def _see_reductions(self):
+        if not hasattr(_torch().Tensor, "register_post_accumulate_grad_hook"):
+            raise RecorderError("local: DistributedDataParallel needs torch 2.1 or newer; leave it out")
+        self._local = {}
+        for name, parameter in self._parameters():
+            if parameter.requires_grad:
+                hook = functools.partial(self._before_reduction, name)
+                self._hooks.append(parameter.register_post_accumulate_grad_hook(hook))
+
+    def _before_reduction(self, name, parameter):
+        if not self._due:
+            return
+        self._local[id(parameter)] = None
+        if not self._replicas.require_backward_grad_sync:
+            return
+        try:
+            for taken in self._gradients(self._unfit, [(name, parameter)], True):
+                if type(taken[-1]) is _SmallValues:
+                    taken[-1].array = taken[-1].array.clone()
+                else:
+                    taken[-1].count(self._sums)
+                self._local[id(parameter)] = taken
+        except Exception as error:  # step() tells it: training goes on
+            self._trouble = error
+
+    def _forget_local(self, microbatch):
+        if self._local and microbatch == -1:
+            self._local.clear()
+
     def _look_behind(self, loss):
         if self._graph is None and getattr(loss, "grad_fn", None) is not None:
             self._learn(loss)
@@ -2348,7 +2400,7 @@ class Recorder:
     @property
     def _has_own_reduction(self):
         """Whether gradients are reduced over ranks in a way of the job's own."""
-        return bool(getattr(self._replicas, "_comm_hooks", None))
+        return self._summed > 1 and bool(getattr(self._replicas, "_comm_hooks", None))
 
     def _parts(self, parameter, gradient):
         """Those that the gradient is a sum of, as a summary has them."""
@@ -2358,7 +2410,7 @@ class Recorder:
         passes.version, passes.is_taken = gradient._version, True
         if not passes.since_zero > 0:
             return 0
-        low, others = (min(255, uses * passes.since_zero * self._world) for uses in passes.uses)
+        low, others = (min(255, uses * passes.since_zero * self._summed) for uses in passes.uses)
         return others << 8 | low
 
     def _end_of(self, parameters):

@@ -4,6 +4,7 @@ import copy
 import enum
 import gc
 import io
+import json
 import math
 import os
 import pickle
@@ -891,17 +892,30 @@ from ulp_recorder import Recorder
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
 torch.manual_seed(0)
 model = nn.Linear(4, 3)
-if sys.argv[4] in ("replica", "hook"):
+if sys.argv[4] in ("replica", "hook", "local", "accumulate"):
     model = nn.parallel.DistributedDataParallel(model)
 if sys.argv[4] == "hook":
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
     model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 torch.manual_seed(dist.get_rank())
-with Recorder(sys.argv[2] + "/run.ulp", model, shards=True if sys.argv[4] == "shard" else None) as rec:
+options = {"shard": dict(shards=True)}.get(sys.argv[4], dict(local=sys.argv[4] in ("local", "accumulate", "apart")))
+seen = []
+with Recorder(sys.argv[2] + "/run.ulp", model, strict=True, **options) as rec:
     for step in range(2):
         model.zero_grad()
-        model(torch.randn(5, 4)).pow(2).sum().backward()
+        x = torch.randn(5, 4)
+        if sys.argv[4] == "accumulate":
+            with model.no_sync():
+                model(x).pow(2).sum().backward()
+        else:
+            model(x).pow(2).sum().backward()
+        if sys.argv[4] == "accumulate":
+            model(x).pow(2).sum().backward()
         rec.step(step, loss_scale=1)
+        alone = getattr(model, "module", model)
+        loss = (2 if sys.argv[4] == "accumulate" else 1) * alone(x).pow(2).sum()
+        seen.append([float(g.abs().max()) for g in torch.autograd.grad(loss, list(alone.parameters()))])
+print(seen)
 dist.barrier()
 """
 
@@ -912,8 +926,9 @@ dist.barrier()
 class Ranks(support.InFolder):
     def run_two(self, layout):
         arguments = [sys.executable, "-W", "ignore", "-c", RANK, os.path.dirname(support.RECORDER), self.folder]
-        ranks = [subprocess.Popen([*arguments, str(rank), layout]) for rank in (0, 1)]
-        self.assertEqual([rank.wait(120) for rank in ranks], [0, 0])
+        ranks = [subprocess.Popen([*arguments, str(rank), layout], stdout=subprocess.PIPE) for rank in (0, 1)]
+        self.printed = [rank.communicate(timeout=120)[0].decode() for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0])
         return sorted(name for name in os.listdir(self.folder) if ".ulp" in name)
 
     def test_replicas(self):
@@ -929,6 +944,27 @@ class Ranks(support.InFolder):
     def test_replicas_that_reduce_in_their_own_way(self):
         self.run_two("hook")
         self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2)
+
+    def test_local_gradients(self):
+        """Each rank has its own, as they are before they are reduced, and a file of one run."""
+        for layout, parts in (("local", 0x100), ("accumulate", 0x200), ("apart", 0x100)):
+            self.assertEqual(self.run_two(layout), ["run.rank0.ulp", "run.rank1.ulp"])
+            for rank in (0, 1):
+                content = support.content(self.path(f"run.rank{rank}.ulp"))
+                meta = dict(content["meta"])
+                self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], [str(rank), "2", "local", "replica"])
+                records = [[struct.unpack("<IBBH6Q5dQ", row[-2][i : i + 104]) for i in (0, 104)] for row in content["step"]]
+                for of, seen in zip(records, json.loads(self.printed[rank])):
+                    for record, largest in zip(of, seen):
+                        self.assertAlmostEqual(record[10] / largest, 1, 5)
+                        self.assertEqual(record[3], parts)
+            support.ulp("merge", self.path("run.rank0.ulp"), self.path("run.rank1.ulp"), "-o", self.path("run.ulp"))
+            support.check(self.path("run.ulp"))
+            merged = support.content(self.path("run.ulp"))
+            self.assertEqual([row[3] for row in merged["step"]], ["0,1"] * 2)
+            self.assertEqual(struct.unpack("<Q", merged["step"][0][-2][8:16]), (2 * 12,))
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
 
     def test_shards(self):
         """Each rank has a part: a file for each, of one run."""
