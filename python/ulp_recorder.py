@@ -1718,6 +1718,12 @@ class Recorder:
     activations  A regular expression, searched in module names: the gradients of their outputs are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
                  Anything that checkpointing computes twice may be counted twice.
+    gradients    A regular expression, searched in names of parameters: only the gradients of these are recorded.
+    weights      The same: these parameters are recorded too, as `weight/NAME`, before the optimizer's step.
+    updates      The same: what the optimizer's step adds to these, as `update/NAME`: float32, after minus before. Keeps a
+                 copy of them during that step. Needs optimizer.
+    states       The same, searched in KEY/NAME: tensors of the optimizer's state after its step, as `state/KEY/NAME`, as in
+                 states="exp_avg_sq/". Needs optimizer.
     roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}; the first match in the name
                  counts. By default, the first recorded forward pass decides: "low" are 16-bit tensors and parameters
                  that autocast casts, "float32" those of such a run that are used uncast. Compiled or checkpointed parts
@@ -1748,6 +1754,10 @@ class Recorder:
         sums=False,
         activations=None,
         forward=None,
+        gradients=None,
+        weights=None,
+        updates=None,
+        states=None,
         roles=None,
         append=False,
         shards=None,
@@ -1810,8 +1820,16 @@ class Recorder:
         self._role_of = _role_rules(roles, model)
         self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
         self._summed = 1 if local else world  # of so many ranks gradients are sums
-        if model is None and (scaler is not None or self._optimizers):
-            raise RecorderError("scaler and optimizer need a model")
+        self._tells_more = rank == 0 or not local  # whether all but gradients, which are the same for all ranks, is recorded here
+        self._wanted = {"gradients": gradients, "weights": weights, "updates": updates, "states": states}
+        self._wanted = {what: re.compile(regex) for what, regex in self._wanted.items() if regex}
+        if model is None and (scaler is not None or self._optimizers or self._wanted):
+            raise RecorderError(f"{', '.join(['scaler, optimizer', *self._wanted])}: need a model")
+        for what, regex in self._wanted.items():
+            if what in ("updates", "states") and not self._optimizers:
+                raise RecorderError(f"{what}: needs optimizer=, which makes them")
+            if what != "states" and not any(regex.search(_plain(name)) for name, _ in model.named_parameters()):
+                raise RecorderError(f"{what}: {regex.pattern!r} matches no parameter name")
         lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
         if lacking:
             raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")
@@ -1970,11 +1988,17 @@ class Recorder:
                 )
             values = list(update.values.values()) if update is not None else self._gradients(unfit)
             self._forget_local(microbatch)
+            if update is not None:
+                watched = watched + update.more(applied)
+            elif "weights" in self._wanted and microbatch == -1:
+                watched = watched + self._more("weight", self._chosen("weights"), unfit)
             rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and self._alone:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
+                if "gradients" in self._wanted and not found_inf:
+                    found_inf = None  # the others may
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
             if not -(2**63) <= int(step) < 2**63 - 1:
                 raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
@@ -2093,13 +2117,14 @@ class Recorder:
         values = []
         torch, known = _torch(), self._file.tensors
         casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and not self._sums
+        only = self._wanted.get("gradients")
         if not is_local:
             self._settle_passes()
         for name, parameter in self._parameters() if of is None else of:
             if "_orig_mod" in name:
                 name = _plain(name)
             gradient = parameter.grad
-            if gradient is None:
+            if gradient is None or (only is not None and not only.search(name)):
                 continue
             if self._local is not None and not is_local:
                 if id(parameter) not in self._local:  # no backward pass came to it here
@@ -2123,6 +2148,24 @@ class Recorder:
                     taken[-1].parts = 1 if taken[-1].type.bits <= 16 else self._parts(parameter, gradient)
                     values.append(taken)
         return values
+
+    def _chosen(self, what, of=None):
+        """The parameters that are wanted, of all or of some, by name."""
+        regex = self._wanted.get(what)
+        named = () if regex is None else self._parameters() if of is None else of
+        return {_plain(name): parameter for name, parameter in named if regex.search(_plain(name))}
+
+    def _more(self, kind, tensors, unfit):
+        """What is recorded besides gradients, counted now."""
+        taken = []
+        for name, tensor in tensors.items() if self._tells_more else ():
+            if not _is_copy(tensor):
+                prefix = kind if kind != "unknown" else "state"
+                total = tensor.numel() if hasattr(tensor, "to_local") else 0
+                taken.append(self._take(f"{prefix}/{name}", kind, tensor.shape, total, None, tensor, unfit))
+        taken = [of for of in taken if of is not None]
+        _tables_of([of[-1] for of in taken], self._sums)
+        return taken
 
     def _parameters(self):
         """As the model names them, without what that costs."""
@@ -2148,7 +2191,7 @@ class Recorder:
     def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
         """What is recorded of a step: a _Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
         of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
-        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
+        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss}  # all else: 1
         for name, array in grads.items():
             kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
             values.append(self._take(name, kind, None, 0, None, array, unfit))
@@ -2176,7 +2219,7 @@ class Recorder:
                 rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
                 continue
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
-            by = factors.get(info.kind)
+            by = factors.get(info.kind, 1.0)
             if unscaled and info.kind == "weight_grad":
                 by = factor if name in unscaled else of_loss
             rows[name] = _Row(info, of.type.number, by, of.parts, table)
@@ -2207,7 +2250,7 @@ class Recorder:
         if not self._sees_updates:
             return
         for optimizer in self._optimizers:
-            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_step)
+            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_optimizer_step)
         if self._scaler is not None:
             self._wrap(self._scaler, "unscale_", self._before_step)
             self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
@@ -2292,6 +2335,10 @@ class Recorder:
             for parameter in its if self._local else ():
                 self._local.pop(parameter, None)
             update.values.update((taken[0], taken) for taken in values)
+            update.weights.update(self._by_name(self._more("weight", self._chosen("weights", of), update.unfit)))
+            if self._tells_more:
+                before = self._chosen("updates", of)
+                update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
             if self._scaler is not None and self._is_unscaled(optimizer):
                 update.unscaled.update(taken[0] for taken in values)
         except Exception as error:  # step() tells it: training goes on
@@ -2316,6 +2363,36 @@ class Recorder:
                 self._update.open.discard(id(optimizer))
             if self._scaler is None and self._update.stepped.keys() >= {id(each) for each in self._optimizers}:
                 self._record_waiting()
+
+    def _after_optimizer_step(self, optimizer, *arguments, **named):
+        """One that was really taken."""
+        update = self._update
+        try:
+            if update is not None and self._due:
+                its = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+                changed = {name: of for name, of in update.before.items() if id(of[0]) in its}
+                update.before = {name: of for name, of in update.before.items() if name not in changed}
+                changes = {name: _difference(p.detach(), before) for name, (p, before) in changed.items()}
+                update.changes.update(self._by_name(self._more("update", changes, update.unfit)))
+                states = self._states(optimizer, its) if "states" in self._wanted else {}
+                update.states.update(self._by_name(self._more("unknown", states, update.unfit)))
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+        self._after_step(optimizer)
+
+    def _states(self, optimizer, its):
+        """{KEY/NAME: tensor} of those that are wanted."""
+        return {
+            f"{key}/{_plain(name)}": tensor
+            for _, name, parameter in sorted(self._order[i] for i in its if i in self._order)
+            for key, tensor in optimizer.state.get(parameter, {}).items()
+            if key != "step" and hasattr(tensor, "is_floating_point") and tensor.is_floating_point()
+            and self._wanted["states"].search(f"{key}/{_plain(name)}")
+        }  # fmt: skip
+
+    @staticmethod
+    def _by_name(taken):
+        return ((of[0], of) for of in taken)
 
     def _before_scaler_step(self, optimizer, *arguments, **named):
         self._before_step(optimizer)
@@ -2454,10 +2531,16 @@ class _Update:
     def __init__(self):
         self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
         self.values, self.unfit, self.trouble = {}, {}, None
+        self.weights, self.changes, self.states = {}, {}, {}  # what is recorded besides, by name
+        self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
         self.unscaled = set()  # names
         self.scale = self.lr = None
         self.open = set()  # ids of optimizers whose gradients were taken, and that did not step since
         self.stepped = {}  # by id: whether it stepped, and whether the scaler found an overflow
+
+    def more(self, applied):
+        """Weights, updates and states. What skips a step within the optimizer changes nothing."""
+        return [*self.weights.values(), *(() if applied is False else self.changes.values()), *self.states.values()]
 
     def found_inf(self):
         found = [inf for _, inf in self.stepped.values() if inf is not None]
@@ -2467,6 +2550,13 @@ class _Update:
         """None where some were, and others not."""
         applied = {stepped and not inf for stepped, inf in self.stepped.values()}
         return applied.pop() if len(applied) == 1 else None
+
+
+def _difference(after, before):
+    """In float32 at least."""
+    if after.element_size() < 4:
+        after, before = after.float(), before.float()
+    return after - before
 
 
 def _optimizers_in(optimizer):

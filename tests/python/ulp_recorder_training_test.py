@@ -814,6 +814,110 @@ class Updates(support.InFolder):
             self.assertIn(f"{min(calls, 100)} calls of step() saw no optimizer's step: nothing of them is recorded", said)
 
 
+class Besides(support.InFolder):
+    """What is recorded besides gradients: not multiplied by the loss scale, and of the moment that its name says."""
+
+    rows = Torch.rows
+
+    def test_gradients_of_some(self):
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, gradients=r"^2\.|5.bias", strict=True) as rec:
+            for step in range(2):
+                backward(model)
+                if step == 1:
+                    model[5].bias.grad[0] = math.inf
+                rec.step(step, loss_scale=2)
+        steps, _ = self.rows()
+        self.assertEqual(list(steps[0]), ["2.weight", "2.bias", "5.bias"])
+        found = [row[8] for row in support.content(self.path("a.ulp"))["step"]]
+        self.assertEqual(found, [None, 1])  # the others may be infinite
+
+    def test_weights(self):
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, weights="weight", strict=True) as rec:
+            backward(model)
+            rec.step(0, loss_scale=8, microbatch=0)
+            rec.step(0, loss_scale=8)
+        steps, tensors = self.rows()
+        self.assertEqual([n for n in steps[0] if "/" in n], [f"weight/{n}" for n, _ in model.named_parameters() if "weight" in n])
+        self.assertFalse([n for n in steps[0, 0, 0] if "/" in n])
+        largest = float(model[2].weight.detach().abs().max())
+        self.assertEqual(steps[0]["weight/2.weight"], (2, 16 * 32, 1.0, largest))
+        self.assertEqual(tensors["weight/2.weight"][2:6], ("weight", "unknown", "", "16,32"))
+
+    def test_updates_and_states(self):
+        """Of a step that is skipped there is no update."""
+        for make, keys in (
+            (lambda p: torch.optim.Adam(p, 0.25), ("exp_avg", "exp_avg_sq")),
+            (lambda p: torch.optim.SGD(p, 0.25, momentum=0.5), ("momentum_buffer",)),
+        ):
+            for scaled in (True, False):
+                model = network()
+                optimizer = make(model.parameters())
+                scaler = scaler_of(1024.0) if scaled else None
+                path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+                options = dict(scaler=scaler, optimizer=optimizer, strict=True, weights="^2", updates="^2|5.bias", states="^[em].*2.weight")
+                seen = []
+                with recorder.Recorder(path, model, **options) as rec:
+                    for step in range(3):
+                        before = [model[2].weight.detach().clone()]
+                        loss = model(torch.arange(32).view(8, 4) % (step + 3)).pow(2).mean()
+                        (scaler.scale(loss) if scaled else loss).backward()
+                        if step == 1 and scaled:
+                            model[5].bias.grad[1] = math.inf
+                        if step == 2 and scaled:
+                            scaler.unscale_(optimizer)
+                        if scaled:
+                            scaler.step(optimizer)
+                            scaler.update()
+                        else:
+                            optimizer.step()
+                        optimizer.zero_grad()
+                        rec.step(step, loss=loss)
+                        of = [before[0], model[2].weight.detach() - before[0]]
+                        seen.append([float(t.abs().max()) for t in of + [optimizer.state[model[2].weight][k] for k in keys]])
+                support.check(path)
+                steps, tensors = self.rows(path)
+                states = [f"state/{key}/2.weight" for key in keys]
+                names = ["weight/2.weight", "update/2.weight", *states]
+                for step in range(3):
+                    right = [(2, 16 * 32, 1.0, x) for x in seen[step]]
+                    if step == 1 and scaled:
+                        self.assertFalse([n for n in steps[1] if n.startswith("update/")])
+                        self.assertNotIn(states[0], steps[1])
+                        continue
+                    self.assertEqual([steps[step][n] for n in names], right, (keys, scaled, step))
+                    others = [n for n in steps[step] if "/" in n and n not in names]
+                    self.assertEqual(others, ["weight/2.bias", "update/2.bias", "update/5.bias"])
+                self.assertEqual([tensors[n][2] for n in names], ["weight", "update"] + ["unknown"] * len(keys))
+                self.assertEqual({tensors[n][5] for n in names}, {"16,32"})
+
+    def test_updates_of_half_weights(self):
+        """In float32, where the difference has more digits."""
+        model = nn.Linear(4, 3).bfloat16()
+        optimizer = torch.optim.SGD(model.parameters(), 0.25)
+        with recorder.Recorder(self.path("a.ulp"), model, optimizer=optimizer, updates=".", weights=".", strict=True) as rec:
+            model(torch.randn(5, 4).bfloat16()).sum().backward()
+            before = model.weight.detach().float()
+            optimizer.step()
+            rec.step(0)
+        steps, tensors = self.rows()
+        largest = float((model.weight.detach().float() - before).abs().max())
+        self.assertEqual(steps[0]["update/weight"], (2, 12, 1.0, largest))
+        self.assertEqual((steps[0]["weight/weight"][0], tensors["weight/weight"][3:5]), (4, ("low", "bfloat16")))
+
+    def test_mistakes(self):
+        model = network()
+        for options, text in (
+            (dict(gradients="no"), "gradients: 'no' matches no parameter name"), (dict(weights="no"), "weights: 'no' matches"),
+            (dict(updates="2"), "updates: needs optimizer="), (dict(states="2"), "states: needs optimizer="),
+            (dict(weights="2", model=None), "weights: need a model"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(recorder.RecorderError, text):
+                recorder.Recorder(self.path("no.ulp"), **{"model": model, **options})
+        self.assertEqual(os.listdir(self.folder), [])
+
+
 class Misuse(support.InFolder):
     """What the values show is told in the first step, once, and what is right is left alone."""
 
