@@ -1816,6 +1816,7 @@ class Recorder:
             "reduction": "local" if local or world == 1 else "reduced",
             "layout": "shard" if shards else "replica",
         }
+        self._elsewhere = frozenset() if not shards or model is None else _recorded_elsewhere(model, rank, its_world)
         ranks = [rank] if shards or local else range(world)
         self._role_of = _role_rules(roles, model)
         self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
@@ -2102,6 +2103,11 @@ class Recorder:
         try:
             if not isinstance(name, str) or name not in self._file.tensors:
                 _check_name(name)
+            if _is_summand(array):
+                raise RecorderError(
+                    f"tensor {name!r}: its parts are still to be added up over ranks: set p.grad = "
+                    "p.grad.redistribute(placements=p.placements) on all of them before"
+                )
             values = _Values(name, array)
             return name, kind, values.shape if shape is None else shape, total, cast, values
         except (RecorderError, TypeError, ValueError) as error:
@@ -2124,7 +2130,7 @@ class Recorder:
             if "_orig_mod" in name:
                 name = _plain(name)
             gradient = parameter.grad
-            if gradient is None or (only is not None and not only.search(name)):
+            if gradient is None or name in self._elsewhere or (only is not None and not only.search(name)):
                 continue
             if self._local is not None and not is_local:
                 if id(parameter) not in self._local:  # no backward pass came to it here
@@ -2140,7 +2146,7 @@ class Recorder:
                     small = _SmallValues(gradient, n, self._parts(parameter, gradient))
                     values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), small))
                     continue
-            if not _is_copy(gradient):
+            if not _is_copy(gradient) or _is_summand(gradient):
                 cast = casts.get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
                 taken = self._take(name, "weight_grad", parameter.shape, total, cast, gradient, unfit)
@@ -2159,7 +2165,8 @@ class Recorder:
         """What is recorded besides gradients, counted now."""
         taken = []
         for name, tensor in tensors.items() if self._tells_more else ():
-            if not _is_copy(tensor):
+            of = name.partition("/")[2] if kind == "unknown" else name
+            if of not in self._elsewhere and not _is_copy(tensor):
                 prefix = kind if kind != "unknown" else "state"
                 total = tensor.numel() if hasattr(tensor, "to_local") else 0
                 taken.append(self._take(f"{prefix}/{name}", kind, tensor.shape, total, None, tensor, unfit))
@@ -2862,6 +2869,31 @@ def _is_copy(tensor):
     """Whether it is the part of a DTensor that another rank has too, and records."""
     place = tensor.device_mesh.get_coordinate() if hasattr(tensor, "device_mesh") else None
     return place is not None and any(of.is_replicate() and at > 0 for of, at in zip(tensor.placements, place))
+
+
+def _is_summand(tensor):
+    """Whether the values of a DTensor are still to be added up over ranks."""
+    return any(of.is_partial() for of in getattr(tensor, "placements", ()))
+
+
+def _recorded_elsewhere(model, rank, world):
+    """Names of the parameters of a model with DTensors that other ranks record. Where several meshes hold a tensor of one name,
+    as those of tensor parallelism beside data parallelism, each has all of it: the one with the lowest rank records it. A
+    plain tensor is whole on each rank that has it."""
+    wrapped = any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules())  # has flat parts in tensors
+    if _distributed() is None or wrapped or not any(hasattr(p, "device_mesh") for p in model.parameters()):
+        return frozenset()
+    mine = {}
+    for name, parameter in model.named_parameters():
+        of = sorted(parameter.device_mesh.mesh.flatten().tolist()) if hasattr(parameter, "device_mesh") else [rank]
+        mine.setdefault(tuple(of), []).append(_plain(name))
+    of_all = [None] * world
+    _distributed().all_gather_object(of_all, mine)
+    first = {}
+    for meshes in of_all:
+        for ranks, names in meshes.items():
+            first.update((name, min(ranks, first.get(name, ranks))) for name in names)
+    return frozenset(name for ranks, names in mine.items() for name in names if first[name] != ranks)
 
 
 def _is_sharded(model):

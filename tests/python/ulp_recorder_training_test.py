@@ -1082,5 +1082,96 @@ class Ranks(support.InFolder):
         self.assertNotEqual(contents[0]["step"][0][-1], contents[1]["step"][0][-1])
 
 
+MESH = """
+import os, sys, warnings
+sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+import torch.distributed as dist
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+from ulp_recorder import Recorder
+
+world = int(sys.argv[4])
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=world)
+torch.manual_seed(0)
+model = nn.ParameterDict()
+whole = {}
+R = Replicate()
+if world == 2:
+    mesh = tensor_parallel = init_device_mesh("cpu", (2,))
+    ways = {"rows": [Shard(0)], "columns": [Shard(1)], "copies": [R]}
+else:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "tensor"))
+    tensor_parallel = mesh["tensor"]
+    ways = {"rows": [Shard(0), R], "columns": [R, Shard(1)], "both": [Shard(0), Shard(1)], "same": [Shard(0)] * 2, "copies": [R, R]}
+    ways.update({"part_rows": [Shard(0)], "part_copies": [R]})
+for name, placements in {**ways, "plain": None}.items():
+    value, whole[name] = torch.randn(5, 3), torch.randn(5, 3)
+    of = tensor_parallel if name.startswith("part_") else mesh
+    share = lambda tensor: tensor.clone() if placements is None else distribute_tensor(tensor, of, placements)
+    model[name] = nn.Parameter(share(value))
+    model[name].grad = share(whole[name])
+if sys.argv[5] == "summands":
+    model["copies"].grad = DTensor.from_local(whole["copies"], mesh, [Partial()] * mesh.ndim)
+    del whole["copies"]
+weights = {"weight/" + name: getattr(p, "full_tensor", lambda p=p: p)().detach() for name, p in model.items()}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with Recorder(sys.argv[2] + "/run.ulp", model, run_id="r", weights=".") as rec:
+        for step in range(2):
+            rec.step(step, loss_scale=8)
+if sys.argv[5] == "summands":
+    print([str(w.message) for w in caught if w.category is RuntimeWarning])
+if dist.get_rank() == 0:
+    torch.save((whole, weights), sys.argv[2] + "/whole.pt")
+dist.barrier()
+"""
+
+
+@unittest.skipUnless(
+    torch.distributed.is_available() and torch.distributed.is_gloo_available() and support.has("torch.distributed.tensor"),
+    "no torch.distributed.tensor with gloo",
+)
+class Meshes(support.InFolder):
+    """DTensors: each element is recorded by one rank, wherever copies of it are."""
+
+    def run_ranks(self, world, how="sums"):
+        arguments = [sys.executable, "-W", "ignore", "-c", MESH, os.path.dirname(support.RECORDER), self.folder]
+        of_ranks = [[*arguments, str(rank), str(world), how] for rank in range(world)]
+        ranks = [subprocess.Popen(of, stdout=subprocess.PIPE) for of in of_ranks]
+        self.printed = [rank.communicate(timeout=240)[0].decode() for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0] * world)
+        self.merged = self.path("merged.ulp")
+        support.ulp("merge", *(self.path(f"run.rank{rank}.ulp") for rank in range(world)), "-o", self.merged)
+        support.check(self.merged)
+
+    def assertWhole(self, world):
+        """Merged, it is what one process makes of the whole tensors."""
+        whole, weights = torch.load(self.path("whole.pt"), weights_only=True)
+        content = support.content(self.merged)
+        self.assertEqual([row[3] for row in content["step"]], [",".join(map(str, range(world)))] * 2)
+        names = {row[0]: row[1] for row in content["tensor"]}
+        records = [struct.unpack("<IBBH6Q5dQ", content["step"][0][-2][i : i + 104]) for i in range(0, len(content["step"][0][-2]), 104)]
+        found = {names[r[0]]: (r[4], r[10], r[11], r[12]) for r in records}
+        of = lambda t, factor: (t.numel(), float(t.abs().max()), float(t.abs().min()), factor)  # noqa: E731
+        right = {name: of(t, 8.0) for name, t in whole.items()}
+        self.assertEqual(found, {**right, **{name: of(t, 1.0) for name, t in weights.items()}})
+
+    def test_one_mesh(self):
+        self.run_ranks(2)
+        self.assertWhole(2)
+
+    def test_two_dimensions_and_submeshes(self):
+        self.run_ranks(4)
+        self.assertWhole(4)
+
+    def test_summands(self):
+        """To add them up would take all ranks, of which one may have stopped to record: they are left out."""
+        self.run_ranks(2, "summands")
+        self.assertWhole(2)
+        for printed in self.printed:
+            self.assertIn("'copies': its parts are still to be added up over ranks: set p.grad = p.grad.redistribute(", printed)
+
+
 if __name__ == "__main__":
     unittest.main()
