@@ -1789,6 +1789,7 @@ class Recorder:
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
+        self._pending = []  # what they counted on a device
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
         self._scale_before, self._finite_before = None, False
@@ -2447,6 +2448,7 @@ class Recorder:
                 else:
                     taken[-1].count(self._sums)
                 self._local[id(parameter)] = taken
+                self._bound(taken[-1])
         except Exception as error:  # step() tells it: training goes on
             self._trouble = error
 
@@ -2508,6 +2510,14 @@ class Recorder:
             self._root_hook.remove()
             self._root_hook = None
 
+    def _bound(self, values):
+        """Lets no more vectors wait on a device than step() would."""
+        if values.vector is not None:
+            self._pending.append(values)
+        if len(self._pending) == _WAITING:
+            pending, self._pending = self._pending, []
+            _bring([v for v in pending if v.vector is not None], self._sums)
+
     def _watch(self, name, kind):
         def see(label, tensor):
             try:
@@ -2515,6 +2525,7 @@ class Recorder:
                 if taken is not None:
                     taken[-1].count(self._sums)
                     self._watched.append(taken)
+                    self._bound(taken[-1])
             except Exception as error:  # step() tells it: training goes on
                 self._trouble = error
 
@@ -2714,6 +2725,15 @@ def _count_small(values):
         begin = end
 
 
+_WAITING = 128  # tensors whose vectors may wait on a device: they take 256 KiB to 2 MiB each
+
+
+def _bring(values, with_sums):
+    """Tables of vectors, for which the host waits."""
+    for v, (at, counts) in zip(values, _to_host([v.vector for v in values])):
+        v.table, v.vector = _table_of_entries(at, counts, v.type, v.numel, with_sums), None
+
+
 def _tables_of(values, with_sums):
     small = [v for v in values if type(v) is _SmallValues and v.array is not None]
     if small:
@@ -2721,12 +2741,16 @@ def _tables_of(values, with_sums):
     arrays = [v for v in values if v.array is not None and _on_host(v.array)]
     for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
         v.table, v.array = table, None
-    vectors = [v for v in values if v.table is None]
-    for v in vectors:
-        if v.vector is None:
-            v.count(with_sums)
-    for v, (at, counts) in zip(vectors, _to_host([v.vector for v in vectors])):
-        v.table = _table_of_entries(at, counts, v.type, v.numel, with_sums)
+    vectors = []
+    for v in values:
+        if v.table is None:
+            if v.vector is None:
+                v.count(with_sums)
+            vectors.append(v)
+            if len(vectors) == _WAITING:
+                _bring(vectors, with_sums)
+                vectors = []
+    _bring(vectors, with_sums)
     for v in values:
         if v.zeros > 0:
             v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None

@@ -178,6 +178,27 @@ class Torch(support.InFolder):
             rec.step(0)
         self.assertEqual(list(self.rows()[0][0]), ["a.weight", "b.bias"])
 
+    def test_memory_on_another_device(self):
+        """What hooks see comes to the host before it becomes much."""
+        class Many(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell = nn.Linear(4, 4)
+
+            def forward(self, x):
+                for _ in range(300):
+                    x = self.cell(x)
+                return x
+
+        model, alone = Many(), support.load(without=["numpy"])  # so that tensors stay torch's
+        with alone.Recorder(self.path("a.ulp"), model, activations="cell", strict=True) as rec:
+            with mock.patch.object(alone, "_on_host", alone._is_numpy):
+                model(torch.randn(2, 4)).sum().backward()
+            waiting = [of[-1].vector is not None for of in rec._watched]
+            rec.step(0)
+        self.assertEqual((len(waiting), sum(waiting)), (300, 300 - 256))
+        self.assertEqual(self.rows()[0][0]["cell"][1], 300 * 8)
+
     def test_errors_in_hooks(self):
         """Backward goes on; step() tells."""
         model = network()
