@@ -1851,7 +1851,7 @@ class Recorder:
         if local and type(self._replicas).__name__ == "DistributedDataParallel":
             self._see_reductions()
         if model is not None and not compiled and not _is_compiled(model):
-            self._root_hook = model.register_forward_hook(_Hook(self._see_forward))
+            self._root_hook = model.register_forward_hook(_RootHook(self._see_forward))
 
     def __enter__(self):
         return self
@@ -2627,6 +2627,18 @@ class _Hook:
 
     def __reduce__(self):
         return functools.partial, (sys.audit, "ulp_recorder.copy")  # takes any arguments, and does nothing
+
+
+class _RootHook(_Hook):
+    """One that does nothing where a graph is compiled: a break of it would stay when the hook is gone."""
+
+    def __init__(self, call):
+        super().__init__(call)
+        self.is_compiling = getattr(getattr(_torch(), "compiler", None), "is_compiling", lambda: False)  # from torch 2.1 on
+
+    def __call__(self, *arguments):
+        if not self.is_compiling():
+            self.call(*arguments)
 
 
 def _check_name(name):

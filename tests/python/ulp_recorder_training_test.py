@@ -373,6 +373,24 @@ class Torch(support.InFolder):
             steps, _ = self.rows(self.path(f"{i}part.ulp"))
             self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()] + ["2"])
 
+    @unittest.skipUnless(hasattr(torch, "compile") and hasattr(torch, "compiler"), "torch 2.1 or newer compiles")
+    def test_compiled_functions(self):
+        """One that calls the model is compiled whole, and twice at most: once more when the hook is gone."""
+        counters = torch._dynamo.utils.counters
+        for given in (True, False):
+            torch._dynamo.reset()
+            counters.clear()
+            model = network()
+            loss_of = torch.compile(lambda x: model(x).pow(2).mean(), backend="eager")  # noqa: B023
+            with recorder.Recorder(self.path(f"{given}.ulp"), model, strict=True) as rec:
+                for step in range(4):
+                    loss = loss_of(torch.randint(0, 10, (8, 4)))
+                    loss.backward()
+                    rec.step(step, loss=loss if given else float(loss))
+                    self.assertEqual(len(model._forward_hooks), 0)
+            self.assertEqual(dict(counters["graph_break"]), {})
+            self.assertLessEqual(counters["stats"]["unique_graphs"], 2)
+
     def test_the_root_is_left_alone_after_the_first_gradients(self):
         for loss in (False, True):
             model = network()
