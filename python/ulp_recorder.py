@@ -1792,7 +1792,7 @@ class Recorder:
         self._pending = []  # what they counted on a device
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
-        self._scale_before, self._finite_before = None, False
+        self._scale_before, self._finite_before, self._fell_before = None, False, False
         self._graph = None  # once a forward pass showed it
         self._passes, self._forwards = {}, 0  # {id of parameter: _Passes}; forward passes until the first gradients
         self._mixed = False  # whether anything is in 16 bits
@@ -2053,11 +2053,17 @@ class Recorder:
             through = self._through_float16(rows)
             least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
             lost = 2.0**-24 * min(factor, 1.0) / self._summed  # averages over ranks are smaller
-            if scale is not None and scale > 1 and scaled and least < 0.99 * lost:
-                name = next(name for name, t in through.items() if t.least == least)
+            looked_at = through.items() if self._looks >= 90 else ()
+            cells = {name: _off_float16(t, lost) for name, t in looked_at}
+            off = next((name for name, (is_off, _) in cells.items() if is_off), None)
+            if scale is not None and scale > 1 and scaled and (least < 0.99 * lost or off is not None):
+                name, value = off, "has values that float16 does not"
+                if least < 0.99 * lost:
+                    name = next(name for name, t in through.items() if t.least == least)
+                    value = f"has a value of {least:.3g}, below the smallest of float16"
                 found["unscaled"] = (
-                    f"{name!r} was computed in float16 and has a value of {least:.3g}, below the smallest of float16: it is "
-                    "not multiplied by the loss scale any more, or was clipped. Call step() before scaler.unscale_() and "
+                    f"{name!r} was computed in float16 and {value}: it is not multiplied by the loss scale any more, or was clipped. "
+                    "Call step() before scaler.unscale_() and "
                     "scaler.step(), or pass scaled=False and the loss scale of this step, taken before scaler.update()"
                 )
             elif scale is not None and scale >= 4096 and scaled and self._looks == 99 and 0 < largest < scale * 2.0**-20:
@@ -2068,7 +2074,9 @@ class Recorder:
                 )
             elif scale is not None and 1 < scale < math.inf and not scaled and through:
                 most = max(t.largest for t in through.values())
-                if least == 2.0**-24 or most * scale > 2.0**22:  # 64 parts of float16 add up to that
+                by_chance = off is not None or sum(chance for _, chance in cells.values()) < 32
+                # 64 parts of float16 add up to 2^22.
+                if least == 2.0**-24 or most * scale > 2.0**22 or not by_chance:
                     found["scaled"] = (
                         f"scaled=False was passed, but gradients that were computed in float16 (up to {most:.3g}, from "
                         f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
@@ -2076,12 +2084,14 @@ class Recorder:
         if microbatch == -1 and self._every == 1 and scale is not None:
             finite = not any(t.nans or any(t.infinities) for t in tables)
             before = self._scale_before
-            if not finite and self._finite_before and before is not None and scale < before:
+            fell = before is not None and scale < before
+            if (not finite and fell and self._finite_before) or (finite and self._fell_before and not fell):
+                change = f"from {before:g} to {scale:g} in the step that overflows" if fell else "in a step that overflows"
                 found["next scale"] = (
-                    f"the loss scale fell from {before:g} to {scale:g} in the step that overflows, and not after it: it is that "
-                    "of the next step. Call scaler.get_scale() before scaler.update()"
+                    f"the loss scale fell {change}, and not after it: it is that of the next step. Call scaler.get_scale() "
+                    "before scaler.update()"
                 )
-            self._scale_before, self._finite_before = scale, finite
+            self._scale_before, self._finite_before, self._fell_before = scale, finite, fell and not finite
         new = [text for key, text in found.items() if key not in self._suspected]
         self._suspected.update(found)
         return new
@@ -2768,6 +2778,30 @@ def _tables_of(values, with_sums):
             v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None
             v.zeros = 0
     return [v.table for v in values]
+
+
+@functools.lru_cache(None)
+def _cells_on_lattice():
+    """By fraction bits from 0 to 10: which slots multiples have, and how much of the binade the others take."""
+    slots = [{_slot(n, bits) for n in range(1 << bits)} for bits in range(11)]
+    widths = [0.0 if slot % 2 == 0 and slot < 24 else _LOW[slot + 1] - low for slot, low in enumerate(_LOW[:-1])]
+    return [(of, sum(width for slot, width in enumerate(widths) if slot not in of)) for of in slots]
+
+
+def _off_float16(table, smallest):
+    """Whether it has values that cannot be multiples of a power of two, the smallest number; how many such would be expected
+    of values that are not rounded to them."""
+    mantissa, exponent = math.frexp(smallest)
+    if mantissa != 0.5 or table.least >= smallest * 2.0**11:
+        return False, 0.0
+    lattice, chance = _cells_on_lattice(), 0.0
+    for key, n in zip(table.keys.tolist(), table.counts.tolist()):
+        slot, bits = key % _SLOTS, key // _SLOTS % _BINADE - 2048 - (exponent - 1)
+        if bits < len(lattice):
+            if bits < 0 or slot not in lattice[bits][0]:
+                return True, 0.0
+            chance += n * lattice[bits][1] * (slot % 2)  # what is on an edge may be there for other reasons
+    return False, chance
 
 
 def _tensors_in(output):

@@ -1003,6 +1003,20 @@ class Misuse(support.InFolder):
             self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has a value of .*below the smallest of")
             self.assertIn("pass scaled=False and the loss scale of this step, taken before scaler.update()", said)
 
+    def test_values_that_float16_does_not_have(self):
+        """Unscaled gradients that are neither too small nor too few: below 2^-14 float16 has fewer bits."""
+        how = lambda g, s: g.copy_((torch.rand_like(g) + 0.5).half().float() * 2.0**-17)  # noqa: E731
+        [said] = self.said(how, scales=(2048.0,))
+        self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has values that float16 does not: it is not multi")
+        self.assertEqual(self.said(how, scales=(2048.0,), scaled=False), [])
+        self.assertEqual(self.said(lambda g, s: g.copy_(how(g, s).half()), scales=(2048.0,)), [])
+
+    def test_values_that_float16_has_by_no_chance(self):
+        how = lambda g, s: g.copy_(((torch.rand_like(g) + 0.5) * 2.0**-20).half())  # noqa: E731
+        [said] = self.said(how, scales=(8.0,), scaled=False)
+        self.assertRegex(said, r"^step 0: scaled=False was passed, but gradients .*only after scaler.unscale_\(\)$")
+        self.assertEqual(self.said(how, scales=(8.0,)), [])
+
     def test_a_scale_that_values_do_not_carry(self):
         [said] = self.said(lambda g, s: g.copy_(torch.full_like(g, 2.0**-20)))
         self.assertRegex(said, "^step 0: no gradient is above 9.54e-07, and the loss scale is 65536: the true ones")
@@ -1022,6 +1036,64 @@ class Misuse(support.InFolder):
         [said] = self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0))
         self.assertRegex(said, "^step 2: the loss scale fell from 32768 to 16384 in the step that overflows, and not after")
         self.assertEqual(self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0), every=2), [])
+
+    def test_the_scale_of_the_next_step_from_the_beginning(self):
+        """Where the first steps overflow, as with a scaler's first scale."""
+        for scales, right in (((32768.0, 16384.0, 8192.0, 4096.0), True), ((16384.0, 8192.0, 4096.0, 4096.0), False)):
+            steps = iter(range(100))
+            how = lambda g, s: g.fill_(math.inf) if next(steps) < 2 * 3 else g  # noqa: B023, E731
+            said = self.said(how, steps=4, scales=scales)
+            self.assertEqual([text.partition(" in a")[0] for text in said], [] if right else ["step 3: the loss scale fell"])
+
+
+@unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch has no scaler for the CPU")
+class MisuseInTraining(support.InFolder):
+    """A network that is trained in float16 for some steps, and recorded as it should not be."""
+
+    def said(self, wrong, steps=3, init_scale=65536.0):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.LayerNorm(32), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 8))
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=init_scale)
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model) as rec:
+            warnings.simplefilter("always")
+            for step in range(steps):
+                optimizer.zero_grad()
+                with torch.autocast("cpu", torch.float16):
+                    loss = nn.functional.cross_entropy(model(torch.randn(64, 16)).float(), torch.arange(64) % 8)
+                scaler.scale(loss).backward()
+                of = {"loss_scale": scaler.get_scale() * (2.0**20 if wrong == "scale" else 1)}
+                if wrong in ("nothing", "scale", "scaled"):
+                    rec.step(step, **of, scaled=wrong != "scaled")
+                scaler.unscale_(optimizer)
+                if wrong in ("unscaled", "nothing after"):
+                    rec.step(step, **of, scaled=wrong == "unscaled")
+                scaler.step(optimizer)
+                scaler.update()
+                if wrong == "next":
+                    rec.step(step, loss_scale=scaler.get_scale(), scaled=False)
+                if wrong == "zeros":
+                    optimizer.zero_grad(set_to_none=False)
+                    rec.step(step, **of)
+        return [str(w.message).partition(".ulp: ")[2] for w in caught if w.category is RuntimeWarning]
+
+    def test_each_is_told_once(self):
+        for wrong, text in (
+            ("unscaled", "step 0: .*not multiplied by the loss scale any more"), ("scaled", "step 0: scaled=False was passed, but"),
+            ("zeros", "step 0: all gradients are zero"), ("scale", "step 0: no gradient is above .* if the loss was not multiplied"),
+        ):  # fmt: skip
+            [said] = self.said(wrong)
+            self.assertRegex(said, text)
+
+    def test_the_scale_of_the_next_step(self):
+        """As soon as the steps show it: with the first scale too large, when it is not any more."""
+        [said] = self.said("next", 30, 2.0**40)
+        self.assertRegex(said, "the loss scale fell in a step that overflows, and not after it")
+
+    def test_what_is_right(self):
+        for wrong in ("nothing", "nothing after"):
+            for scale in (8.0, 65536.0, 2.0**40):
+                self.assertEqual(self.said(wrong, 30, scale), [])
 
 
 RANK = """
