@@ -2148,7 +2148,8 @@ class Recorder:
                     continue
                 taken = self._local[id(parameter)]
                 if taken is not None:
-                    taken[-1].parts = self._parts(parameter, gradient)
+                    if taken[-1].type.bits > 16:
+                        taken[-1].parts = self._parts(parameter, gradient)
                     values.append(taken)
                     continue
             if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
@@ -2431,8 +2432,11 @@ class Recorder:
     def _see_forward(self, module, inputs, output):
         if not _torch().is_grad_enabled():
             return
-        if self._graph is None:
-            self._learn(output)
+        try:
+            if self._graph is None:
+                self._learn(output)
+        except Exception as error:  # step() tells it: training goes on
+            self._graph, self._trouble = _Graph({}, {}, False), error
         if self._graph is not None:
             self._forwards += 1
 
@@ -2612,7 +2616,12 @@ class _Passes:
         self.hook = parameter.register_hook(functools.partial(self._see, weakref.ref(parameter)))
 
     def _see(self, parameter, gradient):
-        before = parameter().grad
+        try:
+            self._count(parameter().grad, gradient)
+        except Exception:  # training goes on
+            self.since_zero = math.nan
+
+    def _count(self, before, gradient):
         self.ever += 1
         if before is None:
             self.since_zero, self.version = 1, gradient._version

@@ -557,6 +557,20 @@ class Parts(support.InFolder):
 
         self.assertParts(self.parts(nn.Linear(4, 3).bfloat16(), train), {"weight": 1, "given": 0})
 
+    def test_errors(self):
+        """A forward and a backward pass go on, whatever the recorder cannot do there."""
+        model = self.Model()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with mock.patch.object(recorder, "_graph_behind", side_effect=AttributeError("no such node")):
+                self.loss(model).backward()
+            rec.step(0)
+            rec.step(1)
+        self.assertEqual([str(w.message).partition(".ulp: ")[2] for w in caught], ["step 0: AttributeError: no such node"])
+        passes = recorder._Passes(model.norm.weight, [0, 1])
+        passes._see(lambda: None, torch.ones(4))
+        self.assertTrue(math.isnan(passes.since_zero))
+
     def test_what_happens_between(self):
         """Gradients that are changed between backward passes are known again when a recorded step or None came between."""
         def train(step, model, rec, optimizer):
