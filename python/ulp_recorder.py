@@ -873,15 +873,17 @@ def _payloads(tables):
 _SUMMARY = struct.Struct("<IBBH6Q5dQ")
 
 
-def _summaries(tables, tensors, type_numbers, factors):
-    """The summary records, one after the other."""
+def _summaries(tables, tensors, type_numbers, factors, parts=None):
+    """The summary records, one after the other. parts: 0 without."""
     totals = [_totals(tables, power) for power in (1, 2)]
     return b"".join(
         _SUMMARY.pack(
-            tensor, type_number, t.sums is not None, 0, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
+            tensor, type_number, t.sums is not None, sum_of, t.numel, t.zeros, *t.infinities, 0, t.nans, t.largest, t.least,
             math.nan if factor is None else factor, first, second, t.cut
         )
-        for t, tensor, type_number, factor, first, second in zip(tables, tensors, type_numbers, factors, *totals)
+        for t, tensor, type_number, factor, sum_of, first, second in zip(
+            tables, tensors, type_numbers, factors, parts or [0] * len(tables), *totals
+        )
     )  # fmt: skip
 
 
@@ -1151,8 +1153,9 @@ def _rows(db):
 
 # What is known of a tensor, as the table `tensor` has it.
 _Info = namedtuple("_Info", "name kind role through shape numel")
-# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known.
-_Row = namedtuple("_Row", "info type_number factor table")
+# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known. parts: those that a
+# gradient is a sum of, 255 at most: how many were rounded to `through` before they were added, and 256 * how many were not.
+_Row = namedtuple("_Row", "info type_number factor parts table")
 
 
 # File systems of several machines: these do not share memory, which a write-ahead log needs. Those of which `ulp` knows.
@@ -1625,8 +1628,8 @@ class _File:
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
                 ids = [self._id(row.info) for row in rows]
-                _, numbers, factors, tables = zip(*rows) if rows else [()] * 4
-                summary = _summaries(tables, ids, numbers, factors)
+                _, numbers, factors, parts, tables = zip(*rows) if rows else [()] * 5
+                summary = _summaries(tables, ids, numbers, factors, parts)
                 cells = _compressed(_payloads(tables))
                 _insert(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in _total_rows(totals):
@@ -1651,7 +1654,7 @@ class _File:
             # Without codes, which take much memory.
             tables = {
                 (id, number, factor): (table if table.codes is None else _merge([table]), 1)
-                for id, (_, number, factor, table) in zip(ids, rows)
+                for id, (_, number, factor, _, table) in zip(ids, rows)
             }
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], tables, totals)
@@ -1715,6 +1718,12 @@ class Recorder:
     activations  A regular expression, searched in module names: the gradients of their outputs are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
                  Anything that checkpointing computes twice may be counted twice.
+    gradients    A regular expression, searched in names of parameters: only the gradients of these are recorded.
+    weights      The same: these parameters are recorded too, as `weight/NAME`, before the optimizer's step.
+    updates      The same: what the optimizer's step adds to these, as `update/NAME`: float32, after minus before. Keeps a
+                 copy of them during that step. Needs optimizer.
+    states       The same, searched in KEY/NAME: tensors of the optimizer's state after its step, as `state/KEY/NAME`, as in
+                 states="exp_avg_sq/". Needs optimizer.
     roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}; the first match in the name
                  counts. By default, the first recorded forward pass decides: "low" are 16-bit tensors and parameters
                  that autocast casts, "float32" those of such a run that are used uncast. Compiled or checkpointed parts
@@ -1722,6 +1731,8 @@ class Recorder:
     append       Continues an existing recording. Its steps are kept; repeated steps become further attempts.
     shards       Each rank has parts of the tensors and writes its own file. None: decided by the model (FSDP, DTensor).
                  Otherwise all ranks have the same gradients; rank 0 records them and the others do nothing.
+    local        Each rank records its own gradients, before they are reduced, and writes its own file: with
+                 DistributedDataParallel as they are then, without it as they are when step() is called.
     rank, world  Needed only if torch.distributed does not know them.
     run_id       Equal for all ranks of one run; by default random, and shared through torch.distributed.
     scaler, optimizer  A GradScaler, and one optimizer or several of the model: step() then comes after the optimizer's step
@@ -1743,9 +1754,14 @@ class Recorder:
         sums=False,
         activations=None,
         forward=None,
+        gradients=None,
+        weights=None,
+        updates=None,
+        states=None,
         roles=None,
         append=False,
         shards=None,
+        local=False,
         rank=None,
         world=None,
         run_id=None,
@@ -1759,23 +1775,26 @@ class Recorder:
         self._stepping = False  # whether the scaler's step is running
         self._in_vain = 0  # calls of step() since an optimizer stepped
         self._order = None  # {id of parameter: its place, name and itself}
+        self._local = None  # {id of parameter: what was taken of it before it was reduced; None if it is not reduced}
         self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
             raise RecorderError(f"every={every}: must be 1 or more")
         if run_id is not None and (len(run_id.encode()) > 1024 or not run_id.isprintable()):
             raise RecorderError("run_id: at most 1024 bytes, without control characters")
-        compiled = False
+        compiled, self._replicas = False, model
         while type(model).__name__ in _WRAPPERS:
             compiled = compiled or type(model).__name__ == "OptimizedModule"
+            self._replicas = model if type(model).__name__ == "DistributedDataParallel" else self._replicas
             model = getattr(model, _WRAPPERS[type(model).__name__])
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
+        self._pending = []  # what they counted on a device
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
-        self._scale_before, self._finite_before = None, False
-        self._casts = None  # {id of parameter: see _casts_behind}, once a forward pass showed it
-        self._also_uncast = set()  # those of them that are used as they are, too
+        self._scale_before, self._finite_before, self._fell_before = None, False, False
+        self._graph = None  # once a forward pass showed it
+        self._passes, self._forwards = {}, 0  # {id of parameter: _Passes}; forward passes until the first gradients
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
@@ -1783,23 +1802,36 @@ class Recorder:
             raise RecorderError(f"rank={rank}: must be from 0 to world - 1, and world is {world}")
         if shards is None:
             shards = world > 1 and model is not None and _is_sharded(model)
-        if rank > 0 and not shards:
+        local = local and world > 1
+        if local and shards:
+            raise RecorderError("local: the parts of FSDP and DTensor are there only when they are reduced; leave it out")
+        if rank > 0 and not shards and not local:
             return
-        if shards:
+        if shards or local:
             root, extension = os.path.splitext(os.fspath(path))
             path = f"{root}.rank{rank}{extension}"
         meta = {
-            "run_id": run_id or _new_run_id(shards and world > 1),
+            "run_id": run_id or _new_run_id((shards or local) and world > 1),
             "rank": rank,
             "world": world,
-            "reduction": "reduced" if world > 1 else "local",
+            "reduction": "local" if local or world == 1 else "reduced",
             "layout": "shard" if shards else "replica",
         }
-        ranks = [rank] if shards else range(world)
+        self._elsewhere = frozenset() if not shards or model is None else _recorded_elsewhere(model, rank, its_world)
+        ranks = [rank] if shards or local else range(world)
         self._role_of = _role_rules(roles, model)
-        self._shards, self._world = shards, world
-        if model is None and (scaler is not None or self._optimizers):
-            raise RecorderError("scaler and optimizer need a model")
+        self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
+        self._summed = 1 if local else world  # of so many ranks gradients are sums
+        self._tells_more = rank == 0 or not local  # whether all but gradients, which are the same for all ranks, is recorded here
+        self._wanted = {"gradients": gradients, "weights": weights, "updates": updates, "states": states}
+        self._wanted = {what: re.compile(regex) for what, regex in self._wanted.items() if regex}
+        if model is None and (scaler is not None or self._optimizers or self._wanted):
+            raise RecorderError(f"{', '.join(['scaler, optimizer', *self._wanted])}: need a model")
+        for what, regex in self._wanted.items():
+            if what in ("updates", "states") and not self._optimizers:
+                raise RecorderError(f"{what}: needs optimizer=, which makes them")
+            if what != "states" and not any(regex.search(_plain(name)) for name, _ in model.named_parameters()):
+                raise RecorderError(f"{what}: {regex.pattern!r} matches no parameter name")
         lacking = [n for n in ("get_scale", "unscale_", "step", "update") if scaler is not None and not hasattr(scaler, n)]
         if lacking:
             raise RecorderError(f"scaler: a {type(scaler).__name__} has no {lacking[0]}(): leave it out, and pass loss_scale")
@@ -1816,10 +1848,10 @@ class Recorder:
         self._finish = weakref.finalize(self, self._file.close)  # at exit too
         self._hooks = [module.register_forward_hook(_Hook(hook)) for module, hook in watched]
         self._see_updates()
-        known = self._file.tensors
+        if local and type(self._replicas).__name__ == "DistributedDataParallel":
+            self._see_reductions()
         if model is not None and not compiled and not _is_compiled(model):
-            if not all(_plain(name) in known for name, _ in model.named_parameters()):
-                self._root_hook = model.register_forward_hook(_Hook(self._see_casts))
+            self._root_hook = model.register_forward_hook(_RootHook(self._see_forward))
 
     def __enter__(self):
         return self
@@ -1838,6 +1870,9 @@ class Recorder:
                 else:
                     vars(of)[name] = before
         self._hooks, self._wrapped = [], []
+        for passes in self._passes.values():
+            passes.hook.remove()
+        self._passes = {}
         self._leave_root()
         self._record_waiting()
         self._watched, self._update, self._waiting = [], None, None
@@ -1901,8 +1936,7 @@ class Recorder:
             self._record_waiting()
             update, self._update = self._update, None
             if update is None:  # more gradients are to be accumulated, or the optimizer's step follows
-                if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                    self._casts, self._also_uncast = _casts_behind(loss)
+                self._look_behind(loss)
                 loss = loss.detach() if hasattr(loss, "detach") else loss
                 given = dict(loss=loss, loss_scale=loss_scale, factor=factor, grad_norm=grad_norm, lr=lr, found_inf=found_inf)
                 self._waiting = step, dict(given, applied=applied, grads=grads, attempt=attempt)
@@ -1920,6 +1954,8 @@ class Recorder:
         if microbatch == -1:
             self._calls += 1
         if not due:
+            self._forget_local(microbatch)
+            self._end_of(() if self._sees_updates else self._passes)
             return
         unscaled, next_scale = (), None
         try:
@@ -1938,8 +1974,7 @@ class Recorder:
                 loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
             if trouble is not None:
                 raise trouble
-            if self._casts is None and getattr(loss, "grad_fn", None) is not None:
-                self._casts, self._also_uncast = _casts_behind(loss)
+            self._look_behind(loss)
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -1954,11 +1989,18 @@ class Recorder:
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
             values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            self._forget_local(microbatch)
+            if update is not None:
+                watched = watched + update.more(applied)
+            elif "weights" in self._wanted and microbatch == -1:
+                watched = watched + self._more("weight", self._chosen("weights"), unfit)
             rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
-            if found_inf is None and loss_scale not in (None, 1) and not self._shards:
+            if found_inf is None and loss_scale not in (None, 1) and self._alone:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
                 found_inf = any(t.nans or any(t.infinities) for t in of) if of else None
+                if "gradients" in self._wanted and not found_inf:
+                    found_inf = None  # the others may
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
             if not -(2**63) <= int(step) < 2**63 - 1:
                 raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
@@ -2010,12 +2052,18 @@ class Recorder:
             largest = max(t.largest for t in tables)
             through = self._through_float16(rows)
             least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
-            lost = 2.0**-24 * min(factor, 1.0) / self._world  # averages over ranks are smaller
-            if scale is not None and scale > 1 and scaled and least < 0.99 * lost:
-                name = next(name for name, t in through.items() if t.least == least)
+            lost = 2.0**-24 * min(factor, 1.0) / self._summed  # averages over ranks are smaller
+            looked_at = through.items() if self._looks >= 90 else ()
+            cells = {name: _off_float16(t, lost) for name, t in looked_at}
+            off = next((name for name, (is_off, _) in cells.items() if is_off), None)
+            if scale is not None and scale > 1 and scaled and (least < 0.99 * lost or off is not None):
+                name, value = off, "has values that float16 does not"
+                if least < 0.99 * lost:
+                    name = next(name for name, t in through.items() if t.least == least)
+                    value = f"has a value of {least:.3g}, below the smallest of float16"
                 found["unscaled"] = (
-                    f"{name!r} was computed in float16 and has a value of {least:.3g}, below the smallest of float16: it is "
-                    "not multiplied by the loss scale any more, or was clipped. Call step() before scaler.unscale_() and "
+                    f"{name!r} was computed in float16 and {value}: it is not multiplied by the loss scale any more, or was clipped. "
+                    "Call step() before scaler.unscale_() and "
                     "scaler.step(), or pass scaled=False and the loss scale of this step, taken before scaler.update()"
                 )
             elif scale is not None and scale >= 4096 and scaled and self._looks == 99 and 0 < largest < scale * 2.0**-20:
@@ -2026,7 +2074,9 @@ class Recorder:
                 )
             elif scale is not None and 1 < scale < math.inf and not scaled and through:
                 most = max(t.largest for t in through.values())
-                if least == 2.0**-24 or most * scale > 2.0**22:  # 64 parts of float16 add up to that
+                by_chance = off is not None or sum(chance for _, chance in cells.values()) < 32
+                # 64 parts of float16 add up to 2^22.
+                if least == 2.0**-24 or most * scale > 2.0**22 or not by_chance:
                     found["scaled"] = (
                         f"scaled=False was passed, but gradients that were computed in float16 (up to {most:.3g}, from "
                         f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
@@ -2034,26 +2084,29 @@ class Recorder:
         if microbatch == -1 and self._every == 1 and scale is not None:
             finite = not any(t.nans or any(t.infinities) for t in tables)
             before = self._scale_before
-            if not finite and self._finite_before and before is not None and scale < before:
+            fell = before is not None and scale < before
+            if (not finite and fell and self._finite_before) or (finite and self._fell_before and not fell):
+                change = f"from {before:g} to {scale:g} in the step that overflows" if fell else "in a step that overflows"
                 found["next scale"] = (
-                    f"the loss scale fell from {before:g} to {scale:g} in the step that overflows, and not after it: it is that "
-                    "of the next step. Call scaler.get_scale() before scaler.update()"
+                    f"the loss scale fell {change}, and not after it: it is that of the next step. Call scaler.get_scale() "
+                    "before scaler.update()"
                 )
-            self._scale_before, self._finite_before = scale, finite
+            self._scale_before, self._finite_before, self._fell_before = scale, finite, fell and not finite
         new = [text for key, text in found.items() if key not in self._suspected]
         self._suspected.update(found)
         return new
 
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
-        if self._model is None or "float16" not in (self._casts or {}).values():
+        if self._model is None or self._graph is None or "float16" not in self._graph.casts.values():
             return {}
         tables = {row.info.name: row.table for row in rows}
         names = ((_plain(name), id(p)) for name, p in self._model.named_parameters())
         return {
             name: tables[name]
             for name, of in names
-            if name in tables and self._casts.get(of) == "float16" and of not in self._also_uncast
+            if name in tables and self._graph.casts.get(of) == "float16" and of in self._graph.uses
+            and not self._graph.uses[of][1]
         }
 
     def _take(self, name, kind, shape, total, cast, array, unfit):
@@ -2061,6 +2114,11 @@ class Recorder:
         try:
             if not isinstance(name, str) or name not in self._file.tensors:
                 _check_name(name)
+            if _is_summand(array):
+                raise RecorderError(
+                    f"tensor {name!r}: its parts are still to be added up over ranks: set p.grad = "
+                    "p.grad.redistribute(placements=p.placements) on all of them before"
+                )
             values = _Values(name, array)
             return name, kind, values.shape if shape is None else shape, total, cast, values
         except (RecorderError, TypeError, ValueError) as error:
@@ -2071,27 +2129,62 @@ class Recorder:
             unfit[name] = error
             return None
 
-    def _gradients(self, unfit, of=None):
-        """Those of the model's parameters, or of some."""
+    def _gradients(self, unfit, of=None, is_local=False):
+        """Those of the model's parameters, or of some. is_local: before they are reduced."""
         values = []
         torch, known = _torch(), self._file.tensors
-        casts, may_be_small = self._casts or {}, np is not None and not self._sums
+        casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and not self._sums
+        only = self._wanted.get("gradients")
+        if not is_local:
+            self._settle_passes()
         for name, parameter in self._parameters() if of is None else of:
             if "_orig_mod" in name:
                 name = _plain(name)
             gradient = parameter.grad
-            if gradient is None:
+            if gradient is None or name in self._elsewhere or (only is not None and not only.search(name)):
                 continue
+            if self._local is not None and not is_local:
+                if id(parameter) not in self._local:  # no backward pass came to it here
+                    continue
+                taken = self._local[id(parameter)]
+                if taken is not None:
+                    if taken[-1].type.bits > 16:
+                        taken[-1].parts = self._parts(parameter, gradient)
+                    values.append(taken)
+                    continue
             if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
                 n = gradient.numel()
                 if 0 < n < _TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
-                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), _SmallValues(gradient, n)))
+                    small = _SmallValues(gradient, n, self._parts(parameter, gradient))
+                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), _UNSEEN), small))
                     continue
-            if not _is_copy(gradient):
-                cast = (self._casts or {}).get(id(parameter), _UNSEEN)
+            if not _is_copy(gradient) or _is_summand(gradient):
+                cast = casts.get(id(parameter), _UNSEEN)
                 total = parameter.numel() if hasattr(parameter, "to_local") else 0
-                values.append(self._take(name, "weight_grad", parameter.shape, total, cast, parameter.grad, unfit))
-        return [taken for taken in values if taken is not None]
+                taken = self._take(name, "weight_grad", parameter.shape, total, cast, gradient, unfit)
+                if taken is not None:
+                    taken[-1].parts = 1 if taken[-1].type.bits <= 16 else self._parts(parameter, gradient)
+                    values.append(taken)
+        return values
+
+    def _chosen(self, what, of=None):
+        """The parameters that are wanted, of all or of some, by name."""
+        regex = self._wanted.get(what)
+        named = () if regex is None else self._parameters() if of is None else of
+        return {_plain(name): parameter for name, parameter in named if regex.search(_plain(name))}
+
+    def _more(self, kind, tensors, unfit):
+        """What is recorded besides gradients, counted now."""
+        taken = []
+        for name, tensor in tensors.items() if self._tells_more else ():
+            of = name.partition("/")[2] if kind == "unknown" else name
+            if of not in self._elsewhere and not _is_copy(tensor):
+                prefix = kind if kind != "unknown" else "state"
+                total = tensor.numel() if hasattr(tensor, "to_local") else 0
+                taken.append(self._take(f"{prefix}/{name}", kind, tensor.shape, total, None, tensor, unfit))
+        taken = [of for of in taken if of is not None]
+        _tables_of([of[-1] for of in taken], self._sums)
+        return taken
 
     def _parameters(self):
         """As the model names them, without what that costs."""
@@ -2117,14 +2210,14 @@ class Recorder:
     def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
         """What is recorded of a step: a _Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
         of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
-        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss, "activation": 1.0}
+        factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss}  # all else: 1
         for name, array in grads.items():
             kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
             values.append(self._take(name, kind, None, 0, None, array, unfit))
         values = [of for of in values if of is not None]
         if unfit and not values and not watched:
             raise next(iter(unfit.values()))
-        if not values and not self._shards:
+        if not values and self._alone:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
             )
@@ -2133,7 +2226,7 @@ class Recorder:
         known = self._file.tensors
         if not self._mixed and not all(taken[0] in known for taken in values):
             self._mixed = any(of.type.bits <= 16 for *_, of in values)
-            self._mixed = self._mixed or any(cast is not None for cast in (self._casts or {}).values())
+            self._mixed = self._mixed or self._graph is not None and any(cast is not None for cast in self._graph.casts.values())
         rows = {}
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in rows:
@@ -2145,10 +2238,10 @@ class Recorder:
                 rows[name] = row._replace(type_number=number, table=_merge([row.table, table]))
                 continue
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
-            by = factors.get(info.kind)
+            by = factors.get(info.kind, 1.0)
             if unscaled and info.kind == "weight_grad":
                 by = factor if name in unscaled else of_loss
-            rows[name] = _Row(info, of.type.number, by, table)
+            rows[name] = _Row(info, of.type.number, by, of.parts, table)
             if self._shards and info.numel != total:
                 rows[name] = rows[name]._replace(info=info._replace(numel=total))
         if self._shards:
@@ -2176,7 +2269,7 @@ class Recorder:
         if not self._sees_updates:
             return
         for optimizer in self._optimizers:
-            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_step)
+            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_optimizer_step)
         if self._scaler is not None:
             self._wrap(self._scaler, "unscale_", self._before_step)
             self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
@@ -2248,16 +2341,23 @@ class Recorder:
                 update.lr = float(optimizer.param_groups[0]["lr"])
             if self._scaler is not None:
                 update.scale = float(self._scaler.get_scale())
-            if not self._due:
-                return
             its = {id(p) for group in optimizer.param_groups for p in group["params"]}
+            if not self._due:
+                self._end_of(its)
+                return
             if self._order is None or not its <= self._order.keys():
                 named = enumerate(self._model.named_parameters())
                 self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
             of = [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
             values = self._gradients(update.unfit, of)
             _tables_of([taken[-1] for taken in values], self._sums)
+            for parameter in its if self._local else ():
+                self._local.pop(parameter, None)
             update.values.update((taken[0], taken) for taken in values)
+            update.weights.update(self._by_name(self._more("weight", self._chosen("weights", of), update.unfit)))
+            if self._tells_more:
+                before = self._chosen("updates", of)
+                update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
             if self._scaler is not None and self._is_unscaled(optimizer):
                 update.unscaled.update(taken[0] for taken in values)
         except Exception as error:  # step() tells it: training goes on
@@ -2283,6 +2383,36 @@ class Recorder:
             if self._scaler is None and self._update.stepped.keys() >= {id(each) for each in self._optimizers}:
                 self._record_waiting()
 
+    def _after_optimizer_step(self, optimizer, *arguments, **named):
+        """One that was really taken."""
+        update = self._update
+        try:
+            if update is not None and self._due:
+                its = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+                changed = {name: of for name, of in update.before.items() if id(of[0]) in its}
+                update.before = {name: of for name, of in update.before.items() if name not in changed}
+                changes = {name: _difference(p.detach(), before) for name, (p, before) in changed.items()}
+                update.changes.update(self._by_name(self._more("update", changes, update.unfit)))
+                states = self._states(optimizer, its) if "states" in self._wanted else {}
+                update.states.update(self._by_name(self._more("unknown", states, update.unfit)))
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+        self._after_step(optimizer)
+
+    def _states(self, optimizer, its):
+        """{KEY/NAME: tensor} of those that are wanted."""
+        return {
+            f"{key}/{_plain(name)}": tensor
+            for _, name, parameter in sorted(self._order[i] for i in its if i in self._order)
+            for key, tensor in optimizer.state.get(parameter, {}).items()
+            if key != "step" and hasattr(tensor, "is_floating_point") and tensor.is_floating_point()
+            and self._wanted["states"].search(f"{key}/{_plain(name)}")
+        }  # fmt: skip
+
+    @staticmethod
+    def _by_name(taken):
+        return ((of[0], of) for of in taken)
+
     def _before_scaler_step(self, optimizer, *arguments, **named):
         self._before_step(optimizer)
         self._stepping = True
@@ -2299,16 +2429,108 @@ class Recorder:
             self._update.open.clear()
             self._record_waiting()
 
-    def _see_casts(self, module, inputs, output):
-        if self._due and self._casts is None and _torch().is_grad_enabled():
-            self._casts, self._also_uncast = _casts_behind(output)
-            if self._casts is not None:
-                self._leave_root()
+    def _see_forward(self, module, inputs, output):
+        if not _torch().is_grad_enabled():
+            return
+        try:
+            if self._graph is None:
+                self._learn(output)
+        except Exception as error:  # step() tells it: training goes on
+            self._graph, self._trouble = _Graph({}, {}, False), error
+        if self._graph is not None:
+            self._forwards += 1
+
+    def _see_reductions(self):
+        if not hasattr(_torch().Tensor, "register_post_accumulate_grad_hook"):
+            raise RecorderError("local: DistributedDataParallel needs torch 2.1 or newer; leave it out")
+        self._local = {}
+        for name, parameter in self._parameters():
+            if parameter.requires_grad:
+                hook = functools.partial(self._before_reduction, name)
+                self._hooks.append(parameter.register_post_accumulate_grad_hook(hook))
+
+    def _before_reduction(self, name, parameter):
+        if not self._due:
+            return
+        self._local[id(parameter)] = None
+        if not self._replicas.require_backward_grad_sync:
+            return
+        try:
+            for taken in self._gradients(self._unfit, [(name, parameter)], True):
+                if type(taken[-1]) is _SmallValues:
+                    taken[-1].array = taken[-1].array.clone()
+                else:
+                    taken[-1].count(self._sums)
+                self._local[id(parameter)] = taken
+                self._bound(taken[-1])
+        except Exception as error:  # step() tells it: training goes on
+            self._trouble = error
+
+    def _forget_local(self, microbatch):
+        if self._local and microbatch == -1:
+            self._local.clear()
+
+    def _look_behind(self, loss):
+        if self._graph is None and getattr(loss, "grad_fn", None) is not None:
+            self._learn(loss)
+            self._leave_root()
+
+    def _learn(self, output):
+        """What the graph says, for the whole run; passes of the parameters that it knows are counted from now on."""
+        self._graph = _graph_behind(output)
+        if self._graph is None or self._shards:
+            return
+        for _, parameter in self._parameters():
+            if id(parameter) in self._graph.uses:
+                self._passes[id(parameter)] = _Passes(parameter, self._graph.uses[id(parameter)])
+
+    def _settle_passes(self):
+        """With the first gradients it is decided for which parameters the graph of one forward pass is that of a backward pass.
+        More than one of these may follow, but what is written in Python may be one that runs within another."""
+        forwards, self._forwards = self._forwards, 0
+        if forwards == 0:
+            return
+        self._leave_root()
+        for of, passes in list(self._passes.items()):
+            more = passes.ever - forwards
+            if more < 0 or (more > 0 and not self._graph.is_open) or self._has_own_reduction:
+                passes.hook.remove()
+                del self._passes[of]
+
+    @property
+    def _has_own_reduction(self):
+        """Whether gradients are reduced over ranks in a way of the job's own."""
+        return self._summed > 1 and bool(getattr(self._replicas, "_comm_hooks", None))
+
+    def _parts(self, parameter, gradient):
+        """Those that the gradient is a sum of, as a summary has them."""
+        passes = self._passes.get(id(parameter))
+        if passes is None:
+            return 0
+        passes.version, passes.is_taken = gradient._version, True
+        if not passes.since_zero > 0:
+            return 0
+        low, others = (min(255, uses * passes.since_zero * self._summed) for uses in passes.uses)
+        return others << 8 | low
+
+    def _end_of(self, parameters):
+        """Of a step that is not recorded, by ids."""
+        for of in parameters:
+            if of in self._passes:
+                self._passes[of].is_taken = True
 
     def _leave_root(self):
         if self._root_hook is not None:
             self._root_hook.remove()
             self._root_hook = None
+
+    def _bound(self, values):
+        """Lets no more vectors wait on a device than step() would."""
+        if values.vector is not None:
+            self._pending.append(values)
+        if len(self._pending) == _WAITING:
+            pending, self._pending = self._pending, []
+            _bring([v for v in pending if v.vector is not None], self._sums)
 
     def _watch(self, name, kind):
         def see(label, tensor):
@@ -2317,6 +2539,7 @@ class Recorder:
                 if taken is not None:
                     taken[-1].count(self._sums)
                     self._watched.append(taken)
+                    self._bound(taken[-1])
             except Exception as error:  # step() tells it: training goes on
                 self._trouble = error
 
@@ -2340,10 +2563,16 @@ class _Update:
     def __init__(self):
         self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
         self.values, self.unfit, self.trouble = {}, {}, None
+        self.weights, self.changes, self.states = {}, {}, {}  # what is recorded besides, by name
+        self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
         self.unscaled = set()  # names
         self.scale = self.lr = None
         self.open = set()  # ids of optimizers whose gradients were taken, and that did not step since
         self.stepped = {}  # by id: whether it stepped, and whether the scaler found an overflow
+
+    def more(self, applied):
+        """Weights, updates and states. What skips a step within the optimizer changes nothing."""
+        return [*self.weights.values(), *(() if applied is False else self.changes.values()), *self.states.values()]
 
     def found_inf(self):
         found = [inf for _, inf in self.stepped.values() if inf is not None]
@@ -2353,6 +2582,13 @@ class _Update:
         """None where some were, and others not."""
         applied = {stepped and not inf for stepped, inf in self.stepped.values()}
         return applied.pop() if len(applied) == 1 else None
+
+
+def _difference(after, before):
+    """In float32 at least."""
+    if after.element_size() < 4:
+        after, before = after.float(), before.float()
+    return after - before
 
 
 def _optimizers_in(optimizer):
@@ -2366,6 +2602,39 @@ def _optimizers_in(optimizer):
     return several
 
 
+class _Passes:
+    """Counts the backward passes that come to a parameter."""
+
+    __slots__ = ("uses", "since_zero", "ever", "version", "is_taken", "hook")
+
+    def __init__(self, parameter, uses):
+        self.uses = uses
+        self.since_zero = 0 if parameter.grad is None else math.nan  # NaN: not known
+        self.ever = 0
+        self.version = None  # that the gradient has in the next pass if all that happens to it is that this one is added
+        self.is_taken = False  # whether it was recorded since: it is set to zero then, if it is changed at all
+        self.hook = parameter.register_hook(functools.partial(self._see, weakref.ref(parameter)))
+
+    def _see(self, parameter, gradient):
+        try:
+            self._count(parameter().grad, gradient)
+        except Exception:  # training goes on
+            self.since_zero = math.nan
+
+    def _count(self, before, gradient):
+        self.ever += 1
+        if before is None:
+            self.since_zero, self.version = 1, gradient._version
+        else:
+            version = before._version
+            if version == self.version:
+                self.since_zero += 1
+            else:  # views of one tensor share their versions
+                self.since_zero = 1 if self.is_taken and not before._is_view() else math.nan
+            self.version = version + 1
+        self.is_taken = False
+
+
 class _Hook:
     """A forward hook that copies and pickles of its module do without."""
 
@@ -2377,6 +2646,18 @@ class _Hook:
 
     def __reduce__(self):
         return functools.partial, (sys.audit, "ulp_recorder.copy")  # takes any arguments, and does nothing
+
+
+class _RootHook(_Hook):
+    """One that does nothing where a graph is compiled: a break of it would stay when the hook is gone."""
+
+    def __init__(self, call):
+        super().__init__(call)
+        self.is_compiling = getattr(getattr(_torch(), "compiler", None), "is_compiling", lambda: False)  # from torch 2.1 on
+
+    def __call__(self, *arguments):
+        if not self.is_compiling():
+            self.call(*arguments)
 
 
 def _check_name(name):
@@ -2393,6 +2674,7 @@ class _Values:
     def __init__(self, name, array):
         torch = _torch()
         self.table = self.vector = None
+        self.parts = 0  # not known
         if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
             array = (np if torch is None else torch).from_dlpack(array)
         if torch is not None and isinstance(array, torch.Tensor):
@@ -2449,10 +2731,10 @@ class _Values:
 class _SmallValues:
     """Those of a small float32 tensor on the host, which are counted with those of others."""
 
-    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros")
+    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros", "parts")
 
-    def __init__(self, tensor, numel):
-        self.type, self.array, self.numel = _TYPES["float32"], tensor, numel
+    def __init__(self, tensor, numel, parts):
+        self.type, self.array, self.numel, self.parts = _TYPES["float32"], tensor, numel, parts
         self.table = self.vector = None
         self.shape, self.zeros = (), 0
 
@@ -2474,6 +2756,15 @@ def _count_small(values):
         begin = end
 
 
+_WAITING = 128  # tensors whose vectors may wait on a device: they take 256 KiB to 2 MiB each
+
+
+def _bring(values, with_sums):
+    """Tables of vectors, for which the host waits."""
+    for v, (at, counts) in zip(values, _to_host([v.vector for v in values])):
+        v.table, v.vector = _table_of_entries(at, counts, v.type, v.numel, with_sums), None
+
+
 def _tables_of(values, with_sums):
     small = [v for v in values if type(v) is _SmallValues and v.array is not None]
     if small:
@@ -2481,17 +2772,45 @@ def _tables_of(values, with_sums):
     arrays = [v for v in values if v.array is not None and _on_host(v.array)]
     for v, table in zip(arrays, _tables_of_bits([(v.array, v.type) for v in arrays], with_sums)):
         v.table, v.array = table, None
-    vectors = [v for v in values if v.table is None]
-    for v in vectors:
-        if v.vector is None:
-            v.count(with_sums)
-    for v, (at, counts) in zip(vectors, _to_host([v.vector for v in vectors])):
-        v.table = _table_of_entries(at, counts, v.type, v.numel, with_sums)
+    vectors = []
+    for v in values:
+        if v.table is None:
+            if v.vector is None:
+                v.count(with_sums)
+            vectors.append(v)
+            if len(vectors) == _WAITING:
+                _bring(vectors, with_sums)
+                vectors = []
+    _bring(vectors, with_sums)
     for v in values:
         if v.zeros > 0:
             v.table.numel, v.table.zeros, v.table.codes = v.table.numel + v.zeros, v.table.zeros + v.zeros, None
             v.zeros = 0
     return [v.table for v in values]
+
+
+@functools.lru_cache(None)
+def _cells_on_lattice():
+    """By fraction bits from 0 to 10: which slots multiples have, and how much of the binade the others take."""
+    slots = [{_slot(n, bits) for n in range(1 << bits)} for bits in range(11)]
+    widths = [0.0 if slot % 2 == 0 and slot < 24 else _LOW[slot + 1] - low for slot, low in enumerate(_LOW[:-1])]
+    return [(of, sum(width for slot, width in enumerate(widths) if slot not in of)) for of in slots]
+
+
+def _off_float16(table, smallest):
+    """Whether it has values that cannot be multiples of a power of two, the smallest number; how many such would be expected
+    of values that are not rounded to them."""
+    mantissa, exponent = math.frexp(smallest)
+    if mantissa != 0.5 or table.least >= smallest * 2.0**11:
+        return False, 0.0
+    lattice, chance = _cells_on_lattice(), 0.0
+    for key, n in zip(table.keys.tolist(), table.counts.tolist()):
+        slot, bits = key % _SLOTS, key // _SLOTS % _BINADE - 2048 - (exponent - 1)
+        if bits < len(lattice):
+            if bits < 0 or slot not in lattice[bits][0]:
+                return True, 0.0
+            chance += n * lattice[bits][1] * (slot % 2)  # what is on an edge may be there for other reasons
+    return False, chance
 
 
 def _tensors_in(output):
@@ -2506,31 +2825,65 @@ def _tensors_in(output):
 _UNSEEN = object()
 
 
-def _casts_behind(output):
-    """{id of parameter: the type that autocast casts it to, "" where that is not known, None where it is used as it is}
-    from the graph behind the output of a forward pass; None where it has none. And the ids of those that are also used as
-    they are. A cast is a node of its own between the
-    parameter and what uses it. What functions written in Python do with it, checkpointing and compiled graphs among
-    them, is not seen: such parameters are not listed."""
+# What the graph behind the output of a forward pass says of parameters. casts: {id: the type that it is cast to, "" where
+# that is not known, None where it is used as it is}. uses: {id: [casts, other uses], through each of which a part of the
+# gradient comes}, of those where that is certain. is_open: whether no function written in Python is in it, whose backward
+# pass may run another.
+_Graph = namedtuple("_Graph", "casts uses is_open")
+
+# Nodes that only move values: those of a cast before them come out as they were rounded there.
+_MOVES = re.compile(
+    "(ToCopy|Copy|Clone|Alias|View|Reshape|UnsafeView|T|Transpose|Permute|Split|UnsafeSplit|Slice|Select|Squeeze|Unsqueeze|"
+    r"Unbind|Expand|AsStrided|Cat|Stack|Index|Repeat|Flip|Roll)[A-Za-z]*Backward\d*$|CppFunction|CopySlices|CopyBackwards"
+)
+
+
+def _graph_behind(output):
+    """None where there is no graph. A cast is a node of its own between the parameter and what uses it: autocast keeps it,
+    and what several uses say is added up there in 16 bits. What functions written in Python do with a parameter,
+    checkpointing and compiled graphs among them, is not seen: it is not listed then."""
     nodes = [t.grad_fn for t in _tensors_in(output) if t.grad_fn is not None]
     if not nodes:
-        return None, set()
+        return None
     opaque = _torch().autograd.function.BackwardCFunction
-    casts, uncast, seen = {}, set(), set(nodes)
+    casts, uses, seen = {}, {}, set(nodes)
+    is_open, unsure = True, set()
     while nodes:
         node = nodes.pop()
+        is_opaque = isinstance(node, opaque)
+        is_open = is_open and not is_opaque
         for following, _ in node.next_functions:
             if following is None or following in seen:
                 continue
             if type(following).__name__ != "AccumulateGrad":
                 seen.add(following)
                 nodes.append(following)
-            elif type(node).__name__.startswith("ToCopyBackward") and following.variable.dtype == _torch().float32:
-                casts[id(following.variable)] = _autocast_type(following.variable.device.type)
-            elif not isinstance(node, opaque):
-                casts.setdefault(id(following.variable))
-                uncast.add(id(following.variable))
-    return casts, uncast
+                continue
+            parameter = following.variable
+            of = uses.setdefault(id(parameter), [0, 0])
+            cast = _cast_of(node, parameter)
+            if cast is not None:
+                casts[id(parameter)] = cast
+                of[0] += 1
+            elif not is_opaque:
+                casts.setdefault(id(parameter))
+                of[1] += 1
+            if cast == "" or is_opaque or (cast is None and _MOVES.match(type(node).__name__)):
+                unsure.add(id(parameter))
+    for of in unsure if not is_open or any(cast is not None for cast in casts.values()) else ():
+        del uses[of]
+    return _Graph(casts, uses, is_open)
+
+
+def _cast_of(node, parameter):
+    """What type of 16 or 8 bits the node casts a float32 parameter to: "" where that is not known, None where it does not."""
+    torch = _torch()
+    if parameter.dtype != torch.float32 or not type(node).__name__.startswith("ToCopyBackward"):
+        return None
+    if not hasattr(node, "_input_metadata"):  # before torch 2.1
+        return _autocast_type(parameter.device.type)
+    dtype = node._input_metadata[0].dtype
+    return None if dtype.itemsize > 2 else str(dtype)[len("torch.") :]
 
 
 def _autocast_type(device):
@@ -2595,6 +2948,31 @@ def _is_copy(tensor):
     """Whether it is the part of a DTensor that another rank has too, and records."""
     place = tensor.device_mesh.get_coordinate() if hasattr(tensor, "device_mesh") else None
     return place is not None and any(of.is_replicate() and at > 0 for of, at in zip(tensor.placements, place))
+
+
+def _is_summand(tensor):
+    """Whether the values of a DTensor are still to be added up over ranks."""
+    return any(of.is_partial() for of in getattr(tensor, "placements", ()))
+
+
+def _recorded_elsewhere(model, rank, world):
+    """Names of the parameters of a model with DTensors that other ranks record. Where several meshes hold a tensor of one name,
+    as those of tensor parallelism beside data parallelism, each has all of it: the one with the lowest rank records it. A
+    plain tensor is whole on each rank that has it."""
+    wrapped = any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules())  # has flat parts in tensors
+    if _distributed() is None or wrapped or not any(hasattr(p, "device_mesh") for p in model.parameters()):
+        return frozenset()
+    mine = {}
+    for name, parameter in model.named_parameters():
+        of = sorted(parameter.device_mesh.mesh.flatten().tolist()) if hasattr(parameter, "device_mesh") else [rank]
+        mine.setdefault(tuple(of), []).append(_plain(name))
+    of_all = [None] * world
+    _distributed().all_gather_object(of_all, mine)
+    first = {}
+    for meshes in of_all:
+        for ranks, names in meshes.items():
+            first.update((name, min(ranks, first.get(name, ranks))) for name in names)
+    return frozenset(name for ranks, names in mine.items() for name in names if first[name] != ranks)
 
 
 def _is_sharded(model):

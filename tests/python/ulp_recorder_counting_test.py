@@ -180,6 +180,23 @@ class Counting(unittest.TestCase):
 
         self.check(recorder, count)
 
+    def test_memory_on_another_device(self):
+        """Not more than some vectors wait there for being copied, however many tensors there are."""
+        recorder = support.load()
+        copied = []
+
+        def to_host(vectors, of=recorder._to_host):
+            copied.append(len(vectors))
+            return of(vectors)
+
+        lists = [[0x3F800000 + i, 0x80000000] for i in range(300)]
+        with mock.patch.object(recorder, "_on_host", recorder._is_numpy), mock.patch.object(recorder, "_to_host", to_host):
+            values = [recorder._Values("x", self.tensor("float32", bits)) for bits in lists]
+            tables = recorder._tables_of(values, True)
+        self.assertEqual((copied, [v.vector for v in values]), ([128, 128, 44], [None] * 300))
+        for bits, table in zip(lists, tables):
+            self.compare(table, expected(bits, "float32"), True)
+
     def test_many_tensors_at_once(self):
         recorder = support.load()
         draw = random.Random(3)

@@ -4,6 +4,7 @@ import copy
 import enum
 import gc
 import io
+import json
 import math
 import os
 import pickle
@@ -176,6 +177,27 @@ class Torch(support.InFolder):
         with recorder.Recorder(self.path("a.ulp"), model) as rec:
             rec.step(0)
         self.assertEqual(list(self.rows()[0][0]), ["a.weight", "b.bias"])
+
+    def test_memory_on_another_device(self):
+        """What hooks see comes to the host before it becomes much."""
+        class Many(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.cell = nn.Linear(4, 4)
+
+            def forward(self, x):
+                for _ in range(300):
+                    x = self.cell(x)
+                return x
+
+        model, alone = Many(), support.load(without=["numpy"])  # so that tensors stay torch's
+        with alone.Recorder(self.path("a.ulp"), model, activations="cell", strict=True) as rec:
+            with mock.patch.object(alone, "_on_host", alone._is_numpy):
+                model(torch.randn(2, 4)).sum().backward()
+            waiting = [of[-1].vector is not None for of in rec._watched]
+            rec.step(0)
+        self.assertEqual((len(waiting), sum(waiting)), (300, 300 - 256))
+        self.assertEqual(self.rows()[0][0]["cell"][1], 300 * 8)
 
     def test_errors_in_hooks(self):
         """Backward goes on; step() tells."""
@@ -351,14 +373,33 @@ class Torch(support.InFolder):
             steps, _ = self.rows(self.path(f"{i}part.ulp"))
             self.assertEqual(list(steps[0]), [name for name, _ in network().named_parameters()] + ["2"])
 
-    def test_the_root_is_left_alone_when_its_graph_is_known(self):
+    @unittest.skipUnless(hasattr(torch, "compile") and hasattr(torch, "compiler"), "torch 2.1 or newer compiles")
+    def test_compiled_functions(self):
+        """One that calls the model is compiled whole, and twice at most: once more when the hook is gone."""
+        counters = torch._dynamo.utils.counters
+        for given in (True, False):
+            torch._dynamo.reset()
+            counters.clear()
+            model = network()
+            loss_of = torch.compile(lambda x: model(x).pow(2).mean(), backend="eager")  # noqa: B023
+            with recorder.Recorder(self.path(f"{given}.ulp"), model, strict=True) as rec:
+                for step in range(4):
+                    loss = loss_of(torch.randint(0, 10, (8, 4)))
+                    loss.backward()
+                    rec.step(step, loss=loss if given else float(loss))
+                    self.assertEqual(len(model._forward_hooks), 0)
+            self.assertEqual(dict(counters["graph_break"]), {})
+            self.assertLessEqual(counters["stats"]["unique_graphs"], 2)
+
+    def test_the_root_is_left_alone_after_the_first_gradients(self):
         for loss in (False, True):
             model = network()
             with recorder.Recorder(self.path("a.ulp"), model, append=loss) as rec:
-                self.assertEqual(len(model._forward_hooks), 0 if loss else 1)  # roles are in the file
-                backward(model)
-                self.assertEqual(len(model._forward_hooks), 0)
+                self.assertEqual(len(model._forward_hooks), 1)
+                for _ in range(2):
+                    backward(model)
                 rec.step(int(loss))
+                self.assertEqual(len(model._forward_hooks), 0)
 
     def test_mistakes(self):
         model = network()
@@ -394,6 +435,213 @@ class Torch(support.InFolder):
                 call()
         # Nothing is left of what was wrong from the beginning.
         self.assertEqual(sorted(os.listdir(self.folder))[0][:1], "d")
+
+
+def parts_in(row):
+    """Of how many parts the gradients of a row of `step` are sums."""
+    return [struct.unpack("<H", row[-2][i + 6 : i + 8])[0] for i in range(0, len(row[-2]), 104)]
+
+
+class Parts(support.InFolder):
+    """Of how many parts a gradient is a sum: in the low byte those that were rounded to `through` before they were added,
+    in the high one the others; 0 where that is not known."""
+
+    class Model(nn.Module):
+        def __init__(self, tied=False, twice=False, inner=None):
+            super().__init__()
+            torch.manual_seed(0)
+            self.tokens, self.norm, self.head = nn.Embedding(9, 4), nn.LayerNorm(4), nn.Linear(4, 9)
+            self.middle, self.twice, self.inner = nn.Linear(4, 4), twice, inner or (lambda module, x: module(x))
+            if tied:
+                self.head.weight = self.tokens.weight
+
+        def forward(self, x):
+            x = self.inner(self.middle, self.tokens(x))
+            return self.head(self.norm(self.middle(x) if self.twice else x))
+
+    ALONE = {"tokens.weight": 0x100, "norm.weight": 0x100, "head.weight": 1, "head.bias": 1, "middle.weight": 1}
+
+    def loss(self, model, **autocast):
+        with torch.autocast("cpu", torch.bfloat16, **autocast):
+            return model(torch.arange(9)).float().pow(2).mean()
+
+    def parts(self, model, train, steps=3, **options):
+        """{name: parts} of each recorded step of train(step, model, recorder, optimizer)."""
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+        with recorder.Recorder(path, model, strict=True, **options) as rec:
+            for step in range(steps):
+                train(step, model, rec, optimizer)
+        support.check(path)
+        content = support.content(path)
+        names = {row[0]: row[1] for row in content["tensor"]}
+        found = []
+        for row in content["step"]:
+            ids = [struct.unpack("<I", row[-2][i : i + 4])[0] for i in range(0, len(row[-2]), 104)]
+            found.append({names[id]: parts for id, parts in zip(ids, parts_in(row))})
+        self.assertEqual({of for row in content["total"] for of in parts_in(row)}, {0})
+        return found
+
+    def plainly(self, step, model, rec, optimizer, passes=1, none=True, **autocast):
+        for _ in range(passes):
+            self.loss(model, **autocast).backward()
+        rec.step(step)
+        for p in model.parameters():
+            p.grad = p.grad.mul_(0.5)  # unscaled
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=none)
+
+    def assertParts(self, found, right):
+        for of in found:
+            self.assertEqual({name: of.get(name) for name in right}, right)
+
+    def test_uses_and_passes(self):
+        for options, right in (
+            ({}, self.ALONE),
+            ({"passes": 4}, {name: 4 * n for name, n in self.ALONE.items()}),
+            ({"none": False}, self.ALONE),
+            ({"passes": 3, "none": False}, {name: 3 * n for name, n in self.ALONE.items()}),
+            ({"passes": 300}, {name: 255 * n for name, n in self.ALONE.items()}),
+            ({"enabled": False}, {**self.ALONE, "head.weight": 0x100, "head.bias": 0x100, "middle.weight": 0x100}),
+        ):
+            train = lambda *of, options=options: self.plainly(*of, **options)  # noqa: E731
+            self.assertParts(self.parts(self.Model(), train, steps=2 if "passes" in options else 3), right)
+
+    def test_shared_and_repeated(self):
+        """autocast keeps what it casts: several uses of it are added up in 16 bits."""
+        self.assertParts(self.parts(self.Model(tied=True), self.plainly), {"tokens.weight": 0x101, "norm.bias": 0x100})
+        self.assertParts(self.parts(self.Model(twice=True), self.plainly), {"middle.weight": 1, "head.weight": 1})
+        train = lambda *of: self.plainly(*of, cache_enabled=False)  # noqa: E731
+        self.assertParts(self.parts(self.Model(twice=True), train), {"middle.weight": 2, "head.weight": 1})
+        train = lambda *of: self.plainly(*of, enabled=False)  # noqa: E731
+        self.assertParts(self.parts(self.Model(twice=True), train), {"middle.weight": 0x200, "head.weight": 0x100})
+
+    def test_one_backward_pass_of_several_forward_passes(self):
+        """What a forward pass shows is not all of it then."""
+        def train(step, model, rec, optimizer):
+            (self.loss(model) + self.loss(model)).backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), dict.fromkeys(self.ALONE, 0))
+
+    def test_several_backward_passes_of_a_forward_pass(self):
+        def train(step, model, rec, optimizer):
+            loss = self.loss(model)
+            loss.backward(retain_graph=True)
+            loss.backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), {name: 2 * n for name, n in self.ALONE.items()})
+
+    def test_checkpointing(self):
+        """A backward pass within another is no pass of its own, and what it does is not seen."""
+        for reentrant in (False, True):
+            inner = lambda module, x, reentrant=reentrant: checkpoint(module, x, use_reentrant=reentrant)  # noqa: E731
+            right = {**self.ALONE, "middle.weight": 0} if reentrant else self.ALONE
+            self.assertParts(self.parts(self.Model(inner=inner), self.plainly), right)
+            right = {"middle.weight": 0 if reentrant else 1, "head.weight": 1}  # of it one use is seen, and two are there
+            self.assertParts(self.parts(self.Model(inner=inner, twice=True), self.plainly), right)
+
+    def test_what_is_moved_before_it_is_cast(self):
+        """Its parts were rounded, whatever the node says that they come through."""
+        inner = lambda module, x: nn.functional.linear(x, module.weight.t(), module.bias * 1)  # noqa: E731
+        right = {**self.ALONE, "middle.weight": 0, "middle.bias": 0x100}
+        self.assertParts(self.parts(self.Model(inner=inner), self.plainly), right)
+
+    def test_half_models(self):
+        def train(step, model, rec, optimizer):
+            model(torch.randn(5, 4).bfloat16()).sum().backward()
+            rec.step(step, grads={"given": torch.ones(3)})
+
+        self.assertParts(self.parts(nn.Linear(4, 3).bfloat16(), train), {"weight": 1, "given": 0})
+
+    def test_errors(self):
+        """A forward and a backward pass go on, whatever the recorder cannot do there."""
+        model = self.Model()
+        with recorder.Recorder(self.path("a.ulp"), model) as rec, warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with mock.patch.object(recorder, "_graph_behind", side_effect=AttributeError("no such node")):
+                self.loss(model).backward()
+            rec.step(0)
+            rec.step(1)
+        self.assertEqual([str(w.message).partition(".ulp: ")[2] for w in caught], ["step 0: AttributeError: no such node"])
+        passes = recorder._Passes(model.norm.weight, [0, 1])
+        passes._see(lambda: None, torch.ones(4))
+        self.assertTrue(math.isnan(passes.since_zero))
+
+    def test_what_happens_between(self):
+        """Gradients that are changed between backward passes are known again when a recorded step or None came between."""
+        def train(step, model, rec, optimizer):
+            self.loss(model).backward()
+            if step == 1:
+                optimizer.zero_grad(set_to_none=False)
+                self.loss(model).backward()
+            rec.step(step)
+            optimizer.zero_grad(set_to_none=step % 2 == 0)
+
+        first, second, third, fourth = self.parts(self.Model(), train, steps=4)
+        self.assertParts([first, third, fourth], self.ALONE)
+        self.assertParts([second], dict.fromkeys(self.ALONE, 0))
+
+    def test_a_step_that_does_not_end_the_sum(self):
+        def train(step, model, rec, optimizer):
+            for microbatch in (0, 1):
+                self.loss(model).backward()
+                rec.step(step, microbatch=microbatch)
+            rec.step(step)
+            optimizer.zero_grad()
+
+        found = self.parts(self.Model(), train)
+        for of, passes in zip(found, 3 * (1, 2, 2)):
+            self.assertParts([of], {name: passes * n for name, n in self.ALONE.items()})
+
+    def test_from_the_loss(self):
+        """Where the module itself is never called: passes are counted once its graph is known."""
+        def train(step, model, rec, optimizer):
+            with torch.autocast("cpu", torch.bfloat16):
+                loss = model.forward(torch.arange(9)).float().pow(2).mean()
+            loss.backward()
+            rec.step(step, loss=loss)
+            optimizer.zero_grad(set_to_none=False)
+
+        first, *others = self.parts(self.Model(), train)
+        self.assertParts([first], dict.fromkeys(self.ALONE, 0))
+        self.assertParts(others, self.ALONE)
+
+    def test_every(self):
+        found = self.parts(self.Model(), lambda *of: self.plainly(*of, none=False), every=3, steps=7)
+        self.assertEqual(len(found), 3)
+        self.assertParts(found, self.ALONE)
+
+    def test_with_the_optimizer(self):
+        for none in (True, False):
+            model, scaler = self.Model(tied=True), scaler_of(8.0)
+            optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+            def train(step, model, rec, _):
+                for i in range(2):
+                    scaler.scale(self.loss(model)).backward()  # noqa: B023
+                scaler.step(optimizer)  # noqa: B023
+                scaler.update()  # noqa: B023
+                optimizer.zero_grad(set_to_none=none)  # noqa: B023
+                rec.step(step)
+
+            found = self.parts(model, train, scaler=scaler, optimizer=optimizer)
+            self.assertParts(found, {"tokens.weight": 0x202, "head.bias": 2, "norm.weight": 0x200})
+            self.assertFalse(any(p._backward_hooks for p in model.parameters()))
+
+    def test_resumed(self):
+        """The graph is looked at again."""
+        model = self.Model()
+        for step in range(2):
+            with recorder.Recorder(self.path("a.ulp"), model, append=True, strict=True) as rec:
+                model.zero_grad()
+                self.loss(model).backward()
+                rec.step(step)
+        for row in support.content(self.path("a.ulp"))["step"]:
+            self.assertNotIn(0, parts_in(row))
 
 
 class Scaler:
@@ -619,6 +867,110 @@ class Updates(support.InFolder):
             self.assertIn(f"{min(calls, 100)} calls of step() saw no optimizer's step: nothing of them is recorded", said)
 
 
+class Besides(support.InFolder):
+    """What is recorded besides gradients: not multiplied by the loss scale, and of the moment that its name says."""
+
+    rows = Torch.rows
+
+    def test_gradients_of_some(self):
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, gradients=r"^2\.|5.bias", strict=True) as rec:
+            for step in range(2):
+                backward(model)
+                if step == 1:
+                    model[5].bias.grad[0] = math.inf
+                rec.step(step, loss_scale=2)
+        steps, _ = self.rows()
+        self.assertEqual(list(steps[0]), ["2.weight", "2.bias", "5.bias"])
+        found = [row[8] for row in support.content(self.path("a.ulp"))["step"]]
+        self.assertEqual(found, [None, 1])  # the others may be infinite
+
+    def test_weights(self):
+        model = network()
+        with recorder.Recorder(self.path("a.ulp"), model, weights="weight", strict=True) as rec:
+            backward(model)
+            rec.step(0, loss_scale=8, microbatch=0)
+            rec.step(0, loss_scale=8)
+        steps, tensors = self.rows()
+        self.assertEqual([n for n in steps[0] if "/" in n], [f"weight/{n}" for n, _ in model.named_parameters() if "weight" in n])
+        self.assertFalse([n for n in steps[0, 0, 0] if "/" in n])
+        largest = float(model[2].weight.detach().abs().max())
+        self.assertEqual(steps[0]["weight/2.weight"], (2, 16 * 32, 1.0, largest))
+        self.assertEqual(tensors["weight/2.weight"][2:6], ("weight", "unknown", "", "16,32"))
+
+    def test_updates_and_states(self):
+        """Of a step that is skipped there is no update."""
+        for make, keys in (
+            (lambda p: torch.optim.Adam(p, 0.25), ("exp_avg", "exp_avg_sq")),
+            (lambda p: torch.optim.SGD(p, 0.25, momentum=0.5), ("momentum_buffer",)),
+        ):
+            for scaled in (True, False):
+                model = network()
+                optimizer = make(model.parameters())
+                scaler = scaler_of(1024.0) if scaled else None
+                path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+                options = dict(scaler=scaler, optimizer=optimizer, strict=True, weights="^2", updates="^2|5.bias", states="^[em].*2.weight")
+                seen = []
+                with recorder.Recorder(path, model, **options) as rec:
+                    for step in range(3):
+                        before = [model[2].weight.detach().clone()]
+                        loss = model(torch.arange(32).view(8, 4) % (step + 3)).pow(2).mean()
+                        (scaler.scale(loss) if scaled else loss).backward()
+                        if step == 1 and scaled:
+                            model[5].bias.grad[1] = math.inf
+                        if step == 2 and scaled:
+                            scaler.unscale_(optimizer)
+                        if scaled:
+                            scaler.step(optimizer)
+                            scaler.update()
+                        else:
+                            optimizer.step()
+                        optimizer.zero_grad()
+                        rec.step(step, loss=loss)
+                        of = [before[0], model[2].weight.detach() - before[0]]
+                        seen.append([float(t.abs().max()) for t in of + [optimizer.state[model[2].weight][k] for k in keys]])
+                support.check(path)
+                steps, tensors = self.rows(path)
+                states = [f"state/{key}/2.weight" for key in keys]
+                names = ["weight/2.weight", "update/2.weight", *states]
+                for step in range(3):
+                    right = [(2, 16 * 32, 1.0, x) for x in seen[step]]
+                    if step == 1 and scaled:
+                        self.assertFalse([n for n in steps[1] if n.startswith("update/")])
+                        self.assertNotIn(states[0], steps[1])
+                        continue
+                    self.assertEqual([steps[step][n] for n in names], right, (keys, scaled, step))
+                    others = [n for n in steps[step] if "/" in n and n not in names]
+                    self.assertEqual(others, ["weight/2.bias", "update/2.bias", "update/5.bias"])
+                self.assertEqual([tensors[n][2] for n in names], ["weight", "update"] + ["unknown"] * len(keys))
+                self.assertEqual({tensors[n][5] for n in names}, {"16,32"})
+
+    def test_updates_of_half_weights(self):
+        """In float32, where the difference has more digits."""
+        model = nn.Linear(4, 3).bfloat16()
+        optimizer = torch.optim.SGD(model.parameters(), 0.25)
+        with recorder.Recorder(self.path("a.ulp"), model, optimizer=optimizer, updates=".", weights=".", strict=True) as rec:
+            model(torch.randn(5, 4).bfloat16()).sum().backward()
+            before = model.weight.detach().float()
+            optimizer.step()
+            rec.step(0)
+        steps, tensors = self.rows()
+        largest = float((model.weight.detach().float() - before).abs().max())
+        self.assertEqual(steps[0]["update/weight"], (2, 12, 1.0, largest))
+        self.assertEqual((steps[0]["weight/weight"][0], tensors["weight/weight"][3:5]), (4, ("low", "bfloat16")))
+
+    def test_mistakes(self):
+        model = network()
+        for options, text in (
+            (dict(gradients="no"), "gradients: 'no' matches no parameter name"), (dict(weights="no"), "weights: 'no' matches"),
+            (dict(updates="2"), "updates: needs optimizer="), (dict(states="2"), "states: needs optimizer="),
+            (dict(weights="2", model=None), "weights: need a model"),
+        ):  # fmt: skip
+            with self.assertRaisesRegex(recorder.RecorderError, text):
+                recorder.Recorder(self.path("no.ulp"), **{"model": model, **options})
+        self.assertEqual(os.listdir(self.folder), [])
+
+
 class Misuse(support.InFolder):
     """What the values show is told in the first step, once, and what is right is left alone."""
 
@@ -665,6 +1017,20 @@ class Misuse(support.InFolder):
             self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has a value of .*below the smallest of")
             self.assertIn("pass scaled=False and the loss scale of this step, taken before scaler.update()", said)
 
+    def test_values_that_float16_does_not_have(self):
+        """Unscaled gradients that are neither too small nor too few: below 2^-14 float16 has fewer bits."""
+        how = lambda g, s: g.copy_((torch.rand_like(g) + 0.5).half().float() * 2.0**-17)  # noqa: E731
+        [said] = self.said(how, scales=(2048.0,))
+        self.assertRegex(said, "^step 0: 'weight' was computed in float16 and has values that float16 does not: it is not multi")
+        self.assertEqual(self.said(how, scales=(2048.0,), scaled=False), [])
+        self.assertEqual(self.said(lambda g, s: g.copy_(how(g, s).half()), scales=(2048.0,)), [])
+
+    def test_values_that_float16_has_by_no_chance(self):
+        how = lambda g, s: g.copy_(((torch.rand_like(g) + 0.5) * 2.0**-20).half())  # noqa: E731
+        [said] = self.said(how, scales=(8.0,), scaled=False)
+        self.assertRegex(said, r"^step 0: scaled=False was passed, but gradients .*only after scaler.unscale_\(\)$")
+        self.assertEqual(self.said(how, scales=(8.0,)), [])
+
     def test_a_scale_that_values_do_not_carry(self):
         [said] = self.said(lambda g, s: g.copy_(torch.full_like(g, 2.0**-20)))
         self.assertRegex(said, "^step 0: no gradient is above 9.54e-07, and the loss scale is 65536: the true ones")
@@ -685,6 +1051,64 @@ class Misuse(support.InFolder):
         self.assertRegex(said, "^step 2: the loss scale fell from 32768 to 16384 in the step that overflows, and not after")
         self.assertEqual(self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0), every=2), [])
 
+    def test_the_scale_of_the_next_step_from_the_beginning(self):
+        """Where the first steps overflow, as with a scaler's first scale."""
+        for scales, right in (((32768.0, 16384.0, 8192.0, 4096.0), True), ((16384.0, 8192.0, 4096.0, 4096.0), False)):
+            steps = iter(range(100))
+            how = lambda g, s: g.fill_(math.inf) if next(steps) < 2 * 3 else g  # noqa: B023, E731
+            said = self.said(how, steps=4, scales=scales)
+            self.assertEqual([text.partition(" in a")[0] for text in said], [] if right else ["step 3: the loss scale fell"])
+
+
+@unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch has no scaler for the CPU")
+class MisuseInTraining(support.InFolder):
+    """A network that is trained in float16 for some steps, and recorded as it should not be."""
+
+    def said(self, wrong, steps=3, init_scale=65536.0):
+        torch.manual_seed(0)
+        model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.LayerNorm(32), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 8))
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=init_scale)
+        path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+        with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model) as rec:
+            warnings.simplefilter("always")
+            for step in range(steps):
+                optimizer.zero_grad()
+                with torch.autocast("cpu", torch.float16):
+                    loss = nn.functional.cross_entropy(model(torch.randn(64, 16)).float(), torch.arange(64) % 8)
+                scaler.scale(loss).backward()
+                of = {"loss_scale": scaler.get_scale() * (2.0**20 if wrong == "scale" else 1)}
+                if wrong in ("nothing", "scale", "scaled"):
+                    rec.step(step, **of, scaled=wrong != "scaled")
+                scaler.unscale_(optimizer)
+                if wrong in ("unscaled", "nothing after"):
+                    rec.step(step, **of, scaled=wrong == "unscaled")
+                scaler.step(optimizer)
+                scaler.update()
+                if wrong == "next":
+                    rec.step(step, loss_scale=scaler.get_scale(), scaled=False)
+                if wrong == "zeros":
+                    optimizer.zero_grad(set_to_none=False)
+                    rec.step(step, **of)
+        return [str(w.message).partition(".ulp: ")[2] for w in caught if w.category is RuntimeWarning]
+
+    def test_each_is_told_once(self):
+        for wrong, text in (
+            ("unscaled", "step 0: .*not multiplied by the loss scale any more"), ("scaled", "step 0: scaled=False was passed, but"),
+            ("zeros", "step 0: all gradients are zero"), ("scale", "step 0: no gradient is above .* if the loss was not multiplied"),
+        ):  # fmt: skip
+            [said] = self.said(wrong)
+            self.assertRegex(said, text)
+
+    def test_the_scale_of_the_next_step(self):
+        """As soon as the steps show it: with the first scale too large, when it is not any more."""
+        [said] = self.said("next", 30, 2.0**40)
+        self.assertRegex(said, "the loss scale fell in a step that overflows, and not after it")
+
+    def test_what_is_right(self):
+        for wrong in ("nothing", "nothing after"):
+            for scale in (8.0, 65536.0, 2.0**40):
+                self.assertEqual(self.said(wrong, 30, scale), [])
+
 
 RANK = """
 import os, sys
@@ -697,14 +1121,30 @@ from ulp_recorder import Recorder
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
 torch.manual_seed(0)
 model = nn.Linear(4, 3)
-if sys.argv[4] == "replica":
+if sys.argv[4] in ("replica", "hook", "local", "accumulate"):
     model = nn.parallel.DistributedDataParallel(model)
+if sys.argv[4] == "hook":
+    from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+    model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 torch.manual_seed(dist.get_rank())
-with Recorder(sys.argv[2] + "/run.ulp", model, shards=True if sys.argv[4] == "shard" else None) as rec:
+options = {"shard": dict(shards=True)}.get(sys.argv[4], dict(local=sys.argv[4] in ("local", "accumulate", "apart")))
+seen = []
+with Recorder(sys.argv[2] + "/run.ulp", model, strict=True, **options) as rec:
     for step in range(2):
         model.zero_grad()
-        model(torch.randn(5, 4)).pow(2).sum().backward()
+        x = torch.randn(5, 4)
+        if sys.argv[4] == "accumulate":
+            with model.no_sync():
+                model(x).pow(2).sum().backward()
+        else:
+            model(x).pow(2).sum().backward()
+        if sys.argv[4] == "accumulate":
+            model(x).pow(2).sum().backward()
         rec.step(step, loss_scale=1)
+        alone = getattr(model, "module", model)
+        loss = (2 if sys.argv[4] == "accumulate" else 1) * alone(x).pow(2).sum()
+        seen.append([float(g.abs().max()) for g in torch.autograd.grad(loss, list(alone.parameters()))])
+print(seen)
 dist.barrier()
 """
 
@@ -715,8 +1155,9 @@ dist.barrier()
 class Ranks(support.InFolder):
     def run_two(self, layout):
         arguments = [sys.executable, "-W", "ignore", "-c", RANK, os.path.dirname(support.RECORDER), self.folder]
-        ranks = [subprocess.Popen([*arguments, str(rank), layout]) for rank in (0, 1)]
-        self.assertEqual([rank.wait(120) for rank in ranks], [0, 0])
+        ranks = [subprocess.Popen([*arguments, str(rank), layout], stdout=subprocess.PIPE) for rank in (0, 1)]
+        self.printed = [rank.communicate(timeout=120)[0].decode() for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0, 0])
         return sorted(name for name in os.listdir(self.folder) if ".ulp" in name)
 
     def test_replicas(self):
@@ -727,6 +1168,32 @@ class Ranks(support.InFolder):
         self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], ["0", "2", "reduced", "replica"])
         self.assertEqual([row[3] for row in content["step"]], ["0,1"] * 2)
         self.assertEqual([row[1] for row in content["tensor"]], ["weight", "bias"])
+        self.assertEqual([parts_in(row) for row in content["step"]], [[0x200] * 2] * 2)  # a part of each rank
+
+    def test_replicas_that_reduce_in_their_own_way(self):
+        self.run_two("hook")
+        self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2)
+
+    def test_local_gradients(self):
+        """Each rank has its own, as they are before they are reduced, and a file of one run."""
+        for layout, parts in (("local", 0x100), ("accumulate", 0x200), ("apart", 0x100)):
+            self.assertEqual(self.run_two(layout), ["run.rank0.ulp", "run.rank1.ulp"])
+            for rank in (0, 1):
+                content = support.content(self.path(f"run.rank{rank}.ulp"))
+                meta = dict(content["meta"])
+                self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], [str(rank), "2", "local", "replica"])
+                records = [[struct.unpack("<IBBH6Q5dQ", row[-2][i : i + 104]) for i in (0, 104)] for row in content["step"]]
+                for of, seen in zip(records, json.loads(self.printed[rank])):
+                    for record, largest in zip(of, seen):
+                        self.assertAlmostEqual(record[10] / largest, 1, 5)
+                        self.assertEqual(record[3], parts)
+            support.ulp("merge", self.path("run.rank0.ulp"), self.path("run.rank1.ulp"), "-o", self.path("run.ulp"))
+            support.check(self.path("run.ulp"))
+            merged = support.content(self.path("run.ulp"))
+            self.assertEqual([row[3] for row in merged["step"]], ["0,1"] * 2)
+            self.assertEqual(struct.unpack("<Q", merged["step"][0][-2][8:16]), (2 * 12,))
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
 
     def test_shards(self):
         """Each rank has a part: a file for each, of one run."""
@@ -738,6 +1205,97 @@ class Ranks(support.InFolder):
         self.assertEqual([content["step"][0][3] for content in contents], ["0", "1"])
         self.assertEqual([row[6] for row in contents[0]["tensor"]], [0, 0])
         self.assertNotEqual(contents[0]["step"][0][-1], contents[1]["step"][0][-1])
+
+
+MESH = """
+import os, sys, warnings
+sys.path.insert(0, sys.argv[1])
+import torch
+from torch import nn
+import torch.distributed as dist
+from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
+from ulp_recorder import Recorder
+
+world = int(sys.argv[4])
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=world)
+torch.manual_seed(0)
+model = nn.ParameterDict()
+whole = {}
+R = Replicate()
+if world == 2:
+    mesh = tensor_parallel = init_device_mesh("cpu", (2,))
+    ways = {"rows": [Shard(0)], "columns": [Shard(1)], "copies": [R]}
+else:
+    mesh = init_device_mesh("cpu", (2, 2), mesh_dim_names=("data", "tensor"))
+    tensor_parallel = mesh["tensor"]
+    ways = {"rows": [Shard(0), R], "columns": [R, Shard(1)], "both": [Shard(0), Shard(1)], "same": [Shard(0)] * 2, "copies": [R, R]}
+    ways.update({"part_rows": [Shard(0)], "part_copies": [R]})
+for name, placements in {**ways, "plain": None}.items():
+    value, whole[name] = torch.randn(5, 3), torch.randn(5, 3)
+    of = tensor_parallel if name.startswith("part_") else mesh
+    share = lambda tensor: tensor.clone() if placements is None else distribute_tensor(tensor, of, placements)
+    model[name] = nn.Parameter(share(value))
+    model[name].grad = share(whole[name])
+if sys.argv[5] == "summands":
+    model["copies"].grad = DTensor.from_local(whole["copies"], mesh, [Partial()] * mesh.ndim)
+    del whole["copies"]
+weights = {"weight/" + name: getattr(p, "full_tensor", lambda p=p: p)().detach() for name, p in model.items()}
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    with Recorder(sys.argv[2] + "/run.ulp", model, run_id="r", weights=".") as rec:
+        for step in range(2):
+            rec.step(step, loss_scale=8)
+if sys.argv[5] == "summands":
+    print([str(w.message) for w in caught if w.category is RuntimeWarning])
+if dist.get_rank() == 0:
+    torch.save((whole, weights), sys.argv[2] + "/whole.pt")
+dist.barrier()
+"""
+
+
+@unittest.skipUnless(
+    torch.distributed.is_available() and torch.distributed.is_gloo_available() and support.has("torch.distributed.tensor"),
+    "no torch.distributed.tensor with gloo",
+)
+class Meshes(support.InFolder):
+    """DTensors: each element is recorded by one rank, wherever copies of it are."""
+
+    def run_ranks(self, world, how="sums"):
+        arguments = [sys.executable, "-W", "ignore", "-c", MESH, os.path.dirname(support.RECORDER), self.folder]
+        of_ranks = [[*arguments, str(rank), str(world), how] for rank in range(world)]
+        ranks = [subprocess.Popen(of, stdout=subprocess.PIPE) for of in of_ranks]
+        self.printed = [rank.communicate(timeout=240)[0].decode() for rank in ranks]
+        self.assertEqual([rank.returncode for rank in ranks], [0] * world)
+        self.merged = self.path("merged.ulp")
+        support.ulp("merge", *(self.path(f"run.rank{rank}.ulp") for rank in range(world)), "-o", self.merged)
+        support.check(self.merged)
+
+    def assertWhole(self, world):
+        """Merged, it is what one process makes of the whole tensors."""
+        whole, weights = torch.load(self.path("whole.pt"), weights_only=True)
+        content = support.content(self.merged)
+        self.assertEqual([row[3] for row in content["step"]], [",".join(map(str, range(world)))] * 2)
+        names = {row[0]: row[1] for row in content["tensor"]}
+        records = [struct.unpack("<IBBH6Q5dQ", content["step"][0][-2][i : i + 104]) for i in range(0, len(content["step"][0][-2]), 104)]
+        found = {names[r[0]]: (r[4], r[10], r[11], r[12]) for r in records}
+        of = lambda t, factor: (t.numel(), float(t.abs().max()), float(t.abs().min()), factor)  # noqa: E731
+        right = {name: of(t, 8.0) for name, t in whole.items()}
+        self.assertEqual(found, {**right, **{name: of(t, 1.0) for name, t in weights.items()}})
+
+    def test_one_mesh(self):
+        self.run_ranks(2)
+        self.assertWhole(2)
+
+    def test_two_dimensions_and_submeshes(self):
+        self.run_ranks(4)
+        self.assertWhole(4)
+
+    def test_summands(self):
+        """To add them up would take all ranks, of which one may have stopped to record: they are left out."""
+        self.run_ranks(2, "summands")
+        self.assertWhole(2)
+        for printed in self.printed:
+            self.assertIn("'copies': its parts are still to be added up over ranks: set p.grad = p.grad.redistribute(", printed)
 
 
 if __name__ == "__main__":
