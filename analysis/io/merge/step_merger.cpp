@@ -141,6 +141,7 @@ void step_merger::add_table(tensor_row&& row, const std::string& name, const std
   compare_contents(row.table.has_sums, to.row.table.has_sums, to.lost_sums, sums_);
   compare_contents(row.table.has_errors, to.row.table.has_errors, to.lost_errors, errors_);
   to.row.codes = codes_of_both(to.row, row);
+  if (to.row.parts != row.parts) to.row.parts = {};
   merge_table(to.row.table, row.table);
 }
 
@@ -149,6 +150,7 @@ void step_merger::compare(const tensor_row& row, const std::string& name, const 
   const char* const what = to.row.type != row.type                                  ? "type"
                            : !same(to.row.factor, row.factor)                       ? "factor"
                            : to.row.table != row.table || to.row.codes != row.codes ? "counts"
+                           : to.row.parts != row.parts                              ? "parts of a sum"
                                                                                     : nullptr;
   if (what != nullptr)
     throw input_error(path, describe(merged_.key) + ", tensor " + in_quotes(name),

@@ -41,18 +41,22 @@ struct training::state {
         network(train::make_network<float>(options)),
         optimizer(train::make_optimizer(options)) {
     for (const auto& p : network->parameters()) {
-      const parts_of_gradient of{.low = p->parts.low * options.microbatches,
-                                 .float32 = p->parts.float32 * options.microbatches};
-      const bool one_low_part = of.low == 1 && of.float32 == 0;
-      parts.push_back(of);
+      parts.push_back(parts_of(p->parts));
       tensors.push_back({.name = p->name,
                          .kind = tensor_kind::weight_grad,
                          .role = p->role(),
-                         .through = one_low_part ? hook.through() : std::string{},
+                         .through = p->parts.rounded > 0 ? hook.through() : std::string{},
                          .shape = {p->value.rows(), p->value.columns()},
                          .numel = p->value.values().size()});
       if (p->value.rows() == 1) tensors.back().shape = {p->value.columns()};
     }
+  }
+
+  // Of the gradient that a parameter's uses and the micro-batches add up to.
+  [[nodiscard]] gradient_parts parts_of(const gradient_parts& uses) const {
+    const auto all = [&](int n) { return static_cast<std::uint8_t>(std::min(n * options.microbatches, 255)); };
+    if (counting.through().empty()) return {.kept = all(uses.rounded + uses.kept)};
+    return {.rounded = all(uses.rounded), .kept = all(uses.kept)};
   }
 
   // Sequences from anywhere in the text.
@@ -91,7 +95,8 @@ struct training::state {
       rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
                       .type = dtype::float32,
                       .factor = scale,
-                      .table = counter.take()});
+                      .table = counter.take(),
+                      .parts = parts[rows.size()]});
     }
     return rows;
   }
@@ -167,7 +172,7 @@ struct training::state {
   std::unique_ptr<train::optimizer> optimizer;
   cell_counter counter;
   std::vector<tensor_info> tensors;
-  std::vector<parts_of_gradient> parts;
+  std::vector<gradient_parts> parts;
   std::int64_t next = 0;
 };
 
@@ -184,7 +189,6 @@ training::training(const training_options& options, rounding_hook& hook, std::op
 training::~training() = default;
 
 const std::vector<tensor_info>& training::tensors() const noexcept { return state_->tensors; }
-const std::vector<parts_of_gradient>& training::parts() const noexcept { return state_->parts; }
 
 std::uint64_t training::parameters() const noexcept {
   std::uint64_t all = 0;

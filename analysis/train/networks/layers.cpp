@@ -11,8 +11,8 @@ namespace ulp::train {
 template <typename Real>
 linear<Real>::linear(std::string name, parameter<Real>& weight, parameter<Real>* bias)
     : name_(std::move(name)), weight_(&weight), bias_(bias) {
-  ++weight.parts.low;
-  if (bias != nullptr) ++bias->parts.low;
+  ++weight.parts.rounded;
+  if (bias != nullptr) ++bias->parts.rounded;
 }
 
 template <typename Real>
@@ -42,7 +42,7 @@ matrix<Real> linear<Real>::backward(matrix<Real> gradient, const pass<Real>& in)
 
 template <typename Real>
 embedding<Real>::embedding(parameter<Real>& table) : table_(&table) {
-  ++table.parts.float32;
+  ++table.parts.kept;
 }
 
 template <typename Real>
@@ -64,7 +64,7 @@ void embedding<Real>::backward(const matrix<Real>& gradient, const pass<Real>& i
 
 template <typename Real>
 layer_norm<Real>::layer_norm(std::string name, parameter<Real>& gain) : name_(std::move(name)), gain_(&gain) {
-  ++gain.parts.float32;
+  ++gain.parts.kept;
 }
 
 template <typename Real>

@@ -38,13 +38,15 @@ struct pass {
 template <typename Real>
 struct parameter {
   std::string name;
-  matrix<Real> value;       // the master weight
-  parts_of_gradient parts;  // in each micro-batch: one for each use, of the role that it has there
-  matrix<Real> gradient;    // over the micro-batches so far, times the loss scale
-  matrix<Real> of_pass;     // of the one in flight
+  matrix<Real> value;     // the master weight
+  gradient_parts parts;   // in each micro-batch: one for each use, rounded where it is low there
+  matrix<Real> gradient;  // over the micro-batches so far, times the loss scale
+  matrix<Real> of_pass;   // of the one in flight
 
   // Low where any use of it is.
-  [[nodiscard]] tensor_role role() const noexcept { return parts.low > 0 ? tensor_role::low : tensor_role::float32; }
+  [[nodiscard]] tensor_role role() const noexcept {
+    return parts.rounded > 0 ? tensor_role::low : tensor_role::float32;
+  }
 
   [[nodiscard]] matrix<Real> cast(const pass<Real>& in) const {
     matrix<Real> low = value;

@@ -42,12 +42,6 @@ struct training_options {
   }
 };
 
-// What one use of a parameter adds to its gradient is a part: the gradient is the float32 sum of so many.
-struct parts_of_gradient {
-  int low = 0;
-  int float32 = 0;
-};
-
 struct trained_step {
   // What a recorder would have seen: each weight gradient as the optimizer step found it, still scaled (`factor` is the
   // loss scale, 1 without a scaler), its exact cells and sums; the mean loss of the micro-batches. Without a scaler the
@@ -72,10 +66,8 @@ class training {
   training& operator=(const training&) = delete;
 
   // The weight gradients, in the order of the network; after the first step activation gradients too, where asked for.
-  // `through` is the hook's where a gradient is a single low part.
+  // `through` is the hook's where a part of a gradient is low; each row says of how many parts it is the sum.
   [[nodiscard]] const std::vector<tensor_info>& tensors() const noexcept;
-  // Of which parts each weight gradient is the sum.
-  [[nodiscard]] const std::vector<parts_of_gradient>& parts() const noexcept;
   [[nodiscard]] std::uint64_t parameters() const noexcept;
 
   // The next step, from 0 on. After a row with an error the training is over.
