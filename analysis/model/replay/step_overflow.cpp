@@ -50,6 +50,11 @@ overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
           limits.of_some.in_double().reached_by(scaled)};
 }
 
+// The smallest magnitude that overflows, where that is one number.
+double undrawn_overflow(const scenario& s) {
+  return double_from(thresholds_of(s.format, undrawn(s.rounding), false).overflow.at);
+}
+
 }  // namespace
 
 step_overflow::step_overflow(const step& now, const recorded_run& run)
@@ -234,12 +239,25 @@ overflow_answer step_overflow::at(double scale, const scenario& s) const {
   return answer;
 }
 
+double step_overflow::onset_near(const scenario& s) const {
+  const double limit = undrawn_overflow(s);
+  double near = std::numeric_limits<double>::infinity();
+  for (const values& v : values_)
+    if (v.is_scaled) near = std::min(near, limit * v.factor / v.reached);
+  for (const double max_abs : logged_)
+    if (max_abs > 0) near = std::min(near, limit / max_abs);
+  if (bounds_ && bounds_->low > 0) near = std::min(near, limit / bounds_->low);
+  if (!lost_.empty() && !std::isnan(loss_scale_)) near = std::min(near, loss_scale_);
+  return near;
+}
+
 critical_answer step_overflow::critical(const largest_gradient& largest, const scenario& s) const {
   if (!largest.known()) return {};
   if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
   const bool lost = !lost_.empty();
   double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.format, s.rounding).largest_safe;
-  if (!lost && !found_ && values_.size() == 1 && values_.front().rounded_to == nullptr) return {c};
+  const auto is_rounded = [](const values& v) { return v.rounded_to != nullptr; };
+  if (!lost && !found_ && std::ranges::none_of(values_, is_rounded)) return {c};
   if (lost && loss_lost_) return {0, at(1, s).certain};
   if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};
   const double below = std::nextafter(loss_scale_, 0.0);

@@ -69,6 +69,9 @@ class step_overflow {
   // Under stochastic rounding drawn from (s.seed, step) between the limits that decide.
   [[nodiscard]] overflow_answer at(double scale, const scenario& s) const;
 
+  // About the smallest scale that is likely to overflow; infinite where none is. Where to look for it.
+  [[nodiscard]] double onset_near(const scenario& s) const;
+
   // See trajectory_row::critical_scale; `largest` is that of what was added.
   [[nodiscard]] critical_answer critical(const largest_gradient& largest, const scenario& s) const;
 

@@ -91,7 +91,7 @@ TEST_CASE("blocks of merged steps give the columns that their steps would") {
       by_block.add_step(step_of(n), two);
       for (const tensor_row& row : step_of(n).tensors) block.tensors.push_back(row);
     }
-    by_block.add_block(first, first + 7, block.tensors);
+    by_block.add_block(first, first + 7, block.tensors, two);
   }
   CHECK(by_block.steps().size() == 64);
   REQUIRE(by_block.columns().spans().size() == 8);
