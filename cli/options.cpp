@@ -34,9 +34,9 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 
 void add_rounding(command& to, rounding_text& options) { add_options(to, options_of(options)); }
 
-void add_run(command& to, run_text& options) {
+void add_run(command& to, run_text& options, const std::vector<std::string>& but) {
   to.add("INPUT", &options.inputs, inputs_help() + "; - for CSV or a log on standard input", {.required = true});
-  add_options(to, options_of(options));
+  add_options(to, options_of(options), but);
 }
 
 void add_groups(command& to, run_text& options) { add_options(to, {group_option(options)}); }

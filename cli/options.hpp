@@ -23,7 +23,7 @@ namespace ulp::cli {
 void add_options(command& to, const std::vector<text_option>& options, const std::vector<std::string>& but = {});
 
 void add_rounding(command& to, rounding_text& options);
-void add_run(command& to, run_text& options);
+void add_run(command& to, run_text& options, const std::vector<std::string>& but = {});
 void add_groups(command& to, run_text& options);  // where groups are distinguished
 
 // Opens the inputs and tells what a user should know about them.

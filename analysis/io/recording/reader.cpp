@@ -18,12 +18,19 @@ namespace {
 using io::database;
 using io::statement;
 
+std::string repeats_text(std::uint64_t steps, which_attempts counted) {
+  return (steps == 1 ? "1 step was" : std::to_string(steps) + " steps were") +
+         " recorded more than once, as a run that was resumed does: the " +
+         (counted == which_attempts::last ? "last" : "first") + " attempt of each counts (see --attempts)";
+}
+
 // What both ways to read a recording share.
 class opened : public source {
  public:
-  opened(const std::string& path, io::step_rows::with what, const io::steps_asked& asked)
+  opened(const std::string& path, io::step_rows::with what, const io::steps_asked& asked, which_attempts attempts)
       : db_(io::open_for_reading(path)) {
     try {
+      db_.run("BEGIN");  // one state of the file for all reads
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);
       header_.incomplete = !missing_.empty() || (db_.has_checksums() && !io::has_meta(db_, io::closed_key));
@@ -32,7 +39,10 @@ class opened : public source {
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
       statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
-      rows_.emplace(db_, what, asked);
+      io::counted_attempts counted(db_, attempts);
+      count_ -= std::min(count_, counted.left_out(asked.first, asked.last));
+      if (counted.repeated() > 0) repeated_ = repeats_text(counted.repeated(), attempts);
+      rows_.emplace(db_, what, asked, std::move(counted));
       recorded_ = io::read_tensors(db_);
     } catch (const io::payload_error& problem) {
       throw input_error(path, "", problem.what());
@@ -44,14 +54,19 @@ class opened : public source {
   [[nodiscard]] std::uint64_t step_count() const final { return count_; }
   [[nodiscard]] run_header header() const final { return header_; }
   [[nodiscard]] std::vector<std::string> notes() const final {
-    if (missing_.empty()) return {};
-    return {db_.path() + ": " + missing_};
+    std::vector<std::string> all;
+    for (const std::string& text : {missing_, repeated_})
+      if (!text.empty()) all.push_back(db_.path() + ": " + text);
+    return all;
   }
 
   [[nodiscard]] bool next(step& into) final {
     if (!std::exchange(begun_, true)) io::refuse_lost_rows(db_);
     try {
-      if (!rows_->next()) return false;
+      if (!rows_->next()) {
+        if (!std::exchange(ended_, true)) db_.run("END");
+        return false;
+      }
       std::vector<tensor_row> room = std::move(into.tensors);
       into = {};
       into.key = *rows_->key();
@@ -77,15 +92,18 @@ class opened : public source {
   database db_;
   run_header header_;
   std::string missing_;
+  std::string repeated_;  // what is said of repeated steps
   std::uint64_t count_ = 0;
   std::optional<io::step_rows> rows_;
   std::vector<tensor_info> recorded_;
   bool begun_ = false;
+  bool ended_ = false;
 };
 
 class recording final : public opened {
  public:
-  recording(const std::string& path, const io::steps_asked& asked) : opened(path, io::step_rows::with::tables, asked) {}
+  recording(const std::string& path, const io::steps_asked& asked, which_attempts attempts)
+      : opened(path, io::step_rows::with::tables, asked, attempts) {}
 
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return recorded(); }
 
@@ -99,8 +117,8 @@ class recording final : public opened {
 
 class recorded_totals final : public opened {
  public:
-  recorded_totals(const std::string& path, totals_with with)
-      : opened(path, io::step_rows::with::scalars, {}), totals_(db(), with) {
+  recorded_totals(const std::string& path, totals_with with, which_attempts attempts)
+      : opened(path, io::step_rows::with::scalars, {}, attempts), totals_(db(), with) {
     for (const tensor_info& t : recorded()) {
       const auto same = [&](const tensor_info& other) { return other.kind == t.kind && other.role == t.role; };
       const auto known = std::ranges::find_if(groups_, same);
@@ -140,17 +158,18 @@ class recorded_totals final : public opened {
 
 }  // namespace
 
-std::unique_ptr<source> open_recording(const std::string& path) {
-  return std::make_unique<recording>(path, io::steps_asked{});
+std::unique_ptr<source> open_recording(const std::string& path, which_attempts attempts) {
+  return std::make_unique<recording>(path, io::steps_asked{}, attempts);
 }
 
-std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last) {
-  return std::make_unique<recording>(path, io::steps_asked{first, last});
+std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
+                                       which_attempts attempts) {
+  return std::make_unique<recording>(path, io::steps_asked{first, last}, attempts);
 }
 
-std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
+std::unique_ptr<source> open_totals(const std::string& path, totals_with with, which_attempts attempts) {
   try {
-    return std::make_unique<recorded_totals>(path, with);
+    return std::make_unique<recorded_totals>(path, with, attempts);
   } catch (const io::payload_error& problem) {
     throw input_error(path, "", problem.what());
   }

@@ -120,8 +120,9 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   if (inputs.size() == 1) {
     const auto form = io::file_kind_of(inputs.front(), options.limits).how;
     if (form == io::file_kind::form::recording)
-      return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
-                                                                  : io::read_ahead(open_recording(inputs.front()));
+      return options.merged && totals_are_as_good(inputs.front())
+                 ? open_totals(inputs.front(), totals_with::cells, options.attempts)
+                 : io::read_ahead(open_recording(inputs.front(), options.attempts));
     if (form == io::file_kind::form::text) return open_text(inputs.front(), options.limits);
   }
   const auto is_tfevents = [&](const std::string& path) {

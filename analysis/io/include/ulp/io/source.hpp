@@ -95,6 +95,9 @@ struct input_format {
 // All of them. What a file is, its content says; the globs are for those who choose files.
 [[nodiscard]] std::vector<input_format> input_formats();
 
+// Of the steps that a resumed run recorded again. A run that ended and went on from a checkpoint is what the last of each says.
+enum class which_attempts : std::uint8_t { all, last, first };
+
 // What the user says about inputs that do not say it themselves. The first expression that is found in a name counts.
 struct source_options {
   // Searched in the file's name, then in the whole path, see regex::last_group.
@@ -108,8 +111,9 @@ struct source_options {
   bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
   bool merged = false;        // tensors need not be distinguished: a recording gives its totals, see open_totals
-  bool allow_empty = false;   // dumps without any tensor that is read are empty steps, not an error
-  read_limits limits;         // of what it may cost
+  which_attempts attempts = which_attempts::all;  // of a recording
+  bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
+  read_limits limits;                             // of what it may cost
 };
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
