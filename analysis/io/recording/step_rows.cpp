@@ -9,15 +9,10 @@
 
 namespace ulp::io {
 
-namespace {
-
-// None where all are asked for: it would hide steps that are no integers.
 std::string condition_of(const steps_asked& asked) {
   if (asked == steps_asked{}) return "";
   return " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
 }
-
-}  // namespace
 
 step_rows::step_rows(const database& db, with what, const steps_asked& asked, counted_attempts counted)
     : db_(&db), counted_(std::move(counted)), parts_(what == with::tables ? 2 : 1) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <ulp/io/source.hpp>
@@ -20,6 +21,9 @@ struct steps_asked {
   std::int64_t last = std::numeric_limits<std::int64_t>::max();
   friend bool operator==(const steps_asked&, const steps_asked&) = default;
 };
+
+// " WHERE ..." of a statement; nothing where all are asked for: it would hide steps that are no integers.
+[[nodiscard]] std::string condition_of(const steps_asked& asked);
 
 class step_rows {
  public:

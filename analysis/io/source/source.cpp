@@ -14,6 +14,7 @@
 #include "file_kind.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
+#include "recording/following.hpp"
 #include "tensorboard/tfevents.hpp"
 
 namespace ulp {
@@ -132,6 +133,13 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   return open_dumps(inputs, options, scalars);
 }
 
+std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_options& options,
+                                 io::scalar_table scalars) {
+  const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+                            std::isnan(options.factor) && !options.factor_is_loss_scale;
+  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars));
+}
+
 }  // namespace
 
 std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, const source_options& options) {
@@ -141,9 +149,13 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, cons
   io::scalar_table scalars;
   if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
   auto opened = open_unlabelled(inputs, options, scalars);
-  const bool says_nothing = options.kinds.empty() && options.roles.empty() && scalars.empty() &&
-                            std::isnan(options.factor) && !options.factor_is_loss_scale;
-  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars));
+  return labelled(std::move(opened), options, std::move(scalars));
+}
+
+std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options, wait_for_steps wait) {
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  return labelled(io::open_following(path, options, std::move(wait)), options, std::move(scalars));
 }
 
 }  // namespace ulp
