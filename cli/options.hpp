@@ -31,6 +31,10 @@ void add_groups(command& to, run_text& options);  // where groups are distinguis
 // The same, as how_to_read() and more says.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_text& options, const source_options& how);
 
+// The recording that INPUT is, as follow_recording gives it; throws usage_error where it cannot be one.
+[[nodiscard]] std::unique_ptr<source> follow_run(const run_text& options, const source_options& how,
+                                                 wait_for_steps wait);
+
 // Throws usage_error where there was no step to look at.
 void check_steps_counted(std::uint64_t steps, const run_text& options);
 // Throws usage_error where --check is given for an input without tensors.
