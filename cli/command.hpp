@@ -36,6 +36,7 @@ class usage_error : public std::runtime_error {
 [[nodiscard]] command sweep_command();
 [[nodiscard]] command vectors_command();
 [[nodiscard]] command verify_command();
+[[nodiscard]] command watch_command();
 
 }  // namespace ulp::cli
 

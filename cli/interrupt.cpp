@@ -13,7 +13,7 @@ namespace ulp::cli {
 namespace {
 
 std::atomic<int> came{0};     // the first signal
-std::atomic<int> working{0};  // progresses alive
+std::atomic<int> working{0};  // interruptibles alive
 static_assert(std::atomic<int>::is_always_lock_free);
 
 const char* name_of(int signal) noexcept {
@@ -50,14 +50,15 @@ int end_interrupted() noexcept {
   return of_a_signal + SIGINT;
 }
 
+interruptible::interruptible() noexcept { ++working; }
+
+interruptible::~interruptible() { --working; }
+
 progress::progress(std::string unit, std::uint64_t total)
-    : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {
-  ++working;
-}
+    : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
 
 progress::~progress() {
   if (shown_) print_error("\r\033[K");
-  --working;
 }
 
 bool progress::interrupted() noexcept { return came != 0; }

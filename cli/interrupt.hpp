@@ -17,9 +17,18 @@ void catch_signals() noexcept;
 // Tells that the program was interrupted. 130 after Ctrl-C; after another signal does not return but ends as that does.
 [[nodiscard]] int end_interrupted() noexcept;
 
+// While one lives, Ctrl-C, SIGTERM, SIGHUP and SIGXCPU are noted (progress::interrupted) instead of killing the program, so
+// that what was begun can be ended cleanly; the second of them kills.
+class interruptible {
+ public:
+  interruptible() noexcept;
+  ~interruptible();
+  interruptible(const interruptible&) = delete;
+  interruptible& operator=(const interruptible&) = delete;
+};
+
 // Counts units of work. Shows a line with rate and time left on stderr where that is a terminal, at most ten times a
-// second. While one lives, Ctrl-C, SIGTERM, SIGHUP and SIGXCPU make the next `advance` throw interrupted_error instead of
-// killing the program, so that what was begun can be ended cleanly; the second of them kills.
+// second. It is interruptible: after a signal the next `advance` throws interrupted_error.
 class progress {
  public:
   // total 0: not known.
@@ -41,6 +50,7 @@ class progress {
   bool terminal_;
   clock::time_point start_ = clock::now();
   clock::time_point last_ = start_;
+  interruptible guard_;
 };
 
 }  // namespace ulp::cli

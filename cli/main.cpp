@@ -27,7 +27,7 @@ int run(int argc, char** argv) {
        .commands = {formats_command(), inspect_command(), eval_command(), vectors_command(), verify_command(),
                     record_command(), info_command(), check_command(), merge_command(), export_command(),
                     outcomes_command(), scalers_command(), replay_command(), sweep_command(), advise_command(),
-                    report_command(), selfcheck_command(), view_command()}},
+                    report_command(), selfcheck_command(), watch_command(), view_command()}},
       argc, argv);
 }
 

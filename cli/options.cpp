@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <ulp/io/check.hpp>
 #include <ulp/report/table.hpp>
+#include <utility>
 
 #include "command.hpp"
 #include "output.hpp"
@@ -34,9 +35,9 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 
 void add_rounding(command& to, rounding_text& options) { add_options(to, options_of(options)); }
 
-void add_run(command& to, run_text& options) {
+void add_run(command& to, run_text& options, const std::vector<std::string>& but) {
   to.add("INPUT", &options.inputs, inputs_help() + "; - for CSV or a log on standard input", {.required = true});
-  add_options(to, options_of(options));
+  add_options(to, options_of(options), but);
 }
 
 void add_groups(command& to, run_text& options) { add_options(to, {group_option(options)}); }
@@ -65,6 +66,12 @@ std::unique_ptr<source> opened(const run_text& options, const source_options& ho
 std::unique_ptr<source> open_run(const run_text& options) { return open_run(options, options.how_to_read()); }
 
 std::unique_ptr<source> open_run(const run_text& options, const source_options& how) { return opened(options, how); }
+
+std::unique_ptr<source> follow_run(const run_text& options, const source_options& how, wait_for_steps wait) {
+  if (options.inputs.size() > 1) throw usage_error("only one recording can be followed: name one");
+  if (options.inputs.front() == "-") throw usage_error("-: is not a recording: only recordings can be followed");
+  return follow_recording(options.inputs.front(), how, std::move(wait));
+}
 
 void check_steps_counted(std::uint64_t steps, const run_text& options) {
   if (steps > 0) return;

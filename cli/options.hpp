@@ -23,13 +23,17 @@ namespace ulp::cli {
 void add_options(command& to, const std::vector<text_option>& options, const std::vector<std::string>& but = {});
 
 void add_rounding(command& to, rounding_text& options);
-void add_run(command& to, run_text& options);
+void add_run(command& to, run_text& options, const std::vector<std::string>& but = {});
 void add_groups(command& to, run_text& options);  // where groups are distinguished
 
 // Opens the inputs and tells what a user should know about them.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_text& options);
 // The same, as how_to_read() and more says.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_text& options, const source_options& how);
+
+// The recording that INPUT is, as follow_recording gives it; throws usage_error where it cannot be one.
+[[nodiscard]] std::unique_ptr<source> follow_run(const run_text& options, const source_options& how,
+                                                 wait_for_steps wait);
 
 // Throws usage_error where there was no step to look at.
 void check_steps_counted(std::uint64_t steps, const run_text& options);

@@ -53,7 +53,7 @@ class exporter {
       shown.advance();
       if (!selected_.takes(now.key.step)) continue;
       // The CSV has one line for each step and tensor.
-      if (!as_json_ && (now.key.microbatch != -1 || now.key.attempt != 0)) {
+      if (!as_json_ && (now.key.microbatch != -1 || now.key.step == written_)) {
         ++left_out_;
         continue;
       }
@@ -63,6 +63,7 @@ class exporter {
       const std::string text = as_json_ ? json_lines(now, from_.tensors()) : histogram_csv_lines(now, from_.tensors());
       if (!as_json_ && rows_ == 0 && !text.empty()) to.write(histogram_csv_header());
       to.write(text);
+      written_ = now.key.step;
       rows_ += now.tensors.size();
       for (const tensor_row& t : now.tensors)
         if (!std::isnan(t.factor) && factors_.size() < 2) factors_.insert(t.factor);
@@ -89,6 +90,7 @@ class exporter {
   source& from_;
   selection selected_;
   bool as_json_;
+  std::optional<std::int64_t> written_;  // the last step
   std::uint64_t steps_ = 0;
   std::uint64_t rows_ = 0;
   std::uint64_t left_out_ = 0;
@@ -111,6 +113,7 @@ int run(const options& o) {
 command export_command() {
   auto o = std::make_shared<options>();
   command made{.name = "export", .help = "write a recording or another input as histogram CSV or JSON lines"};
+  o->run.attempts = "all";
   add_run(made, o->run);
   made.add("-o,--output", &o->output, "the file to write; - for standard output",
            {.type = "FILE", .show_default = true, .check = a_name});

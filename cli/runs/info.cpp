@@ -78,6 +78,8 @@ class row_contents {
 struct account {
   std::vector<tensor_account> tensors;
   std::uint64_t steps = 0;
+  std::uint64_t repeated = 0;  // steps with several attempts
+  std::int32_t attempts = 0;   // of the step at hand
   std::int64_t first = 0;
   std::int64_t last = 0;
   std::uint64_t factor_known = 0;
@@ -99,6 +101,8 @@ account read(source& from, const selection& selected) {
   account a{.ranks = rank_coverage(from.header())};
   for_each_step(from, selected, [&](const step& now) {
     if (a.steps == 0) a.first = now.key.step;
+    a.attempts = a.steps > 0 && a.last == now.key.step ? a.attempts + 1 : 1;
+    a.repeated += a.attempts == 2 ? 1 : 0;
     a.last = now.key.step;
     ++a.steps;
     a.ranks.see(now.key, now.ranks);
@@ -211,6 +215,8 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
   const std::string ranks = header.world <= 1 || !has_steps ? ""
                             : a.ranks.incomplete() == 0     ? "every step is complete"
                                                             : a.ranks.text();
+  const std::string repeats =
+      a.repeated == 0 ? "" : fmt::format("; {} recorded more than once", count_text(a.repeated, "step"));
   return {
       {"input",
        fmt::format("{}{}: {}", inputs.front(), inputs.size() > 1 ? " ..." : "", from.description()),
@@ -225,8 +231,9 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
         {"reduction", value_if(has_run, header.reduction)},
         {"layout", value_if(has_run, header.layout)}}},
       {"steps",
-       has_steps ? fmt::format("{}: {} to {}", grouped(a.steps), a.first, a.last) : "none",
+       has_steps ? fmt::format("{}: {} to {}{}", grouped(a.steps), a.first, a.last, repeats) : "none",
        {{"steps", integer(a.steps)},
+        {"repeated_steps", integer(a.repeated)},
         {"first_step", value_if(has_steps, a.first)},
         {"last_step", value_if(has_steps, a.last)}}},
       {"ranks",
@@ -257,7 +264,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
   const std::unique_ptr<source> from = open_run(o.run);
   if (o.digest) {
-    if (o.run.selects() || o.output.machine_stdout())
+    if (o.run.selects() || o.run.attempts != "all" || o.output.machine_stdout())
       throw usage_error("--digest covers the whole input and prints plain text: remove selections, --csv and --json");
     fmt::print("{}\n", digest_of(*from));
     return done;
@@ -280,6 +287,7 @@ int run(const options& o) {
 command info_command() {
   auto o = std::make_shared<options>();
   command made{.name = "info", .help = "show what a recording or another input holds"};
+  o->run.attempts = "all";
   add_run(made, o->run);
   made.add("--digest", &o->digest, "print only a SHA-256 of the content, independent of how it was split and ordered");
   add_output(made, o->output);

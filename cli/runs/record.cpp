@@ -146,7 +146,8 @@ int run(const options& o) {
 command record_command() {
   auto o = std::make_shared<options>();
   command made{.name = "record", .help = "record gradient dumps, histograms or logs in one file"};
-  add_run(made, o->run);
+  o->run.attempts = "all";  // nothing that was recorded is lost
+  add_run(made, o->run, {"attempts"});
   made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true, .check = a_name});
   made.add("--append", &o->append, "add steps to an existing recording");
   made.add("--no-sums", &o->no_sums, "omit the exact sums: smaller, but norms become estimates");

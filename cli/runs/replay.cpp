@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <ulp/io/source.hpp>
@@ -13,8 +14,10 @@
 #include "command.hpp"
 #include "configuration.hpp"
 #include "each_step.hpp"
+#include "live_rows.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "patience.hpp"
 #include "tables/replay_summary.hpp"
 #include "tables/replay_table.hpp"
 
@@ -27,6 +30,7 @@ struct options {
   std::string config;
   std::optional<configuration> own;  // what it holds
   std::string per_tensor;            // a CSV file
+  bool follow = false;
   output_options output;
 };
 
@@ -63,6 +67,51 @@ std::vector<trajectory_row> changes_of(const std::vector<trajectory_row>& rows) 
   return shown;
 }
 
+// The run so far.
+struct replayed {
+  replayer by;
+  trajectory_watch watch;
+  trajectory_summary sum;
+  run_notes notes;
+  std::vector<trajectory_row> rows;
+  std::vector<double> learning_rates;
+
+  explicit replayed(const scenario& s) : by(s), watch(s.scaler) {}
+
+  // False where the scaler ends the run.
+  bool add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
+           std::vector<tensor_outcome>* of_tensors = nullptr) {
+    notes.see(now, tensors);
+    learning_rates.push_back(now.scalars.learning_rate);
+    const trajectory_row row = by.advance(now, tensors, of_tensors);
+    if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
+    sum.add(row);
+    watch.add(row);
+    rows.push_back(row);
+    return row.error.empty();
+  }
+};
+
+// Until the recording is closed, or a signal comes: then what was read is the run.
+void follow(source& from, const options& o, const scenario& s, replayed& run) {
+  live_rows shown(o.output.csv, !o.output.machine_stdout(), s);
+  std::optional<step_key> last;
+  step now;
+  while (!progress::interrupted() && from.next(now)) {
+    if (last && !(*last < now.key)) {
+      note(fmt::format("{}: steps were recorded again, as a run that was resumed does: the replay begins anew",
+                       o.run.inputs.front()));
+      run = replayed(s);
+      shown.begin_again();
+    }
+    last = now.key;
+    if (!s.counted.takes(now.key.step)) continue;
+    const bool goes_on = run.add(now, from.tensors(), s);
+    shown.add(run.rows.back(), run.sum);
+    if (!goes_on) return;
+  }
+}
+
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
@@ -71,15 +120,19 @@ int run(const options& o) {
   const scenario s = scenario_of(o.what, o.run);
   source_options how = reading_for(o.run, std::span{&s, 1});
   how.merged = how.merged && o.per_tensor.empty();
-  const std::unique_ptr<source> from = open_run(o.run, how);
-  check_tensors_exist(o.what.check, *from);
-  replayer r(s);
-  trajectory_summary sum;
-  trajectory_watch watch(s.scaler);
-  run_notes notes;
-  std::vector<trajectory_row> rows;
+  std::optional<interruptible> guard;
+  if (o.follow) guard.emplace();
+  patience until_more(o.run.inputs.front(), std::chrono::milliseconds(500));
+  const std::unique_ptr<source> from = o.follow ? follow_run(o.run, how,
+                                                             [&](recording_writer_state state) {
+                                                               until_more.tell_of(state);
+                                                               return until_more.wait();
+                                                             })
+                                                : open_run(o.run, how);
+  if (!o.follow) check_tensors_exist(o.what.check, *from);
+  replayed all(s);
   std::optional<csv_stream> csv;
-  if (!o.output.csv.empty()) csv.emplace(o.output.csv);
+  if (!o.output.csv.empty() && !o.follow) csv.emplace(o.output.csv);
   std::optional<csv_stream> per_tensor;
   if (!o.per_tensor.empty()) {
     if (o.per_tensor == "-" || is_one_of(o.per_tensor, {o.output.csv}))
@@ -88,19 +141,21 @@ int run(const options& o) {
     per_tensor.emplace(o.per_tensor);
   }
   std::vector<tensor_outcome> of_tensors;
-  std::vector<double> learning_rates;
-  for_each_step(*from, s.counted, [&](const step& now) {
-    notes.see(now, from->tensors());
-    learning_rates.push_back(now.scalars.learning_rate);
-    of_tensors.clear();
-    const trajectory_row row = r.advance(now, from->tensors(), per_tensor ? &of_tensors : nullptr);
-    if (per_tensor) per_tensor->write(per_tensor_table(of_tensors, from->tensors()));
-    if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
-    sum.add(row);
-    watch.add(row);
-    rows.push_back(row);
-    return row.error.empty();
-  });
+  if (o.follow)
+    follow(*from, o, s, all);
+  else
+    for_each_step(*from, s.counted, [&](const step& now) {
+      of_tensors.clear();
+      const bool goes_on = all.add(now, from->tensors(), s, per_tensor ? &of_tensors : nullptr);
+      if (per_tensor) per_tensor->write(per_tensor_table(of_tensors, from->tensors()));
+      return goes_on;
+    });
+  const replayer& r = all.by;
+  const trajectory_summary& sum = all.sum;
+  const std::vector<trajectory_row>& rows = all.rows;
+  // Following ends by a signal as a rule: what was read by then is the run.
+  const auto ended = [] { return progress::interrupted() ? end_interrupted() : done; };
+  if (progress::interrupted() && rows.empty()) return ended();
   check_steps_counted(sum.steps, o.run);
   check_tensors_counted(r.choice(), *from);
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0) {
@@ -117,17 +172,21 @@ int run(const options& o) {
   if (o.own) print_configuration(*o.own, o.output.machine_stdout());
   for (const std::string& text : policy_notes(s, o.what.format)) note(text);
   for (const std::string& text : group_notes(s.groups, from->tensors(), s.counted)) note(text);
-  for (const std::string& text : notes.lines(r.choice())) note(text);
-  for (const std::string& text : watch.warnings()) warn(text);
+  if (o.follow)
+    for (const std::string& text : from->notes()) note(text);
+  for (const std::string& text : all.notes.lines(r.choice())) note(text);
+  for (const std::string& text : all.watch.warnings()) warn(text);
   if (csv) write_csv(*csv, rows, s, sum);
-  if (o.output.csv == "-") return done;
-  const summary lines = summary_of({o.what, s, r, rows, sum, learning_rates});
+  if (o.output.csv == "-") return ended();
+  const summary lines = summary_of({o.what, s, r, rows, sum, all.learning_rates});
   if (o.output.json) {
     print_json("replay", lines, "steps", trajectory_table(rows, s, sum));
-    return done;
+    return ended();
   }
+  if (o.follow) fmt::print("\n");
   print_text(lines);
   if (const std::size_t columns = terminal_columns(); columns > 0) fmt::print("\n{}", sparkline_of(rows, columns));
+  if (o.follow) return ended();
   const table shown = trajectory_table(changes_of(rows), s, sum);
   if (!shown.rows.empty()) {
     fmt::print(
@@ -151,6 +210,11 @@ command replay_command() {
   add_output(made, o->output);
   made.add("--per-tensor", &o->per_tensor, "write CSV with a row for each step and counted tensor to this file",
            {.type = "FILE", .check = a_name});
+  made.add(
+      "--follow", &o->follow,
+      "keep reading a recording that is being written, from before it exists until it is closed or Ctrl-C: rows are "
+      "written as they come, the summary at the end",
+      {.excludes = "--per-tensor"});
   made.footer =
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors if there "
       "are none); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was "

@@ -28,7 +28,9 @@ void tell(const background::report& told, std::uint64_t done, std::uint64_t all)
 
 // Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
 bool is_read_as_it_is(const run_text& text) {
-  return text == run_text{.inputs = text.inputs, .allow_empty = text.allow_empty, .limits = text.limits};
+  return text ==
+         run_text{
+             .inputs = text.inputs, .attempts = text.attempts, .allow_empty = text.allow_empty, .limits = text.limits};
 }
 
 // From so many steps on columns are made of the blocks that a recording keeps merged.
@@ -45,8 +47,9 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
 }
 
 // Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
-void load_merged(const std::string& path, loaded_run& run, rank_coverage& ranks, const background::report& told) {
-  const auto totals = open_totals(path, totals_with::summaries);
+void load_merged(const std::string& path, which_attempts attempts, loaded_run& run, rank_coverage& ranks,
+                 const background::report& told) {
+  const auto totals = open_totals(path, totals_with::summaries, attempts);
   const std::uint64_t steps = totals->step_count();
   std::atomic<bool> unwanted = false;
   auto all_steps = std::async(std::launch::async, [&] {
@@ -58,14 +61,14 @@ void load_merged(const std::string& path, loaded_run& run, rank_coverage& ranks,
   });
   try {
     // As many blocks as there is room for columns, a few times over; fewer at first where they would take long.
-    level_reader wide(path, level_widths[1]);
+    level_reader wide(path, level_widths[1], level_parts::totals_and_tensors, attempts);
     run.tensors = wide.tensors();
     const bool wide_enough = steps > 64 * static_cast<std::uint64_t>(level_widths[1]);
     run.coarse = !wide_enough && steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables;
     if (wide_enough || run.coarse) {
       add_blocks(wide, steps, run.picture, told);
     } else {
-      level_reader narrow(path, level_widths[0]);
+      level_reader narrow(path, level_widths[0], level_parts::totals_and_tensors, attempts);
       add_blocks(narrow, steps, run.picture, told);
     }
     while (all_steps.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) told(0.99);
@@ -95,7 +98,8 @@ std::uint64_t new_run_id() noexcept {
 
 std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told, first_look look) {
   const selection counted = text.selected();
-  std::unique_ptr<source> from = open_source(text.inputs, text.how_to_read());
+  const source_options how = text.how_to_read();
+  std::unique_ptr<source> from = open_source(text.inputs, how);
   if (look == first_look::yes && from->kind() == source_kind::recording)
     refuse_damaged(text.inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
@@ -107,7 +111,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   if (from->kind() == source_kind::recording && from->step_count() >= long_run && is_read_as_it_is(text)) {
     run->notes = from->notes();
     from.reset();
-    load_merged(text.inputs.front(), *run, ranks, told);
+    load_merged(text.inputs.front(), how.attempts, *run, ranks, told);
     add_notes(*run, ranks);
     return run;
   }
@@ -128,16 +132,18 @@ std::shared_ptr<const loaded_run> refined(const loaded_run& run, const backgroun
   const auto fine = std::make_shared<loaded_run>(run);
   fine->coarse = false;
   fine->picture.forget_blocks();
-  level_reader levels(run.text.inputs.front(), level_widths[0]);
+  level_reader levels(run.text.inputs.front(), level_widths[0], level_parts::totals_and_tensors,
+                      run.text.how_to_read().attempts);
   fine->tensors = levels.tensors();  // more, where the file grows
   add_blocks(levels, run.picture.steps().size(), fine->picture, told);
   return fine;
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
+  const source_options how = run.text.how_to_read();
   const std::unique_ptr<source> from = run.description == "recording" && is_read_as_it_is(run.text)
-                                           ? open_recording(run.text.inputs.front(), number, number)
-                                           : open_source(run.text.inputs, run.text.how_to_read());
+                                           ? open_recording(run.text.inputs.front(), number, number, how.attempts)
+                                           : open_source(run.text.inputs, how);
   tensor_tables all;
   step now;
   for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {

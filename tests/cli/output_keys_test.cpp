@@ -112,6 +112,7 @@ printed all_commands() {
       {"ulp replay", "replay tests/data/golden/inputs/loop_walk.csv --scaler deepspeed --format fp16", "steps"},
       {"ulp sweep", "sweep " + digits + " --scaler pytorch,cerebras --format fp16", ""},
       {"ulp info", "info " + digits, "tensors"},
+      {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
       {"ulp check", "check " + damaged, ""},

@@ -43,7 +43,7 @@ struct level_reader::state {
   }
 };
 
-level_reader::level_reader(const std::string& path, std::int64_t width, level_parts parts) {
+level_reader::level_reader(const std::string& path, std::int64_t width, level_parts parts, which_attempts attempts) {
   if (std::ranges::find(level_widths, width) == level_widths.end())
     throw std::invalid_argument("levels have no width " + std::to_string(width));
   try {
@@ -51,7 +51,7 @@ level_reader::level_reader(const std::string& path, std::int64_t width, level_pa
     state& s = *state_;
     s.db.run("BEGIN");  // one state of the file for all reads
     s.tensors = io::read_tensors(s.db);
-    s.levels.emplace(s.db);
+    s.levels.emplace(s.db, io::counted_attempts(s.db, attempts));
     s.step_from = std::make_unique<statement>(
         s.db, "SELECT step FROM step WHERE step>=? AND microbatch=-1 ORDER BY step LIMIT 1");
     s.find(std::numeric_limits<std::int64_t>::min());

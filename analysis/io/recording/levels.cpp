@@ -52,8 +52,9 @@ void level_merger::take(level_block& into) {
   into.totals = totals_.take();
 }
 
-level_table::level_table(const database& db)
+level_table::level_table(const database& db, counted_attempts counted)
     : db_(&db),
+      counted_(std::move(counted)),
       rows_(db,
             "SELECT ranks, count(*), min(step), max(step) FROM step WHERE step BETWEEN ? AND ? AND microbatch=-1 "
             "GROUP BY ranks ORDER BY ranks"),
@@ -76,9 +77,35 @@ std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t nu
   std::vector<block_rows> all;
   std::int64_t first = 0;
   if (__builtin_mul_overflow(number, width, &first)) return all;  // beyond every step
-  rows_.bind(first, first + (width - 1));
+  const std::int64_t last = first + (width - 1);
+  if (counted_.repeats_between(first, last)) return counted_rows(first, last);
+  rows_.bind(first, last);
   while (rows_.row())
     all.push_back({std::string{rows_.text_at(0)}, rows_.integer(1), rows_.integer(2), rows_.integer(3)});
+  return all;
+}
+
+std::vector<block_rows> level_table::counted_rows(std::int64_t first, std::int64_t last) {
+  if (!single_rows_)
+    single_rows_ = std::make_unique<statement>(
+        *db_,
+        "SELECT step, attempt, microbatch, ranks FROM step WHERE step BETWEEN ? AND ? AND microbatch=-1 ORDER BY "
+        "ranks, step, attempt");
+  std::vector<block_rows> all;
+  single_rows_->bind(first, last);
+  while (single_rows_->row()) {
+    const step_key key = key_at(*single_rows_);
+    const std::string_view ranks = single_rows_->text_at(3);
+    if (all.empty() || all.back().ranks != ranks) all.push_back({.ranks = std::string{ranks}});
+    block_rows& rows = all.back();
+    if (!counted_.takes(key)) {
+      ++rows.left_out;
+      continue;
+    }
+    if (rows.steps++ == 0) rows.first = key.step;
+    rows.last = key.step;
+  }
+  std::erase_if(all, [](const block_rows& rows) { return rows.steps == 0; });
   return all;
 }
 
@@ -120,6 +147,7 @@ void level_table::merge_steps(std::int64_t first, std::int64_t last, const std::
     step_keys_.bind(first, last, std::string_view{ranks});
     while (step_keys_.row()) {
       key = key_at(step_keys_);
+      if (!counted_.takes(key)) continue;
       if (parts == level_parts::totals_and_tensors && step_tables_.bind(key.step, std::int64_t{key.attempt}).row()) {
         check_row(*db_, step_tables_, step_row, 2);
         tables_.read(step_tables_.blob_at(step_row.ends[0]), step_tables_.blob_at(step_row.ends[0] + 1),

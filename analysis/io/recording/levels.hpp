@@ -13,6 +13,7 @@
 
 #include <ulp/io/recording.hpp>
 
+#include "attempts.hpp"
 #include "database/sqlite.hpp"
 #include "encoding/tables.hpp"
 #include "totals.hpp"
@@ -28,6 +29,7 @@ struct block_rows {
   std::int64_t steps = 0;
   std::int64_t first = 0;
   std::int64_t last = 0;
+  std::int64_t left_out = 0;  // of the block, since they do not count; no stored block is of a part of its rows
   friend bool operator==(const block_rows&, const block_rows&) = default;
 };
 
@@ -64,7 +66,7 @@ inline constexpr std::int64_t least_rows = 16;
 // The levels of an open recording. Throws input_error that names the block or the step.
 class level_table {
  public:
-  explicit level_table(const database& db);
+  explicit level_table(const database& db, counted_attempts counted = {});
 
   // What the step table has of a block, by ranks.
   [[nodiscard]] std::vector<block_rows> rows_of(std::int64_t width, std::int64_t number);
@@ -83,8 +85,12 @@ class level_table {
   void merge_steps(std::int64_t first, std::int64_t last, const std::string& ranks, level_parts parts,
                    std::size_t tensors, level_merger& into);
 
+  [[nodiscard]] std::vector<block_rows> counted_rows(std::int64_t first, std::int64_t last);
+
   const database* db_;
+  counted_attempts counted_;
   statement rows_;
+  std::unique_ptr<statement> single_rows_;  // where some do not count
   statement step_keys_;
   statement step_tables_;
   statement step_totals_;

@@ -1,4 +1,4 @@
-#include <ulp/io/recording.hpp>
+#include "reader.hpp"
 
 #include <algorithm>
 #include <map>
@@ -19,21 +19,37 @@ namespace {
 using io::database;
 using io::statement;
 
+std::string repeats_text(std::uint64_t steps, which_attempts counted) {
+  return (steps == 1 ? "1 step was" : std::to_string(steps) + " steps were") +
+         " recorded more than once, as a run that was resumed does: the " +
+         (counted == which_attempts::last ? "last" : "first") + " attempt of each counts (see --attempts)";
+}
+
 // What both ways to read a recording share.
 class opened : public source {
  public:
-  opened(const std::string& path, io::step_rows::with what, const io::steps_asked& asked)
+  opened(const std::string& path, io::step_rows::with what, const io::part_asked& part)
       : db_(io::open_for_reading(path)) {
+    const io::steps_asked& asked = part.steps;
     try {
+      db_.run("BEGIN");  // one state of the file for all reads
       header_ = io::read_header(db_);
       missing_ = io::what_is_missing(db_);
-      header_.incomplete = !missing_.empty() || (db_.has_checksums() && !io::has_meta(db_, io::closed_key));
+      const bool has_key = io::has_meta(db_, io::closed_key);
+      header_.being_written = db_.is_complete() == database::completeness::whole && !has_key;
+      header_.closed = has_key || (!db_.has_checksums() && !header_.being_written);
+      header_.incomplete = !missing_.empty() || (db_.has_checksums() && !has_key);
       // Also where it is all: without it SQLite counts the rows in one instruction, which nothing bounds.
       const std::string which =
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
       statement count(db_, ("SELECT count(*) FROM step" + which).c_str());
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
-      rows_.emplace(db_, what, asked);
+      io::counted_attempts counted(db_, part.attempts);
+      count_ -= std::min(count_, counted.left_out(asked.first, asked.last));
+      if (counted.repeated() > 0) repeated_ = repeats_text(counted.repeated(), part.attempts);
+      last_row_ = db_.number("SELECT coalesce(max(rowid), 0) FROM step");
+      if (part.before) goes_back_ = goes_back(*part.before, counted);
+      rows_.emplace(db_, what, asked, std::move(counted));
       recorded_ = io::read_tensors(db_);
     } catch (const io::payload_error& problem) {
       throw input_error(path, "", problem.what());
@@ -44,15 +60,22 @@ class opened : public source {
   [[nodiscard]] std::string description() const final { return "recording"; }
   [[nodiscard]] std::uint64_t step_count() const final { return count_; }
   [[nodiscard]] run_header header() const final { return header_; }
+  [[nodiscard]] std::int64_t last_row() const noexcept { return last_row_; }
+  [[nodiscard]] bool goes_back() const noexcept { return goes_back_; }
   [[nodiscard]] std::vector<std::string> notes() const final {
-    if (missing_.empty()) return {};
-    return {db_.path() + ": " + missing_};
+    std::vector<std::string> all;
+    for (const std::string& text : {missing_, repeated_})
+      if (!text.empty()) all.push_back(db_.path() + ": " + text);
+    return all;
   }
 
   [[nodiscard]] bool next(step& into) final {
     if (!std::exchange(begun_, true)) io::refuse_lost_rows(db_);
     try {
-      if (!rows_->next()) return false;
+      if (!rows_->next()) {
+        if (!std::exchange(ended_, true)) db_.run("END");
+        return false;
+      }
       std::vector<tensor_row> room = std::move(into.tensors);
       into = {};
       into.key = *rows_->key();
@@ -75,18 +98,31 @@ class opened : public source {
   [[nodiscard]] const std::vector<tensor_info>& recorded() const noexcept { return recorded_; }
 
  private:
+  // Whether steps were written since that come before the last that was read, or take the place of what was read.
+  [[nodiscard]] bool goes_back(const io::read_before& before, const io::counted_attempts& counted) const {
+    if (last_row_ < before.row || !counted.takes(before.last)) return true;
+    statement first(db_,
+                    "SELECT step, attempt, microbatch FROM step WHERE rowid>? AND microbatch=-1 ORDER BY step, attempt "
+                    "LIMIT 1");
+    return first.bind(before.row).row() && io::key_at(first) < before.last;
+  }
+
   database db_;
   run_header header_;
   std::string missing_;
+  std::string repeated_;  // what is said of repeated steps
   std::uint64_t count_ = 0;
+  std::int64_t last_row_ = 0;
+  bool goes_back_ = false;
   std::optional<io::step_rows> rows_;
   std::vector<tensor_info> recorded_;
   bool begun_ = false;
+  bool ended_ = false;
 };
 
 class recording final : public opened {
  public:
-  recording(const std::string& path, const io::steps_asked& asked) : opened(path, io::step_rows::with::tables, asked) {}
+  recording(const std::string& path, const io::part_asked& asked) : opened(path, io::step_rows::with::tables, asked) {}
 
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return recorded(); }
 
@@ -100,8 +136,8 @@ class recording final : public opened {
 
 class recorded_totals final : public opened {
  public:
-  recorded_totals(const std::string& path, totals_with with)
-      : opened(path, io::step_rows::with::scalars, {}), totals_(db(), with) {
+  recorded_totals(const std::string& path, totals_with with, const io::part_asked& asked)
+      : opened(path, io::step_rows::with::scalars, asked), totals_(db(), with, asked.steps) {
     for (const tensor_info& t : recorded()) {
       const auto same = [&](const tensor_info& other) { return other.kind == t.kind && other.role == t.role; };
       const auto known = std::ranges::find_if(groups_, same);
@@ -139,22 +175,37 @@ class recorded_totals final : public opened {
   std::vector<tensor_info> groups_;
 };
 
-}  // namespace
-
-std::unique_ptr<source> open_recording(const std::string& path) {
-  return std::make_unique<recording>(path, io::steps_asked{});
-}
-
-std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last) {
-  return std::make_unique<recording>(path, io::steps_asked{first, last});
-}
-
-std::unique_ptr<source> open_totals(const std::string& path, totals_with with) {
+std::unique_ptr<recorded_totals> opened_totals(const std::string& path, totals_with with, const io::part_asked& asked) {
   try {
-    return std::make_unique<recorded_totals>(path, with);
+    return std::make_unique<recorded_totals>(path, with, asked);
   } catch (const io::payload_error& problem) {
     throw input_error(path, "", problem.what());
   }
+}
+
+}  // namespace
+
+std::unique_ptr<source> open_recording(const std::string& path, which_attempts attempts) {
+  return std::make_unique<recording>(path, io::part_asked{.attempts = attempts});
+}
+
+std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
+                                       which_attempts attempts) {
+  return std::make_unique<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
+}
+
+std::unique_ptr<source> open_totals(const std::string& path, totals_with with, which_attempts attempts) {
+  return opened_totals(path, with, {.attempts = attempts});
+}
+
+io::recording_part io::open_part(const std::string& path, bool merged, const part_asked& asked) {
+  const auto part_of = [](auto steps) {
+    recording_part part{.last_row = steps->last_row(), .goes_back = steps->goes_back()};
+    part.steps = std::move(steps);
+    return part;
+  };
+  if (merged) return part_of(opened_totals(path, totals_with::cells, asked));
+  return part_of(std::make_unique<recording>(path, asked));
 }
 
 std::string without_checksums(const std::string& path) {

@@ -1,6 +1,7 @@
 #include "step_rows.hpp"
 
 #include <string>
+#include <utility>
 
 #include "encoding/bounds.hpp"
 #include "encoding/checksum.hpp"
@@ -8,18 +9,13 @@
 
 namespace ulp::io {
 
-namespace {
-
-// None where all are asked for: it would hide steps that are no integers.
 std::string condition_of(const steps_asked& asked) {
   if (asked == steps_asked{}) return "";
   return " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
 }
 
-}  // namespace
-
-step_rows::step_rows(const database& db, with what, const steps_asked& asked)
-    : db_(&db), parts_(what == with::tables ? 2 : 1) {
+step_rows::step_rows(const database& db, with what, const steps_asked& asked, counted_attempts counted)
+    : db_(&db), counted_(std::move(counted)), parts_(what == with::tables ? 2 : 1) {
   const std::string select = "SELECT " + std::string{step_columns} + (what == with::tables ? ", summary, cells" : "") +
                              ", " + crc_column(db) + " FROM step" + condition_of(asked) +
                              " ORDER BY step, attempt, microbatch";
@@ -27,14 +23,14 @@ step_rows::step_rows(const database& db, with what, const steps_asked& asked)
 }
 
 bool step_rows::next() {
-  if (!rows_ || !rows_->row()) {
-    rows_.reset();
-    return false;
+  while (rows_ && rows_->row()) {
+    const step_key found = key_at(*rows_);
+    if (key_ && !(*key_ < found)) throw payload_error("is out of order: the file is damaged");
+    key_ = found;
+    if (counted_.takes(found)) return true;
   }
-  const step_key found = key_at(*rows_);
-  if (key_ && !(*key_ < found)) throw payload_error("is out of order: the file is damaged");
-  key_ = found;
-  return true;
+  rows_.reset();
+  return false;
 }
 
 void step_rows::read(step& into) const {

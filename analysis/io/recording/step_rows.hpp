@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include <ulp/io/source.hpp>
 
+#include "attempts.hpp"
 #include "database/sqlite.hpp"
 #include "encoding/checksum.hpp"
 
@@ -20,13 +22,16 @@ struct steps_asked {
   friend bool operator==(const steps_asked&, const steps_asked&) = default;
 };
 
+// " WHERE ..." of a statement; nothing where all are asked for: it would hide steps that are no integers.
+[[nodiscard]] std::string condition_of(const steps_asked& asked);
+
 class step_rows {
  public:
   enum class with : std::uint8_t { scalars, tables };
 
-  step_rows(const database& db, with what, const steps_asked& asked = {});
+  step_rows(const database& db, with what, const steps_asked& asked = {}, counted_attempts counted = {});
 
-  // Moves on; false at the end, after which SQLite holds nothing of the file. Throws payload_error where the key is none, or
+  // Moves on to the next that counts; false at the end, after which SQLite holds nothing of the file. Throws payload_error where the key is none, or
   // does not come after the one before: a damaged index cannot be relied on for what follows.
   [[nodiscard]] bool next();
   [[nodiscard]] const std::optional<step_key>& key() const noexcept { return key_; }
@@ -39,6 +44,7 @@ class step_rows {
 
  private:
   const database* db_;
+  counted_attempts counted_;
   std::size_t parts_;  // of a row's checksum
   std::optional<statement> rows_;
   std::optional<step_key> key_;

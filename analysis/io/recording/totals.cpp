@@ -104,10 +104,12 @@ group_total checked_total(const database& of, const statement& row, totals_with 
   return total_at(row, with);
 }
 
-total_rows::total_rows(const database& db, totals_with with)
+total_rows::total_rows(const database& db, totals_with with, const steps_asked& asked)
     : db_(&db),
       with_(with),
-      rows_(db, ("SELECT " + total_columns(db, with) + " FROM total ORDER BY step, attempt, microbatch").c_str()),
+      rows_(db, ("SELECT " + total_columns(db, with) + " FROM total" + condition_of(asked) +
+                 " ORDER BY step, attempt, microbatch")
+                    .c_str()),
       pending_(rows_.row()) {}
 
 void total_rows::take(const step_key& key, std::vector<group_total>& into) {

@@ -12,6 +12,7 @@
 #include <ulp/io/recording.hpp>
 
 #include "database/sqlite.hpp"
+#include "step_rows.hpp"
 
 namespace ulp::io {
 
@@ -58,7 +59,7 @@ inline constexpr std::uint64_t most_in_total = max_numel << 4;
 // The totals of one step after the other.
 class total_rows {
  public:
-  total_rows(const database& db, totals_with with);
+  total_rows(const database& db, totals_with with, const steps_asked& asked = {});
   // Replaces `into` by the totals of the step, in their order. Keys ascend from call to call. Throws payload_error.
   void take(const step_key& key, std::vector<group_total>& into);
 

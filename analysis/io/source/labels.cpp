@@ -127,8 +127,8 @@ class labelled_source final : public forwarding_source, public divisible {
 
 }  // namespace
 
-std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options,
-                                    scalar_table scalars, inferred_roles inferred) {
+std::unique_ptr<source> with_labels(std::unique_ptr<source> inner, const source_options& options, scalar_table scalars,
+                                    inferred_roles inferred) {
   return std::make_unique<labelled_source>(std::move(inner), options, std::move(scalars), std::move(inferred));
 }
 

@@ -15,6 +15,7 @@
 #include "inferred_roles.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
+#include "recording/following.hpp"
 #include "tensorboard/tfevents.hpp"
 
 namespace ulp {
@@ -121,8 +122,9 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   if (inputs.size() == 1) {
     const auto form = io::file_kind_of(inputs.front(), options.limits).how;
     if (form == io::file_kind::form::recording)
-      return options.merged && totals_are_as_good(inputs.front()) ? open_totals(inputs.front())
-                                                                  : io::read_ahead(open_recording(inputs.front()));
+      return options.merged && totals_are_as_good(inputs.front())
+                 ? open_totals(inputs.front(), totals_with::cells, options.attempts)
+                 : io::read_ahead(open_recording(inputs.front(), options.attempts));
     if (form == io::file_kind::form::text) return open_text(inputs.front(), options.limits);
   }
   const auto is_tfevents = [&](const std::string& path) {
@@ -130,6 +132,14 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   };
   if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
   return open_dumps(inputs, options, scalars);
+}
+
+std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_options& options,
+                                 io::scalar_table scalars, io::inferred_roles inferred) {
+  const bool says_nothing = inferred.empty() && options.kinds.empty() && options.roles.empty() && scalars.empty() &&
+                            std::isnan(options.factor) && !options.factor_is_loss_scale;
+  return says_nothing ? std::move(opened)
+                      : io::with_labels(std::move(opened), options, std::move(scalars), std::move(inferred));
 }
 
 }  // namespace
@@ -146,14 +156,17 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, cons
   if (options.infer && has_tensors && std::ranges::find(inputs, "-") == inputs.end()) {
     source_options first = options;
     first.merged = first.with_sums = first.with_errors = false;
-    const auto labelled = io::with_labels(open_unlabelled(inputs, first, scalars), first, scalars, {});
-    inferred = io::infer_roles(*labelled);
+    inferred = io::infer_roles(*labelled(open_unlabelled(inputs, first, scalars), first, scalars, {}));
     // Totals are of the roles that were recorded.
     if (!inferred.empty() && options.merged) opened = open_unlabelled(inputs, first, scalars);
   }
-  const bool says_nothing = inferred.empty() && options.kinds.empty() && options.roles.empty() && scalars.empty() &&
-                            std::isnan(options.factor) && !options.factor_is_loss_scale;
-  return says_nothing ? std::move(opened) : io::with_labels(std::move(opened), options, std::move(scalars), std::move(inferred));
+  return labelled(std::move(opened), options, std::move(scalars), std::move(inferred));
+}
+
+std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options, wait_for_steps wait) {
+  io::scalar_table scalars;
+  if (!options.scalars.empty()) scalars = io::read_scalars(options.scalars, options.limits);
+  return labelled(io::open_following(path, options, std::move(wait)), options, std::move(scalars), {});
 }
 
 }  // namespace ulp

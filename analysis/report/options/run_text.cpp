@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <functional>
 #include <stdexcept>
@@ -25,6 +26,14 @@ Enum named(const std::string& text, const std::string& option, const char* names
 
 constexpr const char* kind_names = "weight_grad, activation_grad, weight, update, activation, unknown";
 constexpr const char* role_names = "low, float32, unknown";
+constexpr std::array attempt_names{std::pair{"last", which_attempts::last}, std::pair{"first", which_attempts::first},
+                                   std::pair{"all", which_attempts::all}};
+
+which_attempts attempts_named(const std::string& text) {
+  for (const auto& [name, which] : attempt_names)
+    if (text == name) return which;
+  throw std::invalid_argument(fmt::format("--attempts: unknown '{}': one of last, first, all", text));
+}
 
 tensor_kind kind_named(const std::string& text, const std::string& option) {
   return named<tensor_kind>(text, option, kind_names, parse_kind);
@@ -97,6 +106,7 @@ source_options run_text::how_to_read() const {
     options.roles.emplace_back(std::move(expression), role_named(name, "--role"));
   }
   options.infer = true;
+  options.attempts = attempts_named(attempts);
   options.allow_empty = allow_empty;
   try {
     for (const std::string& text : limits) set_limit(options.limits, text);
@@ -161,6 +171,12 @@ std::vector<text_option> options_of(run_text& text) {
            .help = "steps A to B-1; either may be omitted; A alone is one step",
            .group = selection},
           {.name = "every", .value = &text.every, .type = "N", .help = "steps divisible by N", .group = selection},
+          {.name = "attempts",
+           .value = &text.attempts,
+           .type = "WHICH",
+           .help = "which attempt of the steps that a resumed run recorded more than once: last, first or all",
+           .group = selection,
+           .one_of = {"last", "first", "all"}},
           {.name = "steps-from",
            .value = &text.steps_from,
            .type = "REGEX",

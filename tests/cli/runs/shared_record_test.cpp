@@ -169,3 +169,34 @@ TEST_CASE("hostile dumps get the verdict of their index on the command line") {
   CHECK(checked == 37);
   if (!address_sanitized) CHECK(by_children().memory < 200 * 1024);
 }
+
+TEST_CASE("a run that was killed twice and resumed is replayed as it went") {
+  const fs::path folder = shared_dir() / "data" / "amp";
+  if (!fs::exists(folder / "resumed.ulp")) return;
+  std::map<std::string, std::vector<std::string>> logged;  // by step, the last line of each
+  std::ifstream in(folder / "resumed.log.csv");
+  std::string line;
+  std::getline(in, line);
+  REQUIRE(line == "step,scale,skipped,next_scale,loss");
+  while (std::getline(in, line)) logged[split(line, ',').at(0)] = split(line, ',');
+
+  const auto replay = run_ulp("replay " + (folder / "resumed.ulp").string() +
+                              " --scaler pytorch --set growth_interval=20 --format fp16 --csv -");
+  REQUIRE(replay.exit_code == 0);
+  std::istringstream rows(replay.out);
+  std::getline(rows, line);
+  REQUIRE(line.starts_with("step,found_inf,scale_used,scale_next,skipped"));
+  std::size_t steps = 0;
+  std::size_t wrong = 0;
+  for (; std::getline(rows, line); ++steps) {
+    const std::vector<std::string> row = split(line, ',');
+    const std::vector<std::string>& truth = logged.at(row.at(0));
+    wrong += std::stod(row.at(2)) == std::stod(truth.at(1)) && row.at(4) == truth.at(2) &&
+                     std::stod(row.at(3)) == std::stod(truth.at(3))
+                 ? 0
+                 : 1;
+  }
+  CHECK(steps == 120);
+  CHECK(logged.size() == 120);
+  CHECK(wrong == 0);
+}

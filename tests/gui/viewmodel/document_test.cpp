@@ -399,6 +399,39 @@ class document_test : public QObject {
     QVERIFY(tables_of_step(*fine, 9999, quiet).entries.empty());
   }
 
+  void of_a_resumed_run_the_last_attempts_are_shown() {
+    const temporary_dir dir;
+    const std::string path = (dir / "resumed.ulp").string();
+    for (const std::int32_t attempt : {0, 1}) {
+      ulp::recording_writer to(path, attempt == 0 ? ulp::recording_writer::mode::create
+                                                  : ulp::recording_writer::mode::append);
+      ulp::step now;
+      now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32, .factor = 1});
+      now.key.attempt = attempt;
+      const std::vector<float> values(static_cast<std::size_t>(1 + attempt), std::ldexp(1.0F, attempt));
+      now.tensors[0].table = ulp::count_cells(std::span{values});
+      for (now.key.step = attempt * 1000; now.key.step < 2000 + attempt * 100; ++now.key.step)
+        to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
+    }
+    const auto quiet = [](double) {};
+    // By blocks, and step by step.
+    for (const auto& text : {ulp::run_text{.inputs = {path}}, ulp::run_text{.inputs = {path}, .tensor = "w"}}) {
+      const auto run = load_run(text, quiet);
+      QCOMPARE(run->picture.steps().size(), std::size_t{2100});
+      double once = 0;
+      for (const auto& c : run->picture.columns().columns())
+        for (const auto& [exponent, count] : c.binades({true}).by_exponent) once += count;
+      QCOMPARE(once, 1000.0 + 2 * 1100.0);
+      QVERIFY(std::ranges::any_of(run->notes, [](const std::string& n) {
+        return n.find("1000 steps were recorded more than once") != n.npos;
+      }));
+      const std::map<int, double> last{{1, 2.0}};
+      QCOMPARE(tables_of_step(*run, 1500, quiet).binades({true}).by_exponent, last);
+      QCOMPARE(replay_run(*run, ulp::gui::usual_scenario(), quiet)->steps.size(), std::size_t{2100});
+    }
+    QCOMPARE(load_run({.inputs = {path}, .attempts = "all"}, quiet)->picture.steps().size(), std::size_t{3100});
+  }
+
   void the_document_may_end_while_it_reads() {
     document doc;
     doc.open({digits_path()});

@@ -94,10 +94,10 @@ struct brute {
 };
 
 // By number and ranks, from the tables of the tensors only.
-std::map<std::pair<std::int64_t, std::vector<std::uint32_t>>, brute> merged(const std::string& path,
-                                                                            std::int64_t width) {
+std::map<std::pair<std::int64_t, std::vector<std::uint32_t>>, brute> merged(const std::string& path, std::int64_t width,
+                                                                            which_attempts which) {
   std::map<std::pair<std::int64_t, std::vector<std::uint32_t>>, brute> blocks;
-  const auto from = open_recording(path);
+  const auto from = open_recording(path, which);
   step now;
   while (from->next(now)) {
     if (now.key.microbatch != -1) continue;
@@ -129,12 +129,12 @@ bool same(const cell_table& a, cell_table b) {
   return take(a.reported_abs_sum, b.reported_abs_sum) && take(a.reported_square_sum, b.reported_square_sum) && a == b;
 }
 
-std::size_t differences(const std::string& path, std::int64_t width, level_parts parts) {
+std::size_t differences(const std::string& path, std::int64_t width, level_parts parts, which_attempts which) {
   std::size_t wrong = 0;
   const auto expect = [&](bool good) { wrong += good ? 0 : 1; };
-  level_reader levels(path, width, parts);
+  level_reader levels(path, width, parts, which);
   level_block block;
-  for (const auto& [key, wanted] : merged(path, width)) {
+  for (const auto& [key, wanted] : merged(path, width, which)) {
     if (!levels.next(block)) return wrong + 1000;
     expect(std::pair{block.number, block.ranks} == key);
     expect(block.steps == wanted.steps && block.first_step == wanted.first && block.last_step == wanted.last);
@@ -165,7 +165,8 @@ std::size_t differences(const std::string& path, std::int64_t width, level_parts
 void check_levels(const std::string& path) {
   for (const std::int64_t width : level_widths)
     for (const level_parts parts : {level_parts::totals, level_parts::totals_and_tensors})
-      CHECK(differences(path, width, parts) == 0);
+      for (const which_attempts which : {which_attempts::all, which_attempts::last, which_attempts::first})
+        CHECK(differences(path, width, parts, which) == 0);
 }
 
 std::string error_of(const std::string& path, std::int64_t width, level_parts parts = level_parts::totals_and_tensors) {
@@ -243,6 +244,22 @@ TEST_CASE("microbatches are not in levels, repeated attempts and rows of other r
     }
   }
   CHECK(alter(path, "SELECT steps FROM level WHERE block=1 AND ranks='0'") == 116);
+  check_levels(path);
+}
+
+TEST_CASE("levels of a resumed run are those of the attempts that count") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write(path, range(0, 4300));
+  {
+    recording_writer writer(path, recording_writer::mode::append);
+    for (const std::int64_t n : range(4150, 4500)) {
+      step s = step_of(n + 1);
+      s.key = {n, n < 4300 ? 1 : 0, -1};
+      writer.write(s, tensors);
+    }
+  }
+  REQUIRE(blocks_stored(path, 64) > 60);
   check_levels(path);
 }
 

@@ -61,9 +61,11 @@ struct step_total : group_total {
 
 // Opens a recording for reading, also while it is being written. A database that is not a recording, has views or
 // triggers, or is newer than this program, is refused before anything in it is used; blobs are checked before use.
-[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path);
+[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path,
+                                                     which_attempts attempts = which_attempts::all);
 // The same, of the steps from first to last alone, in the time that these take.
-[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last);
+[[nodiscard]] std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
+                                                     which_attempts attempts = which_attempts::all);
 
 // What a user should know of a recording of format 1, run_header::format.
 [[nodiscard]] std::string without_checksums(const std::string& path);
@@ -75,7 +77,8 @@ enum class totals_with : std::uint8_t { cells, summaries };
 // The same, with its totals in place of its tensors: one for each kind and role, named after these, several rows in a step
 // where factors differ. The types of values are not known. Several times faster where tensors need not be told apart; with
 // summaries only, a million steps take seconds.
-[[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path, totals_with with = totals_with::cells);
+[[nodiscard]] std::unique_ptr<source> open_totals(const std::string& path, totals_with with = totals_with::cells,
+                                                  which_attempts attempts = which_attempts::all);
 
 // Whether the totals say as much as the tensors' own tables: not where these know binades only, which a tensor's extremes
 // narrow and those of a total do not, nor where they keep codes. Looks at the first step.
@@ -87,7 +90,7 @@ enum class totals_with : std::uint8_t { cells, summaries };
 // The widths of the blocks that recordings keep merged, in steps.
 inline constexpr std::array<std::int64_t, 2> level_widths{64, 4096};
 
-// The accumulated gradients (microbatch -1, every attempt) of the steps from number * width on, below (number + 1) * width,
+// The accumulated gradients (microbatch -1) of the steps from number * width on, below (number + 1) * width,
 // merged. Rows that hold the data of other ranks are a block of their own.
 struct level_block {
   std::int64_t number = 0;
@@ -102,7 +105,7 @@ struct level_block {
 enum class level_parts : std::uint8_t { totals, totals_and_tensors };
 
 // Reads the blocks of one width, ascending by number, then ranks; every block that has steps, and complete. A block that
-// the recording does not keep, or that is not of just the steps that are there, is merged when it is read: from the blocks
+// the recording does not keep, or that is not of just the rows that count, is merged when it is read: from the blocks
 // of the width below, else from the steps, as a recording without levels is. The counts and exact sums of a block do not
 // depend on how it came about; sums that sources reported may in their last digit. What it reads is the recording at the
 // time it was opened. Throws input_error; not thread-safe.
@@ -110,7 +113,8 @@ class level_reader {
  public:
   // `width` is one of level_widths, else std::invalid_argument. Totals alone are many times faster, and leave tensors
   // of blocks empty.
-  level_reader(const std::string& path, std::int64_t width, level_parts parts = level_parts::totals_and_tensors);
+  level_reader(const std::string& path, std::int64_t width, level_parts parts = level_parts::totals_and_tensors,
+               which_attempts attempts = which_attempts::all);
   ~level_reader();
   level_reader(const level_reader&) = delete;
   level_reader& operator=(const level_reader&) = delete;

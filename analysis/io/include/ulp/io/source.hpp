@@ -3,6 +3,7 @@
 #define ULP_IO_SOURCE_HPP
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +25,8 @@ struct run_header {
   std::string layout = "replica";     // a "replica" holds whole tensors, a "shard" parts of them
   std::uint32_t format = 0;           // of the recording that was read; 1 has no checksums
   bool incomplete = false;            // steps may be missing, or come: it is not closed
+  bool being_written = false;         // its writer is at work
+  bool closed = false;                // its writer closed it; of format 1, which has no sign of that, is not at work
 };
 
 // What is known of the values behind the counts of an input, and where.
@@ -95,6 +98,9 @@ struct input_format {
 // All of them. What a file is, its content says; the globs are for those who choose files.
 [[nodiscard]] std::vector<input_format> input_formats();
 
+// Of the steps that a resumed run recorded again. A run that ended and went on from a checkpoint is what the last of each says.
+enum class which_attempts : std::uint8_t { all, last, first };
+
 // What the user says about inputs that do not say it themselves. The first expression that is found in a name counts.
 struct source_options {
   // Searched in the file's name, then in the whole path, see regex::last_group.
@@ -107,10 +113,11 @@ struct source_options {
   bool with_sums = true;
   bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
-  bool infer = false;         // roles that nobody says are told by the values of the first steps, where they tell; files only
-  bool merged = false;        // tensors need not be distinguished: a recording gives its totals, see open_totals
-  bool allow_empty = false;   // dumps without any tensor that is read are empty steps, not an error
-  read_limits limits;         // of what it may cost
+  bool infer = false;   // roles that nobody says are told by the values of the first steps, where they tell; files only
+  bool merged = false;  // tensors need not be distinguished: a recording gives its totals, see open_totals
+  which_attempts attempts = which_attempts::all;  // of a recording
+  bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
+  read_limits limits;                             // of what it may cost
 };
 
 // Opens one input or several: dumps are steps of one run, ordered by the step in their paths, in the order given where
@@ -118,6 +125,24 @@ struct source_options {
 // input, for CSV. Headers are checked here, so that bad input fails before anything is written.
 [[nodiscard]] std::unique_ptr<source> open_source(const std::vector<std::string>& inputs,
                                                   const source_options& options = {});
+
+// What is known of who writes a recording that is followed.
+enum class recording_writer_state : std::uint8_t {
+  awaited,  // there is no recording yet, or none with a step
+  at_work,
+  gone,  // without having closed it
+  done   // closed
+};
+
+// Called when all that there is was read: waits, and returns whether to look again. May throw.
+using wait_for_steps = std::function<bool(recording_writer_state)>;
+
+// A recording that need not exist yet, read while it is being written: at its end `next` calls `wait`, until that returns
+// false or the recording is closed. Accumulated gradients alone. Where steps that were read are recorded again, as a job does that
+// resumes, or others before them, it begins again: a key that does not come after the one before is the first of all. The file
+// is open only while there is something new to read. Throws input_error, also where another recording takes its place.
+[[nodiscard]] std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options,
+                                                       wait_for_steps wait);
 
 }  // namespace ulp
 

@@ -24,6 +24,7 @@ struct run_text {
   std::string scalars;
   std::string factor;
   std::vector<std::string> groups;  // NAME=REGEX
+  std::string attempts = "last";
   bool allow_empty = false;
   std::vector<std::string> limits;  // NAME=VALUE
   friend bool operator==(const run_text&, const run_text&) = default;

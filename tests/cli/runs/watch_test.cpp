@@ -1,0 +1,127 @@
+// Pins ulp watch: what it says of a run, on a page, a line or in JSON; that it waits for a run, and outlives its job.
+#include "support/catch.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <span>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad},
+                                       {.name = "small", .kind = tensor_kind::weight_grad}};
+
+step row_of(std::int64_t n) {
+  step now;
+  now.key.step = n;
+  now.scalars = {.loss = 2.5, .loss_scale = 1024, .found_inf = n == 3};
+  const std::vector<float> large{n == 3 ? INFINITY : 16.0F * 1024, 1.0F};
+  const std::vector<float> small{0x1p-30F, 1.0F, 0.0F, 0x1p-31F};
+  now.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1024, .table = count_cells(std::span{large})},
+                 {.tensor = 1, .type = dtype::float32, .factor = 1024, .table = count_cells(std::span{small})}};
+  return now;
+}
+
+std::vector<nlohmann::json> objects(const std::string& lines) {
+  std::vector<nlohmann::json> all;
+  std::stringstream in(lines);
+  for (std::string line; std::getline(in, line);) all.push_back(nlohmann::json::parse(line));
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("a run that is over is shown once") {
+  const auto page = run_ulp("watch examples/digits.ulp --once");
+  CHECK(page.exit_code == 0);
+  for (const char* const part :
+       {"recording    examples/digits.ulp: closed\n", "steps        250, the last is step 249\n",
+        "overflows    5 steps, the last in step 234\n", "\ntensor ", "skipped "})
+    CHECK(page.out.find(part) != std::string::npos);
+  CHECK(page.out.find('\033') == std::string::npos);
+  const std::string line = run_ulp("watch examples/digits.ulp").out;
+  CHECK(std::ranges::count(line, '\n') == 1);
+  const auto json = objects(run_ulp("watch examples/digits.ulp --scaler pytorch --json").out);
+  REQUIRE(json.size() == 1);
+  CHECK(json[0].at("schema") == "ulp.watch/1");
+  CHECK(json[0].at("summary").at("state") == "closed");
+  CHECK(json[0].at("tensors").size() == 5);
+  CHECK(run_ulp("watch nothing.ulp --once").exit_code == 2);
+  CHECK(run_ulp("watch tests/data/golden/inputs/loop_walk.csv --once").exit_code == 2);
+  CHECK(run_ulp("watch examples/digits.ulp --interval 0").exit_code == 2);
+}
+
+TEST_CASE("what is said of the last step follows from its values") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0; n < 10; ++n) writer.write(row_of(n), tensors);
+  }
+  // By totals, and by the tensors themselves.
+  for (const char* const how : {"", " --tensor ."}) {
+    CAPTURE(how);
+    const auto json = objects(run_ulp("watch " + path + " --format fp16 --once --json" + how).out);
+    REQUIRE(json.size() == 1);
+    const auto& summary = json[0].at("summary");
+    CHECK(summary.at("steps") == 10);
+    CHECK(summary.at("overflow_steps") == 1);
+    CHECK(summary.at("last_overflow_step") == 3);
+    CHECK(summary.at("loss_scale") == 1024.0);
+    CHECK(summary.at("largest") == 16.0);
+    CHECK(summary.at("largest_tensor") == "w");
+    CHECK(std::abs(summary.at("headroom_log2").get<double>() - std::log2(65520.0 / 16384)) < 1e-9);
+    CHECK(summary.at("underflow_share") == 0.4);
+    CHECK(json[0].at("tensors").at(0).at("tensor") == "small");
+  }
+}
+
+TEST_CASE("a job is watched from before it begins, and its death is told") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string out = (dir / "out").string();
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    usleep(700'000);
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0;; ++n) {
+      writer.write(row_of(n), tensors);
+      usleep(20'000);
+    }
+  }
+  const auto run = run_shell("env --default-signal=INT ulp watch " + path + " --json --interval 0.2 >" + out +
+                             " & watch=$!\nsleep 3; kill -9 " + std::to_string(child) +
+                             "; for i in $(seq 100); do grep -q stopped " + out +
+                             " && break; sleep 0.1; done\n(sleep 20; kill -9 $watch) 2>/dev/null & watcher=$!\n"
+                             "kill -INT $watch; wait $watch; code=$?; kill $watcher; exit $code");
+  waitpid(child, nullptr, 0);
+  CHECK(run.exit_code == 130);
+  const auto seen = objects(read_file(out));
+  REQUIRE(seen.size() >= 3);
+  CHECK(seen.front().at("summary").at("state") == "awaited");
+  CHECK(seen.back().at("summary").at("state") == "stopped");
+  CHECK(seen.back().at("summary").at("last_step").get<int>() > 10);
+  std::int64_t before = -1;
+  for (const auto& one : seen) {
+    const auto& summary = one.at("summary");
+    const auto steps = summary.at("steps").get<std::int64_t>();
+    CHECK(steps >= before);
+    before = steps;
+  }
+  CHECK(run_ulp("check " + path).exit_code == 0);
+}

@@ -1,0 +1,189 @@
+// Pins what is read of a recording that is being written: every step once, in order, from before the file exists until it is
+// closed; that the writer is not disturbed; that steps which are recorded again are read again; and a writer that dies.
+#include "support/catch.hpp"
+
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <thread>
+
+#include "io/mended.hpp"
+#include "support/files.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+using state = recording_writer_state;
+
+const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad, .role = tensor_role::low},
+                                       {.name = "later", .kind = tensor_kind::weight_grad, .role = tensor_role::low}};
+
+step row_of(const step_key& key) {
+  step s;
+  s.key = key;
+  const std::vector<float> values{static_cast<float>(key.step + 1)};
+  s.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1, .table = count_cells(std::span{values})}};
+  if (key.step > 5) s.tensors.push_back({.tensor = 1, .type = dtype::float32, .factor = 1});
+  return s;
+}
+
+struct read_key {
+  std::int64_t step;
+  std::int32_t attempt;
+  friend bool operator==(const read_key&, const read_key&) = default;
+};
+using keys = std::vector<read_key>;
+
+// What is read where `at_end` says what happens whenever the end is reached.
+keys follow(const std::string& path, const source_options& how, const std::function<bool(state)>& at_end) {
+  keys all;
+  const auto from = follow_recording(path, how, at_end);
+  step now;
+  while (from->next(now)) {
+    all.push_back({now.key.step, now.key.attempt});
+    CHECK(now.key.microbatch == -1);
+    for (const tensor_row& row : now.tensors) CHECK(row.tensor < from->tensors().size());
+  }
+  return all;
+}
+
+source_options last_attempts(bool merged) {
+  source_options how;
+  how.merged = merged;
+  how.attempts = which_attempts::last;
+  return how;
+}
+
+}  // namespace
+
+TEST_CASE("a recording is followed from before it exists until it is closed") {
+  for (const bool merged : {false, true}) {
+    CAPTURE(merged);
+    const temporary_dir dir;
+    const std::string path = (dir / "run.ulp").string();
+    std::unique_ptr<recording_writer> writer;
+    std::vector<state> states;
+    std::int64_t next = 0;
+    const keys read = follow(path, last_attempts(merged), [&](state now) {
+      states.push_back(now);
+      if (states.size() == 1) {
+        writer = std::make_unique<recording_writer>(path, recording_writer::mode::create);
+      } else if (next < 10) {
+        for (const std::int32_t microbatch : {0, 1, -1}) writer->write(row_of({next, 0, microbatch}), tensors);
+        if (++next == 10) CHECK(writer->close());
+      }
+      return states.size() < 100;
+    });
+    CHECK(read.size() == 10);
+    CHECK(std::ranges::is_sorted(read, {}, &read_key::step));
+    CHECK(states.size() < 40);
+    CHECK(states.at(0) == state::awaited);
+    CHECK(std::ranges::find(states, state::at_work) != states.end());
+    CHECK(std::ranges::find(states, state::gone) == states.end());
+    CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
+  }
+}
+
+TEST_CASE("a writer in another thread loses no step and is not kept from closing") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  bool closed = false;
+  std::thread job([&] {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0; n < 300; ++n) writer.write(row_of({n, 0, -1}), tensors);
+    closed = writer.close();
+  });
+  int waits = 0;
+  const keys read = follow(path, last_attempts(true), [&](state) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return ++waits < 10'000;
+  });
+  job.join();
+  CHECK(closed);
+  REQUIRE(read.size() == 300);
+  for (std::int64_t n = 0; n < 300; ++n) CHECK(read[static_cast<std::size_t>(n)] == read_key{n, 0});
+}
+
+TEST_CASE("where a resumed run repeats steps, all is read again") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const auto write = [&](recording_writer::mode how, std::int64_t first, std::int64_t end, std::int32_t attempt) {
+    recording_writer writer(path, how);
+    for (std::int64_t n = first; n < end; ++n) writer.write(row_of({n, attempt, -1}), tensors);
+  };
+  write(recording_writer::mode::create, 0, 4, 0);
+  alter(path, "DELETE FROM meta WHERE key='closed'");  // as after a kill
+  std::vector<state> states;
+  const keys read = follow(path, last_attempts(false), [&](state now) {
+    states.push_back(now);
+    if (states.size() == 1) write(recording_writer::mode::append, 3, 6, 1);
+    return states.size() < 10;
+  });
+  CHECK(read == keys{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {0, 0}, {1, 0}, {2, 0}, {3, 1}, {4, 1}, {5, 1}});
+  CHECK(states == std::vector<state>{state::gone});
+}
+
+TEST_CASE("a writer that dies is told from one that is at work") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0; n < 20; ++n) writer.write(row_of({n, 0, -1}), tensors);
+    if (::write(ready[1], "x", 1) != 1) _exit(1);
+    pause();
+  }
+  char byte = 0;
+  REQUIRE(::read(ready[0], &byte, 1) == 1);
+  std::vector<state> states;
+  const keys read = follow(path, last_attempts(true), [&](state now) {
+    states.push_back(now);
+    if (states.size() == 1) {
+      kill(child, SIGKILL);
+      waitpid(child, nullptr, 0);
+    }
+    return states.size() < 3;
+  });
+  close(ready[0]);
+  close(ready[1]);
+  CHECK(read.size() == 20);
+  CHECK(states == std::vector<state>{state::at_work, state::gone, state::gone});
+}
+
+TEST_CASE("what cannot be followed is refused, and what only looks so for a moment is not") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const auto wait = [](state) { return true; };
+  write_file(path, "step,found_inf\n1,0\n");
+  CHECK_THROWS_WITH(follow_recording(path, {}, wait), path + ": is not a recording: only recordings can be followed");
+  std::filesystem::remove(path);
+
+  int waits = 0;
+  const keys read = follow(path, {}, [&](state) {
+    ++waits;
+    if (waits == 1) write_file(path, std::string("SQLite format 3\0 begun", 22));
+    if (waits == 3) std::filesystem::remove(path);
+    if (waits == 4) {
+      recording_writer writer(path, recording_writer::mode::create);
+      writer.write(row_of({0, 0, -1}), tensors);
+    }
+    return waits < 20;
+  });
+  CHECK(read == keys{{0, 0}});
+
+  write_file(path, std::string("SQLite format 3\0 begun", 22));
+  CHECK_THROWS_AS(follow(path, {}, wait), input_error);
+}
