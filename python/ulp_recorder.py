@@ -2499,8 +2499,9 @@ class Recorder:
 
     @property
     def _has_own_reduction(self):
-        """Whether gradients are reduced over ranks in a way of the job's own."""
-        return self._summed > 1 and bool(getattr(self._replicas, "_comm_hooks", None))
+        """Whether gradients are, or may be, reduced over ranks in a way of the job's own. Torch 1 does not tell."""
+        told = type(self._replicas).__name__ != "DistributedDataParallel" or hasattr(self._replicas, "_comm_hooks")
+        return self._summed > 1 and (not told or bool(getattr(self._replicas, "_comm_hooks", None)))
 
     def _parts(self, parameter, gradient):
         """Those that the gradient is a sum of, as a summary has them."""

@@ -25,6 +25,7 @@ from torch import nn  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 recorder = support.load()
+TORCH_2_1 = hasattr(torch.Tensor, "register_post_accumulate_grad_hook")
 
 
 def network():
@@ -457,7 +458,7 @@ class Parts(support.InFolder):
 
         def forward(self, x):
             x = self.inner(self.middle, self.tokens(x))
-            return self.head(self.norm(self.middle(x) if self.twice else x))
+            return self.head(self.norm((self.middle(x) if self.twice else x).float()))
 
     ALONE = {"tokens.weight": 0x100, "norm.weight": 0x100, "head.weight": 1, "head.bias": 1, "middle.weight": 1}
 
@@ -608,7 +609,8 @@ class Parts(support.InFolder):
 
         first, *others = self.parts(self.Model(), train)
         self.assertParts([first], dict.fromkeys(self.ALONE, 0))
-        self.assertParts(others, self.ALONE)
+        # Before torch 2.1 autocast alone tells what a node casts to.
+        self.assertParts(others, {name: of if of > 1 or TORCH_2_1 else 0 for name, of in self.ALONE.items()})
 
     def test_every(self):
         found = self.parts(self.Model(), lambda *of: self.plainly(*of, none=False), every=3, steps=7)
@@ -637,7 +639,7 @@ class Parts(support.InFolder):
         model = self.Model()
         for step in range(2):
             with recorder.Recorder(self.path("a.ulp"), model, append=True, strict=True) as rec:
-                model.zero_grad()
+                model.zero_grad(set_to_none=True)
                 self.loss(model).backward()
                 rec.step(step)
         for row in support.content(self.path("a.ulp"))["step"]:
@@ -1168,12 +1170,14 @@ class Ranks(support.InFolder):
         self.assertEqual([meta[k] for k in ("rank", "world", "reduction", "layout")], ["0", "2", "reduced", "replica"])
         self.assertEqual([row[3] for row in content["step"]], ["0,1"] * 2)
         self.assertEqual([row[1] for row in content["tensor"]], ["weight", "bias"])
-        self.assertEqual([parts_in(row) for row in content["step"]], [[0x200] * 2] * 2)  # a part of each rank
+        part_of_each_rank = 0x200 if TORCH_2_1 else 0
+        self.assertEqual([parts_in(row) for row in content["step"]], [[part_of_each_rank] * 2] * 2)
 
     def test_replicas_that_reduce_in_their_own_way(self):
         self.run_two("hook")
         self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2)
 
+    @unittest.skipUnless(TORCH_2_1, "needs torch 2.1 or newer")
     def test_local_gradients(self):
         """Each rank has its own, as they are before they are reduced, and a file of one run."""
         for layout, parts in (("local", 0x100), ("accumulate", 0x200), ("apart", 0x100)):
