@@ -7,6 +7,7 @@
 #include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
 #include <ulp/model/sweep.hpp>
+#include <ulp/report/estimates.hpp>
 #include <ulp/report/policy_grid.hpp>
 #include <ulp/report/run_notes.hpp>
 
@@ -34,12 +35,6 @@ std::string share_text(const sweep_result& r) {
     return r.nonzero == 0 ? "0" : fmt::format("{:.4g}", 100 * static_cast<double>(n) / static_cast<double>(r.nonzero));
   };
   return ends_text(text(r.underflow.low), text(r.underflow.high));
-}
-
-// "7", "~7 [5, 19]".
-std::string skipped_text(const sweep_result& r) {
-  if (r.uncertain == 0) return grouped(r.skipped);
-  return "~" + grouped(r.skipped) + (r.bounds.known ? " " + to_cell(r.bounds.skipped) : "");
 }
 
 struct ranked_policy {
@@ -75,7 +70,11 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
       {"skipped_low", "", of_bounds([](const bounds_of_run& b) { return integer(b.skipped.low); })},
       {"skipped_high", "", of_bounds([](const bounds_of_run& b) { return integer(b.skipped.high); })},
       {"uncertain_steps", "", of_result([](const result& r) { return integer(r.uncertain); })},
-      {"", "skipped", of_result(skipped_text), {}, right},
+      {"",
+       "skipped",
+       of_result([](const sweep_result& r) { return skipped_text(r.skipped, r.uncertain, r.bounds); }),
+       {},
+       right},
       {"lost", "", of_result([=](const result& r) { return integer(r.lost_steps(steps)); })},
       {"", "lost", of_result([=](const result& r) { return value_if(any_raised, exactly(r.lost_steps(steps))); })},
       {"underflow", "underflow", counted([](const result& r) { return r.underflow; }), range_keys::both},

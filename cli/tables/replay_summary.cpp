@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <ulp/model/policy_analysis.hpp>
+#include <ulp/report/estimates.hpp>
 #include <ulp/report/run_notes.hpp>
 
 #include "policy_text.hpp"
@@ -18,12 +19,6 @@ table_value step_if(const std::optional<std::int64_t>& step) { return step ? tab
 std::string share(const count_range& c, const value_range& of_nonzero) {
   const std::string count = c.exact() ? grouped(c.low) : grouped(c.low) + " to " + grouped(c.high);
   return fmt::format("{} ({} of nonzero)", count, percent_text(of_nonzero));
-}
-
-// "7", "~7 [5, 19]": where not all is decided an estimate, and what is possible.
-std::string skipped_text(const trajectory_summary& sum) {
-  if (sum.uncertain == 0) return grouped(sum.skipped);
-  return "~" + grouped(sum.skipped) + (sum.bounds.known ? " " + to_cell(sum.bounds.skipped) : "");
 }
 
 void add_policy(summary& to, const finished_replay& r) {
@@ -49,7 +44,8 @@ void add_policy(summary& to, const finished_replay& r) {
 void add_scales(summary& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   to.push_back({"steps",
-                fmt::format("{}, of which {} skipped{}", grouped(sum.steps), skipped_text(sum),
+                fmt::format("{}, of which {} skipped{}", grouped(sum.steps),
+                            skipped_text(sum.skipped, sum.uncertain, sum.bounds),
                             sum.first_skip ? fmt::format(", the first at step {}", *sum.first_skip) : ""),
                 {{"steps", integer(sum.steps)},
                  {"skipped", integer(sum.skipped)},
@@ -169,24 +165,15 @@ void add_clipping(summary& to, const finished_replay& r) {
 void add_doubts(summary& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   const std::string schedule = schedule_text(r.learning_rates, sum);
-  const std::string taken = sum.recorded_outcome_known ? "" : " (taken to have applied every step)";
-  to.push_back({"uncertain",
-                sum.uncertain == 0
-                    ? ""
-                    : fmt::format("~ found_inf is estimated in {}{}", count_text(sum.uncertain, "step"),
-                                  sum.bounds.known ? "; [low, high] holds whatever may have happened there"
-                                                   : ", after which too much may have happened to give bounds"),
-                {{"uncertain_steps", integer(sum.uncertain)}}});
+  const std::string uncertain = uncertain_text(sum);
+  to.push_back({"uncertain", uncertain.empty() ? "" : "~ " + uncertain, {{"uncertain_steps", integer(sum.uncertain)}}});
   to.push_back({"schedule", schedule, {{"schedule", value_if(!schedule.empty(), schedule)}}});
-  to.push_back(
-      {"open loop",
-       sum.first_divergence
-           ? fmt::format("diverges from the recorded run{} at step {}: later gradients would have been different",
-                         taken, *sum.first_divergence)
-           : fmt::format("no: the replay skips exactly what the recorded run{} skipped", taken),
-       {{"first_diverged_step", step_if(sum.first_divergence)},
-        {"recorded_outcome_known", sum.recorded_outcome_known},
-        {"error", value_if(!sum.error.empty(), sum.error)}}});
+  to.push_back({"open loop",
+                open_loop_text(sum),
+                {{"first_diverged_step", step_if(sum.first_divergence)},
+                 {"first_diverged_step_certain", value_if(sum.first_divergence.has_value(), sum.divergence_certain)},
+                 {"recorded_outcome_known", sum.recorded_outcome_known},
+                 {"error", value_if(!sum.error.empty(), sum.error)}}});
 }
 
 }  // namespace

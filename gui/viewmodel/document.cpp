@@ -195,6 +195,12 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   result->scales = extremes_of(log2_scale);
   result->critical = extremes_of(log2_critical);
   result->norms = extremes_of(log2_norm);
+  result->scale_is_open = std::ranges::any_of(
+      result->steps, [](const replay_step& of) { return of.may_have_used.low < of.may_have_used.high; });
+  if (result->scale_is_open) {
+    result->least_scales = extremes_of(log2_least);
+    result->greatest_scales = extremes_of(log2_greatest);
+  }
   if (!s.scaler.per_layer()) {
     result->floor = floor_of(s.scaler);
     result->ceiling = ceiling_of(s.scaler);

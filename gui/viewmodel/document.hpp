@@ -50,7 +50,10 @@ struct replayed_run {
   std::vector<std::int64_t> clipped;  // likewise
   series_extremes scales;             // log2, as are all here: log2_scale of each step,
   series_extremes critical;           // log2_critical
-  series_extremes norms;              // and log2_norm
+  series_extremes norms;              // log2_norm
+  bool scale_is_open = false;         // other scales may have been used: then
+  series_extremes least_scales;       // log2_least
+  series_extremes greatest_scales;    // and log2_greatest
   double floor = 0;                   // of the policy: 0 where there is none
   std::optional<double> ceiling;
   std::uint64_t at_floor = 0;  // steps
@@ -63,6 +66,8 @@ struct replayed_run {
 [[nodiscard]] double log2_or_gap(double x);
 [[nodiscard]] inline double log2_scale(const replay_step& s) { return log2_or_gap(s.scale_used); }
 [[nodiscard]] inline double log2_critical(const replay_step& s) { return log2_or_gap(s.critical_scale); }
+[[nodiscard]] inline double log2_least(const replay_step& s) { return log2_or_gap(s.may_have_used.low); }
+[[nodiscard]] inline double log2_greatest(const replay_step& s) { return log2_or_gap(s.may_have_used.high); }
 [[nodiscard]] inline double log2_norm(const replay_step& s) { return log2_or_gap(s.norm); }
 
 // What is replayed where nothing is said.

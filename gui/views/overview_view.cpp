@@ -5,6 +5,7 @@
 #include <QTextDocument>
 #include <algorithm>
 #include <cmath>
+#include <ulp/report/estimates.hpp>
 #include <utility>
 
 #include "viewmodel/shown_text.hpp"
@@ -102,7 +103,8 @@ void overview_view::refresh(view_state::parts what) {
       // A scale that fell to 0 settled there, whatever it was on its way.
       const bool fell = !r.result->steps.empty() && !(r.result->steps.back().scale_used > 0);
       row[scale_at_end] = fell ? std::string{"0"} : power_text(settled(r.result->steps));
-      row[skipped] = static_cast<std::int64_t>(s.skipped);
+      const std::string skips = skipped_text(s.skipped, s.uncertain, s.bounds);
+      row[skipped] = skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(s.skipped);
       row[first_skip] = step_or_nothing(s.first_skip);
       if (s.has_counts) {
         row[underflow] = share(s.counts, underflow_share(s.counts));
@@ -119,11 +121,12 @@ void overview_view::refresh(view_state::parts what) {
                      .arg(&r - state().doc().replays().data())
                      .arg(*s.first_skip)
                      .arg(tr("first skipped step: %1").arg(*s.first_skip));
-      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence &&
+      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence && s.uncertain == 0 &&
           !r.result->told_nothing)
         words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
       for (const std::string& warning : r.result->warnings)
         words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
+      if (s.uncertain > 0) words += QStringLiteral("<p>~ %1</p>").arg(shown_text(uncertain_text(s)).toHtmlEscaped());
       for (const std::string& note : r.result->notes)
         words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
     }

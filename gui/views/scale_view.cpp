@@ -92,6 +92,17 @@ QString scale_view::fill(const theme& colours) {
     if (front->ceiling && is_near(*front->ceiling)) level(tr("ceiling of the policy"), *front->ceiling, bound);
     if (state().tried_scale())
       level(tr("tried out"), std::ldexp(1.0, *state().tried_scale()), QPen(colours.text, 2, Qt::DotLine));
+    if (front->scale_is_open) {
+      const QPen edge(colours.line(0).color(), 1, Qt::DotLine);
+      const extremes used = seen;  // which the picture is about: what may have been may leave it
+      const auto possible = [&](const QString& name, const series_extremes& known, double of(const replay_step&)) {
+        const stepped_line line = stepped(front->steps, known, shown, fineness(), of);
+        seen.add(std::clamp(line.range().least, used.least - 2, used.greatest + 2));
+        lines.push_back({name, edge, points_of(line), line.is_noise()});
+      };
+      possible(tr("may have been used, at least"), front->least_scales, log2_least);
+      possible(tr("at most"), front->greatest_scales, log2_greatest);
+    }
     if (critical_->isChecked()) {
       const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
       lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.is_noise()});
@@ -138,20 +149,28 @@ stepped_line scale_view::difference_of(std::size_t replay) {
 
 table scale_view::data() const {
   table t;
-  t.columns = {{"replay", "replay"},         {"step", "step"},       {"scale_used", "scale"},
-               {"scale_next", "next scale"}, {"skipped", "skipped"}, {"critical_scale", "critical"}};
+  t.columns = {{"replay", "replay"},
+               {"step", "step"},
+               {"scale_used", "scale"},
+               {"scale_next", "next scale"},
+               {"skipped", "skipped"},
+               {"critical_scale", "critical"},
+               {"scale_used_low", "least possible"},
+               {"scale_used_high", "greatest possible"}};
   for (const replay_entry& r : state().doc().replays())
     if (r.result)
       for (const replay_step& s : r.result->steps)
-        t.rows.push_back(
-            {state().doc().title_of(r).toStdString(), s.step, s.scale_used, s.scale_next, s.skipped, s.critical_scale});
+        t.rows.push_back({state().doc().title_of(r).toStdString(), s.step, s.scale_used, s.scale_next, s.skipped,
+                          s.critical_scale, s.may_have_used.low, s.may_have_used.high});
   return t;
 }
 
 QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
-      "overflow. Ticks at the bottom are skipped steps, one row per replay. If there are more steps than pixels, a "
+      "overflow. Dotted lines: where the recording does not decide, the least and the greatest scale that the first "
+      "replay may have used. Ticks at the bottom are skipped steps, one row per replay. If there are more steps than "
+      "pixels, a "
       "line spans all its values there.");
 }
 

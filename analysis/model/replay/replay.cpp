@@ -310,7 +310,10 @@ void trajectory_summary::add(const trajectory_row& row) {
   as_recorded = as_recorded || row.as_recorded;
   if (row.skipped && !first_skip) first_skip = row.key.step;
   recorded_outcome_known = recorded_outcome_known || row.recorded_applied.has_value();
-  if (row.skipped == row.recorded_applied.value_or(true) && !first_divergence) first_divergence = row.key.step;
+  if (row.skipped == row.recorded_applied.value_or(true) && !first_divergence) {
+    first_divergence = row.key.step;
+    divergence_certain = row.found_inf_certain;
+  }
   if (!row.error.empty()) error = row.error;
 }
 

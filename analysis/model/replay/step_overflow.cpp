@@ -50,6 +50,11 @@ overflow_answer drawn(double scaled, const scenario& s, std::int64_t step) {
           limits.of_some.in_double().reached_by(scaled)};
 }
 
+// The smallest magnitude that does not round to a finite number of the format.
+threshold overflow_of(const format& f) {
+  return thresholds_of(f, {.direction = direction::nearest_even}, false).overflow;
+}
+
 // The smallest magnitude that overflows, where that is one number.
 double undrawn_overflow(const scenario& s) {
   return double_from(thresholds_of(s.format, undrawn(s.rounding), false).overflow.at);
@@ -124,8 +129,9 @@ void step_overflow::add_finding() {
 
 // Where what was rounded to a format begins to overflow in the scenario's, as a multiple of the scale it overflowed at.
 struct step_overflow::limit {
-  bool same = false;  // it is the scenario's own way of rounding
-  double ratio = 0;   // 0: at every scale
+  bool same = false;   // it is the scenario's own way of rounding
+  double ratio = 0;    // 0: at every scale
+  bool exact = false;  // no value that was finite overflows below
 };
 
 step_overflow::limit step_overflow::limit_of(const format* rounded_to, const scenario& s) const {
@@ -136,7 +142,8 @@ step_overflow::limit step_overflow::limit_of(const format* rounded_to, const sce
   const format& in = rounded_to == nullptr ? float16 : *rounded_to;
   if (!is_delivered && s.format.has_infinity()) return {.ratio = std::numeric_limits<double>::infinity()};
   return {.same = in == s.format && is_nearest && is_delivered,
-          .ratio = to_double(s.format, code{s.format.max_finite_code()}) / to_double(in, code{in.max_finite_code()})};
+          .ratio = double_from(overflow_of(s.format).at) / double_from(overflow_of(in).at),
+          .exact = is_nearest && is_delivered};
 }
 
 overflow_answer step_overflow::of(const values& v, double scale, const scenario& s) const {
@@ -148,10 +155,12 @@ overflow_answer step_overflow::of(const values& v, double scale, const scenario&
   const auto found = [&](double magnitude) { return magnitude > 0 && reaches(overflow, by, magnitude); };
   const bool reached = found(v.reached);
   bool is_sum = v.parts.is_sum();
-  if (v.is_scaled && v.rounded_to != nullptr && !std::isnan(loss_scale_) && limit_of(v.rounded_to, s).same) {
-    if (scale <= loss_scale_) return {};
+  if (v.is_scaled && v.rounded_to != nullptr && !std::isnan(loss_scale_)) {
+    const limit at = limit_of(v.rounded_to, s);
     // Finite beyond the limit: a sum, whatever is known of it.
-    is_sum = is_sum || (v.reached > 0 && reaches(overflow, {.scale = loss_scale_, .factor = v.factor}, v.reached));
+    is_sum = is_sum || (v.reached > 0 &&
+                        reaches(overflow_of(*v.rounded_to), {.scale = loss_scale_, .factor = v.factor}, v.reached));
+    if ((at.same || (is_sum && at.exact)) && scale <= at.ratio * loss_scale_) return {};
   }
   if (!is_sum) return {reached, reached, found(v.not_exceeded)};
   // One of n parts is at least an n-th of their sum; independent ones are about a root of n smaller. Where nothing was

@@ -3,7 +3,8 @@
 // Three things tell: the finite values of the checked tensors; values that were infinite or NaN; and what the run itself
 // found. The latter two hold at the loss scale S of the step and in the format F that its gradients were rounded to. In F
 // what was not finite overflows from S on, whichever value overflowed on the way (this one, a part of its sum, a gradient
-// before it, another rank), and what was finite overflows at no scale up to S, be a sum as large as it may. Everything
+// before it, another rank), and what was finite overflows at no scale up to S, be a sum as large as it may. The
+// finite parts of a sum do not overflow in another format either, up to where the limit of F would be its own. Everything
 // else is not decided: below S, in other formats, or where S is not known. The estimate there: no overflow below S in F,
 // in another format from the scale on at which the limit of F would be its own; where S is not known, overflow. If the
 // loss itself was lost, every scale of F overflows.

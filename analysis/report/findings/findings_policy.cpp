@@ -5,6 +5,8 @@
 #include <cmath>
 #include <tuple>
 
+#include <ulp/report/estimates.hpp>
+
 #include "findings.hpp"
 
 namespace ulp {
@@ -38,12 +40,10 @@ value_range underflow_of(const sweep_result& r) {
   return {static_cast<double>(r.underflow.low) / nonzero, static_cast<double>(r.underflow.high) / nonzero};
 }
 
-// "3 steps", "~3 [0, 22] steps".
+// "1 step", "~1 [0, 22] steps".
 std::string skipped_steps_text(const sweep_result& r) {
-  if (r.uncertain == 0) return steps_text(r.skipped);
-  return fmt::format("~{} {}steps", grouped(r.skipped),
-                     r.bounds.known ? ends_text(grouped(r.bounds.skipped.low), grouped(r.bounds.skipped.high)) + " "
-                                    : "");
+  const std::string text = skipped_text(r.skipped, r.uncertain, r.bounds);
+  return text + (text == "1" ? " step" : " steps");
 }
 
 named_values numbers_of(const trial& t) {

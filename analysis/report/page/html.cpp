@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ulp/report/estimates.hpp>
+
 #include "html_parts.hpp"
 
 namespace ulp {
@@ -57,15 +59,14 @@ std::string scale_picture(const report_replay& r) {
 
 std::string replay_summary(const report_replay& r) {
   const trajectory_summary& s = r.sum;
-  std::string text = fmt::format(
-      "<p>{}, of which {} skipped{}; the scale goes from {} to {}, between {} and {}.</p>", count_text(s.steps, "step"),
-      grouped(s.skipped), s.first_skip ? fmt::format(", the first at step {}", *s.first_skip) : "",
-      as_power(s.first_scale), as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
+  std::string text =
+      fmt::format("<p>{}, of which {} skipped{}; the scale goes from {} to {}, between {} and {}.</p>",
+                  count_text(s.steps, "step"), skipped_text(s.skipped, s.uncertain, s.bounds),
+                  s.first_skip ? fmt::format(", the first at step {}", *s.first_skip) : "", as_power(s.first_scale),
+                  as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
   if (!s.error.empty()) text += fmt::format("<p class=\"warn\">It ends the run: {}</p>", escaped(s.error));
-  if (s.first_divergence)
-    text += fmt::format(
-        "<p class=\"soft\">Diverges from the recorded run at step {}: later gradients would have been different.</p>",
-        *s.first_divergence);
+  if (s.uncertain > 0) text += fmt::format("<p class=\"soft\">~ {}.</p>", escaped(uncertain_text(s)));
+  if (s.first_divergence) text += fmt::format("<p class=\"soft\">open loop: {}.</p>", escaped(open_loop_text(s)));
   for (const std::string& w : r.warnings) text += fmt::format("<p class=\"warn\">{}</p>", escaped(w));
   return text;
 }

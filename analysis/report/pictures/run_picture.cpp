@@ -91,6 +91,7 @@ replay_step drawn_of(const trajectory_row& row) {
   return {.step = row.key.step,
           .scale_used = row.scale_used,
           .scale_next = row.scale_next,
+          .may_have_used = row.bounds.scale_used,
           .critical_scale = row.critical_scale,
           .norm = row.norm,
           .clip_coefficient = row.clip_coefficient,

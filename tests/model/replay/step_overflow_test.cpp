@@ -154,7 +154,14 @@ TEST_CASE("of a sum of rounded parts the largest is at least the share of one") 
   CHECK(at(now, 2048) == says::maybe_no);
   CHECK(at(now, 4096) == says::maybe_yes);  // 40000 * 4 / 2 >= 65520
   CHECK(at(now, 8192) == says::yes);        // 40000 * 8 / 4 >= 65520
+  // What was finite in float16 is so in formats of more range, be the sum as large as it may.
+  CHECK(at(now, 0x1p20, bfloat16) == says::no);
+  CHECK(at(now, 1024, float8_e5m2) != says::no);  // 61440 instead of 65520
+  CHECK(at(now, 1024 * 61440 / 65520.0, float8_e5m2) == says::no);
+  CHECK(at(step_of(0, 100000, 1024), 1024 * 61440 / 65520.0, float8_e5m2) == says::no);
   now.tensors[0].parts = {.rounded = 1, .kept = 1};
+  CHECK(at(now, 0x1p20, bfloat16) == says::no);
+  CHECK(at(now, 0x1p125, bfloat16) != says::no);
   CHECK(at(now, 2048) == says::maybe_yes);
   CHECK(at(now, 0x1p40) == says::maybe_yes);  // it may all be in the other part
   now.tensors[0].parts = {.rounded = 1};

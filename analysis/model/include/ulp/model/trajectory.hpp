@@ -96,6 +96,7 @@ struct trajectory_summary {
   std::optional<std::int64_t> first_skip;
   // The first step that the replay skips and the recorded run applied, or the other way round: open loop from here on.
   std::optional<std::int64_t> first_divergence;
+  bool divergence_certain = true;       // false where found_inf of that step is not
   bool recorded_outcome_known = false;  // else the recorded run is taken to have applied every step
   std::string error;
 

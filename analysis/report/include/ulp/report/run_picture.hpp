@@ -73,6 +73,7 @@ struct replay_step {
   std::int64_t step = 0;
   double scale_used = 0;
   double scale_next = 0;
+  value_range may_have_used;  // scales, as bounds_of_step has them
   double critical_scale = not_known;
   double norm = not_known;
   double clip_coefficient = not_known;
