@@ -124,8 +124,9 @@ TEST_CASE("a framework's own scaler replays its log") {
     CHECK(result.err.find("bounds the largest gradient") != std::string::npos);
 
     const auto person = run_ulp(replay);
-    CHECK(person.out.find("open loop    no: the replay skips exactly what the recorded run skipped") !=
-          std::string::npos);
+    // By estimate where the log does not say every scale.
+    CHECK(person.out.find("open loop    no") != std::string::npos);
+    CHECK(person.out.find("the replay skips exactly what the recorded run skipped") != std::string::npos);
 
     const std::string recording = (dir / "run.ulp").string();
     REQUIRE(run_ulp("record " + path + " -o " + recording).exit_code == 0);
