@@ -146,6 +146,10 @@ void add_tensor(json& to, const tensor_row& row, const tensor_info& info) {
   to["shape"] = info.shape;
   to["type"] = to_string(row.type);
   to["factor"] = number(row.factor);
+  if (row.parts.known()) {
+    to["parts_rounded"] = row.parts.rounded;
+    to["parts_kept"] = row.parts.kept;
+  }
   to["numel"] = t.numel;
   to["zero"] = t.zeros;
   to["positive_infinities"] = t.positive_infinities;
