@@ -187,3 +187,32 @@ TEST_CASE("forward tensors of a run are not multiplied by its loss scale") {
   REQUIRE(!rows.empty());
   for (const json& row : rows) CHECK(row.at("overflow_high") == 0);
 }
+
+TEST_CASE(
+    "a run whose gradients were recorded after unscaling is told of wherever it is concluded from, and no other") {
+  if (of_the_house().empty()) return;
+  const auto told = [](const fs::path& recording, const std::string& command) {
+    const auto result = run_ulp(command + " '" + recording.string() + "'");
+    CHECK(result.exit_code == 0);
+    return result.err.find("recorded wrongly") != std::string::npos ||
+           result.out.find("recorded wrongly") != std::string::npos;
+  };
+  for (const char* const command :
+       {"check", "advise", "replay --scaler pytorch --format fp16", "sweep --scaler pytorch --format fp16"})
+    CHECK(told(of_the_house() / "unscale.ulp", command));
+  for_each_run([&](const fs::path& recording, const real_run& run) {
+    INFO(run.name);
+    CHECK(told(recording, "check") == (run.name == "unscale"));
+  });
+}
+
+TEST_CASE("advice and ranking do not conclude from what a float16 run leaves open") {
+  const std::string run = " '" + (own() / "plain.ulp").string() + "'";
+  CHECK(run_ulp("advise" + run).out.find("not decided by this recording; by estimate") != std::string::npos);
+  const json topics = json::parse(run_ulp("advise --json" + run).out);
+  CHECK(std::ranges::any_of(topics, [](const json& t) {
+    return t.at("topic") == "growth" && t.at("numbers").at("best").at("decided") == false;
+  }));
+  const auto sweep = run_ulp("sweep" + run + " --scaler pytorch --set growth_interval=5,12,50 --format fp16,bf16");
+  CHECK(sweep.out.find("~ estimates") != std::string::npos);
+}
