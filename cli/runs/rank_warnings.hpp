@@ -8,7 +8,7 @@
 
 namespace ulp::cli {
 
-// The same source, which warns at its end of steps that lack ranks. `name` is the input's.
+// The same source, which tells at its end of steps that lack ranks, and of what ranks were reduced to. `name` is the input's.
 [[nodiscard]] std::unique_ptr<source> watch_ranks(std::unique_ptr<source> from, const std::string& name);
 
 }  // namespace ulp::cli

@@ -50,6 +50,10 @@ std::string rank_coverage::warning(const std::string& input) const {
 }
 
 std::string rank_coverage::note(const std::string& input) const {
+  if (header_.world > 1 && header_.reduction == "reduced")
+    return input + ": holds gradients that were reduced over " + std::to_string(header_.world) +
+           " ranks: each rank overflows before that, at smaller scales than these gradients show, and underflows by "
+           "itself; the recorder's local=True keeps the gradients of each rank";
   if (!several_ || header_.layout != "replica" || holds_the_same(header_)) return "";
   return input +
          ": holds the gradients of several ranks before they are reduced, counted together: norms are of all of them, "

@@ -244,6 +244,15 @@ TEST_CASE("reduced replicas must be equal") {
             .starts_with("c: step 8, tensor 'full': has other counts than in a: replicas"));
 }
 
+TEST_CASE("what reduced gradients cannot tell is said of several ranks alone") {
+  for (const char* const layout : {"replica", "shard"}) {
+    rank_coverage ranks({.rank = 0, .world = 4, .reduction = "reduced", .layout = layout});
+    CHECK(ranks.note("run.ulp").starts_with("run.ulp: holds gradients that were reduced over 4 ranks"));
+  }
+  CHECK(rank_coverage({.rank = 0, .world = 1, .reduction = "reduced", .layout = "replica"}).note("run.ulp").empty());
+  CHECK(rank_coverage({.rank = 0, .world = 4, .reduction = "local", .layout = "replica"}).note("run.ulp").empty());
+}
+
 TEST_CASE("local gradients of several ranks are counted together") {
   const workshop w;
   const auto local = [&](const std::string& name, std::uint32_t rank) {

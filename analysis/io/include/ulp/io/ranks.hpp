@@ -32,7 +32,7 @@ class rank_coverage {
   // "3 of 800 steps lack ranks, the first is step 5, which has rank 0 of 4"; empty where all are complete.
   [[nodiscard]] std::string text() const;
 
-  // For who counts the rows of `input`: that ranks are missing, that ranks were added together; empty where not so.
+  // For who counts the rows of `input`: that ranks are missing; that ranks were added together, or reduced; empty where not so.
   [[nodiscard]] std::string warning(const std::string& input) const;
   [[nodiscard]] std::string note(const std::string& input) const;
 
