@@ -74,9 +74,12 @@ void add_recorded(summary& to, const trajectory_summary& sum) {
     text = fmt::format("infinite or NaN in {}{}, first in step {}: {}", count_text(lost, "step"),
                        sum.recorded_nan > 0 ? fmt::format(" (NaN in {})", grouped(sum.recorded_nan)) : "",
                        *sum.first_recorded_nonfinite,
-                       sum.beyond_scaling == lost
-                           ? "no scale changes that"
-                           : "they overflowed at the scale of the run, and need not at a smaller one");
+                       sum.beyond_scaling == lost ? "no scale changes that"
+                       : sum.beyond_scaling == 0
+                           ? "they overflowed at the scale of the run, and might not have at a smaller one"
+                           : fmt::format("no scale changes {} of them, whose loss was lost; the others overflowed at "
+                                         "the scale of the run, and might not have at a smaller one",
+                                         grouped(sum.beyond_scaling)));
   to.push_back({"recorded",
                 text,
                 {{"recorded_nan_steps", integer(sum.recorded_nan)},

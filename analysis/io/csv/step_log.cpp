@@ -1,15 +1,19 @@
-// One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer. Further columns
-// are ignored; --scalars reads them.
+// One line per step: `step`, and `found_inf` or `maxabs`; with a column `layer` one per step and layer, else, where a
+// column `scale` is among them, with those of a scalars CSV. Further columns are ignored.
 #include <unordered_set>
 
 #include <ulp/io/error.hpp>
 
 #include "bytes/text.hpp"
+#include "csv/scalars.hpp"
 #include "source/reader.hpp"
 #include "source/within.hpp"
 
 namespace ulp::io {
 namespace {
+
+// Then the row says at which scale it overflowed.
+bool has_scale(const csv_reader& rows) { return rows.find_any({"scale", "loss_scale"}).has_value(); }
 
 class step_log final : public source {
  public:
@@ -20,6 +24,7 @@ class step_log final : public source {
         found_inf_(rows_.find("found_inf")),
         max_abs_(rows_.find_any({"maxabs", "max_abs"})),
         layer_(rows_.find("layer")),
+        scalars_(has_scale(rows_) ? std::optional{scalar_columns(rows_)} : std::nullopt),
         pending_(rows_.next()) {
     if (!pending_) throw input_error(rows_.path(), "", "holds no rows below its header");
   }
@@ -34,6 +39,7 @@ class step_log final : public source {
     into.key.step = rows_.step(step_, previous_);
     previous_ = into.key.step;
     if (!layer_) {
+      if (scalars_) into.scalars = scalars_->read(rows_);
       const layer_row row = read_row();
       into.scalars.found_inf = row.found_inf;
       into.max_abs = row.max_abs;
@@ -74,6 +80,7 @@ class step_log final : public source {
   std::optional<csv_reader::column> found_inf_;
   std::optional<csv_reader::column> max_abs_;
   std::optional<csv_reader::column> layer_;
+  std::optional<scalar_columns> scalars_;
   bool pending_;  // whether rows_ stands at a row that was not returned
   std::optional<std::int64_t> previous_;
   std::vector<tensor_info> none_;

@@ -22,8 +22,7 @@ bool is_candidate(const tensor_info& t) { return t.kind == tensor_kind::weight_g
 
 // Role, format or kind of sum are not known.
 bool is_open(const tensor_info& t, bool parts_known) {
-  return is_candidate(t) &&
-         (t.role == tensor_role::unknown || (t.role == tensor_role::low && !t.through.empty() && !parts_known));
+  return is_candidate(t) && (t.role == tensor_role::unknown || (t.role == tensor_role::low && !parts_known));
 }
 
 // "^layers.[0-9]+.weight$": digits that are a part of the name stand for any, what is no word for anything.
@@ -95,7 +94,18 @@ inferred_roles infer_roles(source& from) {
   // A few values may be bfloat16 numbers in a float16 run, and sums of bfloat16 parts float16 numbers; but their loss is
   // not scaled.
   const bool is_float16 = any_of_class(value_class::float16) || (is_scaled && any_of_class(value_class::sum));
-  if (!is_float16 && !any_of_class(value_class::bfloat16)) return {};
+  if (!is_float16 && !any_of_class(value_class::bfloat16)) {
+    inferred_roles none;
+    // What a scaler found in them says nothing of float16.
+    for (std::size_t i = 0; is_scaled && i < tensors.size(); ++i)
+      if (is_candidate(tensors[i]) && tensors[i].through.empty() && classes[i] == value_class::float32)
+        none.of.emplace(tensors[i].name, inferred_tensor{.through = "float32"});
+    if (!none.empty())
+      none.note =
+          "by their significands the gradients are float32 values that went through no 16-bit format: that the run "
+          "found no overflow at its scale says nothing about 16-bit formats";
+    return none;
+  }
   const char* const format = is_float16 ? "float16" : "bfloat16";
 
   inferred_roles all;
@@ -118,10 +128,10 @@ inferred_roles infer_roles(source& from) {
     found.is_sum = t.through == "float16" || found.through == "float16"
                        ? c == value_class::sum || (says_low && c == value_class::float32)
                        : false;
-    if (found.role == tensor_role::low) low.push_back(t.name);
-    if (found.role != tensor_role::low) others.push_back(t.name);
+    const bool is_told = found.role == tensor_role::low || (t.role == tensor_role::low && !found.through.empty());
+    (is_told ? low : others).push_back(t.name);
     kept += found.role == tensor_role::float32 ? 1 : 0;
-    sums += found.role == tensor_role::low && found.is_sum ? 1 : 0;
+    sums += is_told && found.is_sum ? 1 : 0;
     if (found.role != tensor_role::unknown || !found.through.empty() || found.is_sum) all.of.emplace(t.name, found);
   }
   if (!low.empty())

@@ -29,7 +29,7 @@ struct inferred_roles {
 // known, or where no tensor went through a 16-bit format.
 [[nodiscard]] inferred_roles infer_roles(source& from);
 
-// " --role REGEX=low" of names of one role among all; digits between dots stand for any.
+// "--role REGEX=low" of names of one role among all; digits between dots stand for any.
 [[nodiscard]] std::string role_option(const std::vector<std::string>& names, const std::vector<std::string>& others,
                                       std::string_view role);
 

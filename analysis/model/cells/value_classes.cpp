@@ -21,7 +21,8 @@ void value_classes::see(const step& now) {
     if (!(recorded > 0)) continue;
     const double scale = now.scalars.loss_scale;
     const bool is_known = scale > 0 && std::isfinite(scale) && row.factor_known();
-    const double value = is_known ? recorded * (scale / row.factor) : recorded;
+    int exponent = 0;
+    const double value = is_known ? recorded * (scale / row.factor) : std::frexp(recorded, &exponent);
     if (tensors_.size() <= row.tensor) tensors_.resize(row.tensor + std::size_t{1});
     tally& t = tensors_[row.tensor];
     ++t.steps;

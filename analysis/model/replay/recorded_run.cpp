@@ -6,6 +6,12 @@
 #include <ulp/formats/names.hpp>
 
 namespace ulp {
+namespace {
+
+// A run that logs every tenth loss has fewer in its first steps.
+constexpr std::uint64_t enough_losses = 3;
+
+}  // namespace
 
 void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors) {
   for (std::size_t i = of_.size(); i < tensors.size(); ++i) {
@@ -15,11 +21,12 @@ void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors)
     several_ = several_ || (all_ && *all_ != *rounded);
     all_ = rounded;
   }
-  const bool is_finite = std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.table.nonfinite() == 0; });
+  const bool is_finite = !now.scalars.found_inf.value_or(false) &&
+                         std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.table.nonfinite() == 0; });
   const double loss = now.scalars.loss;
-  has_loss_ = has_loss_ || std::isfinite(loss);
-  lacks_loss_ = lacks_loss_ || (std::isnan(loss) && is_finite);
-  loss_is_lost_ = std::isinf(loss) || (std::isnan(loss) && !is_finite && has_loss_ && !lacks_loss_);
+  if (is_finite && std::isnan(loss)) lacks_loss_ = true;
+  if (is_finite && std::isfinite(loss)) ++losses_;
+  loss_is_lost_ = std::isinf(loss) || (std::isnan(loss) && !is_finite && losses_ >= enough_losses && !lacks_loss_);
 }
 
 }  // namespace ulp

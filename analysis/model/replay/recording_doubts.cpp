@@ -5,14 +5,14 @@
 #include <charconv>
 #include <cmath>
 
+#include <ulp/model/recorded_run.hpp>
+
 namespace ulp {
 namespace {
 
 // The least number of float16. Averages over ranks and micro-batches may be smaller by their number, but not by this.
 constexpr double least_of_float16 = 0x1p-24;
 constexpr double most_averaged = 64;
-// The largest, of as many parts.
-constexpr double most_of_sum = 0x1p16 * most_averaged;
 
 // With three digits.
 std::string text(double value) {
@@ -58,7 +58,8 @@ void recording_doubts::see_values(const step& now, const std::vector<tensor_info
 
 void recording_doubts::see_scale(const step& now, bool is_finite) {
   const double scale = now.scalars.loss_scale;
-  if (scale < scale_before_ && !finite_before_) ++falls_after_;
+  // A scale that falls again and again tells neither.
+  if (scale < scale_before_ && !finite_before_ && is_finite) ++falls_after_;
   if (scale < scale_before_ && finite_before_ && !is_finite && falls_within_++ == 0) first_fall_within_ = now.key.step;
   scale_before_ = scale;
   finite_before_ = is_finite;

@@ -84,7 +84,7 @@ std::optional<bool> recorded_decision(const step& now) {
 struct replayer::history {
   recorded_run run;
   reachable_states states;
-  bool uncertain_layers = false;
+  bounds_of_run layers{.known = true};  // of a scaler with a scale for each layer
 };
 
 replayer::replayer(scenario what)
@@ -135,18 +135,22 @@ trajectory_row replayer::advance(const step& now, const std::vector<tensor_info>
 }
 
 void replayer::see_log(running_step& now) {
-  const auto see = [&](const std::string& layer, std::optional<bool> found_inf, std::optional<double> max_abs,
-                       const std::optional<max_abs_bounds>& bounds = std::nullopt) {
-    seen_by_scaler& it = now.seen_by(layer);
-    it.overflow.add_log(found_inf, max_abs, bounds);
+  const auto see = [&](seen_by_scaler& it, std::optional<double> max_abs) {
     if (!max_abs) return;
     now.row.recorded_nan = now.row.recorded_nan || std::isnan(*max_abs);
     now.row.recorded_inf = now.row.recorded_inf || std::isinf(*max_abs);
     it.largest.add(*max_abs);
   };
   const step& log = now.recorded;
-  for (const layer_row& layer : log.layers) see(layer.name, layer.found_inf, layer.max_abs);
-  if (log.layers.empty() && log.tensors.empty()) see("", log.scalars.found_inf, log.max_abs, log.bounds);
+  for (const layer_row& layer : log.layers) {
+    seen_by_scaler& it = now.seen_by(layer.name);
+    it.overflow.add_log(layer.found_inf, layer.max_abs);
+    see(it, layer.max_abs);
+  }
+  if (!log.layers.empty() || !log.tensors.empty()) return;
+  seen_by_scaler& it = now.seen_by({});
+  it.overflow.add_log(log);
+  see(it, log.max_abs);
 }
 
 void replayer::see_tensors(running_step& now) {
@@ -159,7 +163,8 @@ void replayer::see_tensors(running_step& now) {
   for (const tensor_row& t : now.recorded.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     const tensor_kind kind = now.tensors[t.tensor].kind;
-    if (m.seen_if_lost && t.table.nonfinite() > 0) now.seen_by(now.tensors[t.tensor].name).overflow.add_lost(t);
+    if (m.seen_if_lost && !scenario_.scaler.per_layer() && t.table.nonfinite() > 0)
+      now.seen_by(now.tensors[t.tensor].name).overflow.add_lost(t);
     if (!m.counted && !m.checked) continue;
     seen_by_scaler& it = now.seen_by(now.tensors[t.tensor].name);
     const multiplier by{.scale = is_scaled(kind) ? it.of->scale() : 1, .factor = t.unit()};
@@ -274,17 +279,26 @@ void replayer::update_scalers(running_step& now) {
   row.poisoned = row.found_inf && !row.skipped && row.error.empty() && std::isnan(scenario_.scaler.edge());
   if (per_layer) {
     // A scale of its own for each is not followed both ways.
-    so_far_->uncertain_layers = so_far_->uncertain_layers || !row.found_inf_certain;
-    row.so_far.known = !so_far_->uncertain_layers;
+    bounds_of_run& all = so_far_->layers;
+    row.bounds.scale_used = all.known ? value_range{row.scale_used, row.scale_used} : value_range{not_known, not_known};
+    all.known = all.known && row.found_inf_certain;
+    row.bounds.scale_next = all.known ? value_range{row.scale_next, row.scale_next} : value_range{not_known, not_known};
+    const auto counted = [](bool one) { return one ? count_range{1, 1} : count_range{}; };
+    all.skipped += counted(row.skipped);
+    all.poisoned += counted(row.poisoned);
+    row.so_far = all;
   } else {
     row.so_far = so_far_->states.totals();
+    // Where the estimate ends the run another way may go on.
+    row.so_far.known = row.so_far.known && (row.error.empty() || so_far_->states.is_one());
     if (row.bounds.scale_next == value_range{}) row.bounds.scale_next = {row.scale_next, row.scale_next};
     const seen_by_scaler& one = now.seen.begin()->second;
     const critical_answer critical = one.overflow.critical(one.largest, scenario_);
     row.critical_scale = critical.scale;
     row.critical_certain = critical.certain;
-    row.at_every_scale = one.overflow.at(std::numeric_limits<double>::denorm_min(), scenario_).likely;
+    row.at_every_scale = one.overflow.at(std::numeric_limits<double>::denorm_min(), scenario_).certain;
   }
+  if (!row.so_far.known) row.bounds.scale_used = row.bounds.scale_next = {not_known, not_known};
   row.unscaled_by = scenario_.scaler.unscales_with_next() ? row.scale_next : row.scale_used;
 }
 

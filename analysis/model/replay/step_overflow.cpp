@@ -12,6 +12,7 @@
 #include <ulp/model/policy_analysis.hpp>
 
 #include "cells/buckets.hpp"
+#include "smallest_overflowing.hpp"
 
 namespace ulp {
 namespace {
@@ -81,21 +82,30 @@ void step_overflow::add_lost(const tensor_row& row, bool is_scaled) {
 
 void step_overflow::add_lost(const tensor_row& row) { add_lost(row, true); }
 
+step_overflow::values step_overflow::values_of(const tensor_row& row, tensor_kind kind) const {
+  values v{.is_scaled = is_scaled(kind),
+           .factor = row.unit(),
+           .rounded_to = run_->rounded_to(row.tensor),
+           .parts = row.parts,
+           .is_sum = row.parts.is_sum(),
+           .reached = least_largest(row.table),
+           .not_exceeded = row.table.largest_possible()};
+  // Finite beyond the limit: a sum, whatever is known of it.
+  if (v.is_scaled && v.rounded_to != nullptr && !std::isnan(loss_scale_) && v.reached > 0)
+    v.is_sum = v.is_sum || reaches(overflow_of(*v.rounded_to), {.scale = loss_scale_, .factor = v.factor}, v.reached);
+  return v;
+}
+
 void step_overflow::add(const tensor_row& row, tensor_kind kind) {
   add_lost(row, is_scaled(kind));
   any_value_ = any_value_ || row.table.numel > 0;
   any_zero_ = any_zero_ || row.table.zeros > 0;
-  rows_.emplace_back(&row, is_scaled(kind));
-  const values now{.is_scaled = is_scaled(kind),
-                   .factor = row.unit(),
-                   .rounded_to = run_->rounded_to(row.tensor),
-                   .parts = row.parts,
-                   .reached = least_largest(row.table),
-                   .not_exceeded = row.table.largest_possible()};
+  rows_.emplace_back(&row, kind);
+  const values now = values_of(row, kind);
   if (now.not_exceeded == 0) return;
   const auto same = std::ranges::find_if(values_, [&](const values& v) {
     return v.is_scaled == now.is_scaled && v.factor == now.factor && v.rounded_to == now.rounded_to &&
-           v.parts == now.parts;
+           v.parts == now.parts && v.is_sum == now.is_sum;
   });
   if (same == values_.end()) {
     values_.push_back(now);
@@ -107,7 +117,9 @@ void step_overflow::add(const tensor_row& row, tensor_kind kind) {
 
 void step_overflow::add_log(std::optional<bool> found_inf, std::optional<double> max_abs,
                             const std::optional<max_abs_bounds>& bounds) {
-  if (max_abs)
+  if (max_abs && !std::isfinite(*max_abs))
+    lost_.push_back({.nan = std::isnan(*max_abs), .infinite = std::isinf(*max_abs)});
+  else if (max_abs)
     logged_.push_back(*max_abs);
   else if (bounds)
     bounds_ = bounds;
@@ -117,7 +129,10 @@ void step_overflow::add_log(std::optional<bool> found_inf, std::optional<double>
 
 void step_overflow::add_log(const step& now) {
   for (const layer_row& layer : now.layers) add_log(layer.found_inf, layer.max_abs);
-  if (now.layers.empty()) add_log(now.scalars.found_inf, now.max_abs, now.bounds);
+  if (!now.layers.empty()) return;
+  const bool decides = !now.bounds && !std::isnan(loss_scale_);
+  add_log(decides ? std::nullopt : now.scalars.found_inf, now.max_abs, now.bounds);
+  if (decides) add_finding();
 }
 
 void step_overflow::add_finding() {
@@ -138,9 +153,10 @@ step_overflow::limit step_overflow::limit_of(const format* rounded_to, const sce
   const bool is_nearest =
       s.rounding.direction == direction::nearest_even || s.rounding.direction == direction::nearest_away;
   const bool is_delivered = overflow_is_infinite(s.format, s.rounding, false);
+  if (!is_delivered && !overflow_is_infinite(s.format, s.rounding, true))
+    return {.ratio = std::numeric_limits<double>::infinity()};
   if (rounded_to == nullptr && (std::isnan(loss_scale_) || loss_scale_ == 1)) return {.same = s.format == float16};
   const format& in = rounded_to == nullptr ? float16 : *rounded_to;
-  if (!is_delivered && s.format.has_infinity()) return {.ratio = std::numeric_limits<double>::infinity()};
   return {.same = in == s.format && is_nearest && is_delivered,
           .ratio = double_from(overflow_of(s.format).at) / double_from(overflow_of(in).at),
           .exact = is_nearest && is_delivered};
@@ -149,26 +165,29 @@ step_overflow::limit step_overflow::limit_of(const format* rounded_to, const sce
 overflow_answer step_overflow::of(const values& v, double scale, const scenario& s) const {
   const multiplier by{.scale = scale, .factor = v.factor};
   if (!by.usable() || hides_infinities(s) || !overflow_is_infinite(s.format, s.rounding, false)) return {};
+  if (v.is_sum) return of_sum(v, scale, s);
   if (s.rounding.direction == direction::stochastic)
     return v.reached > 0 ? of_magnitude(scale / v.factor * v.reached, s) : overflow_answer{};
+  if (v.is_scaled && v.rounded_to != nullptr && scale <= loss_scale_ && limit_of(v.rounded_to, s).same) return {};
   const threshold overflow = thresholds_of(s.format, s.rounding, false).overflow;
   const auto found = [&](double magnitude) { return magnitude > 0 && reaches(overflow, by, magnitude); };
-  const bool reached = found(v.reached);
-  bool is_sum = v.parts.is_sum();
-  if (v.is_scaled && v.rounded_to != nullptr && !std::isnan(loss_scale_)) {
+  return {found(v.reached), found(v.reached), found(v.not_exceeded)};
+}
+
+overflow_answer step_overflow::of_sum(const values& v, double scale, const scenario& s) const {
+  const multiplier by{.scale = scale, .factor = v.factor};
+  if (!by.usable() || hides_infinities(s)) return {};
+  if (v.is_scaled && v.rounded_to != nullptr) {
     const limit at = limit_of(v.rounded_to, s);
-    // Finite beyond the limit: a sum, whatever is known of it.
-    is_sum = is_sum || (v.reached > 0 &&
-                        reaches(overflow_of(*v.rounded_to), {.scale = loss_scale_, .factor = v.factor}, v.reached));
-    if ((at.same || (is_sum && at.exact)) && scale <= at.ratio * loss_scale_) return {};
+    if (at.exact && scale <= at.ratio * loss_scale_) return {};
   }
-  if (!is_sum) return {reached, reached, found(v.not_exceeded)};
+  const auto of_part = [&](double magnitude) { return of_magnitude(scale / v.factor * magnitude, s); };
   // One of n parts is at least an n-th of their sum; independent ones are about a root of n smaller. Where nothing was
   // rounded yet, all parts may be.
-  const double n = v.parts.rounded > 0 ? v.parts.rounded : v.parts.kept;
+  const double n = std::max<double>(1, v.parts.rounded > 0 ? v.parts.rounded : v.parts.kept);
   constexpr std::uint8_t or_more = std::numeric_limits<std::uint8_t>::max();
-  return {v.parts.rounded > 0 && v.parts.kept == 0 && v.parts.rounded < or_more && found(v.reached / n),
-          n > 1 ? found(v.reached / std::sqrt(n)) : reached, true};
+  const bool all_rounded = v.parts.rounded > 0 && v.parts.kept == 0 && v.parts.rounded < or_more;
+  return {all_rounded && of_part(v.reached / n).certain, of_part(v.reached / std::sqrt(n)).likely, true};
 }
 
 overflow_answer step_overflow::of(const lost_values& v, double scale, const scenario& s) const {
@@ -213,18 +232,28 @@ overflow_answer step_overflow::of(const max_abs_bounds& b, double scale, const s
   return {least.certain && b.certain, least.likely, most.possible || !b.certain};
 }
 
+// Beyond sums of float16 numbers, in the scale of the run.
+bool step_overflow::is_beyond_float16(double scale) const {
+  return std::ranges::any_of(
+      values_, [&](const values& v) { return v.is_scaled && v.reached / v.factor * scale > most_of_sum; });
+}
+
 void step_overflow::settle(overflow_answer& answer, double scale, const scenario& s) const {
   if (!found_) return;
   const limit at = limit_of(run_->rounded_to(), s);
   const bool is_scaled = run_->rounded_to() != nullptr || loss_scale_ != 1;
   if (!*found_) {
-    if (at.same && is_scaled && scale <= loss_scale_) answer = {};
+    if (!at.same || !is_scaled || !(scale <= loss_scale_) || run_->has_several_formats()) return;
+    if (run_->rounded_to() != nullptr || !answer.possible)
+      answer = {};
+    else if (!is_beyond_float16(scale))
+      answer = {false, false, true};
     return;
   }
   if (!delivers_nonfinite(true, s) && !delivers_nonfinite(false, s)) return;
   answer.possible = true;
-  if (hides_infinities(s)) return;
-  if (at.same && scale >= loss_scale_) answer = surely;
+  if (hides_infinities(s) || run_->has_several_formats()) return;
+  if (at.same && (loss_lost_ || scale >= loss_scale_)) answer = surely;
   if (std::isnan(loss_scale_) || (!at.same && scale >= at.ratio * loss_scale_)) answer.likely = true;
 }
 
@@ -239,7 +268,11 @@ overflow_answer step_overflow::at(double scale, const scenario& s) const {
     answer |= surely_if(delivers_nonfinite(false, s));
   }
   if (overflow_depends_on_sign(s.format, s.rounding)) {
-    for (const auto& [row, is_scaled] : rows_) answer |= of_signs(*row, is_scaled ? scale : 1, s);
+    for (const auto& [row, kind] : rows_) {
+      const double by = is_scaled(kind) ? scale : 1;
+      const values v = values_of(*row, kind);
+      answer |= v.is_sum ? of_sum(v, by, s) : of_signs(*row, by, s);
+    }
   } else {
     for (const values& v : values_) answer |= of(v, v.is_scaled ? scale : 1, s);
   }
@@ -264,18 +297,21 @@ critical_answer step_overflow::critical(const largest_gradient& largest, const s
   if (!largest.known()) return {};
   if (hides_infinities(s)) return {largest.nan() ? 0 : std::numeric_limits<double>::infinity()};
   const bool lost = !lost_.empty();
-  double c = critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.format, s.rounding).largest_safe;
+  const double c =
+      critical_scale_of(lost ? largest.largest_finite() : largest.value(), s.format, s.rounding).largest_safe;
   const auto is_rounded = [](const values& v) { return v.rounded_to != nullptr; };
   if (!lost && !found_ && std::ranges::none_of(values_, is_rounded)) return {c};
-  if (lost && loss_lost_) return {0, at(1, s).certain};
   if (std::isnan(loss_scale_)) return lost ? critical_answer{} : critical_answer{c};
-  const double below = std::nextafter(loss_scale_, 0.0);
-  if (c < loss_scale_ && !at(loss_scale_, s).likely)
-    c = loss_scale_;
-  else if (c >= loss_scale_ && at(loss_scale_, s).likely && !at(below, s).likely)
-    c = below;
-  return {c,
-          !lost && at(c, s).decided() && at(std::nextafter(c, std::numeric_limits<double>::infinity()), s).decided()};
+  // Values decide, or the run where it did: elsewhere the estimate begins to overflow.
+  constexpr double least = std::numeric_limits<double>::denorm_min();
+  const auto likely = [&](double scale) { return at(scale, s).likely; };
+  const double above = std::nextafter(c, std::numeric_limits<double>::infinity());
+  const bool as_values = !likely(std::max(c, least)) && (std::isinf(c) || likely(above));
+  const double largest_safe = as_values ? c : std::nextafter(smallest_overflowing(onset_near(s), likely), 0.0);
+  if (!(largest_safe >= least)) return {0, at(least, s).certain};
+  if (std::isinf(largest_safe)) return {largest_safe, !at(std::numeric_limits<double>::max(), s).possible};
+  return {largest_safe, !lost && at(largest_safe, s).decided() &&
+                            at(std::nextafter(largest_safe, std::numeric_limits<double>::infinity()), s).decided()};
 }
 
 }  // namespace ulp

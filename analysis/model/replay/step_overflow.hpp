@@ -9,8 +9,9 @@
 // in another format from the scale on at which the limit of F would be its own; where S is not known, overflow. If the
 // loss itself was lost, every scale of F overflows.
 //
-// F is unknown for values that are not known to have been rounded. Then infinities are taken to be float16's if the loss
-// was scaled.
+// F is unknown for values that are not known to have been rounded, and of a run that used several formats. If the loss was
+// scaled, infinities of the former are taken to be float16's; that the run found no overflow is, too, unless values are
+// beyond any sum of float16 numbers, and where they are beyond one it is not decided.
 //
 // The answer never turns from overflow to none as the scale grows.
 #ifndef ULP_MODEL_STEP_OVERFLOW_HPP
@@ -62,7 +63,7 @@ class step_overflow {
   // which then it does at every scale.
   void add_log(std::optional<bool> found_inf, std::optional<double> max_abs,
                const std::optional<max_abs_bounds>& bounds = std::nullopt);
-  // The same of a whole step without tensors.
+  // The same of a whole step without tensors, whose finding holds at its scale where that is known.
   void add_log(const step& now);
   // The run's own finding holds for the step: not for a scaler that sees a part of it.
   void add_finding();
@@ -82,6 +83,7 @@ class step_overflow {
     double factor = 1;
     const format* rounded_to = nullptr;
     gradient_parts parts;
+    bool is_sum = false;      // of parts, as recorded or as values tell
     double reached = 0;       // by some magnitude
     double not_exceeded = 0;  // by any
   };
@@ -97,10 +99,13 @@ class step_overflow {
   void add_lost(const tensor_row& row, bool is_scaled);
   [[nodiscard]] overflow_answer of(const values& v, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of(const lost_values& v, double scale, const scenario& s) const;
+  [[nodiscard]] values values_of(const tensor_row& row, tensor_kind kind) const;
+  [[nodiscard]] overflow_answer of_sum(const values& v, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of_signs(const tensor_row& row, double scale, const scenario& s) const;
   [[nodiscard]] overflow_answer of_magnitude(double scaled, const scenario& s) const;
   [[nodiscard]] overflow_answer of(const max_abs_bounds& b, double scale, const scenario& s) const;
   [[nodiscard]] limit limit_of(const format* rounded_to, const scenario& s) const;
+  [[nodiscard]] bool is_beyond_float16(double scale) const;
   void settle(overflow_answer& answer, double scale, const scenario& s) const;
 
   const step* step_;
@@ -115,7 +120,7 @@ class step_overflow {
   std::optional<max_abs_bounds> bounds_;
   std::vector<values> values_;
   std::vector<lost_values> lost_;
-  std::vector<std::pair<const tensor_row*, bool>> rows_;  // and whether it is scaled
+  std::vector<std::pair<const tensor_row*, tensor_kind>> rows_;
 };
 
 // Infinities become the bound of value clipping before anyone looks for them.

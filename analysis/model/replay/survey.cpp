@@ -73,16 +73,27 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
     if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
     sums.add(t, m, all[t.tensor].kind);
+    if (m.checked && t.parts.is_sum()) {
+      s.has_sums = true;
+      // One of n parts is at least an n-th of their sum.
+      constexpr std::uint8_t or_more = std::numeric_limits<std::uint8_t>::max();
+      if (t.parts.kept == 0 && t.parts.rounded < or_more && t.table.max_abs > 0)
+        s.least_part = std::max(s.least_part, t.table.max_abs / t.unit() / t.parts.rounded);
+    } else if (m.checked) {
+      s.largest_whole = std::max(s.largest_whole, t.table.largest_possible() / t.unit());
+    }
     // Infinities elsewhere tell of an overflow that the checked tensors do not show.
     if (m.seen_if_lost && t.table.nonfinite() > 0) sums.largest.add(t);
   }
   run_.see(now, all);
   s.loss_scale = now.scalars.loss_scale;
   if (run_.rounded_to() != nullptr) s.rounded_to = *run_.rounded_to();
+  s.several_formats = run_.has_several_formats();
   s.found_inf = now.scalars.found_inf;
   s.loss_is_lost = run_.loss_is_lost();
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();
+  if (now.tensors.empty() && s.known) s.largest_whole = s.max_abs;
   s.norm = sums.norm.value();
 }
 

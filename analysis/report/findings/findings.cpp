@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/model/policy_analysis.hpp>
 
@@ -28,41 +29,60 @@ std::string range_text(const value_range& share) {
 table_value integer(const std::optional<int>& n) { return n ? table_value{std::int64_t{*n}} : table_value{}; }
 
 std::uint64_t window::overflowing(double scale) const {
-  const auto finite = std::ranges::lower_bound(critical, scale) - critical.begin();
-  return static_cast<std::uint64_t>(finite + (std::ranges::upper_bound(lost_at, scale) - lost_at.begin()));
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(open, scale) - open.begin());
 }
 
 std::uint64_t window::undecided(double scale) const {
-  return open + static_cast<std::uint64_t>(lost_at.end() - std::ranges::upper_bound(lost_at, scale));
+  return static_cast<std::uint64_t>(std::ranges::lower_bound(safe, scale) - safe.begin()) - overflowing(scale);
 }
 
 std::optional<int> window::largest_safe() const {
-  if (critical.empty() || std::isinf(critical.front())) return std::nullopt;
-  return std::ilogb(critical.front());  // log2 may round up to the next power
+  if (!finite_safe || std::isinf(*finite_safe)) return std::nullopt;
+  return std::ilogb(*finite_safe);  // log2 may round up to the next power
 }
 
+// What step_overflow answers of each step, from what a survey keeps of it.
 window window_of(const survey& run, const format& to, const rounding& mode) {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  const bool is_nearest = mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
   window w;
   for (const step_survey& s : run.steps()) {
-    if (!s.known && !s.found_inf.value_or(false)) continue;
+    const bool found = s.found_inf.value_or(false);
+    if (!s.known && !found) continue;
     const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);
     // What nobody rounded, so far as is known, was rounded to float16 if the loss was scaled.
-    const bool own = s.rounded_to ? *s.rounded_to == to : has_scale && s.loss_scale != 1 && to == float16;
-    const bool lost = s.known && !std::isfinite(s.max_abs);
-    if (lost || (s.found_inf.value_or(false) && has_scale)) {
-      if (!own || (!s.loss_is_lost && !has_scale))
-        ++w.open;
-      else
-        w.lost_at.push_back(s.loss_is_lost ? 0 : s.loss_scale);
-    } else if (s.known) {
-      const double largest_safe = range_scale_of(s.max_abs, to, mode);
-      // Finite there: a sum may be so beyond the limit of its parts.
-      const bool is_finite = own && has_scale && (s.rounded_to || s.found_inf);
-      w.critical.push_back(is_finite ? std::max(largest_safe, s.loss_scale) : largest_safe);
+    const format in = s.rounded_to.value_or(float16);
+    const bool own = (s.rounded_to || (has_scale && s.loss_scale != 1)) && !s.several_formats && in == to && is_nearest;
+    if (found || !std::isfinite(s.max_abs)) {
+      w.safe.push_back(0);
+      w.open.push_back(!own ? never : s.loss_is_lost ? 0 : has_scale ? std::nextafter(s.loss_scale, 0.0) : never);
+      continue;
     }
+    const auto largest_safe = [&](double magnitude) {
+      return magnitude > 0 ? range_scale_of(magnitude, to, mode) : never;
+    };
+    double safe = largest_safe(s.largest_whole);
+    double open = std::min(safe, largest_safe(s.least_part));
+    double estimate = safe;
+    if (own && has_scale && safe < s.loss_scale && (s.rounded_to || s.found_inf)) {
+      // Finite there beyond the limit: a sum of parts, or never rounded.
+      const bool is_sum = s.largest_whole * s.loss_scale <= most_of_sum;
+      if (is_sum || s.rounded_to) open = never;
+      if (is_sum || s.rounded_to) estimate = s.loss_scale;
+      if (s.rounded_to) safe = s.loss_scale;
+    }
+    if (s.has_sums) {
+      const double finite =
+          has_scale && s.rounded_to && is_nearest ? s.loss_scale * (range_scale_of(1, to) / range_scale_of(1, in)) : 0;
+      safe = std::min(safe, finite);
+      estimate = std::min(estimate, finite > 0 ? finite : largest_safe(s.max_abs));
+    }
+    w.safe.push_back(safe);
+    w.open.push_back(std::max(safe, open));
+    w.finite_safe = std::min(w.finite_safe.value_or(never), estimate);
   }
-  std::ranges::sort(w.critical);
-  std::ranges::sort(w.lost_at);
+  std::ranges::sort(w.safe);
+  std::ranges::sort(w.open);
   return w;
 }
 

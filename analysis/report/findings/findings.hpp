@@ -29,15 +29,17 @@ inline constexpr value_range unknown_share{not_known, not_known};
 
 // From which scales on steps overflow, as far as their gradients are known.
 struct window {
-  std::vector<double> critical;  // of those that are finite, ascending; infinite where no scale overflows
-  // Of those that are not: the scales they overflowed at, ascending; 0 where the loss was lost. Below them it is open.
-  std::vector<double> lost_at;
-  std::uint64_t open = 0;  // of those it is open at every scale
+  // Of each step the largest scale at which it cannot overflow, and the largest at which it need not; ascending, infinite
+  // where there is no such limit.
+  std::vector<double> safe;
+  std::vector<double> open;
+  std::optional<double>
+      finite_safe;  // the least, by estimate where it is open, of the steps that are finite as recorded
 
   [[nodiscard]] std::uint64_t overflowing(double scale) const;
   // Steps of which it is not known.
   [[nodiscard]] std::uint64_t undecided(double scale) const;
-  // The largest power of two that no step overflows at; nullopt where every scale is safe.
+  // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
 [[nodiscard]] window window_of(const survey& run, const format& to, const rounding& mode);

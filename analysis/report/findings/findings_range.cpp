@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <ulp/formats/names.hpp>
 #include <ulp/report/usual_formats.hpp>
 
@@ -44,6 +45,7 @@ finding which_format(const survey& run, const advice_options& o) {
   const value_range all = run.magnitudes();
   std::string sufficient;
   std::string perhaps;
+  std::uint64_t undecided = 0;
   double nonzero = 0;
   named_values formats;
   for (const std::string& name : formats_to_try()) {
@@ -67,12 +69,16 @@ finding which_format(const survey& run, const advice_options& o) {
                                                {"overflow_steps", integer(overflowing)},
                                                {"undecided_steps", integer(w.undecided(1))}}}});
     if (to.width() != 16 || overflowing > 0) continue;
-    if (sufficient.empty() && underflow_share(c).high <= o.epsilon) sufficient = name;
+    if (sufficient.empty() && underflow_share(c).high <= o.epsilon) {
+      sufficient = name;
+      undecided = w.undecided(1);
+    }
     if (perhaps.empty() && underflow_share(c).low <= o.epsilon) perhaps = name;
   }
   const std::uint64_t censored = run.censored();
   const bool untold = static_cast<double>(censored) > o.epsilon * nonzero;
   f.numbers = {{"format", untold || sufficient.empty() ? table_value{} : table_value{sufficient}},
+               {"decided", undecided == 0},
                {"epsilon", o.epsilon},
                {"formats", formats},
                {"censored_zeros", integer(censored)}};
@@ -86,8 +92,9 @@ finding which_format(const survey& run, const advice_options& o) {
     f.conclusion = fmt::format("none of 16 bits{}: each loses more than {} of the nonzero gradients or overflows",
                                perhaps.empty() ? "" : " for certain", percent(o.epsilon));
   else
-    f.conclusion = fmt::format("{}: no more than {} of the nonzero gradients underflow, and no finite step overflows",
-                               sufficient, percent(o.epsilon));
+    f.conclusion = fmt::format("{}: no more than {} of the nonzero gradients underflow, and no {}step overflows{}",
+                               sufficient, percent(o.epsilon), undecided == 0 ? "" : "finite ",
+                               undecided == 0 ? "" : fmt::format("; of {} it is not decided", steps_text(undecided)));
   if (!perhaps.empty() && perhaps != sufficient)
     f.conclusion += fmt::format("; perhaps {}, but the input leaves that open", perhaps);
   f.limits =
@@ -103,7 +110,7 @@ finding which_scale(const survey& run, const window& w, const advice_options& o,
   const std::string top = most ? "up to " + power(*most) + " no finite step overflows" : "no scale overflows";
   f.limits =
       "This holds for this run; later gradients may be larger. Overflow in the forward pass is not visible here.";
-  if (w.undecided(0) > 0)
+  if (w.undecided(std::numeric_limits<double>::denorm_min()) > 0)
     f.limits +=
         " What overflowed at the scale of the run is not decided at smaller ones: gradients that were recorded in "
         "float32 would tell.";

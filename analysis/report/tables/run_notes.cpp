@@ -42,7 +42,9 @@ void run_notes::see(const step& now, const std::vector<tensor_info>& tensors) {
   const bool flagged = now.scalars.found_inf || std::ranges::any_of(now.layers, [](const layer_row& layer) {
                          return layer.found_inf.has_value();
                        });
-  if (now.tensors.empty() && !told && !now.bounds) (flagged ? flags_only_ : silent_) = true;
+  // A flag holds at the scale that it was found at.
+  const bool at_scale = now.layers.empty() && now.scalars.loss_scale > 0;
+  if (now.tensors.empty() && !told && !now.bounds && !(flagged && at_scale)) (flagged ? flags_only_ : silent_) = true;
   told_ = told_ || told || flagged || now.bounds || !now.tensors.empty();
 }
 

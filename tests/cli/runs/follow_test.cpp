@@ -25,7 +25,8 @@ using namespace ulp::test;
 
 namespace {
 
-const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad, .role = tensor_role::low}};
+const std::vector<tensor_info> tensors{
+    {.name = "w", .kind = tensor_kind::weight_grad, .role = tensor_role::low, .through = "float16"}};
 
 step row_of(std::int64_t n, std::int32_t attempt = 0) {
   step now;

@@ -2,6 +2,8 @@
 // records of the whole; incomplete steps are told wherever they are counted; output is whole or absent.
 #include "support/catch.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -48,8 +50,13 @@ TEST_CASE("shards recorded under any launcher and merged are the whole") {
   CHECK(run_ulp("merge " + d + "part2.ulp " + d + "part0.ulp -o " + d + "some.ulp").exit_code == 0);
   CHECK(run_ulp("merge " + d + "some.ulp " + d + "part1.ulp -o " + d + "again.ulp").exit_code == 0);
   CHECK(digest(d + "again.ulp") == truth);
-  CHECK(run_ulp("outcomes " + d + "all.ulp --format fp16 --json").out ==
-        run_ulp("outcomes " + d + "whole.ulp --format fp16 --json").out);
+  const auto outcomes_of = [&](const char* name) {
+    nlohmann::json rows = nlohmann::json::parse(run_ulp("outcomes " + d + name + " --format fp16 --json").out);
+    for (nlohmann::json& row : rows) row.erase("notes");  // that they are reduced
+    return rows;
+  };
+  const bool same = outcomes_of("all.ulp") == outcomes_of("whole.ulp");
+  CHECK(same);
 }
 
 TEST_CASE("steps that lack ranks are told wherever they are counted") {

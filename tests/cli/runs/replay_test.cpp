@@ -93,8 +93,12 @@ TEST_CASE("the critical scale of each step is where its overflow begins") {
   const auto at = static_cast<std::size_t>(std::ranges::find(header, "critical_scale") - header.begin());
   CHECK(rows.at(1).at(at) == "65519.99999999999");  // 65520 overflows, the double before it does not
   CHECK(rows.at(2).at(at) == "32759.999999999996");
-  CHECK(rows.at(3).at(at) == "0");
+  CHECK(rows.at(3).at(at) == "");  // at which scale it was NaN is not known
   CHECK(rows.at(4).at(at) == "inf");
+  const auto scaled = csv_rows(
+      run_ulp("replay - --scaler pytorch --format fp16 --csv -", "step,maxabs,scale\n0,1,1024\n1,nan,1024\n").out);
+  CHECK(scaled.at(1).at(at) == "65519.99999999999");
+  CHECK(scaled.at(2).at(at) == "1023.9999999999999");  // where it was NaN
   const auto flags = run_ulp("replay - --scaler pytorch --format fp16 --json", "step,found_inf\n0,1\n");
   CHECK(nlohmann::json::parse(flags.out).at("steps").at(0).at("critical_scale").is_null());
   CHECK(flags.err.find("only shows whether a step overflowed") != std::string::npos);

@@ -34,10 +34,22 @@ TEST_CASE("step log: maxabs may be nan or infinite") {
 
 TEST_CASE("step log: further columns are ignored") {
   const playground place;
-  const contents read = place.open("a.csv", "step,maxabs,found_inf,loss,scale,applied\n4,1,0,n/a,big,yes\n5,1,,,,\n");
+  const contents read = place.open("a.csv", "step,maxabs,found_inf,loss,applied\n4,1,0,n/a,yes\n5,1,,,\n");
   CHECK(read.steps.at(0).scalars.found_inf == false);
   CHECK(std::isnan(read.steps.at(0).scalars.loss_scale));
   CHECK_FALSE(read.steps.at(1).scalars.found_inf);
+}
+
+TEST_CASE("step log: with the loss scale come the scalars of its steps") {
+  const playground place;
+  const contents read = place.open("a.csv", "step,found_inf,loss_scale,loss,applied\n4,1,1024,2.5,0\n5,0,512,,\n");
+  CHECK(read.steps.at(0).scalars.loss_scale == 1024);
+  CHECK(read.steps.at(0).scalars.loss == 2.5);
+  CHECK(read.steps.at(0).scalars.applied == false);
+  CHECK(read.steps.at(1).scalars.loss_scale == 512);
+  CHECK(read.steps.at(1).scalars.found_inf == false);
+  CHECK(place.error("a.csv", "step,found_inf,scale\n4,1,big\n") ==
+        "a.csv: line 2, column 'scale': 'big' is not a number");
 }
 
 TEST_CASE("step log: each way it can be wrong") {

@@ -97,21 +97,24 @@ TEST_CASE("where the loss was lost every scale of the format overflows") {
     CHECK(at(now, 0x1p-20) == says::yes);
     CHECK(at(now, 1024, bfloat16) == says::maybe_yes);
   }
-  // A recording has no NaN: it is a loss that is missing where every other is there.
+  // A recording has no NaN: it is a loss that is missing where those of three finite steps, and of all, are there.
   const scenario small = under("static", {{"loss_scale", 1.0}});
-  const auto second = [&](double first_loss) {
+  const auto after = [&](int steps, double loss) {
     replayer r(small);
-    step first = step_of(0, 1, 1024);
-    first.scalars.loss = first_loss;
-    static_cast<void>(r.advance(first, tensors));
-    step now = step_of(1, std::nan(""), 1024);
+    for (int n = 0; n < steps; ++n) {
+      step finite = step_of(n, 1, 1024);
+      finite.scalars.loss = n == 0 ? 2.5 : loss;
+      static_cast<void>(r.advance(finite, tensors));
+    }
+    step now = step_of(steps, std::nan(""), 1024);
     now.scalars.loss = not_known;
     return r.advance(now, tensors);
   };
-  CHECK(second(2.5).found_inf);
-  CHECK(second(2.5).found_inf_certain);
-  CHECK_FALSE(second(not_known).found_inf);
-  CHECK_FALSE(second(not_known).found_inf_certain);
+  CHECK(after(3, 2.5).found_inf);
+  CHECK(after(3, 2.5).found_inf_certain);
+  CHECK_FALSE(after(1, 2.5).found_inf);  // of every tenth step, perhaps
+  CHECK_FALSE(after(1, 2.5).found_inf_certain);
+  CHECK_FALSE(after(5, not_known).found_inf_certain);
 }
 
 TEST_CASE("values decide above the scale of a finite step") {

@@ -3,6 +3,7 @@
 #define ULP_MODEL_RECORDED_RUN_HPP
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,9 @@
 #include <ulp/model/step.hpp>
 
 namespace ulp {
+
+// A gradient that is larger is no sum of float16 numbers: of 64 of the largest.
+inline constexpr double most_of_sum = 0x1p22;
 
 class recorded_run {
  public:
@@ -20,15 +24,17 @@ class recorded_run {
   [[nodiscard]] const format* rounded_to(std::size_t tensor) const { return of_[tensor] ? &*of_[tensor] : nullptr; }
   // That of all that were rounded; nullptr where none was, or to several.
   [[nodiscard]] const format* rounded_to() const { return several_ || !all_ ? nullptr : &*all_; }
-  // Whether the loss of the step was infinite or NaN. A recording has no NaN: it is one where every other loss is there.
+  [[nodiscard]] bool has_several_formats() const noexcept { return several_; }
+  // Whether the loss of the step was infinite or NaN. A recording has no NaN: it is one where every step whose gradients
+  // were finite has a loss, and there were a few of them.
   [[nodiscard]] bool loss_is_lost() const noexcept { return loss_is_lost_; }
 
  private:
   std::vector<std::optional<format>> of_;
   std::optional<format> all_;
   bool several_ = false;
-  bool has_loss_ = false;
-  bool lacks_loss_ = false;  // of a step whose gradients are finite
+  std::uint64_t losses_ = 0;  // of steps whose gradients are finite
+  bool lacks_loss_ = false;   // of such a step
   bool loss_is_lost_ = false;
 };
 

@@ -47,13 +47,18 @@ struct tensor_survey {
 struct step_survey {
   step_key key;
   double max_abs = not_known;  // of the checked tensors, unscaled: NaN once one holds NaN, infinite with infinities
-  bool known = false;          // whether max_abs is: not in logs of overflow flags
-  double norm = not_known;     // as in trajectory_row
-  double loss = not_known;     // as logged
+  // The same of those that are not known to be sums of parts; and what some part of a sum reaches at least.
+  double largest_whole = 0;
+  double least_part = 0;
+  bool has_sums = false;
+  bool known = false;       // whether max_abs is: not in logs of overflow flags
+  double norm = not_known;  // as in trajectory_row
+  double loss = not_known;  // as logged
   // What the run itself found holds at this scale, in this format; NaN, nullopt where unknown.
   double loss_scale = not_known;
   std::optional<format> rounded_to;
   std::optional<bool> found_inf;
+  bool several_formats = false;
   bool loss_is_lost = false;
 };
 

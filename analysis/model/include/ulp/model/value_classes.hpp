@@ -25,7 +25,7 @@ enum class value_class : std::uint8_t {
 class value_classes {
  public:
   // Steps of any order; single micro-batches are left out. Values are looked at as they were scaled, where the loss scale
-  // and the factor are known, else as recorded.
+  // and the factor are known, else by their significands alone.
   void see(const step& now);
 
   [[nodiscard]] value_class operator[](std::size_t tensor) const noexcept;
