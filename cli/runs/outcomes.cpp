@@ -7,6 +7,7 @@
 #include <memory>
 #include <ulp/formats/names.hpp>
 #include <ulp/io/source.hpp>
+#include <ulp/model/recording_doubts.hpp>
 #include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
@@ -35,7 +36,7 @@ std::string text_of(const units& u) {
                      : u.true_gradient ? "the true gradient"
                                        : "";
   if (u.unscaled)
-    text += text.empty() ? "no gradients: activations, weights and updates are taken as they are"
+    text += text.empty() ? "no gradients: activations, weights and updates are never multiplied by it"
                          : "; activations, weights and updates as they are";
   return text;
 }
@@ -117,8 +118,10 @@ int run(const options& o) {
   const std::unique_ptr<source> from = open_run(o.run, how);
 
   std::uint64_t steps = 0;
+  recording_doubts doubts;
   for_each_step(*from, selected, [&](const step& now) {
     ++steps;
+    doubts.see(now, from->tensors());
     for (const tensor_row& row : now.tensors)
       if (const tensor_info& info = from->tensors()[row.tensor]; selected.takes(info))
         add(all, row, info, now.key, o.as_recorded);
@@ -127,6 +130,7 @@ int run(const options& o) {
   if (all.groups.empty())
     throw usage_error(o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
 
+  for (const std::string& line : doubts.lines()) note(line);
   for (const std::string& line : group_notes(all.named, from->tensors(), selected)) note(line);
   std::uint64_t censored = 0;
   for (const auto& [key, counts] : all.groups) censored += counts.censored;

@@ -183,8 +183,8 @@ int run(const options& o) {
     fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
     fmt::print(
-        "~ estimates: the recording does not decide every step at other scales and formats than its own. They rank by "
-        "the estimate, [low, high] is what may have been: neighbours whose ranges overlap may change places\n");
+        "~ estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
+        "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap\n");
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);

@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <algorithm>
+#include <ulp/report/estimates.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -129,7 +130,9 @@ table policies_view::data() const {
                {"last_scale", "scale at the end", alignment::right},
                {"pareto", "on the front"}};
   for (const swept_policy& p : results_) {
-    t.rows.push_back({parameters_text(p.text), static_cast<std::int64_t>(p.result.skipped),
+    const std::string skips = skipped_text(p.result.skipped, p.result.uncertain, p.result.bounds);
+    t.rows.push_back({parameters_text(p.text),
+                      skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(p.result.skipped),
                       underflow_text(p.result).toStdString(), power_text(p.result.mean_log2_scale),
                       as_power(p.result.last_scale), std::string{p.on_front ? "yes" : ""}});
   }

@@ -39,7 +39,7 @@ table_value cell(const replayed_run& r, const loaded_run& run, std::size_t row, 
     case 2: return std::string{s.certain ? "" : "~"} + (s.found_inf ? "yes" : "");
     case 3: return std::string{s.skipped ? "yes" : ""};
     case 4: return as_power(s.scale_next);
-    case 5: return s.critical_scale;
+    case 5: return s.critical_certain ? table_value{s.critical_scale} : table_value{"~" + as_power(s.critical_scale)};
     case 6: return count(s.underflow);
     case 7: return count(s.overflow);
     case 8: return s.norm;

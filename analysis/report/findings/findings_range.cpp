@@ -58,8 +58,7 @@ finding which_format(const survey& run, const advice_options& o) {
     const std::uint64_t overflowing = w.overflowing(1);
     std::optional<value_range> lost_share;
     if (all.high > 0 && std::isfinite(lost.magnitudes.high))
-      lost_share = {lost.magnitudes.low / all.high,
-                    all.exact() || lost.magnitudes.high < all.low ? lost.magnitudes.high / all.low : 1};
+      lost_share = {lost.magnitudes.low / all.high, all.low > 0 ? std::min(lost.magnitudes.high / all.low, 1.0) : 1};
     f.evidence.push_back(fmt::format("{:<14} underflow {} of nonzero, {} of the sum of magnitudes; overflow in {}",
                                      name, range_text(underflow_share(c)),
                                      lost_share ? range_text(*lost_share) : std::string{"an unknown part"},

@@ -87,13 +87,14 @@ std::string scale_section(const report_page& page) {
     const std::size_t every = std::max<std::size_t>(1, r.scales.columns().size() / 24);
     for (std::size_t i = 0; i < r.scales.columns().size(); i += every) {
       const scale_extremes& s = r.scales.columns()[i];
-      numbers.rows.push_back(
-          {r.name, steps_of(r.scales.spans()[i]), as_power(s.greatest),
-           std::isnan(s.critical) ? std::string{"-"} : fmt::format("2^{:.2f}", std::log2(s.critical)),
-           count_range{s.skipped, s.skipped}});
+      numbers.rows.push_back({r.name, steps_of(r.scales.spans()[i]), as_power(s.greatest),
+                              std::isnan(s.critical)
+                                  ? std::string{"-"}
+                                  : fmt::format("{}2^{:.2f}", s.critical_certain ? "" : "~", std::log2(s.critical)),
+                              count_range{s.skipped, s.skipped}});
     }
   }
-  return text + folded("the numbers", html_table(numbers)) + "</section>\n";
+  return text + folded("numbers of some of the columns", html_table(numbers)) + "</section>\n";
 }
 
 std::string norm_section(const report_page& page) {

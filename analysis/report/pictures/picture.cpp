@@ -59,7 +59,10 @@ void scale_extremes::merge(const scale_extremes& other) {
   // Of what is not known the other.
   least = std::fmin(least, other.least);
   greatest = std::fmax(greatest, other.greatest);
-  critical = std::fmin(critical, other.critical);
+  if (!(critical <= other.critical) && !std::isnan(other.critical)) {
+    critical = other.critical;
+    critical_certain = other.critical_certain;
+  }
   norm = std::fmax(norm, other.norm);
   skipped += other.skipped;
   clipped += other.clipped;
@@ -69,6 +72,7 @@ void scale_extremes::add(const trajectory_row& row) {
   merge({.least = row.scale_used,
          .greatest = row.scale_used,
          .critical = row.critical_scale > 0 && std::isfinite(row.critical_scale) ? row.critical_scale : not_known,
+         .critical_certain = row.critical_certain,
          .norm = std::isfinite(row.norm) ? row.norm : not_known,
          .skipped = row.skipped ? 1U : 0U,
          .clipped = row.clipped.value_or(false) ? 1U : 0U});

@@ -93,6 +93,7 @@ replay_step drawn_of(const trajectory_row& row) {
           .scale_next = row.scale_next,
           .may_have_used = row.bounds.scale_used,
           .critical_scale = row.critical_scale,
+          .critical_certain = row.critical_certain,
           .norm = row.norm,
           .clip_coefficient = row.clip_coefficient,
           .underflow = row.counts.underflow,

@@ -13,7 +13,7 @@ std::string skipped_text(std::uint64_t skipped, std::uint64_t uncertain, const b
 std::string uncertain_text(const trajectory_summary& sum) {
   if (sum.uncertain == 0) return "";
   return fmt::format("found_inf is estimated in {}{}", count_text(sum.uncertain, "step"),
-                     sum.bounds.known ? "; [low, high] holds whatever may have happened there"
+                     sum.bounds.known ? "; [low, high] holds whatever these gradients leave possible"
                                       : ", after which too much may have happened to give bounds");
 }
 

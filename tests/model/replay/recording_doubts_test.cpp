@@ -77,3 +77,19 @@ TEST_CASE("a scale that falls with the overflow is that of the next step") {
   CHECK(said_of(right).empty());
   CHECK(says(said_of(wrong), "the loss scale falls in the steps that overflow (3 times, first in step 2)"));
 }
+
+TEST_CASE("overflows in a row do not hide that the scale is that of the next step") {
+  const auto run = [](std::vector<std::pair<double, bool>> of) {
+    std::vector<step> steps;
+    for (const auto& [scale, found] : of) {
+      steps.push_back(step_of(static_cast<std::int64_t>(steps.size()), scale, scale, {1}));
+      steps.back().scalars.found_inf = found;
+    }
+    return said_of(steps);
+  };
+  CHECK(says(run({{512, true}, {256, true}, {128, true}, {128, false}, {64, true}, {64, false}}),
+             "that of the next step"));
+  CHECK(run({{1024, true}, {512, true}, {256, true}, {128, false}, {128, true}, {64, false}}).empty());
+  // At the floor of a policy.
+  CHECK(run({{2, false}, {2, true}, {1, true}, {1, false}}).empty());
+}

@@ -284,3 +284,74 @@ TEST_CASE("a row has the scales that may have been used") {
   CHECK(second.found_inf_certain);  // at neither
   CHECK(second.bounds.scale_used == value_range{256, 1024});
 }
+
+TEST_CASE("that the run found nothing speaks of float16 alone where its format is not known") {
+  const std::vector<tensor_info> unknown{{.name = "w", .kind = tensor_kind::weight_grad},
+                                         {.name = "v", .kind = tensor_kind::weight_grad}};
+  // Beyond any sum of float16 numbers: never rounded to it.
+  CHECK(at(step_of(0, 1e8, 65536, false), 65536, float16, unknown) == says::yes);
+  // A sum, or never rounded.
+  CHECK(at(step_of(0, 1e5, 65536, false), 65536, float16, unknown) == says::maybe_no);
+  CHECK(at(step_of(0, 1e4, 65536, false), 65536, float16, unknown) == says::no);
+  std::vector<tensor_info> told = unknown;
+  for (tensor_info& t : told) t.through = "float32";
+  CHECK(at(step_of(0, 1e5, 65536, false), 65536, float16, told) == says::yes);
+  // Nor where several formats were used.
+  std::vector<tensor_info> mixed = tensors;
+  mixed[1] = {.name = "b", .kind = tensor_kind::weight_grad, .role = tensor_role::low, .through = "bfloat16"};
+  step now = step_of(0, 1, 1024, false);
+  now.tensors[1] = row_of(1, 1e5, 1024);
+  CHECK(at(now, 1024, float16, mixed) == says::yes);
+  CHECK(at(step_of(0, 1, 1024, true), 1024, float16, mixed) != says::yes);
+}
+
+TEST_CASE("a sum is a sum under every rounding") {
+  step now = step_of(0, 40000, 1024);
+  now.tensors[0].parts = {.rounded = 1, .kept = 1};
+  for (const direction to : {direction::toward_positive, direction::toward_negative, direction::stochastic}) {
+    scenario s = under("static", {{"loss_scale", 8192.0}});
+    s.rounding.direction = to;
+    const trajectory_row row = replayer(s).advance(now, tensors);
+    CHECK(row.found_inf);
+    CHECK_FALSE(row.found_inf_certain);
+  }
+}
+
+TEST_CASE("a lost loss is overflow at every scale though the gradients that were recorded are finite") {
+  step now = step_of(0, 1, 1024, true);
+  now.scalars.loss = infinity;
+  CHECK(at(now, 0x1p-20) == says::yes);
+}
+
+TEST_CASE("where no overflow is delivered none is likely, and there is no critical scale") {
+  for (const format& f : {float16, float8_e4m3fn, float8_e5m2}) {
+    scenario s = under("static", {{"loss_scale", 0x1p30}}, f);
+    s.rounding.overflow = overflow_mode::saturate;
+    CHECK_FALSE(replayer(s).advance(step_of(0, infinity, 1024), tensors).found_inf);
+    CHECK(replayer(s).advance(step_of(0, 1, 1024), tensors).critical_scale == infinity);
+  }
+}
+
+TEST_CASE("the critical scale is where the estimate begins to overflow") {
+  for (const format& f : {float16, float8_e5m2, bfloat16}) {
+    for (const double largest : {1.0, infinity}) {
+      const step now = step_of(0, largest, 131072);
+      const double critical = replayer(under("static", {}, f)).advance(now, tensors).critical_scale;
+      CHECK_FALSE(replayer(under("static", {{"loss_scale", critical}}, f)).advance(now, tensors).found_inf);
+      const double above = std::nextafter(critical, infinity);
+      CHECK(replayer(under("static", {{"loss_scale", above}}, f)).advance(now, tensors).found_inf);
+    }
+  }
+}
+
+TEST_CASE("a policy with a scale for each layer has bounds while all is certain") {
+  replayer r(under("fairscale_layerwise", {{"init_scale", 0x1p20}}));
+  const trajectory_row certain = r.advance(step_of(0, 1000, 1), tensors);
+  CHECK(certain.skipped);
+  CHECK(certain.so_far.known);
+  CHECK(certain.so_far.skipped == count_range{1, 1});
+  CHECK(certain.bounds.scale_used == value_range{certain.scale_used, certain.scale_used});
+  const trajectory_row open = r.advance(step_of(1, infinity, 0x1p30), tensors);
+  CHECK_FALSE(open.so_far.known);
+  CHECK(std::isnan(open.bounds.scale_used.low));
+}

@@ -102,7 +102,8 @@ struct scale_extremes {
   double least = not_known;
   double greatest = not_known;
   double critical = not_known;  // least critical scale that is known
-  double norm = not_known;      // greatest finite one
+  bool critical_certain = true;
+  double norm = not_known;  // greatest finite one
   std::uint64_t skipped = 0;
   std::uint64_t clipped = 0;
   void merge(const scale_extremes& other);

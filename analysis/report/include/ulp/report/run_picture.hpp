@@ -75,6 +75,7 @@ struct replay_step {
   double scale_next = 0;
   value_range may_have_used;  // scales, as bounds_of_step has them
   double critical_scale = not_known;
+  bool critical_certain = true;
   double norm = not_known;
   double clip_coefficient = not_known;
   count_range underflow;
