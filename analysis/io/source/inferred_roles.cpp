@@ -113,6 +113,7 @@ inferred_roles infer_roles(source& from) {
   std::vector<std::string> others;
   std::size_t kept = 0;
   std::size_t sums = 0;
+  std::size_t sums_of_low = 0;  // whose role was told
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const tensor_info& t = tensors[i];
     if (!is_candidate(t)) continue;
@@ -128,10 +129,10 @@ inferred_roles infer_roles(source& from) {
     found.is_sum = t.through == "float16" || found.through == "float16"
                        ? c == value_class::sum || (says_low && c == value_class::float32)
                        : false;
-    const bool is_told = found.role == tensor_role::low || (t.role == tensor_role::low && !found.through.empty());
-    (is_told ? low : others).push_back(t.name);
+    const bool is_new = found.role == tensor_role::low;
+    (is_new ? low : others).push_back(t.name);
     kept += found.role == tensor_role::float32 ? 1 : 0;
-    sums += is_told && found.is_sum ? 1 : 0;
+    (is_new ? sums : sums_of_low) += found.is_sum ? 1 : 0;
     if (found.role != tensor_role::unknown || !found.through.empty() || found.is_sum) all.of.emplace(t.name, found);
   }
   if (!low.empty())
@@ -140,6 +141,11 @@ inferred_roles infer_roles(source& from) {
                (sums > 0 ? " (" + std::to_string(sums) + " as sums of rounded parts)" : "") + ", " +
                std::to_string(kept) + (kept == 1 ? " is" : " are") + " kept in float32; the same as " +
                role_option(low, others, "low");
+  else if (sums_of_low > 0)
+    all.note =
+        "by their values " + std::to_string(sums_of_low) +
+        (sums_of_low == 1 ? " gradient of role low is a float32 sum" : " gradients of role low are float32 sums") +
+        " of parts that were rounded to float16";
   return all;
 }
 
