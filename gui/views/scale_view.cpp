@@ -96,12 +96,14 @@ QString scale_view::fill(const theme& colours) {
       const QPen edge(colours.line(0).color(), 1, Qt::DotLine);
       const extremes used = seen;  // which the picture is about: what may have been may leave it
       const auto possible = [&](const QString& name, const series_extremes& known, double of(const replay_step&)) {
-        const stepped_line line = stepped(front->steps, known, shown, fineness(), of);
+        stepped_line line = stepped(front->steps, known, shown, fineness(), of);
         seen.add(std::clamp(line.range().least, used.least - 2, used.greatest + 2));
+        for (extremes& e : line.pieces)
+          if (!(e.greatest >= used.least - 3)) e = {};
         lines.push_back({name, edge, points_of(line), line.is_noise()});
       };
-      possible(tr("may have been used, at least"), front->least_scales, log2_least);
-      possible(tr("at most"), front->greatest_scales, log2_greatest);
+      possible(tr("least possible"), front->least_scales, log2_least);
+      possible(tr("greatest possible"), front->greatest_scales, log2_greatest);
     }
     if (critical_->isChecked()) {
       const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
