@@ -77,7 +77,8 @@ class row_contents {
 
 struct account {
   std::vector<tensor_account> tensors;
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;     // each attempt by itself
+  std::uint64_t numbers = 0;   // of different steps
   std::uint64_t repeated = 0;  // steps with several attempts
   std::int32_t attempts = 0;   // of the step at hand
   std::int64_t first = 0;
@@ -102,6 +103,7 @@ account read(source& from, const selection& selected) {
   for_each_step(from, selected, [&](const step& now) {
     if (a.steps == 0) a.first = now.key.step;
     a.attempts = a.steps > 0 && a.last == now.key.step ? a.attempts + 1 : 1;
+    a.numbers += a.attempts == 1 ? 1 : 0;
     a.repeated += a.attempts == 2 ? 1 : 0;
     a.last = now.key.step;
     ++a.steps;
@@ -215,8 +217,9 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
   const std::string ranks = header.world <= 1 || !has_steps ? ""
                             : a.ranks.incomplete() == 0     ? "every step is complete"
                                                             : a.ranks.text();
-  const std::string repeats =
-      a.repeated == 0 ? "" : fmt::format("; {} recorded more than once", count_text(a.repeated, "step"));
+  const std::string repeats = a.repeated == 0 ? ""
+                                              : fmt::format("; {} recorded more than once, {} attempts in all",
+                                                            count_text(a.repeated, "step"), grouped(a.steps));
   return {
       {"input",
        fmt::format("{}{}: {}", inputs.front(), inputs.size() > 1 ? " ..." : "", from.description()),
@@ -231,7 +234,7 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
         {"reduction", value_if(has_run, header.reduction)},
         {"layout", value_if(has_run, header.layout)}}},
       {"steps",
-       has_steps ? fmt::format("{}: {} to {}{}", grouped(a.steps), a.first, a.last, repeats) : "none",
+       has_steps ? fmt::format("{}: {} to {}{}", grouped(a.numbers), a.first, a.last, repeats) : "none",
        {{"steps", integer(a.steps)},
         {"repeated_steps", integer(a.repeated)},
         {"first_step", value_if(has_steps, a.first)},

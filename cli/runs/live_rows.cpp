@@ -47,10 +47,11 @@ void live_rows::print(const trajectory_row& row, const trajectory_summary& sum) 
 }
 
 void live_rows::begin_again() {
+  printed_.clear();
+  has_header_ = false;
   if (!file_ || file_.get() == stdout) return;
   file_.reset(std::freopen(csv_.c_str(), "we", file_.release()));
   if (!file_) throw usage_error(fmt::format("{}: {}", csv_, std::strerror(errno)));
-  has_header_ = false;
 }
 
 void live_rows::write(const std::string& text) {

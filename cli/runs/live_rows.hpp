@@ -18,7 +18,7 @@ class live_rows {
   live_rows(const std::string& csv, bool text, const scenario& s);
 
   void add(const trajectory_row& row, const trajectory_summary& sum);
-  // What follows replaces what was written: a file begins anew.
+  // What follows replaces what was written: a file begins anew, elsewhere the header comes again.
   void begin_again();
 
  private:

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <thread>
+#include <ulp/io/error.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
 #include <utility>
@@ -25,12 +28,32 @@ bool patience::wait() {
 }
 
 void patience::tell_of(recording_writer_state state) {
-  if (std::exchange(told_, state) == state) return;
-  // On stderr alone: nothing that is known of the run.
-  const auto say = [&](const char* what) { print_error(fmt::format("ulp: {}: {}\n", printable(recording_), what)); };
-  if (state == recording_writer_state::awaited) say("waiting for its first step");
+  std::error_code ignored;
+  if (state == recording_writer_state::awaited && std::filesystem::exists(recording_, ignored))
+    return say(recording_ + ": waiting for its first step");
+  if (state == recording_writer_state::awaited) return tell_of_absence();
   if (state == recording_writer_state::gone)
-    say("its writer is gone without having closed it; waiting for one that goes on (Ctrl-C ends this)");
+    return say(recording_ + ": its writer is gone without having closed it; waiting for a resumed run; Ctrl-C ends");
+  told_.clear();
+}
+
+void patience::tell_of_absence() {
+  std::error_code ignored;
+  if (!std::filesystem::exists(recording_, ignored)) say("waiting for " + recording_ + " to be created; Ctrl-C ends");
+}
+
+// On stderr alone: nothing that is known of the run.
+void patience::say(const std::string& what) {
+  if (std::exchange(told_, what) != what) print_error(fmt::format("ulp: {}\n", printable(what)));
+}
+
+bool next_unless_interrupted(source& from, step& into) {
+  try {
+    return !progress::interrupted() && from.next(into);
+  } catch (const input_error&) {
+    if (progress::interrupted()) return false;
+    throw;
+  }
 }
 
 }  // namespace ulp::cli

@@ -19,13 +19,21 @@ class patience {
   [[nodiscard]] bool wait();
   // Tells what is waited for, each thing once in a row.
   void tell_of(recording_writer_state state);
+  // The same of a recording that does not exist yet alone, for those who show the others themselves.
+  void tell_of_absence();
 
  private:
+  void say(const std::string& what);
+
   std::string recording_;
   clock::duration interval_;
   clock::time_point last_ = clock::now();
-  recording_writer_state told_ = recording_writer_state::at_work;
+  std::string told_;
 };
+
+// The next step of a recording that is followed. None after a signal (see interruptible), also where the recording could not
+// be read when it came.
+[[nodiscard]] bool next_unless_interrupted(source& from, step& into);
 
 }  // namespace ulp::cli
 

@@ -67,12 +67,37 @@ std::vector<trajectory_row> changes_of(const std::vector<trajectory_row>& rows) 
   return shown;
 }
 
+// Steps that count more than once where all attempts do. Tries of one update are none (see counted_attempts).
+class repeated_steps {
+ public:
+  void see(const step_key& key, const step_scalars& logged) {
+    if (!last_ || last_->step != key.step) {
+      is_repeated_ = false;
+    } else if (!is_repeated_ && !(was_skipped_ && !(logged.loss_scale >= scale_))) {
+      is_repeated_ = true;
+      ++count_;
+    }
+    last_ = key;
+    scale_ = logged.loss_scale;
+    was_skipped_ = logged.found_inf.value_or(false) || !logged.applied.value_or(true);
+  }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+
+ private:
+  std::optional<step_key> last_;
+  double scale_ = not_known;
+  bool was_skipped_ = false;
+  bool is_repeated_ = false;
+  std::uint64_t count_ = 0;
+};
+
 // The run so far.
 struct replayed {
   replayer by;
   trajectory_watch watch;
   trajectory_summary sum;
   run_notes notes;
+  repeated_steps repeated;
   std::vector<trajectory_row> rows;
   std::vector<double> learning_rates;
 
@@ -82,6 +107,7 @@ struct replayed {
   bool add(const step& now, const std::vector<tensor_info>& tensors, const scenario& s,
            std::vector<tensor_outcome>* of_tensors = nullptr) {
     notes.see(now, tensors);
+    repeated.see(now.key, now.scalars);
     learning_rates.push_back(now.scalars.learning_rate);
     const trajectory_row row = by.advance(now, tensors, of_tensors);
     if (row.lacks_input) throw usage_error(fmt::format("{}: {}", s.scaler.entry().name, row.error));
@@ -97,7 +123,7 @@ void follow(source& from, const options& o, const scenario& s, replayed& run) {
   live_rows shown(o.output.csv, !o.output.machine_stdout(), s);
   std::optional<step_key> last;
   step now;
-  while (!progress::interrupted() && from.next(now)) {
+  while (next_unless_interrupted(from, now)) {
     if (last && !(*last < now.key)) {
       note(fmt::format("{}: steps were recorded again, as a run that was resumed does: the replay begins anew",
                        o.run.inputs.front()));
@@ -174,6 +200,11 @@ int run(const options& o) {
   for (const std::string& text : group_notes(s.groups, from->tensors(), s.counted)) note(text);
   if (o.follow)
     for (const std::string& text : from->notes()) note(text);
+  if (const std::uint64_t n = all.repeated.count(); n > 0 && how.attempts == which_attempts::all)
+    note(
+        fmt::format("{} recorded more than once, as a run that was resumed does: with --attempts all every attempt of "
+                    "{} counts as a step of its own",
+                    count_text(n, "step") + (n == 1 ? " was" : " were"), n == 1 ? "it" : "them"));
   for (const std::string& text : all.notes.lines(r.choice())) note(text);
   for (const std::string& text : all.watch.warnings()) warn(text);
   if (csv) write_csv(*csv, rows, s, sum);
@@ -219,7 +250,9 @@ command replay_command() {
       "Norms, clipping and clamped elements are those of the counted weight gradients (of all counted tensors if there "
       "are none); --group NAME=REGEX adds a column norm_NAME. --csv and --json have a row for each step: what was "
       "found, "
-      "scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged.\n"
+      "scales, counts of underflow, subnormal and overflow, norm, clipping, and whether the replay has diverged. "
+      "Of a resumed run the last attempt of each step is replayed; with --attempts all every attempt is a step of its "
+      "own.\n"
       "Example:\n"
       "  ulp replay examples/digits.ulp --scaler pytorch_gradscaler --set growth_interval=200 --format fp16";
   made.run = [o] { return run(completed(*o)); };

@@ -11,6 +11,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
 #include <ulp/report/sparkline.hpp>
@@ -51,11 +52,13 @@ const char* key_of(recording_writer_state state) {
   return keys[static_cast<std::size_t>(state)];
 }
 
-// Text in place of what was printed before, on a terminal. Lines are cut where it ends, so that they can be counted.
+// Text in place of what was printed before, on a terminal. Lines are cut where it ends, so that they can be counted. What
+// became of them where the terminal got another width nobody knows: then the text follows them.
 class screen {
  public:
   void show(const std::string& text) {
     const std::size_t columns = terminal_columns();
+    if (std::exchange(columns_, columns) != columns) lines_ = 0;
     std::string shown = lines_ == 0 ? "" : fmt::format("\033[{}A\033[J", lines_);
     lines_ = 0;
     for (std::string_view rest = text; !rest.empty(); ++lines_) {
@@ -68,6 +71,7 @@ class screen {
 
  private:
   std::size_t lines_ = 0;
+  std::size_t columns_ = 0;
 };
 
 class watcher {
@@ -83,7 +87,7 @@ class watcher {
     from_ = follow_run(o_.run, how, [&](recording_writer_state state) { return at_end(state); });
     attempts_ = how.attempts;
     step now;
-    while (!progress::interrupted() && from_->next(now)) {
+    while (next_unless_interrupted(*from_, now)) {
       if (run_.has_steps() && !(run_.last() < now.key)) run_ = begin();
       if (!scenario_.counted.takes(now.key.step)) continue;
       run_.add(now, from_->tensors());
@@ -93,7 +97,7 @@ class watcher {
       }
     }
     if (progress::interrupted()) return end_interrupted();
-    if (!o_.once || !told_) update(recording_writer_state::done);
+    update(reached_);
     return done;
   }
 
@@ -105,10 +109,23 @@ class watcher {
   }
 
   bool at_end(recording_writer_state state) {
-    if (o_.once && state == recording_writer_state::awaited && !std::filesystem::exists(o_.run.inputs.front()))
-      throw usage_error(fmt::format("{}: does not exist (without --once it is waited for)", o_.run.inputs.front()));
+    if (o_.once) {
+      if (state == recording_writer_state::awaited) refuse_nothing();
+      reached_ = state;  // shown in the end, unless what is there cannot be read
+      return false;
+    }
+    if (state == recording_writer_state::awaited) pace_.tell_of_absence();
     if (!told_ || shown_ != std::pair{run_.steps(), state}) update(state);
-    return !o_.once && pace_.wait();
+    return pace_.wait();
+  }
+
+  void refuse_nothing() const {
+    const std::string& name = o_.run.inputs.front();
+    std::error_code error;
+    if (!std::filesystem::exists(name, error))
+      throw usage_error(fmt::format("{}: does not exist (without --once it is waited for)", name));
+    if (std::filesystem::file_size(name, error) == 0)
+      throw usage_error(fmt::format("{}: is empty (without --once its first step is waited for)", name));
   }
 
   // Of a run that is read by its totals.
@@ -163,7 +180,7 @@ class watcher {
     for (const summary_line& line : lines)
       if (!line.text.empty()) text += fmt::format("{:<12} {}\n", line.title, printable(line.text));
     const std::size_t columns = terminal_columns() > 0 ? terminal_columns() : usual_width;
-    if (!run_.scales().empty()) text += "\n" + sparkline_of(run_.scales(), columns);
+    if (run_.has_scale_changes()) text += "\n" + sparkline_of(run_.scales(), columns);
     if (!worst.empty()) text += "\n" + to_text(standings_table(worst));
     for (const std::string& warning : run_.warnings()) text += fmt::format("\nwarning: {}\n", printable(warning));
     return text;
@@ -197,6 +214,7 @@ class watcher {
   std::deque<std::pair<std::chrono::steady_clock::time_point, std::uint64_t>> times_;
   std::pair<std::uint64_t, recording_writer_state> shown_;
   bool told_ = false;
+  recording_writer_state reached_ = recording_writer_state::done;
   screen screen_;
 };
 

@@ -78,6 +78,12 @@ void watched_run::keep(const trajectory_row& row) {
   pending_ = 0;
 }
 
+bool watched_run::has_scale_changes() const {
+  return std::ranges::any_of(scales_, [&](const trajectory_row& row) {
+    return row.skipped || row.scale_used != scales_.front().scale_used || row.scale_next != row.scale_used;
+  });
+}
+
 double watched_run::present_scale() const { return replay_ ? next_scale_ : last_.scalars.loss_scale; }
 
 std::vector<standing> watched_run::standings(const step& now, const std::vector<tensor_info>& tensors) const {
@@ -127,7 +133,7 @@ summary watched_run::lines(const std::vector<standing>& tensors, double rate) co
   const std::string scale = std::isnan(logged.loss_scale) ? "not logged" : as_power(logged.loss_scale);
   return {
       {"steps",
-       has_steps() ? fmt::format("{}, the last is step {}{}", grouped(steps_), last_.key.step, pace) : "none",
+       has_steps() ? fmt::format("{}, the last is step {}{}", grouped(steps_), last_.key.step, pace) : "",
        {{"steps", integer(steps_)}, {"last_step", value_if(has_steps(), last_.key.step)}, {"steps_per_second", rate}}},
       {"loss", std::isnan(logged.loss) ? "" : fmt::format("{:.6g}", logged.loss), {{"loss", logged.loss}}},
       {"loss scale", has_steps() ? scale : "", {{"loss_scale", logged.loss_scale}}},

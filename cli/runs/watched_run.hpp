@@ -41,6 +41,8 @@ class watched_run {
   [[nodiscard]] std::vector<std::string> warnings() const;
   // Its scale, thinned out where it is long.
   [[nodiscard]] const std::vector<trajectory_row>& scales() const noexcept { return scales_; }
+  // Whether it has changed, or a step was skipped.
+  [[nodiscard]] bool has_scale_changes() const;
 
  private:
   [[nodiscard]] trajectory_row row_of(const step& now) const;

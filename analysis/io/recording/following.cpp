@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -59,22 +60,34 @@ class following final : public source {
 
   [[nodiscard]] bool next(step& into) override {
     for (;;) {
+      std::exception_ptr problem;
       try {
         if (next_of_part(into)) return true;
         if (look()) continue;
       } catch (const input_error&) {
-        // A look may come while the file is made, closed or copied: what lasts no longer than that is no error.
-        constexpr int most_failures = 5;
-        if (is_another_ || ++failures_ == most_failures) throw;
+        if (is_another_ || lasts()) throw;
+        problem = std::current_exception();
         part_.reset();
         seen_.reset();
         state_ = read_ ? recording_writer_state::at_work : recording_writer_state::awaited;
       }
-      if (state_ == recording_writer_state::done || !wait_(state_)) return false;
+      if (state_ != recording_writer_state::done && wait_(state_)) continue;
+      if (problem) std::rethrow_exception(problem);
+      return false;
     }
   }
 
  private:
+  // Whether looks failed for longer than it takes to make or to close the file. One that is copied changes until it is whole.
+  bool lasts() {
+    constexpr int most_failures = 5;
+    const stamp now{path_};
+    const bool is_copied = failed_at_ != now && !is_being_written(resolved(path_));
+    failed_at_ = now;
+    failures_ = is_copied ? 1 : failures_ + 1;
+    return failures_ == most_failures;
+  }
+
   bool next_of_part(step& into) {
     while (part_ && part_->next(into)) {
       if (into.key.microbatch != -1 || (read_ && !(read_->last < into.key))) continue;
@@ -99,9 +112,9 @@ class following final : public source {
     // Where the last look found something, more may have come within the same tick of the file system's clock.
     const bool may_have_more = std::exchange(found_, false) || seen_ != now;
     if (!may_have_more) {
-      if (state_ == recording_writer_state::at_work && !is_being_written(resolved(path_)))
-        state_ = recording_writer_state::gone;
-      return false;
+      if (state_ != recording_writer_state::at_work || is_being_written(resolved(path_))) return false;
+      state_ = recording_writer_state::gone;
+      if (!holds_back_) return false;
     }
     open();
     seen_ = now;
@@ -126,12 +139,14 @@ class following final : public source {
     take(*part.steps);
     part_ = std::move(part.steps);
     row_ = part.last_row;
+    holds_back_ = part.holds_back;
     tensors_ = part_->tensors();
     notes_ = part_->notes();
   }
 
   [[nodiscard]] part_asked asked() const {
-    part_asked what{.attempts = attempts_, .before = read_};
+    // Where one attempt of a step counts, none does that may yet be repeated.
+    part_asked what{.attempts = attempts_, .before = read_, .up_to_newest = attempts_ == which_attempts::all};
     if (read_) what.steps.first = read_->last.step;
     return what;
   }
@@ -156,11 +171,13 @@ class following final : public source {
   std::optional<bool> merged_;  // known from the first step on
   std::unique_ptr<source> part_;
   std::int64_t row_ = 0;  // its recording_part::last_row
+  bool holds_back_ = false;
   std::optional<read_before> read_;
   std::optional<stamp> seen_;
   bool found_ = false;
   recording_writer_state state_ = recording_writer_state::awaited;
-  int failures_ = 0;
+  int failures_ = 0;  // of the last looks
+  std::optional<stamp> failed_at_;
   bool is_another_ = false;
   std::vector<tensor_info> tensors_;
   std::vector<std::string> notes_;

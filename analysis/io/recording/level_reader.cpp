@@ -28,19 +28,29 @@ struct level_reader::state {
   std::vector<io::block_rows> left;
   bool over = false;
 
-  // The block that holds the first step from `step` on.
+  // The first block from `step` on that holds a step which counts.
   void find(std::int64_t step) {
-    over = !step_from->bind(step).row();
-    if (over) return;
-    const std::int64_t found = step_from->integer(0);
-    number = io::block_of(found, width);
-    step_from->reset();
-    left = levels->rows_of(width, number);
-    // An index may be damaged, and say something else than its table.
-    if (found < step || left.empty())
-      throw io::payload_error("steps are found in one way and not in another: the file is damaged");
+    for (;; step = last_step() + 1) {
+      over = !step_from->bind(step).row();
+      if (over) return;
+      const std::int64_t found = step_from->integer(0);
+      number = io::block_of(found, width);
+      step_from->reset();
+      left = levels->rows_of(width, number);
+      const bool none_counts = left.empty() && levels->leaves_out(width, number);
+      // An index may be damaged, and say something else than its table.
+      if (found < step || (left.empty() && !none_counts))
+        throw io::payload_error("steps are found in one way and not in another: the file is damaged");
+      if (!none_counts) break;
+      over = is_last();
+      if (over) return;
+    }
     std::ranges::reverse(left);
   }
+
+  // Of the block at hand.
+  [[nodiscard]] std::int64_t last_step() const { return number * width + (width - 1); }
+  [[nodiscard]] bool is_last() const { return last_step() == std::numeric_limits<std::int64_t>::max(); }
 };
 
 level_reader::level_reader(const std::string& path, std::int64_t width, level_parts parts, which_attempts attempts) {
@@ -74,9 +84,9 @@ bool level_reader::next(level_block& into) {
   } catch (const io::payload_error& problem) {
     throw input_error(s.db.path(), io::describe({.step = rows.first}), problem.what());
   }
-  const std::int64_t last = s.number * s.width + (s.width - 1);
   if (!s.left.empty()) return true;
-  s.over = last == std::numeric_limits<std::int64_t>::max();
+  const std::int64_t last = s.last_step();
+  s.over = s.is_last();
   try {
     if (!s.over) s.find(last + 1);
   } catch (const io::payload_error& problem) {

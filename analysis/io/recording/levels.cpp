@@ -85,6 +85,11 @@ std::vector<block_rows> level_table::rows_of(std::int64_t width, std::int64_t nu
   return all;
 }
 
+bool level_table::leaves_out(std::int64_t width, std::int64_t number) const {
+  std::int64_t first = 0;
+  return !__builtin_mul_overflow(number, width, &first) && counted_.repeats_between(first, first + (width - 1));
+}
+
 std::vector<block_rows> level_table::counted_rows(std::int64_t first, std::int64_t last) {
   if (!single_rows_)
     single_rows_ = std::make_unique<statement>(

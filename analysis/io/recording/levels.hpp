@@ -70,6 +70,8 @@ class level_table {
 
   // What the step table has of a block, by ranks.
   [[nodiscard]] std::vector<block_rows> rows_of(std::int64_t width, std::int64_t number);
+  // Whether there are rows of a block that do not count.
+  [[nodiscard]] bool leaves_out(std::int64_t width, std::int64_t number) const;
   // The rows that the stored block merges; none where it is not stored.
   [[nodiscard]] block_rows stored(std::int64_t width, std::int64_t number, const std::string& ranks);
   // The block as stored where that merges just these rows, else merged from the blocks below or the steps. `tensors`: how

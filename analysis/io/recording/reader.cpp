@@ -19,10 +19,15 @@ namespace {
 using io::database;
 using io::statement;
 
-std::string repeats_text(std::uint64_t steps, which_attempts counted) {
-  return (steps == 1 ? "1 step was" : std::to_string(steps) + " steps were") +
-         " recorded more than once, as a run that was resumed does: the " +
-         (counted == which_attempts::last ? "last" : "first") + " attempt of each counts (see --attempts)";
+std::string repeats_text(const io::counted_attempts& counted, which_attempts which) {
+  const std::uint64_t steps = counted.repeated();
+  std::string text = (steps == 1 ? "1 step was" : std::to_string(steps) + " steps were") +
+                     " recorded more than once, as a run that was resumed does: the " +
+                     (which == which_attempts::last ? "last" : "first") + " attempt of each counts";
+  if (const std::uint64_t left = counted.abandoned(); left > 0)
+    text += ", and " + std::to_string(left) + (left == 1 ? " step" : " steps") + " of an abandoned attempt " +
+            (left == 1 ? "is" : "are") + " left out";
+  return text + " (see --attempts)";
 }
 
 // What both ways to read a recording share.
@@ -30,7 +35,7 @@ class opened : public source {
  public:
   opened(const std::string& path, io::step_rows::with what, const io::part_asked& part)
       : db_(io::open_for_reading(path)) {
-    const io::steps_asked& asked = part.steps;
+    io::steps_asked asked = part.steps;
     try {
       db_.run("BEGIN");  // one state of the file for all reads
       header_ = io::read_header(db_);
@@ -39,6 +44,7 @@ class opened : public source {
       header_.being_written = db_.is_complete() == database::completeness::whole && !has_key;
       header_.closed = has_key || (!db_.has_checksums() && !header_.being_written);
       header_.incomplete = !missing_.empty() || (db_.has_checksums() && !has_key);
+      if (part.up_to_newest && header_.being_written) holds_back_ = ends_at_newest(asked);
       // Also where it is all: without it SQLite counts the rows in one instruction, which nothing bounds.
       const std::string which =
           " WHERE step BETWEEN " + std::to_string(asked.first) + " AND " + std::to_string(asked.last);
@@ -46,7 +52,7 @@ class opened : public source {
       if (count.row()) count_ = static_cast<std::uint64_t>(count.integer(0));
       io::counted_attempts counted(db_, part.attempts);
       count_ -= std::min(count_, counted.left_out(asked.first, asked.last));
-      if (counted.repeated() > 0) repeated_ = repeats_text(counted.repeated(), part.attempts);
+      if (counted.repeated() > 0) repeated_ = repeats_text(counted, part.attempts);
       last_row_ = db_.number("SELECT coalesce(max(rowid), 0) FROM step");
       if (part.before) goes_back_ = goes_back(*part.before, counted);
       rows_.emplace(db_, what, asked, std::move(counted));
@@ -62,6 +68,7 @@ class opened : public source {
   [[nodiscard]] run_header header() const final { return header_; }
   [[nodiscard]] std::int64_t last_row() const noexcept { return last_row_; }
   [[nodiscard]] bool goes_back() const noexcept { return goes_back_; }
+  [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }
   [[nodiscard]] std::vector<std::string> notes() const final {
     std::vector<std::string> all;
     for (const std::string& text : {missing_, repeated_})
@@ -98,13 +105,26 @@ class opened : public source {
   [[nodiscard]] const std::vector<tensor_info>& recorded() const noexcept { return recorded_; }
 
  private:
+  // Whether that leaves steps out.
+  [[nodiscard]] bool ends_at_newest(io::steps_asked& asked) const {
+    statement newest(db_, "SELECT step FROM step WHERE microbatch=-1 ORDER BY rowid DESC LIMIT 1");
+    if (newest.row()) asked.last = std::min(asked.last, newest.integer(0));
+    return db_.number("SELECT coalesce(max(step), 0) FROM step") > asked.last;
+  }
+
   // Whether steps were written since that come before the last that was read, or take the place of what was read.
   [[nodiscard]] bool goes_back(const io::read_before& before, const io::counted_attempts& counted) const {
     if (last_row_ < before.row || !counted.takes(before.last)) return true;
-    statement first(db_,
-                    "SELECT step, attempt, microbatch FROM step WHERE rowid>? AND microbatch=-1 ORDER BY step, attempt "
-                    "LIMIT 1");
-    return first.bind(before.row).row() && io::key_at(first) < before.last;
+    statement added(
+        db_, "SELECT step, attempt, microbatch FROM step WHERE rowid>? AND microbatch=-1 ORDER BY step, attempt");
+    bool has_earlier = false;
+    for (added.bind(before.row); !has_earlier && added.row();) {
+      const step_key key = io::key_at(added);
+      if (!(key < before.last)) break;
+      has_earlier = counted.takes(key);
+    }
+    added.reset();
+    return has_earlier;
   }
 
   database db_;
@@ -114,6 +134,7 @@ class opened : public source {
   std::uint64_t count_ = 0;
   std::int64_t last_row_ = 0;
   bool goes_back_ = false;
+  bool holds_back_ = false;
   std::optional<io::step_rows> rows_;
   std::vector<tensor_info> recorded_;
   bool begun_ = false;
@@ -200,7 +221,8 @@ std::unique_ptr<source> open_totals(const std::string& path, totals_with with, w
 
 io::recording_part io::open_part(const std::string& path, bool merged, const part_asked& asked) {
   const auto part_of = [](auto steps) {
-    recording_part part{.last_row = steps->last_row(), .goes_back = steps->goes_back()};
+    recording_part part{
+        .last_row = steps->last_row(), .goes_back = steps->goes_back(), .holds_back = steps->holds_back()};
     part.steps = std::move(steps);
     return part;
   };

@@ -23,12 +23,16 @@ struct part_asked {
   steps_asked steps;
   which_attempts attempts = which_attempts::all;
   std::optional<read_before> before;
+  // Nothing of later steps than the one that was written last, while more is being written: a job that was resumed may yet
+  // repeat them.
+  bool up_to_newest = false;
 };
 
 struct recording_part {
   std::unique_ptr<source> steps;
   std::int64_t last_row = 0;  // the number of the last row that was written; 0 where there is none
   bool goes_back = false;     // what was read before is not what would be read now
+  bool holds_back = false;    // there are later steps, see part_asked::up_to_newest
 };
 
 // `merged`: totals in place of the tensors. Throws input_error.

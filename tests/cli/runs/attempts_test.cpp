@@ -20,21 +20,31 @@ namespace {
 
 const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad, .role = tensor_role::low}};
 
+struct steps_between {
+  std::int64_t first;
+  std::int64_t end;
+};
+
+void record(const std::string& path, recording_writer::mode how, steps_between steps, std::int32_t attempt,
+            std::int64_t overflow) {
+  recording_writer to(path, how);
+  for (std::int64_t n = steps.first; n < steps.end; ++n) {
+    step now;
+    now.key = {n, attempt, -1};
+    now.scalars.loss_scale = 1;
+    now.scalars.found_inf = n == overflow;
+    const std::vector<float> values{n == overflow ? INFINITY : 0.5F};
+    now.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1, .table = count_cells(std::span{values})}};
+    to.write(now, tensors);
+  }
+}
+
 // Killed after step 29, and resumed at step 20; step 25 overflows before the kill alone, step 22 after it alone.
 std::string resumed_run(const temporary_dir& dir) {
   std::string path = (dir / "run.ulp").string();
-  for (const std::int32_t attempt : {0, 1}) {
-    recording_writer to(path, attempt == 0 ? recording_writer::mode::create : recording_writer::mode::append);
-    for (std::int64_t n = attempt == 0 ? 0 : 20; n < (attempt == 0 ? 30 : 40); ++n) {
-      step now;
-      now.key = {n, n < 30 ? attempt : 0, -1};
-      now.scalars.loss_scale = 1;
-      now.scalars.found_inf = n == (attempt == 0 ? 25 : 22);
-      const std::vector<float> values{*now.scalars.found_inf ? INFINITY : 0.5F};
-      now.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1, .table = count_cells(std::span{values})}};
-      to.write(now, tensors);
-    }
-  }
+  record(path, recording_writer::mode::create, {0, 30}, 0, 25);
+  record(path, recording_writer::mode::append, {20, 30}, 1, 22);
+  record(path, recording_writer::mode::append, {30, 40}, 0, -1);
   return path;
 }
 
@@ -61,7 +71,10 @@ TEST_CASE("a resumed run is replayed once, by the attempts that are asked for") 
   for (const expectation& e : {expectation{"", 40, {22}, note + "last"},
                                {" --attempts last", 40, {22}, note + "last"},
                                {" --attempts first", 40, {25}, note + "first"},
-                               {" --attempts all", 50, {22, 25}, ""}}) {
+                               {" --attempts all",
+                                50,
+                                {22, 25},
+                                "as a run that was resumed does: with --attempts all every attempt of them"}}) {
     CAPTURE(e.option);
     const auto result = run_ulp(replay + e.option + " --json");
     REQUIRE(result.exit_code == 0);
@@ -69,11 +82,26 @@ TEST_CASE("a resumed run is replayed once, by the attempts that are asked for") 
     CHECK(json.at("steps").size() == e.steps);
     CHECK(skipped_steps(json) == e.skipped);
     CHECK((result.err.find(e.note) != std::string::npos));
-    CHECK((result.err.find("more than once") != std::string::npos) == !e.note.empty());
+    CHECK(result.err.find("10 steps were recorded more than once") != std::string::npos);
     // Totals and tensors agree.
     CHECK(nlohmann::json::parse(run_ulp(replay + e.option + " --tensor w --json").out).at("steps").size() == e.steps);
   }
   CHECK(run_ulp(replay + " --attempts second").exit_code == 2);
+}
+
+TEST_CASE("what an abandoned attempt recorded beyond the resumed run is not replayed") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  record(path, recording_writer::mode::create, {0, 100}, 0, 30);
+  record(path, recording_writer::mode::append, {50, 70}, 1, 60);
+  const auto replay = run_ulp("replay " + path + " --scaler pytorch --format fp16 --json");
+  const auto json = nlohmann::json::parse(replay.out);
+  CHECK(json.at("steps").size() == 70);
+  CHECK(skipped_steps(json) == nlohmann::json{30, 60});
+  CHECK(replay.err.find("30 steps of an abandoned attempt are left out") != std::string::npos);
+  const auto watched = nlohmann::json::parse(run_ulp("watch " + path + " --once --json").out).at("summary");
+  CHECK(watched.at("steps") == 70);
+  CHECK(watched.at("last_step") == 69);
 }
 
 TEST_CASE("all that concludes takes the last attempts") {
@@ -93,7 +121,8 @@ TEST_CASE("all that concludes takes the last attempts") {
 TEST_CASE("what shows or keeps a resumed run has all attempts, unless it is asked for some") {
   const temporary_dir dir;
   const std::string run = resumed_run(dir);
-  CHECK(run_ulp("info " + run).out.find("steps        50: 0 to 39; 10 steps recorded more than once\n") !=
+  CHECK(run_ulp("info " + run)
+            .out.find("steps        40: 0 to 39; 10 steps recorded more than once, 50 attempts in all\n") !=
         std::string::npos);
   CHECK(run_ulp("info " + run + " --attempts last").out.find("steps        40: 0 to 39\n") != std::string::npos);
   CHECK(run_ulp("info " + run + " --attempts last --digest").exit_code == 2);

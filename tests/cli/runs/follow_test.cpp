@@ -103,7 +103,7 @@ TEST_CASE("a replay that follows a job ends as a replay of its recording does") 
   CHECK(read_file(csv) == plain);
   CHECK(plain.starts_with(while_running));
   CHECK(streamed.out == plain);
-  CHECK(streamed.err.find(path + ": waiting for its first step\n") != std::string::npos);
+  CHECK(streamed.err.find("ulp: waiting for " + path + " to be created; Ctrl-C ends\n") != std::string::npos);
   CHECK(object.out == run_ulp("replay " + path + replay_as + " --json").out);
   const std::string summary = run_ulp("replay " + path + replay_as).out;
   const auto end_of_summary = summary.find("\n\n");
@@ -145,11 +145,45 @@ TEST_CASE("a job may die and resume while it is followed") {
   }
   const auto result = followed.get();
   CHECK(result.exit_code == 0);
-  CHECK(result.err.find("its writer is gone without having closed it") != std::string::npos);
+  CHECK(result.err.find("its writer is gone without having closed it; waiting for a resumed run; Ctrl-C ends\n") !=
+        std::string::npos);
   CHECK(result.err.find("the replay begins anew") != std::string::npos);
   CHECK(result.err.find("5 steps were recorded more than once") != std::string::npos);
   CHECK(result.out.find("steps        40, of which") != std::string::npos);
   CHECK(read_file(csv) == run_ulp("replay " + path + replay_as + " --csv -").out);
+}
+
+TEST_CASE("a job that resumes step by step is begun again once, where a second header says so") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  kill_job(job(path, 50));
+  auto rows = std::async([&] { return run_ulp("replay " + path + replay_as + " --follow --csv -"); });
+  auto text = std::async([&] { return run_ulp("replay " + path + replay_as + " --follow"); });
+  auto first = std::async([&] { return run_ulp("replay " + path + replay_as + " --follow --csv - --attempts first"); });
+  sleep_ms(1500);
+  {
+    recording_writer writer(path, recording_writer::mode::append);
+    for (std::int64_t n = 30; n < 54; ++n) {
+      writer.write(row_of(n, n < 50 ? 1 : 0), tensors);
+      sleep_ms(150);
+    }
+  }
+  const auto count = [](const std::string& all, const std::string& part) {
+    std::size_t n = 0;
+    for (auto at = all.find(part); at != std::string::npos; at = all.find(part, at + 1)) ++n;
+    return n;
+  };
+  const auto streamed = rows.get();
+  CHECK(streamed.exit_code == 0);
+  CHECK(count(streamed.err, "the replay begins anew") == 1);
+  CHECK(std::ranges::count(streamed.out, '\n') == 1 + 50 + 1 + 54);
+  const std::string plain = run_ulp("replay " + path + replay_as + " --csv -").out;
+  REQUIRE(std::ranges::count(plain, '\n') == 1 + 54);
+  CHECK(streamed.out.ends_with("\n" + plain));
+  CHECK(count(text.get().out, "step  skipped") == 2);
+  const auto of_first = first.get();
+  CHECK(count(of_first.err, "the replay begins anew") == 0);
+  CHECK(std::ranges::count(of_first.out, '\n') == 1 + 54);
 }
 
 TEST_CASE("only a recording is followed") {

@@ -1,12 +1,18 @@
 // Pins ulp watch: what it says of a run, on a page, a line or in JSON; that it waits for a run, and outlives its job.
 #include "support/catch.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <future>
 #include <span>
 #include <sstream>
 
@@ -63,6 +69,101 @@ TEST_CASE("a run that is over is shown once") {
   CHECK(run_ulp("watch nothing.ulp --once").exit_code == 2);
   CHECK(run_ulp("watch tests/data/golden/inputs/loop_walk.csv --once").exit_code == 2);
   CHECK(run_ulp("watch examples/digits.ulp --interval 0").exit_code == 2);
+}
+
+TEST_CASE("a recording that cannot be read is an error, not a run that has not begun") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const std::string whole = read_file("examples/digits.ulp");
+  std::string overwritten = whole;
+  overwritten.replace(whole.size() / 2, 30'000, std::string(30'000, 'x'));
+  for (const std::string& content : {whole.substr(0, whole.size() / 2), overwritten, std::string{}}) {
+    CAPTURE(content.size());
+    write_file(path, content);
+    for (const char* const how : {"", " --json"}) {
+      const auto watched = run_ulp("watch " + path + " --once" + how);
+      CHECK(watched.exit_code == 2);
+      CHECK(watched.out.empty());
+      CHECK(watched.err.starts_with("ulp: " + path + ": "));
+    }
+  }
+}
+
+TEST_CASE("of a run that has not begun it is said once what is waited for") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  const auto waited = run_shell("timeout -s INT 1 env --default-signal=INT ulp watch " + path + " --interval 0.1");
+  CHECK(waited.err.starts_with("ulp: waiting for " + path + " to be created; Ctrl-C ends\n"));
+  CHECK(waited.err.find("to be created") == waited.err.rfind("to be created"));
+  CHECK(waited.out == "recording " + path + ": waiting for its first step\n");
+  recording_writer writer(path, recording_writer::mode::create);
+  const auto empty = run_ulp("watch " + path + " --once");
+  CHECK(empty.exit_code == 0);
+  CHECK(empty.out.starts_with("recording    " + path + ": waiting for its first step\n"));
+  CHECK(empty.out.find("none") == std::string::npos);
+}
+
+TEST_CASE("a scale that never changed is no picture") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 4; n < 10; ++n) writer.write(row_of(n), tensors);
+  }
+  CHECK(run_ulp("watch " + path + " --once").out.find("\nscale ") == std::string::npos);
+  {
+    recording_writer writer(path, recording_writer::mode::append);
+    step halved = row_of(10);
+    halved.scalars.loss_scale = 512;
+    writer.write(halved, tensors);
+  }
+  CHECK(run_ulp("watch " + path + " --once").out.find("\nscale ") != std::string::npos);
+}
+
+TEST_CASE("where the terminal gets another width, what was shown is left") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  recording_writer writer(path, recording_writer::mode::create);
+  writer.write(row_of(0), tensors);
+  const int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+  REQUIRE(terminal >= 0);
+  REQUIRE(grantpt(terminal) == 0);
+  REQUIRE(unlockpt(terminal) == 0);
+  const std::string name = ptsname(terminal);
+  const int kept = open(name.c_str(), O_RDWR | O_NOCTTY);
+  REQUIRE(kept >= 0);
+  const auto set_columns = [&](unsigned short columns) {
+    const winsize size{.ws_row = 24, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    REQUIRE(ioctl(terminal, TIOCSWINSZ, &size) == 0);
+  };
+  // What is shown until the page says so.
+  const auto shown_until = [&](const std::string& part) {
+    std::string text;
+    std::array<char, 4096> room;
+    pollfd readable{.fd = terminal, .events = POLLIN, .revents = 0};
+    while (text.find(part) == std::string::npos && poll(&readable, 1, 20'000) == 1) {
+      const auto n = read(terminal, room.data(), room.size());
+      if (n <= 0) break;
+      text.append(room.data(), static_cast<std::size_t>(n));
+    }
+    return text;
+  };
+  set_columns(100);
+  auto watched = std::async(
+      [&] { return run_shell("timeout -s KILL 60 ulp watch " + path + " --interval 0.1 >" + name + " 2>&1"); });
+  CHECK(shown_until("the last is step 0").find("\033[") == std::string::npos);
+  writer.write(row_of(1), tensors);
+  CHECK(shown_until("the last is step 1").find("\033[") != std::string::npos);
+  shown_until("small");
+  usleep(300'000);
+  set_columns(60);
+  writer.write(row_of(2), tensors);
+  CHECK(shown_until("the last is step 2").find("\033[") == std::string::npos);
+  CHECK(writer.close());
+  shown_until(": closed");
+  CHECK(watched.get().exit_code == 0);
+  close(kept);
+  close(terminal);
 }
 
 TEST_CASE("what is said of the last step follows from its values") {

@@ -1,9 +1,11 @@
-// Pins which rows of a recording count where a resumed run recorded steps again, and that retries of an update all count.
+// Pins which rows of a recording count where a resumed run recorded steps again or has not come to them again, and that
+// retries of an update all count.
 #include "support/catch.hpp"
 
 #include <ulp/io/recording.hpp>
 #include <ulp/model/cell_counter.hpp>
 
+#include <algorithm>
 #include <span>
 #include <tuple>
 
@@ -17,10 +19,10 @@ namespace {
 
 const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad, .role = tensor_role::low}};
 
-step row_of(const step_key& key, bool skipped = false) {
+step row_of(const step_key& key, bool skipped = false, double scale = 1024) {
   step s;
   s.key = key;
-  s.scalars.loss_scale = 1024;
+  s.scalars.loss_scale = scale;
   s.scalars.found_inf = skipped;
   const std::vector<float> values{static_cast<float>(key.step + 1), static_cast<float>(key.attempt) + 0.5F};
   s.tensors = {{.tensor = 0, .type = dtype::float32, .factor = 1024, .table = count_cells(std::span{values})}};
@@ -105,12 +107,85 @@ TEST_CASE("a step that was skipped before and after the kill is skipped once") {
 
 TEST_CASE("skipped tries of one update are no repetition") {
   recording_file file;
-  file.write({row_of({0, 0, -1}), row_of({1, 0, -1}, true), row_of({1, 1, -1}, true), row_of({1, 2, -1}),
-              row_of({2, 0, -1}, true), row_of({2, 1, -1})});
+  file.write({row_of({0, 0, -1}), row_of({1, 0, -1}, true), row_of({1, 1, -1}, true, 512),
+              row_of({1, 2, -1}, false, 256), row_of({2, 0, -1}, true, not_known),
+              row_of({2, 1, -1}, false, not_known)});
   for (const which_attempts which : {which_attempts::last, which_attempts::first}) {
     CHECK(read(file.path, which).size() == 6);
     CHECK(open_recording(file.path, which)->notes().empty());
   }
+}
+
+TEST_CASE("tries of one update all count where other steps were repeated, and each time that they were made") {
+  recording_file file;
+  file.write({row_of({0, 0, -1}), row_of({1, 0, -1}, true), row_of({1, 1, -1}, false, 512),
+              row_of({2, 0, -1}, true, 512), row_of({2, 1, -1}, false, 256), row_of({3, 0, -1}, false, 256)});
+  file.write({row_of({2, 2, -1}, true, 512), row_of({2, 3, -1}, true, 256), row_of({2, 4, -1}, false, 128),
+              row_of({3, 1, -1}, false, 128)});
+  CHECK(read(file.path, which_attempts::last) ==
+        keys{{0, 0, -1}, {1, 0, -1}, {1, 1, -1}, {2, 2, -1}, {2, 3, -1}, {2, 4, -1}, {3, 1, -1}});
+  CHECK(read(file.path, which_attempts::first) ==
+        keys{{0, 0, -1}, {1, 0, -1}, {1, 1, -1}, {2, 0, -1}, {2, 1, -1}, {3, 0, -1}});
+  CHECK(open_recording(file.path, which_attempts::last)->notes().at(0).find("2 steps were recorded more than once") !=
+        std::string::npos);
+}
+
+TEST_CASE("a run that goes on at the very step that it had skipped skipped it once") {
+  recording_file file;
+  file.write(steps(0, 4, 0, 3));
+  file.write({row_of({3, 1, -1}, true), row_of({4, 0, -1}, false, 512)});
+  CHECK(read(file.path, which_attempts::last) == keys{{0, 0, -1}, {1, 0, -1}, {2, 0, -1}, {3, 1, -1}, {4, 0, -1}});
+  CHECK(open_recording(file.path, which_attempts::last)->notes().size() == 1);
+}
+
+TEST_CASE("a step that was skipped at a lower scale after other steps was repeated, not tried again") {
+  recording_file file;
+  file.write(steps(0, 5, 0, 3));
+  file.write({row_of({2, 1, -1}, false, 512), row_of({3, 1, -1}, true, 512), row_of({4, 1, -1}, false, 256)});
+  CHECK(read(file.path, which_attempts::last) == keys{{0, 0, -1}, {1, 0, -1}, {2, 1, -1}, {3, 1, -1}, {4, 1, -1}});
+}
+
+TEST_CASE("steps that a resumed run has not come to again do not count") {
+  recording_file file;
+  file.write(steps(0, 7, 0));
+  file.write(steps(2, 4, 1));
+  CHECK(read(file.path, which_attempts::last) == keys{{0, 0, -1}, {1, 0, -1}, {2, 1, -1}, {3, 1, -1}});
+  CHECK(open_recording(file.path, which_attempts::last)->notes() ==
+        std::vector<std::string>{file.path +
+                                 ": 2 steps were recorded more than once, as a run that was resumed does: the last "
+                                 "attempt of each counts, and 3 steps of an abandoned attempt are left out (see "
+                                 "--attempts)"});
+  CHECK(read(file.path, which_attempts::first).size() == 7);
+  CHECK(read(file.path, which_attempts::all).size() == 9);
+
+  file.write(steps(1, 3, 2));
+  CHECK(read(file.path, which_attempts::last) == keys{{0, 0, -1}, {1, 2, -1}, {2, 2, -1}});
+  file.write(steps(3, 6, 2));
+  CHECK(read(file.path, which_attempts::last) ==
+        keys{{0, 0, -1}, {1, 2, -1}, {2, 2, -1}, {3, 2, -1}, {4, 2, -1}, {5, 2, -1}});
+  CHECK(open_recording(file.path, which_attempts::last)
+            ->notes()
+            .at(0)
+            .find("1 step of an abandoned attempt is left out") != std::string::npos);
+  file.write(steps(6, 8, 1));
+  CHECK(read(file.path, which_attempts::last).size() == 8);
+}
+
+TEST_CASE("where the order of writing is lost, the last attempt of every step counts") {
+  recording_file file;
+  std::vector<step> rows = steps(0, 7, 0);
+  for (const step& row : steps(2, 4, 1)) rows.push_back(row);
+  std::ranges::sort(rows, {}, &step::key);
+  file.write(rows);
+  CHECK(read(file.path, which_attempts::last) ==
+        keys{{0, 0, -1}, {1, 0, -1}, {2, 1, -1}, {3, 1, -1}, {4, 0, -1}, {5, 0, -1}, {6, 0, -1}});
+}
+
+TEST_CASE("steps that were appended out of order without a repetition all count") {
+  recording_file file;
+  file.write(steps(4, 7, 0));
+  file.write(steps(0, 4, 0));
+  CHECK(read(file.path, which_attempts::last).size() == 7);
 }
 
 TEST_CASE("microbatches go with their attempt, and an attempt that was cut short does not count") {
@@ -135,4 +210,18 @@ TEST_CASE("a block that was stored before a step was repeated is not used") {
   CHECK(block.steps == 64);
   CHECK(block.tensors.at(0).table.numel == 128);
   CHECK_FALSE(levels.next(block));
+}
+
+TEST_CASE("a block holds no step of an abandoned attempt") {
+  recording_file file;
+  file.write(steps(0, 192, 0));
+  file.write(steps(40, 50, 1));
+  for (const std::int64_t width : level_widths) {
+    level_reader levels(file.path, width, level_parts::totals_and_tensors, which_attempts::last);
+    level_block block;
+    REQUIRE(levels.next(block));
+    CHECK(block.steps == 50);
+    CHECK(block.tensors.at(0).table.numel == 100);
+    CHECK_FALSE(levels.next(block));
+  }
 }

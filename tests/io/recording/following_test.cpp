@@ -133,6 +133,97 @@ TEST_CASE("where a resumed run repeats steps, all is read again") {
   CHECK(states == std::vector<state>{state::gone});
 }
 
+TEST_CASE("a resumed run that is followed is begun again once, not at each of its steps") {
+  struct expectation {
+    which_attempts which;
+    std::size_t again;  // how often it begins again
+    std::size_t read;
+    std::size_t in_the_end;
+  };
+  for (const bool merged : {false, true})
+    for (const expectation& e : {expectation{which_attempts::last, 1, 10 + 12, 12},
+                                 {which_attempts::first, 0, 12, 12},
+                                 {which_attempts::all, 1, 10 + 18, 18}}) {
+      CAPTURE(merged, e.which);
+      const temporary_dir dir;
+      const std::string path = (dir / "run.ulp").string();
+      {
+        recording_writer writer(path, recording_writer::mode::create);
+        for (std::int64_t n = 0; n < 10; ++n) writer.write(row_of({n, 0, -1}), tensors);
+      }
+      alter(path, "DELETE FROM meta WHERE key='closed'");  // as after a kill
+      source_options how = last_attempts(merged);
+      how.attempts = e.which;
+      std::unique_ptr<recording_writer> writer;
+      std::int64_t next = 4;
+      const keys read = follow(path, how, [&](state) {
+        if (!writer) writer = std::make_unique<recording_writer>(path, recording_writer::mode::append);
+        writer->write(row_of({next, next < 10 ? 1 : 0, -1}), tensors);
+        if (++next == 12) CHECK(writer->close());
+        return next < 100;
+      });
+      CHECK(read.size() == e.read);
+      const auto goes_back = [](const read_key& a, const read_key& b) {
+        return b.step < a.step || (b.step == a.step && b.attempt <= a.attempt);
+      };
+      std::size_t again = 0;
+      auto begun = read.begin();
+      for (auto at = std::ranges::adjacent_find(read, goes_back); at != read.end();
+           at = std::adjacent_find(at + 1, read.end(), goes_back)) {
+        ++again;
+        begun = at + 1;
+      }
+      CHECK(again == e.again);
+      CHECK(static_cast<std::size_t>(read.end() - begun) == e.in_the_end);
+    }
+}
+
+TEST_CASE("what was held back for a resumed run is read once its job is gone") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    for (std::int64_t n = 0; n < 6; ++n) writer.write(row_of({n, 0, -1}), tensors);
+  }
+  source_options how = last_attempts(true);
+  how.attempts = which_attempts::all;
+  auto writer = std::make_unique<recording_writer>(path, recording_writer::mode::append);
+  writer->write(row_of({2, 1, -1}), tensors);
+  std::vector<state> states;
+  const keys read = follow(path, how, [&](state now) {
+    states.push_back(now);
+    writer.reset();
+    return states.size() < 10;
+  });
+  CHECK(states.front() == state::at_work);
+  CHECK(read == keys{{0, 0}, {1, 0}, {2, 0}, {2, 1}, {3, 0}, {4, 0}, {5, 0}});
+}
+
+TEST_CASE("who does not wait is told what is wrong with a recording") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write_file(path, std::string("SQLite format 3\0 begun", 22));
+  CHECK_THROWS_AS(follow(path, {}, [](state) { return false; }), input_error);
+}
+
+TEST_CASE("a recording is awaited for as long as it is copied") {
+  const temporary_dir dir;
+  const std::string whole = (dir / "whole.ulp").string();
+  {
+    recording_writer writer(whole, recording_writer::mode::create);
+    for (std::int64_t n = 0; n < 20; ++n) writer.write(row_of({n, 0, -1}), tensors);
+  }
+  const std::string bytes = read_file(whole);
+  const std::string path = (dir / "run.ulp").string();
+  std::size_t copied = 0;
+  const keys read = follow(path, last_attempts(true), [&](state) {
+    copied = std::min(bytes.size(), copied + bytes.size() / 12);
+    write_file(path, bytes.substr(0, copied));
+    return true;
+  });
+  CHECK(read.size() == 20);
+}
+
 TEST_CASE("a writer that dies is told from one that is at work") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
