@@ -174,7 +174,8 @@ std::vector<text_option> options_of(run_text& text) {
           {.name = "attempts",
            .value = &text.attempts,
            .type = "WHICH",
-           .help = "which attempt of the steps that a resumed run recorded more than once: last, first or all",
+           .help = "which attempt of the steps that a resumed run recorded more than once: last, first, or all, as so "
+                   "many steps",
            .group = selection,
            .one_of = {"last", "first", "all"}},
           {.name = "steps-from",

@@ -74,7 +74,7 @@ TEST_CASE("a run that is over is shown once") {
 TEST_CASE("a recording that cannot be read is an error, not a run that has not begun") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();
-  const std::string whole = read_file("examples/digits.ulp");
+  const std::string whole = read_file(source_dir() / "examples/digits.ulp");
   std::string overwritten = whole;
   overwritten.replace(whole.size() / 2, 30'000, std::string(30'000, 'x'));
   for (const std::string& content : {whole.substr(0, whole.size() / 2), overwritten, std::string{}}) {
