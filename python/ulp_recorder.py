@@ -1792,9 +1792,13 @@ class Recorder:
         self._pending = []  # what they counted on a device
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
         self._looks, self._suspected = 100, set()  # steps whose values are still looked at, and what was said of them
-        self._scale_before, self._finite_before, self._fell_before = None, False, False
+        self._scale_before, self._finite_before = None, False
         self._graph = None  # once a forward pass showed it
-        self._passes, self._forwards = {}, 0  # {id of parameter: _Passes}; forward passes until the first gradients
+        self._passes, self._calls_before = {}, _Calls()  # {id of parameter: _Passes}; what came before backward passes
+        self._shown_by = None  # what showed the uses: an "output" of the model, a "loss" after its backward pass, or a "scaled" one
+        self._learnt_at = None  # of a loss: how many calls of step() there were; None again when another one agreed
+        self._sure = False  # whether a loss showed all uses of parameters, also those outside of the model
+        self._taken = False  # whether any gradients were
         self._mixed = False  # whether anything is in 16 bits
         its_rank, its_world = _rank_and_world()
         rank, world = its_rank if rank is None else rank, its_world if world is None else world
@@ -1974,7 +1978,11 @@ class Recorder:
                 loss_scale = self._scaler.get_scale() if loss_scale is None else loss_scale
             if trouble is not None:
                 raise trouble
-            self._look_behind(loss)
+            dropped = self._look_behind(loss)
+            for of in dropped if update is not None else ():
+                name = _plain(self._order[of][1]) if of in self._order else None
+                if name in update.values and update.values[name][-1].type.bits > 16:
+                    update.values[name][-1].parts = 0
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -1989,12 +1997,15 @@ class Recorder:
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
             values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            if update is None and microbatch == -1:
+                self._end_of(self._passes)
             self._forget_local(microbatch)
             if update is not None:
                 watched = watched + update.more(applied)
             elif "weights" in self._wanted and microbatch == -1:
                 watched = watched + self._more("weight", self._chosen("weights"), unfit)
             rows = self._rows(step, values, watched, grads or {}, loss_scale, scaled, unscaled, factor, unfit)
+            rows = self._without_doubtful(rows, scaled, factor)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and self._alone:
                 of = [row.table for row in rows if row.info.kind == "weight_grad"]
@@ -2007,7 +2018,8 @@ class Recorder:
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
-            self._leave_root()  # roles are in the file
+            if not self._passes:
+                self._leave_root()  # roles are in the file
             self._tell_unfit(step, unfit)
             for text in suspicions:
                 warnings.warn(_printable(f"ulp_recorder: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=2)
@@ -2085,19 +2097,41 @@ class Recorder:
             finite = not any(t.nans or any(t.infinities) for t in tables)
             before = self._scale_before
             fell = before is not None and scale < before
-            if (not finite and fell and self._finite_before) or (finite and self._fell_before and not fell):
-                change = f"from {before:g} to {scale:g} in the step that overflows" if fell else "in a step that overflows"
+            # After a step that overflowed too it may have fallen for that.
+            if not finite and fell and self._finite_before:
                 found["next scale"] = (
-                    f"the loss scale fell {change}, and not after it: it is that of the next step. Call scaler.get_scale() "
-                    "before scaler.update()"
+                    f"the loss scale fell from {before:g} to {scale:g} in the step that overflows, and not after it: it is that of "
+                    "the next step. Call scaler.get_scale() before scaler.update()"
                 )
-            self._scale_before, self._finite_before, self._fell_before = scale, finite, fell and not finite
+            self._scale_before, self._finite_before = scale, finite
         new = [text for key, text in found.items() if key not in self._suspected]
         self._suspected.update(found)
         return new
 
+    def _without_doubtful(self, rows, scaled, factor):
+        """Without parts that values speak against, where no loss showed whether parameters are used outside of the model: numbers of
+        float16 have a least, and what is summed up in float32 alone does not overflow where nothing else does."""
+        if self._sure or self._shown_by != "output" or not self._passes or not self._mixed:
+            return rows
+        of_low = [row for row in rows if row.parts & 255 and row.info.through in _TYPES and row.type_number == 2]
+        doubtful = set()
+        if "float16" in self._graph.casts.values() and all(_is_finite(row.table) for row in of_low):
+            doubtful = {row.info.name for row in rows if row.parts and not row.parts & 255 and not _is_finite(row.table)}
+        for row in of_low if self._looks >= 90 else ():
+            smallest = 2.0**-24 * min(factor, 1.0) / self._summed
+            if row.parts < 256 and scaled and row.info.through == "float16" and _off_float16(row.table, smallest)[0]:
+                doubtful.add(row.info.name)
+        if not doubtful:
+            return rows
+        for name, parameter in self._parameters():
+            if _plain(name) in doubtful:
+                self._drop(id(parameter))
+        return [row._replace(parts=0) if row.info.name in doubtful else row for row in rows]
+
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
+        if not self._sure and self._shown_by != "loss":  # there may be uses in float32 outside of the model
+            return {}
         if self._model is None or self._graph is None or "float16" not in self._graph.casts.values():
             return {}
         tables = {row.info.name: row.table for row in rows}
@@ -2106,7 +2140,7 @@ class Recorder:
             name: tables[name]
             for name, of in names
             if name in tables and self._graph.casts.get(of) == "float16" and of in self._graph.uses
-            and not self._graph.uses[of][1]
+            and of not in self._graph.unsure and not self._graph.uses[of][1]
         }
 
     def _take(self, name, kind, shape, total, cast, array, unfit):
@@ -2271,6 +2305,8 @@ class Recorder:
         for optimizer in self._optimizers:
             self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_optimizer_step)
         if self._scaler is not None:
+            if hasattr(self._scaler, "scale"):
+                self._wrap(self._scaler, "scale", self._before_scale)
             self._wrap(self._scaler, "unscale_", self._before_step)
             self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
             self._wrap(self._scaler, "update", self._before_update, self._after_update)
@@ -2287,6 +2323,8 @@ class Recorder:
                 return getattr(type(this), name)(this, *arguments, **named)
             if self._file is not None:
                 before(*arguments, **named)
+                if name == "step":
+                    arguments, named = self._with_closures(of, arguments, named)
             try:
                 result = call(*arguments, **named)
             finally:
@@ -2302,6 +2340,21 @@ class Recorder:
         method = types.MethodType(wrapped, of)
         self._wrapped.append((of, name, method, vars(of).get(name)))
         setattr(of, name, method)
+
+    def _with_closures(self, of, arguments, named):
+        """What an optimizer's step is given; functions that compute gradients for it take them, and the last ones count."""
+        optimizer = (*arguments, named.get("optimizer"))[0] if of is self._scaler else of
+
+        def seen(closure):
+            def computed(*its, **also):
+                result = closure(*its, **also)
+                if self._file is not None and self._update is not None:
+                    self._take_gradients(optimizer)
+                return result
+
+            return computed if _is_closure(closure) else closure
+
+        return [seen(each) for each in arguments], {name: seen(each) for name, each in named.items()}
 
     def _see_backward(self, gradient):
         self._waiting = None
@@ -2321,66 +2374,93 @@ class Recorder:
             self.step(step, **given)
 
     def _before_step(self, optimizer, *arguments, **named):
-        """Takes its gradients, unless it was done since its last step."""
-        update = self._update
-        if update is not None and id(optimizer) in update.open:
-            return
-        if update is not None and update.of is not None and id(optimizer) in update.stepped:
+        """Takes its gradients, unless it was done since its last step: of each parameter, as another object may be around the
+        optimizer."""
+        update, computes = self._update, any(map(_is_closure, (*arguments, *named.values())))
+        its = _ids_in(optimizer)
+        if update is not None:
+            update.known_as[id(optimizer)] = id(_innermost(optimizer))
+            its -= update.open
+            if not its:
+                return
+        if update is not None and update.of is not None and id(_innermost(optimizer)) in update.stepped:
             self._record_waiting()
         if self._update is None:
             self._update = _Update()
             self._update.of, self._waiting = self._waiting, None
-            if self._update.of is not None:
+            if self._update.of is not None and not computes:
                 self._update.watched, self._watched = self._watched, []
         update = self._update
-        update.open.add(id(optimizer))
-        update.stepped[id(optimizer)] = [False, None]
+        update.open |= its
+        update.known_as[id(optimizer)] = id(_innermost(optimizer))
+        update.stepped[id(_innermost(optimizer))] = [False, None]
         try:
             first = self._optimizers[0] if self._optimizers else optimizer
-            if update.lr is None or optimizer is first:
+            if update.lr is None or _innermost(optimizer) is _innermost(first):
                 update.lr = float(optimizer.param_groups[0]["lr"])
             if self._scaler is not None:
                 update.scale = float(self._scaler.get_scale())
-            its = {id(p) for group in optimizer.param_groups for p in group["params"]}
             if not self._due:
                 self._end_of(its)
                 return
-            if self._order is None or not its <= self._order.keys():
-                named = enumerate(self._model.named_parameters())
-                self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
-            of = [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
-            values = self._gradients(update.unfit, of)
-            _tables_of([taken[-1] for taken in values], self._sums)
-            for parameter in its if self._local else ():
-                self._local.pop(parameter, None)
-            update.values.update((taken[0], taken) for taken in values)
+            of = self._in_order(its)
+            if not computes:
+                self._take_gradients(optimizer, of)
             update.weights.update(self._by_name(self._more("weight", self._chosen("weights", of), update.unfit)))
             if self._tells_more:
                 before = self._chosen("updates", of)
                 update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
-            if self._scaler is not None and self._is_unscaled(optimizer):
-                update.unscaled.update(taken[0] for taken in values)
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _in_order(self, its):
+        """Names and parameters by ids, those of the model."""
+        if self._order is None or not its <= self._order.keys():
+            named = enumerate(self._model.named_parameters())
+            self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
+        return [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+
+    def _take_gradients(self, optimizer, of=None):
+        update = self._update
+        try:
+            if self._due:
+                values = self._gradients(update.unfit, self._in_order(_ids_in(optimizer)) if of is None else of)
+                _tables_of([taken[-1] for taken in values], self._sums)
+                update.values.update((taken[0], taken) for taken in values)
+                if self._scaler is not None and self._is_unscaled(optimizer):
+                    update.unscaled.update(taken[0] for taken in values)
+            its = _ids_in(optimizer) if of is None else {id(parameter) for _, parameter in of}
+            self._end_of(its)
+            for parameter in its if self._local else ():
+                self._local.pop(parameter, None)
         except Exception as error:  # step() tells it: training goes on
             update.trouble = error
 
     def _is_unscaled(self, optimizer):
-        state = getattr(self._scaler, "_per_optimizer_states", {}).get(id(optimizer), {})
-        return getattr(state.get("stage"), "name", "READY") != "READY"
+        states = getattr(self._scaler, "_per_optimizer_states", {})
+        stages = [states[id(each)].get("stage") for each in (optimizer, _innermost(optimizer)) if id(each) in states]
+        return any(getattr(stage, "name", "READY") != "READY" for stage in stages)
 
     def _look_for_infinities(self):
         """What the scaler found, before it forgets."""
-        states = getattr(self._scaler, "_per_optimizer_states", {})
-        for key, of in self._update.stepped.items() if self._update is not None else ():
-            found = states.get(key, {}).get("found_inf_per_device")
-            if found:
-                of[1] = any(float(on_device) > 0 for on_device in found.values())
+        update = self._update
+        if update is None:
+            return
+        try:
+            states = getattr(self._scaler, "_per_optimizer_states", {})
+            for known_as, key in update.known_as.items():
+                found = states.get(known_as, {}).get("found_inf_per_device")
+                if found and key in update.stepped:
+                    update.stepped[key][1] = any(float(on_device) > 0 for on_device in found.values())
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
 
     def _after_step(self, optimizer, *arguments, **named):
         if self._update is not None:
-            self._update.stepped.setdefault(id(optimizer), [False, None])[0] = True
+            self._update.stepped.setdefault(id(_innermost(optimizer)), [False, None])[0] = True
             if not self._stepping:
-                self._update.open.discard(id(optimizer))
-            if self._scaler is None and self._update.stepped.keys() >= {id(each) for each in self._optimizers}:
+                self._update.open -= _ids_in(optimizer)
+            if self._scaler is None and self._update.stepped.keys() >= {id(_innermost(each)) for each in self._optimizers}:
                 self._record_waiting()
 
     def _after_optimizer_step(self, optimizer, *arguments, **named):
@@ -2414,7 +2494,7 @@ class Recorder:
         return ((of[0], of) for of in taken)
 
     def _before_scaler_step(self, optimizer, *arguments, **named):
-        self._before_step(optimizer)
+        self._before_step(optimizer, *arguments, **named)
         self._stepping = True
 
     def _after_scaler_step(self, scaler, optimizer, *arguments, **named):
@@ -2432,13 +2512,28 @@ class Recorder:
     def _see_forward(self, module, inputs, output):
         if not _torch().is_grad_enabled():
             return
+        self._calls_before.see(_FORWARD)
         try:
             if self._graph is None:
-                self._learn(output)
+                self._learn(_graph_behind(output), "output")
         except Exception as error:  # step() tells it: training goes on
-            self._graph, self._trouble = _Graph({}, {}, False), error
-        if self._graph is not None:
-            self._forwards += 1
+            self._graph, self._trouble = _Graph({}, {}, set(), False), error
+
+    def _before_scale(self, outputs=None, *arguments, **named):
+        """What is scaled is what a backward pass comes from: its graph has all uses. Until gradients are taken, all are looked at:
+        what shows other uses is not certain."""
+        if not _torch().is_grad_enabled():
+            return
+        self._calls_before.see(_SCALED)
+        try:
+            if not self._taken:
+                graph = _graph_behind(outputs)
+                if graph is not None and self._graph is None:
+                    self._learn(graph, "scaled")
+                elif graph is not None:
+                    self._relearn(graph)
+        except Exception as error:  # step() tells it: training goes on
+            self._trouble = error
 
     def _see_reductions(self):
         if not hasattr(_torch().Tensor, "register_post_accumulate_grad_hook"):
@@ -2453,6 +2548,8 @@ class Recorder:
         if not self._due:
             return
         self._local[id(parameter)] = None
+        if id(parameter) in self._passes:
+            self._passes[id(parameter)]._added(parameter)
         if not self._replicas.require_backward_grad_sync:
             return
         try:
@@ -2471,54 +2568,117 @@ class Recorder:
             self._local.clear()
 
     def _look_behind(self, loss):
-        if self._graph is None and getattr(loss, "grad_fn", None) is not None:
-            self._learn(loss)
+        """A loss with its graph may span several backward passes: where it is all there is to learn from, uses count if one pass
+        came to a parameter in each step. It also shows uses outside of the model. Returns the ids of parameters of
+        which the parts are not known any more."""
+        if getattr(loss, "grad_fn", None) is None or self._sure:
+            return set()
+        known = set(self._passes)
+        if self._graph is None:
+            self._learn(_graph_behind(loss), "loss")
+            self._sure = self._graph is not None and self._shards
+            self._learnt_at = self._calls
             self._leave_root()
+        elif self._shown_by == "output" or self._calls != self._learnt_at:
+            self._sure, graph = True, _graph_behind(loss)
+            for of, uses in self._graph.uses.items():
+                passes = self._passes.get(of)
+                if passes is not None and self._shown_by == "loss":
+                    passes.is_known = passes.ever == self._calls - self._learnt_at
+                if graph.uses.get(of) != uses or (passes is not None and not passes.is_known):
+                    self._drop(of)
+        return known - self._passes.keys()
 
-    def _learn(self, output):
+    def _learn(self, graph, shown_by):
         """What the graph says, for the whole run; passes of the parameters that it knows are counted from now on."""
-        self._graph = _graph_behind(output)
-        if self._graph is None or self._shards:
+        self._graph, self._shown_by = graph, shown_by
+        if graph is None or self._shards:
             return
+        self._sure = shown_by == "scaled"
+        self._calls_before.right = {"output": _FORWARD, "loss": None, "scaled": self._calls_before.now}[shown_by]
         for _, parameter in self._parameters():
-            if id(parameter) in self._graph.uses:
-                self._passes[id(parameter)] = _Passes(parameter, self._graph.uses[id(parameter)])
+            self._count_passes(parameter)
+
+    def _count_passes(self, parameter):
+        of = id(parameter)
+        if of in self._graph.uses and of not in self._graph.unsure:
+            self._passes[of] = _Passes(parameter, self._graph.uses[of], self._calls_before, self._graph.is_open)
+            self._passes[of].is_known = self._shown_by != "loss"
+
+    def _relearn(self, graph):
+        """The graph of a scaled loss, where another was there before."""
+        if self._shards:
+            return
+        before, first = self._graph, self._shown_by == "output"
+        differ = {of for of, uses in graph.uses.items() if before.uses.get(of) != uses}
+        if first:
+            self._shown_by, self._sure, self._calls_before.right = "scaled", True, self._calls_before.now
+            casts = {of: cast for of, cast in graph.casts.items() if cast or of not in before.casts}
+            unsure = (before.unsure - differ) | (graph.unsure & differ)
+            self._graph = _Graph({**before.casts, **casts}, {**before.uses, **graph.uses}, unsure, before.is_open and graph.is_open)
+            for of in differ & self._passes.keys():
+                self._passes.pop(of).hook.remove()
+            for _, parameter in self._parameters() if differ else ():
+                if id(parameter) in differ:
+                    self._count_passes(parameter)
+        else:
+            for of in differ:
+                self._drop(of)
+
+    def _drop(self, of):
+        """A parameter of whose gradients the parts are not known."""
+        self._graph.unsure.add(of)
+        if of in self._passes:
+            self._passes.pop(of).hook.remove()
 
     def _settle_passes(self):
-        """With the first gradients it is decided for which parameters the graph of one forward pass is that of a backward pass.
-        More than one of these may follow, but what is written in Python may be one that runs within another."""
-        forwards, self._forwards = self._forwards, 0
-        if forwards == 0:
-            return
-        self._leave_root()
-        for of, passes in list(self._passes.items()):
-            more = passes.ever - forwards
-            if more < 0 or (more > 0 and not self._graph.is_open) or self._has_own_reduction:
-                passes.hook.remove()
-                del self._passes[of]
+        self._taken = True
+        if self._passes and self._has_own_reduction:
+            for of in list(self._passes):
+                self._drop(of)
+        if not self._passes and self._graph is not None:
+            self._leave_root()
 
     @property
     def _has_own_reduction(self):
-        """Whether gradients are, or may be, reduced over ranks in a way of the job's own. Torch 1 does not tell."""
-        told = type(self._replicas).__name__ != "DistributedDataParallel" or hasattr(self._replicas, "_comm_hooks")
-        return self._summed > 1 and (not told or bool(getattr(self._replicas, "_comm_hooks", None)))
+        """Whether gradients are, or may be, reduced over ranks in a way of the job's own, or not at all. Torch 1 does not
+        tell, and nothing does where only what is in DistributedDataParallel was given."""
+        of = self._replicas
+        if self._summed == 1:
+            return False
+        if type(of).__name__ != "DistributedDataParallel" or not hasattr(of, "_comm_hooks"):
+            return True
+        told = of._get_ddp_logging_data().get("comm_hook")  # the built-in ones are not in the list
+        its = of.process_group.size() == self._summed and getattr(of, "mixed_precision", None) is None
+        return bool(of._comm_hooks or told) or not its
 
     def _parts(self, parameter, gradient):
         """Those that the gradient is a sum of, as a summary has them."""
         passes = self._passes.get(id(parameter))
         if passes is None:
             return 0
-        passes.version, passes.is_taken = gradient._version, True
-        if not passes.since_zero > 0:
+        passes.take(gradient)
+        if not passes.is_known or not passes.since_zero > 0 or (self._shown_by == "loss" and passes.since_zero > 1):
             return 0
         low, others = (min(255, uses * passes.since_zero * self._summed) for uses in passes.uses)
+        if (low, others) == (1, 0) and not self._sure and self._looks >= 98 and self._has_digits(id(parameter), gradient):
+            self._drop(id(parameter))
+            return 0
         return others << 8 | low
 
+    def _has_digits(self, of, gradient):
+        """Whether a gradient in float32 has values that no number of 16 bits has, to which it would have been rounded."""
+        torch, through = _torch(), self._graph.casts[of]
+        if gradient.dtype != torch.float32 or gradient.layout != torch.strided or through not in _TYPES:
+            return False
+        some = gradient.detach().reshape(-1)[:4096].contiguous().view(torch.int32)
+        return bool((some & ((1 << (23 - _TYPES[through].fraction)) - 1)).any())
+
     def _end_of(self, parameters):
-        """Of a step that is not recorded, by ids."""
+        """Of a step, by ids."""
         for of in parameters:
             if of in self._passes:
-                self._passes[of].is_taken = True
+                self._passes[of].is_taken = self._passes[of].is_ended = True
 
     def _leave_root(self):
         if self._root_hook is not None:
@@ -2568,8 +2728,9 @@ class _Update:
         self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
         self.unscaled = set()  # names
         self.scale = self.lr = None
-        self.open = set()  # ids of optimizers whose gradients were taken, and that did not step since
-        self.stepped = {}  # by id: whether it stepped, and whether the scaler found an overflow
+        self.open = set()  # ids of parameters whose gradients were taken, and whose optimizer did not step since
+        self.stepped = {}  # by id of the optimizer: whether it stepped, and whether the scaler found an overflow
+        self.known_as = {}  # ids of optimizers and of what is around them: that of the optimizer
 
     def more(self, applied):
         """Weights, updates and states. What skips a step within the optimizer changes nothing."""
@@ -2585,11 +2746,30 @@ class _Update:
         return applied.pop() if len(applied) == 1 else None
 
 
+def _is_closure(argument):
+    return callable(argument) and not hasattr(argument, "param_groups")
+
+
 def _difference(after, before):
     """In float32 at least."""
     if after.element_size() < 4:
         after, before = after.float(), before.float()
     return after - before
+
+
+def _innermost(optimizer):
+    """What objects like those of accelerate are around: the scaler may know either."""
+    for _ in range(8):
+        within = getattr(optimizer, "optimizer", None)
+        if not hasattr(within, "param_groups"):
+            break
+        optimizer = within
+    return optimizer
+
+
+def _ids_in(optimizer):
+    """Those of its parameters."""
+    return {id(p) for group in getattr(optimizer, "param_groups", ()) for p in group["params"]}
 
 
 def _optimizers_in(optimizer):
@@ -2603,37 +2783,99 @@ def _optimizers_in(optimizer):
     return several
 
 
+_FORWARD, _SCALED = 1, 1 << 32  # what comes before a backward pass: forward passes of the model, losses that were scaled
+
+
+class _Calls:
+    """Counts what came since the last backward pass began."""
+
+    __slots__ = ("now", "right", "number", "has_pass")
+
+    def __init__(self):
+        self.now, self.number, self.has_pass = 0, 0, False
+        self.right = None  # what must come before a pass of which the uses are known; None: anything
+
+    def see(self, what):
+        if self.has_pass:
+            self.now, self.has_pass = 0, False
+            self.number += 1
+        self.now += what
+
+
 class _Passes:
     """Counts the backward passes that come to a parameter."""
 
-    __slots__ = ("uses", "since_zero", "ever", "version", "is_taken", "hook")
+    __slots__ = (
+        "uses", "calls", "may_repeat", "number", "is_known", "since_zero", "ever", "came", "version", "is_taken", "is_ended", "hook"
+    )  # fmt: skip
 
-    def __init__(self, parameter, uses):
-        self.uses = uses
+    def __init__(self, parameter, uses, calls, is_open=True):
+        self.uses, self.calls = uses, calls
+        self.may_repeat = is_open and sum(uses) == 1  # else a further pass of the same graph may be a part of it, or one within another
+        self.number = -1  # of the calls before the last pass
+        self.is_known = True  # whether uses are those of one pass
         self.since_zero = 0 if parameter.grad is None else math.nan  # NaN: not known
         self.ever = 0
+        self.came = None  # of a pass that came and is not yet seen to be added: what version the gradient had, -1: there was none
         self.version = None  # that the gradient has in the next pass if all that happens to it is that this one is added
         self.is_taken = False  # whether it was recorded since: it is set to zero then, if it is changed at all
-        self.hook = parameter.register_hook(functools.partial(self._see, weakref.ref(parameter)))
+        self.is_ended = False  # whether it was recorded as that of a whole step: then more does not seem to be added
+        tells = hasattr(parameter, "register_post_accumulate_grad_hook")  # torch.autograd.grad calls the other hook, too
+        see = functools.partial(self._see if tells else self._see_added, weakref.ref(parameter))
+        self.hook = _Hooks([parameter.register_hook(see)])
+        if tells:
+            self.hook.append(parameter.register_post_accumulate_grad_hook(self._added))
 
     def _see(self, parameter, gradient):
         try:
-            self._count(parameter().grad, gradient)
+            before = parameter().grad
+            self.came = -1 if before is None else before._version
         except Exception:  # training goes on
             self.since_zero = math.nan
 
-    def _count(self, before, gradient):
+    def _see_added(self, parameter, gradient):
+        try:
+            self._see(parameter, gradient)
+            before = parameter().grad
+            self._count(before, gradient._version if before is None else before._version + 1)
+        except Exception:  # training goes on
+            self.since_zero = math.nan
+
+    def _added(self, parameter):
+        try:
+            if self.came is not None:
+                gradient = parameter.grad
+                self._count(gradient, gradient._version)
+        except Exception:  # training goes on; it may be gone already
+            self.came, self.since_zero = None, math.nan
+
+    def _count(self, gradient, version):
+        """version: of the gradient when the pass is added."""
+        came, self.came, calls = self.came, None, self.calls
         self.ever += 1
-        if before is None:
-            self.since_zero, self.version = 1, gradient._version
-        else:
-            version = before._version
-            if version == self.version:
-                self.since_zero += 1
-            else:  # views of one tensor share their versions
-                self.since_zero = 1 if self.is_taken and not before._is_view() else math.nan
-            self.version = version + 1
-        self.is_taken = False
+        if came == -1:
+            self.since_zero = 1
+        elif came == self.version:
+            self.since_zero += math.nan if self.is_ended else 1  # .data.zero_() leaves the version as it is
+        else:  # views of one tensor share their versions
+            self.since_zero = 1 if self.is_taken and not gradient._is_view() else math.nan
+        if calls.right is not None:
+            if calls.now != calls.right or (calls.number == self.number and not self.may_repeat):
+                self.since_zero = math.nan
+        self.number, calls.has_pass = calls.number, True
+        self.version, self.is_taken, self.is_ended = version, False, False
+
+    def take(self, gradient):
+        """What is recorded is the sum of the passes that were counted."""
+        if self.came is not None and gradient._version != self.came:  # it may have been added or not
+            self.came, self.since_zero = None, math.nan
+        self.version, self.is_taken = gradient._version, True
+
+
+class _Hooks(list):
+    def remove(self):
+        for hook in self:
+            hook.remove()
 
 
 class _Hook:
@@ -2790,6 +3032,10 @@ def _tables_of(values, with_sums):
     return [v.table for v in values]
 
 
+def _is_finite(table):
+    return not table.nans and not any(table.infinities)
+
+
 @functools.lru_cache(None)
 def _cells_on_lattice():
     """By fraction bits from 0 to 10: which slots multiples have, and how much of the binade the others take."""
@@ -2826,11 +3072,11 @@ def _tensors_in(output):
 _UNSEEN = object()
 
 
-# What the graph behind the output of a forward pass says of parameters. casts: {id: the type that it is cast to, "" where
-# that is not known, None where it is used as it is}. uses: {id: [casts, other uses], through each of which a part of the
-# gradient comes}, of those where that is certain. is_open: whether no function written in Python is in it, whose backward
-# pass may run another.
-_Graph = namedtuple("_Graph", "casts uses is_open")
+# What the graph behind the output of a forward pass, or behind a loss, says of parameters. casts: {id: the type that it is cast
+# to, "" where that is not known, None where it is used as it is}. uses: {id: [casts, other uses], through each of which a part
+# of the gradient comes}; unsure: ids of those where that is not certain. is_open: whether no function written in Python is in
+# it, whose backward pass may run another.
+_Graph = namedtuple("_Graph", "casts uses unsure is_open")
 
 # Nodes that only move values: those of a cast before them come out as they were rounded there.
 _MOVES = re.compile(
@@ -2848,11 +3094,12 @@ def _graph_behind(output):
         return None
     opaque = _torch().autograd.function.BackwardCFunction
     casts, uses, seen = {}, {}, set(nodes)
-    is_open, unsure = True, set()
+    is_open, is_mixed, unsure, moved = True, False, set(), set()
     while nodes:
         node = nodes.pop()
         is_opaque = isinstance(node, opaque)
         is_open = is_open and not is_opaque
+        is_mixed = is_mixed or _casts(node)
         for following, _ in node.next_functions:
             if following is None or following in seen:
                 continue
@@ -2869,11 +3116,18 @@ def _graph_behind(output):
             elif not is_opaque:
                 casts.setdefault(id(parameter))
                 of[1] += 1
-            if cast == "" or is_opaque or (cast is None and _MOVES.match(type(node).__name__)):
+            if cast == "" or is_opaque:
                 unsure.add(id(parameter))
-    for of in unsure if not is_open or any(cast is not None for cast in casts.values()) else ():
-        del uses[of]
-    return _Graph(casts, uses, is_open)
+            if cast is None and _MOVES.match(type(node).__name__):
+                moved.add(id(parameter))
+    return _Graph(casts, uses, unsure | moved if is_mixed or not is_open else unsure, is_open)
+
+
+def _casts(node):
+    """Whether it casts anything to 16 or 8 bits, or may do so."""
+    if not type(node).__name__.startswith("ToCopyBackward"):
+        return False
+    return not hasattr(node, "_input_metadata") or node._input_metadata[0].dtype.itemsize <= 2
 
 
 def _cast_of(node, parameter):

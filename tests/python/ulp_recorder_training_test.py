@@ -35,6 +35,28 @@ def network():
     )
 
 
+class Unseen(nn.Module):
+    """Of which a function written in Python hides the parameters."""
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(context, x, weight):
+            context.save_for_backward(x, weight)
+            return x * weight
+
+        @staticmethod
+        def backward(context, gradient):
+            x, weight = context.saved_tensors
+            return gradient * weight, (gradient * x).sum(0)
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(32))
+
+    def forward(self, x):
+        return self.Times.apply(x, self.weight)
+
+
 def backward(model, scale=1.0, autocast=False):
     model.zero_grad()
     with torch.autocast("cpu", torch.bfloat16, enabled=autocast):
@@ -392,15 +414,16 @@ class Torch(support.InFolder):
             self.assertEqual(dict(counters["graph_break"]), {})
             self.assertLessEqual(counters["stats"]["unique_graphs"], 2)
 
-    def test_the_root_is_left_alone_after_the_first_gradients(self):
-        for loss in (False, True):
-            model = network()
-            with recorder.Recorder(self.path("a.ulp"), model, append=loss) as rec:
+    def test_the_root_is_left_alone_where_nothing_is_counted(self):
+        """Forward passes are counted to tell of how many parts gradients are sums."""
+        for model, hooks in ((network(), 1), (Unseen(), 0)):
+            with recorder.Recorder(self.path(f"{hooks}.ulp"), model) as rec:
                 self.assertEqual(len(model._forward_hooks), 1)
                 for _ in range(2):
-                    backward(model)
-                rec.step(int(loss))
-                self.assertEqual(len(model._forward_hooks), 0)
+                    model(torch.randint(0, 10, (8, 4)) if hooks else torch.randn(8, 32)).pow(2).mean().backward()
+                rec.step(0)
+                self.assertEqual(len(model._forward_hooks), hooks)
+            self.assertEqual(len(model._forward_hooks), 0)
 
     def test_mistakes(self):
         model = network()
@@ -441,6 +464,14 @@ class Torch(support.InFolder):
 def parts_in(row):
     """Of how many parts the gradients of a row of `step` are sums."""
     return [struct.unpack("<H", row[-2][i + 6 : i + 8])[0] for i in range(0, len(row[-2]), 104)]
+
+
+cast_of = recorder._cast_of
+
+
+def half_cast(*of):
+    """As autocast would have it in float16, which not every torch has for the CPU."""
+    return None if cast_of(*of) is None else "float16"
 
 
 class Parts(support.InFolder):
@@ -568,7 +599,7 @@ class Parts(support.InFolder):
             rec.step(0)
             rec.step(1)
         self.assertEqual([str(w.message).partition(".ulp: ")[2] for w in caught], ["step 0: AttributeError: no such node"])
-        passes = recorder._Passes(model.norm.weight, [0, 1])
+        passes = recorder._Passes(model.norm.weight, [0, 1], recorder._Calls())
         passes._see(lambda: None, torch.ones(4))
         self.assertTrue(math.isnan(passes.since_zero))
 
@@ -634,6 +665,217 @@ class Parts(support.InFolder):
             self.assertParts(found, {"tokens.weight": 0x202, "head.bias": 2, "norm.weight": 0x200})
             self.assertFalse(any(p._backward_hooks for p in model.parameters()))
 
+    def test_gradients_that_are_set_to_zero_unseen(self):
+        """.data does not tell that anything was changed: more passes seem to be added to what was recorded."""
+        def train(step, model, rec, optimizer):
+            self.loss(model).backward()
+            rec.step(step)
+            for p in model.parameters():
+                if step < 2:
+                    p.grad.data.zero_()
+                else:
+                    p.grad = None
+
+        first, second, third, fourth = self.parts(self.Model(), train, steps=4)
+        self.assertParts([first, fourth], self.ALONE)
+        self.assertParts([second, third], dict.fromkeys(self.ALONE, 0))
+
+    def test_a_loss_of_several_passes(self):
+        """Its graph has the uses of all of them."""
+        def train(step, model, rec, optimizer, alone=False):
+            total = 0
+            for _ in range(1 if alone else 4):
+                loss = self.loss(model.forward)
+                loss.backward()
+                total = total + loss
+            rec.step(step, loss=total)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), dict.fromkeys(self.ALONE, 0))
+        known = {name: of if of > 1 or TORCH_2_1 else 0 for name, of in self.ALONE.items()}
+        self.assertParts(self.parts(self.Model(), lambda *of: train(*of, True))[1:], known)
+
+    def test_adversaries(self):
+        """A model that is never called, of which a loss has two passes."""
+        model = nn.ModuleDict({"d": nn.Linear(8, 1), "g": nn.Linear(4, 8)})
+        optimizers = [torch.optim.SGD(model[name].parameters(), 0.01) for name in "dg"]
+
+        def train(step, _, rec, __):
+            model["d"].zero_grad(set_to_none=True)
+            real = model["d"](torch.randn(4, 8)).mean()
+            real.backward()
+            made = model["g"](torch.randn(4, 4))
+            false = model["d"](made.detach()).pow(2).mean()
+            false.backward()
+            optimizers[0].step()
+            model["g"].zero_grad(set_to_none=True)
+            model["d"](made).mean().backward()
+            optimizers[1].step()
+            rec.step(step, loss=real + false)
+
+        self.assertParts(self.parts(model, train, optimizer=optimizers), dict.fromkeys(("d.weight", "g.weight"), 0))
+
+    def test_uses_outside_of_the_model(self):
+        """A penalty, or a head that shares its weight: what is scaled shows them, or else the loss; without these, values may."""
+        penalty = lambda model, loss: loss + 1e-2 * sum(p.pow(2).sum() for p in model.parameters())  # noqa: E731
+        all_uses = {"tokens.weight": 0x200, "norm.weight": 0x200, "head.weight": 0x101, "middle.weight": 0x101}
+        none = dict.fromkeys(all_uses, 0)
+        if not TORCH_2_1:  # autocast alone tells what a node casts to
+            all_uses.update({"head.weight": 0, "middle.weight": 0})
+
+        def plain(step, model, rec, optimizer, given=True, before=False):
+            loss = penalty(model, self.loss(model))
+            loss.backward()
+            if before:
+                optimizer.step()
+            rec.step(step, loss=loss if given else float(loss))
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), plain), none)
+        model = self.Model()
+        optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+        train = lambda step, model, rec, _: plain(step, model, rec, optimizer, before=True)  # noqa: E731
+        self.assertParts(self.parts(model, train, optimizer=optimizer), none)
+        # What is rounded to 16 bits shows by its values that something was added.
+        train = lambda *of: plain(*of, given=False)  # noqa: E731
+        self.assertParts(self.parts(self.Model(), train), {"head.weight": 0, "middle.weight": 0})
+
+        model, scaler = self.Model(), scaler_of(8.0)
+        its = torch.optim.SGD(model.parameters(), 1e-3)
+
+        def scaled(step, model, rec, optimizer):
+            scaler.scale(penalty(model, self.loss(model))).backward()
+            scaler.step(its)
+            scaler.update()
+            its.zero_grad(set_to_none=True)
+            rec.step(step)
+
+        self.assertParts(self.parts(model, scaled, scaler=scaler, optimizer=its), all_uses)
+
+    def test_heads_outside_of_the_model(self):
+        class Body(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens = nn.Embedding(9, 4)
+
+            def forward(self, x):
+                return self.tokens(x)
+
+        for scaled in (True, False):
+            model, scaler = Body(), scaler_of(8.0)
+            optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+            def train(step, model, rec, _):
+                with torch.autocast("cpu", torch.bfloat16):
+                    loss = nn.functional.linear(model(torch.arange(9)), model.tokens.weight).float().pow(2).mean()
+                scaler.scale(loss).backward()  # noqa: B023
+                if not scaled:  # noqa: B023
+                    rec.step(step, loss=loss)
+                scaler.step(optimizer)  # noqa: B023
+                scaler.update()  # noqa: B023
+                optimizer.zero_grad(set_to_none=True)  # noqa: B023
+                if scaled:  # noqa: B023
+                    rec.step(step)
+
+            options = dict(scaler=scaler, optimizer=optimizer) if scaled else {}
+            found = self.parts(model, train, **options)
+            self.assertParts(found, {"tokens.weight": 0x101 if scaled and TORCH_2_1 else 0})
+
+    def test_infinities_of_16_bits(self):
+        """What is in float32 alone does not overflow where nothing else does: something else is in it."""
+        def train(step, model, rec, optimizer):
+            with torch.autocast("cpu", torch.bfloat16), mock.patch.object(recorder, "_autocast_type", lambda device: "float16"):
+                loss = model(torch.arange(9)).float().pow(2).mean()
+            loss.backward()
+            if step == 1:
+                model.tokens.weight.grad[0, 0] = math.inf
+            rec.step(step)
+            optimizer.zero_grad()
+
+        with mock.patch.object(recorder, "_cast_of", half_cast):
+            first, *others = self.parts(self.Model(), train)
+        self.assertParts([first], {"tokens.weight": 0x100, "norm.weight": 0x100})
+        self.assertParts(others, {"tokens.weight": 0, "norm.weight": 0x100})
+
+    def test_what_is_moved_where_no_parameter_is_cast(self):
+        class Moved(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.tokens = nn.Embedding(9, 4)
+
+            def forward(self, x):
+                return self.tokens(x).tanh() @ self.tokens.weight.t()
+
+        self.assertParts(self.parts(Moved(), self.plainly), {"tokens.weight": 0})
+        train = lambda *of: self.plainly(*of, enabled=False)  # noqa: E731
+        self.assertParts(self.parts(Moved(), train), {"tokens.weight": 0x200})
+
+    def test_backward_passes_of_a_part(self):
+        """Of a graph that several uses are in, a pass may come through one of them."""
+        class Two(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.shared, self.first, self.second = (nn.Linear(4, 4) for _ in range(3))
+
+            def forward(self, x):
+                return self.first(self.shared(x)), self.second(self.shared(x.sin()))
+
+        def train(step, model, rec, optimizer):
+            first, second = model(torch.randn(8, 4))
+            first.pow(2).mean().backward(retain_graph=True)
+            second.pow(2).mean().backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        right = {"shared.weight": 0, "first.weight": 0x100, "second.weight": 0x100}
+        self.assertParts(self.parts(Two(), train), right)
+
+    def test_several_backward_passes_of_several_forward_passes(self):
+        def train(step, model, rec, optimizer):
+            loss = self.loss(model) + self.loss(model)
+            loss.backward(retain_graph=True)
+            loss.backward()
+            rec.step(step)
+            optimizer.zero_grad()
+
+        self.assertParts(self.parts(self.Model(), train), dict.fromkeys(self.ALONE, 0))
+
+    def test_more_forward_passes_later(self):
+        for scaled in (False, True):
+            model, scaler = self.Model(), scaler_of(8.0)
+            its = torch.optim.SGD(model.parameters(), 1e-3)
+
+            def train(step, model, rec, _):
+                loss = self.loss(model)
+                if step == 1:
+                    loss = loss + self.loss(model)
+                (scaler.scale(loss) if scaled else loss).backward()  # noqa: B023
+                if scaled:  # noqa: B023
+                    scaler.step(its)  # noqa: B023
+                    scaler.update()  # noqa: B023
+                rec.step(step)
+                its.zero_grad(set_to_none=True)  # noqa: B023
+
+            found = self.parts(model, train, **(dict(scaler=scaler, optimizer=its) if scaled else {}))
+            self.assertParts([found[0], found[2]], self.ALONE)
+            self.assertParts([found[1]], dict.fromkeys(self.ALONE, 0))
+
+    def test_gradients_of_torch_autograd(self):
+        """Those that are not added to any."""
+        def train(step, model, rec, optimizer, none):
+            loss = self.loss(model)
+            torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+            loss.backward(retain_graph=True)
+            torch.autograd.grad(loss, list(model.parameters()), retain_graph=True)
+            torch.autograd.grad(loss, list(model.parameters()))
+            rec.step(step)
+            optimizer.zero_grad(set_to_none=none)
+
+        found = self.parts(self.Model(), lambda *of: train(*of, True))
+        self.assertParts(found, self.ALONE)
+        found = self.parts(self.Model(), lambda *of: train(*of, False))
+        self.assertParts(found, self.ALONE)
+
     def test_resumed(self):
         """The graph is looked at again."""
         model = self.Model()
@@ -681,6 +923,11 @@ class Scaler:
         self.left = self.interval if found or self.left == 1 else self.left - 1
         self.now *= 0.5 if found else 2.0 if self.left == self.interval else 1.0
         self._per_optimizer_states = {}
+
+
+class Unreadable(dict):
+    def values(self):
+        raise ValueError("not to be read")
 
 
 def scaler_of(init_scale, growth_interval=1000):
@@ -831,6 +1078,99 @@ class Updates(support.InFolder):
         scaler.step(optimizer)
         scaler.update()
         self.assertEqual(list(self.scalars()), [0])
+
+    def test_what_is_around_an_optimizer(self):
+        """As accelerate has it: the scaler is given what is within, and its gradients are taken once."""
+
+        class Around(torch.optim.Optimizer):
+            def __init__(self, optimizer, scaler):
+                self.optimizer, self.scaler = optimizer, scaler
+
+            param_groups = property(lambda self: self.optimizer.param_groups)
+
+            def step(self):
+                self.scaler.step(self.optimizer)
+                self.scaler.update()
+
+        class Hidden(Around):
+            def __init__(self, optimizer, scaler):
+                self.of, self.scaler = optimizer, scaler
+
+            param_groups = property(lambda self: self.of.param_groups)
+
+            def step(self):
+                self.scaler.step(self.of)
+                self.scaler.update()
+
+        for kind in (Around, Hidden):
+            for given_within in (False, True):
+                model, scaler = nn.Linear(4, 1, bias=False), scaler_of(1024.0)
+                within = torch.optim.SGD(model.parameters(), 0.25)
+                optimizer = kind(within, scaler)
+                path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+                given = within if given_within else optimizer
+                with recorder.Recorder(path, model, scaler=scaler, optimizer=given, strict=True) as rec:
+                    for step in range(3):
+                        scaler.scale(model(torch.ones(1, 4)).sum()).backward()
+                        if step == 2:
+                            model.weight.grad[0, 0] = math.inf
+                        scaler.unscale_(within)
+                        nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+                        optimizer.step()
+                        rec.step(step)
+                        model.zero_grad()
+                steps, _ = self.rows(path)
+                self.assertEqual([steps[step]["weight"][2:] for step in range(3)], [(1024.0, 1024.0)] * 3)
+                if kind is Around:
+                    self.assertEqual(list(self.scalars(path).values()), [(0.25, 1024.0, 0, 1)] * 2 + [(0.25, 1024.0, 1, 0)])
+
+    def test_closures(self):
+        """What the last one computes is what the optimizer's step takes."""
+        for make in (lambda p: torch.optim.SGD(p, 0.5), lambda p: torch.optim.LBFGS(p, 0.1, max_iter=3)):
+            for named in (False, True):
+                for none in (False, True):
+                    model = nn.Linear(4, 1, bias=False)
+                    optimizer = make(model.parameters())
+                    seen = []
+                    path = self.path(f"{len(os.listdir(self.folder))}.ulp")
+                    with recorder.Recorder(path, model, optimizer=optimizer, updates=".", every=2, strict=True) as rec:
+                        for step in range(5):
+                            def closure():
+                                optimizer.zero_grad(set_to_none=none)  # noqa: B023
+                                loss = model(torch.full((1, 4), step + 0.5)).sigmoid().sum()  # noqa: B023
+                                loss.backward()
+                                return loss
+
+                            before = model.weight.detach().clone()
+                            loss = optimizer.step(closure=closure) if named else optimizer.step(closure)
+                            change = (model.weight.detach() - before).abs().max()
+                            seen.append((float(model.weight.grad.abs().max()), float(change)))
+                            rec.step(step, loss=loss)
+                    steps, _ = self.rows(path)
+                    found = {step: (row["weight"][3], row["update/weight"][3]) for step, row in steps.items()}
+                    self.assertEqual(found, {step: seen[step] for step in (0, 2, 4)})
+                    parts = [parts_in(row) for row in support.content(path)["step"]]
+                    self.assertEqual(parts, [[0x100, 0]] * 3)
+
+    def test_scalers_of_another_kind(self):
+        """What they have found cannot be read: step() tells, and training goes on."""
+        model = network()
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.25), Scaler(8.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            with recorder.Recorder(self.path("a.ulp"), model, scaler=scaler, optimizer=optimizer) as rec:
+                for step in range(2):
+                    scaler.scale(model(torch.zeros(2, 4).long()).pow(2).sum()).backward()
+                    scaler.unscale_(optimizer)
+                    if step == 0:
+                        found = scaler._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
+                        scaler._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = Unreadable(found)
+                    scaler.step(optimizer)
+                    scaler.update()
+                    rec.step(step)
+        said = [str(w.message).partition(".ulp: ")[2] for w in caught if w.category is RuntimeWarning]
+        self.assertEqual(said, ["step 0: ValueError: not to be read"])
+        self.assertEqual(list(self.scalars()), [1])
 
     def test_what_is_said_besides(self):
         """What step() is given counts, but for a loss scale that the scaler knows better."""
@@ -1053,23 +1393,22 @@ class Misuse(support.InFolder):
         self.assertRegex(said, "^step 2: the loss scale fell from 32768 to 16384 in the step that overflows, and not after")
         self.assertEqual(self.said(how, steps=3, scales=(32768.0, 32768.0, 16384.0), every=2), [])
 
-    def test_the_scale_of_the_next_step_from_the_beginning(self):
-        """Where the first steps overflow, as with a scaler's first scale."""
-        for scales, right in (((32768.0, 16384.0, 8192.0, 4096.0), True), ((16384.0, 8192.0, 4096.0, 4096.0), False)):
+    def test_a_scale_that_does_not_fall_further(self):
+        """Where several steps overflow, one after the other, it may stay at the least that it may be."""
+        for scales, overflows in (((32768.0, 16384.0, 8192.0, 4096.0), (0, 1, 2)), ((2.0, 2.0, 1.0, 1.0), (1, 2))):
             steps = iter(range(100))
-            how = lambda g, s: g.fill_(math.inf) if next(steps) < 2 * 3 else g  # noqa: B023, E731
-            said = self.said(how, steps=4, scales=scales)
-            self.assertEqual([text.partition(" in a")[0] for text in said], [] if right else ["step 3: the loss scale fell"])
+            how = lambda g, s: g.fill_(math.inf) if next(steps) // 2 in overflows else g  # noqa: B023, E731
+            self.assertEqual(self.said(how, steps=4, scales=scales), [])
 
 
 @unittest.skipUnless(hasattr(torch.amp, "GradScaler"), "torch has no scaler for the CPU")
 class MisuseInTraining(support.InFolder):
     """A network that is trained in float16 for some steps, and recorded as it should not be."""
 
-    def said(self, wrong, steps=3, init_scale=65536.0):
+    def said(self, wrong, steps=3, init_scale=65536.0, growth_interval=2000, given=True, penalty=0.0):
         torch.manual_seed(0)
         model = nn.Sequential(nn.Linear(16, 32), nn.Tanh(), nn.LayerNorm(32), nn.Linear(32, 32), nn.GELU(), nn.Linear(32, 8))
-        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale=init_scale)
+        optimizer, scaler = torch.optim.SGD(model.parameters(), 0.1), torch.amp.GradScaler("cpu", init_scale, growth_interval=growth_interval)
         path = self.path(f"{len(os.listdir(self.folder))}.ulp")
         with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model) as rec:
             warnings.simplefilter("always")
@@ -1077,8 +1416,10 @@ class MisuseInTraining(support.InFolder):
                 optimizer.zero_grad()
                 with torch.autocast("cpu", torch.float16):
                     loss = nn.functional.cross_entropy(model(torch.randn(64, 16)).float(), torch.arange(64) % 8)
+                if penalty > 0:
+                    loss = loss + penalty * sum(p.pow(2).sum() for p in model.parameters())
                 scaler.scale(loss).backward()
-                of = {"loss_scale": scaler.get_scale() * (2.0**20 if wrong == "scale" else 1)}
+                of = {"loss_scale": scaler.get_scale() * (2.0**20 if wrong == "scale" else 1), "loss": loss if given else float(loss)}
                 if wrong in ("nothing", "scale", "scaled"):
                     rec.step(step, **of, scaled=wrong != "scaled")
                 scaler.unscale_(optimizer)
@@ -1102,14 +1443,20 @@ class MisuseInTraining(support.InFolder):
             self.assertRegex(said, text)
 
     def test_the_scale_of_the_next_step(self):
-        """As soon as the steps show it: with the first scale too large, when it is not any more."""
-        [said] = self.said("next", 30, 2.0**40)
-        self.assertRegex(said, "the loss scale fell in a step that overflows, and not after it")
+        """As soon as the steps show it: where one overflows after another that does not."""
+        [said] = self.said("next", 60, 2.0**16, growth_interval=2)
+        self.assertRegex(said, "the loss scale fell from .* in the step that overflows, and not after it")
 
     def test_what_is_right(self):
         for wrong in ("nothing", "nothing after"):
             for scale in (8.0, 65536.0, 2.0**40):
                 self.assertEqual(self.said(wrong, 30, scale), [])
+
+    def test_penalties(self):
+        """They bring values to gradients that float16 does not have."""
+        for given in (True, False):
+            for wrong in ("nothing", "nothing after"):
+                self.assertEqual(self.said(wrong, 5, 2.0, given=given, penalty=1e-6), [])
 
 
 RANK = """
@@ -1123,15 +1470,17 @@ from ulp_recorder import Recorder
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
 torch.manual_seed(0)
 model = nn.Linear(4, 3)
-if sys.argv[4] in ("replica", "hook", "local", "accumulate"):
+if sys.argv[4] in ("replica", "hook", "built-in", "within", "local", "accumulate"):
     model = nn.parallel.DistributedDataParallel(model)
-if sys.argv[4] == "hook":
+if sys.argv[4] == "built-in":
+    model._register_builtin_comm_hook(dist.BuiltinCommHookType.FP16_COMPRESS)
+if sys.argv[4] in ("hook", "within"):
     from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
     model.register_comm_hook(None, default_hooks.fp16_compress_hook)
 torch.manual_seed(dist.get_rank())
 options = {"shard": dict(shards=True)}.get(sys.argv[4], dict(local=sys.argv[4] in ("local", "accumulate", "apart")))
 seen = []
-with Recorder(sys.argv[2] + "/run.ulp", model, strict=True, **options) as rec:
+with Recorder(sys.argv[2] + "/run.ulp", model.module if sys.argv[4] == "within" else model, strict=True, **options) as rec:
     for step in range(2):
         model.zero_grad()
         x = torch.randn(5, 4)
@@ -1144,7 +1493,7 @@ with Recorder(sys.argv[2] + "/run.ulp", model, strict=True, **options) as rec:
             model(x).pow(2).sum().backward()
         rec.step(step, loss_scale=1)
         alone = getattr(model, "module", model)
-        loss = (2 if sys.argv[4] == "accumulate" else 1) * alone(x).pow(2).sum()
+        loss = (2 if sys.argv[4] == "accumulate" else 1) * nn.functional.linear(x, alone.weight, alone.bias).pow(2).sum()
         seen.append([float(g.abs().max()) for g in torch.autograd.grad(loss, list(alone.parameters()))])
 print(seen)
 dist.barrier()
@@ -1174,8 +1523,12 @@ class Ranks(support.InFolder):
         self.assertEqual([parts_in(row) for row in content["step"]], [[part_of_each_rank] * 2] * 2)
 
     def test_replicas_that_reduce_in_their_own_way(self):
-        self.run_two("hook")
-        self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2)
+        """Or in one that is not seen, or not at all."""
+        for layout in ("hook", "built-in", "within", "alone"):
+            self.run_two(layout)
+            self.assertEqual([parts_in(row) for row in support.content(self.path("run.ulp"))["step"]], [[0, 0]] * 2, layout)
+            for name in os.listdir(self.folder):
+                os.remove(self.path(name))
 
     @unittest.skipUnless(TORCH_2_1, "needs torch 2.1 or newer")
     def test_local_gradients(self):
