@@ -99,7 +99,9 @@ class exporter {
 
 int run(const options& o) {
   refuse_overwriting_inputs({.csv = o.output}, o.run.files());
-  const std::unique_ptr<source> from = open_run(o.run);
+  source_options how = o.run.how_to_read();
+  how.infer = false;  // as it was recorded
+  const std::unique_ptr<source> from = open_run(o.run, how);
   exporter all(*from, o);
   text_output to(o.output);
   all.run(to);

@@ -265,7 +265,9 @@ summary summary_of(const source& from, const account& a, const std::vector<std::
 
 int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
-  const std::unique_ptr<source> from = open_run(o.run);
+  source_options how = o.run.how_to_read();
+  how.infer = false;  // as it was recorded
+  const std::unique_ptr<source> from = open_run(o.run, how);
   if (o.digest) {
     if (o.run.selects() || o.run.attempts != "all" || o.output.machine_stdout())
       throw usage_error("--digest covers the whole input and prints plain text: remove selections, --csv and --json");

@@ -216,3 +216,9 @@ TEST_CASE("advice and ranking do not conclude from what a float16 run leaves ope
   const auto sweep = run_ulp("sweep" + run + " --scaler pytorch --set growth_interval=5,12,50 --format fp16,bf16");
   CHECK(sweep.out.find("~ estimates") != std::string::npos);
 }
+
+TEST_CASE("what was recorded is printed and exported as it was recorded") {
+  const std::string run = "examples/digits.ulp";  // whose roles are told, and not the format
+  CHECK(run_ulp("export " + run + " --json-lines -o - --steps 0").out.find("\"through\":\"\"") != std::string::npos);
+  CHECK(run_ulp("info --digest " + run).out.starts_with("fa2f413d7217304b"));
+}
