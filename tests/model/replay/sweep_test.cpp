@@ -137,6 +137,7 @@ TEST_CASE("what was logged of a step that has tensors decides nothing") {
   std::vector<step> run = synthetic_run({1}, 3);
   for (step& s : run)
     if (!s.tensors.empty()) s.scalars.found_inf = true;
+  run.resize(60);  // all that may have happened is followed
   compare(scenarios(), run, three_tensors(), true);
 }
 
@@ -191,7 +192,7 @@ TEST_CASE("a scale that is NaN overflows whatever the format has NaN for, satura
 TEST_CASE("logs that bound the largest gradient") {
   std::vector<step> run;
   std::mt19937 random(8);
-  for (std::int64_t i = 0; i < 400; ++i) {
+  for (std::int64_t i = 0; i < 60; ++i) {
     step s;
     s.key.step = i;
     const double edge = 65520 / std::exp2(static_cast<double>(random() % 20));
