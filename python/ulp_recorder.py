@@ -2062,10 +2062,12 @@ class Recorder:
                     "loss does not reach the parameters, or all gradients underflow"
                 )
             largest = max(t.largest for t in tables)
-            through = self._through_float16(rows)
+            # Else there may be uses in float32 outside of the model: these are not as small as what float16 loses.
+            is_shown = self._sure or self._shown_by == "loss"
+            through = self._through_float16(rows) if is_shown or (scale is not None and scale >= 1024) else {}
             least = min((t.least for t in through.values() if t.least > 0), default=math.inf)
             lost = 2.0**-24 * min(factor, 1.0) / self._summed  # averages over ranks are smaller
-            looked_at = through.items() if self._looks >= 90 else ()
+            looked_at = through.items() if is_shown and self._looks >= 90 else ()
             cells = {name: _off_float16(t, lost) for name, t in looked_at}
             off = next((name for name, (is_off, _) in cells.items() if is_off), None)
             if scale is not None and scale > 1 and scaled and (least < 0.99 * lost or off is not None):
@@ -2130,8 +2132,6 @@ class Recorder:
 
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
-        if not self._sure and self._shown_by != "loss":  # there may be uses in float32 outside of the model
-            return {}
         if self._model is None or self._graph is None or "float16" not in self._graph.casts.values():
             return {}
         tables = {row.info.name: row.table for row in rows}

@@ -1439,8 +1439,9 @@ class MisuseInTraining(support.InFolder):
             ("unscaled", "step 0: .*not multiplied by the loss scale any more"), ("scaled", "step 0: scaled=False was passed, but"),
             ("zeros", "step 0: all gradients are zero"), ("scale", "step 0: no gradient is above .* if the loss was not multiplied"),
         ):  # fmt: skip
-            [said] = self.said(wrong)
-            self.assertRegex(said, text)
+            for given in (True, False):
+                [said] = self.said(wrong, given=given)
+                self.assertRegex(said, text if given or wrong != "unscaled" else "step 0: no gradient is above|" + text)
 
     def test_the_scale_of_the_next_step(self):
         """As soon as the steps show it: where one overflows after another that does not."""
