@@ -10,7 +10,7 @@ namespace ulp {
 namespace {
 
 constexpr std::size_t most_ways = 4096;
-constexpr std::uint64_t most_work = 2'000'000;  // updates: a second or less
+constexpr std::uint64_t most_work = 500'000;  // updates: a quarter of a second
 
 void widen(count_range& to, const count_range& by) { to = {std::min(to.low, by.low), std::max(to.high, by.high)}; }
 void widen(value_range& to, double by) { to = {std::min(to.low, by), std::max(to.high, by)}; }
