@@ -72,11 +72,12 @@ std::vector<std::string> recording_doubts::lines() const {
     all.push_back("recorded wrongly: gradients are said to be multiplied by the loss scale, and are not: " +
                   text(unscaled_->value) + where(*unscaled_) +
                   " is below the smallest number of float16, which they went through. Every scale here is too large by "
-                  "the loss scale: record before scaler.unscale_(), or with scaled=False");
+                  "the loss scale: record before scaler.unscale_(), or with scaled=False (or give --factor)");
   if (scaled_)
     all.push_back("recorded wrongly: gradients are said to be unscaled, and are not: " + text(scaled_->value) +
                   where(*scaled_) + " would have been " + text(scaled_->value * scaled_->scale) +
-                  " in float16, which they went through. Record without scaled=False, or after scaler.unscale_()");
+                  " in float16, which they went through. Record without scaled=False, or after scaler.unscale_() (or "
+                  "give --factor scale)");
   if (zero_steps_ > 0)
     all.push_back("all gradients are zero in " + steps(zero_steps_) + " of " + std::to_string(steps_) +
                   ", first in step " + std::to_string(first_zero_step_) +

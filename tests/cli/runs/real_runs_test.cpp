@@ -230,3 +230,18 @@ TEST_CASE("what was recorded is printed and exported as it was recorded") {
   CHECK(run_ulp("export " + run + " --json-lines -o - --steps 0").out.find("\"through\":\"\"") != std::string::npos);
   CHECK(run_ulp("info --digest " + run).out.starts_with("fa2f413d7217304b"));
 }
+
+TEST_CASE("advice leaves open what a replay at the same scale leaves open") {
+  for_each_run([](const fs::path& recording, const real_run& run) {
+    const json topics = json::parse(run_ulp("advise --json '" + recording.string() + "'").out);
+    const auto scales =
+        std::ranges::find_if(topics, [](const json& t) { return t.at("topic") == "static_scale"; })->at("numbers");
+    for (const auto& [scale, advised] : scales.at("scales").items()) {
+      INFO(run.name << " at " << scale);
+      const json summary = replayed(recording, "--format fp16 --scaler static --set loss_scale=" + scale).at("summary");
+      CHECK(advised.at("overflow_steps") == summary.at("skipped_low"));
+      CHECK(advised.at("overflow_steps").get<int>() + advised.at("undecided_steps").get<int>() ==
+            summary.at("skipped_high"));
+    }
+  });
+}
