@@ -9,7 +9,9 @@
 namespace ulp {
 namespace {
 
-void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
+constexpr std::size_t most_places = 64;
+
+void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info, std::int64_t step) {
   auto [merged, first] = of.tables.try_emplace({t.unit(), t.type}, t.table);
   if (!first) merged->second.merge(t.table);
   ++of.steps;
@@ -21,6 +23,7 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info) {
     of.least_zero_share =
         std::min(of.least_zero_share, static_cast<double>(t.table.zeros) / static_cast<double>(t.table.numel));
   of.max_abs = std::max(of.max_abs, t.table.largest_possible() / t.unit());
+  if (t.table.nonfinite() == 0) of.history.add(step, t.table, t.unit());
 }
 
 template <typename See>
@@ -54,6 +57,31 @@ value_range tensor_survey::magnitudes() const {
   return all;
 }
 
+void tensor_history::add(std::int64_t step, const cell_table& table, double unit) {
+  constexpr std::size_t most_parts = 64;
+  if (parts_.empty() || parts_.back().steps == width_) {
+    if (parts_.size() == most_parts) {
+      for (std::size_t i = 0; i < most_parts / 2; ++i) {
+        part merged = parts_[2 * i];
+        const part& next = parts_[2 * i + 1];
+        merged.steps += next.steps;
+        merged.numel += next.numel;
+        merged.zeros += next.zeros;
+        merged.max_abs = std::max(merged.max_abs, next.max_abs);
+        parts_[i] = merged;
+      }
+      parts_.resize(most_parts / 2);
+      width_ *= 2;
+    }
+    parts_.push_back({.first_step = step});
+  }
+  part& now = parts_.back();
+  ++now.steps;
+  now.numel += table.numel;
+  now.zeros += table.zeros;
+  now.max_abs = std::max(now.max_abs, table.largest_possible() / unit);
+}
+
 void survey::add(const step& now, const std::vector<tensor_info>& all) {
   if (!counted_.takes(now.key.step) || now.key.microbatch != -1) return;
   choice_.see(all);
@@ -66,12 +94,21 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   step_survey& s = steps_.emplace_back();
   s.key = now.key;
   s.loss = now.scalars.loss;
+  s.logged_norm = now.scalars.grad_norm;
+  s.learning_rate = now.scalars.learning_rate;
+  first_lost lost{.step = steps_.size() - 1};
   step_accumulator sums;
   sums.add_log(now);
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
-    if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor]);
+    if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor], now.key.step);
+    if (is_scaled(all[t.tensor].kind)) {
+      ++s.tensors;
+      if (t.table.nans > 0) lost.with_nan.push_back(t.tensor);
+      if (t.table.infinities() > 0) lost.with_infinities.push_back(t.tensor);
+      if (t.table.nonfinite() > 0) ++s.lost;
+    }
     sums.add(t, m, all[t.tensor].kind);
     if (m.checked && t.parts.is_sum()) {
       s.has_sums = true;
@@ -95,6 +132,12 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   s.max_abs = sums.largest.value();
   if (now.tensors.empty() && s.known) s.largest_whole = s.max_abs;
   s.norm = sums.norm.value();
+  s.with_nan = static_cast<std::uint32_t>(lost.with_nan.size());
+  s.with_infinities = static_cast<std::uint32_t>(lost.with_infinities.size());
+  const bool goes_on = steps_.size() > 1 && steps_[steps_.size() - 2].lost > 0;
+  if (s.lost == 0 || goes_on) return;
+  if (lost_places_.size() > most_places) lost_places_.pop_back();
+  lost_places_.push_back(std::move(lost));
 }
 
 std::uint64_t survey::censored() const {

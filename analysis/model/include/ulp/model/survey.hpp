@@ -22,6 +22,29 @@
 
 namespace ulp {
 
+// How a tensor changed: what it was over successive steps of its own, whose gradients were finite, 64 parts of the run at
+// most. Each part stands for as many steps, the last perhaps for fewer.
+class tensor_history {
+ public:
+  struct part {
+    std::int64_t first_step = 0;
+    std::uint64_t steps = 0;
+    std::uint64_t numel = 0;
+    std::uint64_t zeros = 0;
+    double max_abs = 0;  // unscaled
+    [[nodiscard]] double zero_share() const {
+      return numel == 0 ? 0 : static_cast<double>(zeros) / static_cast<double>(numel);
+    }
+  };
+
+  void add(std::int64_t step, const cell_table& table, double unit);
+  [[nodiscard]] const std::vector<part>& parts() const noexcept { return parts_; }
+
+ private:
+  std::vector<part> parts_;
+  std::uint64_t width_ = 1;
+};
+
 // One tensor over the run. Tables are kept by factor (1 where it is not known), so that scales meet the values exactly, and by
 // type, which DAZ asks for.
 struct tensor_survey {
@@ -36,6 +59,7 @@ struct tensor_survey {
   bool counted = false;
   bool checked = false;
   bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
+  tensor_history history;
 
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
@@ -53,13 +77,28 @@ struct step_survey {
   bool has_sums = false;
   bool known = false;       // whether max_abs is: not in logs of overflow flags
   double norm = not_known;  // as in trajectory_row
-  double loss = not_known;  // as logged
+  // As logged.
+  double loss = not_known;
+  double logged_norm = not_known;
+  double learning_rate = not_known;
+  // Of the recorded gradients, checked or not: tensors, and those with NaN or infinities.
+  std::uint32_t tensors = 0;
+  std::uint32_t with_nan = 0;
+  std::uint32_t with_infinities = 0;
+  std::uint32_t lost = 0;  // with either
   // What the run itself found holds at this scale, in this format; NaN, nullopt where unknown.
   double loss_scale = not_known;
   std::optional<format> rounded_to;
   std::optional<bool> found_inf;
   bool several_formats = false;
   bool loss_is_lost = false;
+};
+
+// The first of successive steps whose gradients are not finite: which tensors are not, by their indices.
+struct first_lost {
+  std::size_t step = 0;  // index into the survey's steps
+  std::vector<std::uint32_t> with_nan;
+  std::vector<std::uint32_t> with_infinities;
 };
 
 // Tensors that are looked at together, by their indices.
@@ -79,6 +118,8 @@ class survey {
 
   [[nodiscard]] const std::vector<tensor_survey>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return steps_; }
+  // Of the first 64 such places, and of the last.
+  [[nodiscard]] const std::vector<first_lost>& lost_places() const noexcept { return lost_places_; }
   [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
   // Whether a factor was not known, and values are as recorded.
   [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
@@ -96,6 +137,7 @@ class survey {
   tensor_choice choice_;
   std::vector<tensor_survey> tensors_;
   std::vector<step_survey> steps_;
+  std::vector<first_lost> lost_places_;
   recorded_run run_;
   bool as_recorded_ = false;
 };

@@ -1,0 +1,244 @@
+#include <ulp/model/diagnosis.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <ulp/formats/catalog.hpp>
+
+#include "divergence.hpp"
+#include "places.hpp"
+#include "vanishing.hpp"
+
+namespace ulp {
+namespace {
+
+step_span span_of(const std::vector<step_survey>& steps, const lost_place& place) {
+  return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
+}
+
+// Whether what was lost would have fitted the scale by far, by what the finite steps around it hold.
+bool is_far_from_scale(const std::vector<step_survey>& steps, const lost_place& place) {
+  constexpr double far = 64;
+  constexpr std::size_t around = 5;
+  const step_survey& lost = steps[place.first];
+  if (!(lost.loss_scale > 0)) return false;
+  const format& to = lost.rounded_to ? *lost.rounded_to : float16;
+  const double limit = std::ldexp(1.0, to.emax() + 1);
+  std::size_t seen = 0;
+  const auto fits = [&](std::size_t i) {
+    const step_survey& s = steps[i];
+    if (is_lost(s) || !s.known) return true;
+    ++seen;
+    return s.max_abs * lost.loss_scale * far < limit;
+  };
+  for (std::size_t i = place.first - std::min(place.first, around); i < place.first; ++i)
+    if (!fits(i)) return false;
+  for (std::size_t i = place.last + 1; i < std::min(place.last + 1 + around, steps.size()); ++i)
+    if (!fits(i)) return false;
+  return seen > 1;
+}
+
+// Steps whose gradients are finite and far larger than those of the steps around them.
+bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
+  constexpr double far = 100;
+  constexpr std::size_t around = 5;
+  const gradient_size of = size_kept(steps);
+  std::vector<std::pair<std::size_t, double>> sizes;
+  for (std::size_t i = 0; i < end; ++i)
+    if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size) && size > 0)
+      sizes.emplace_back(i, size);
+  bad_batches bad{.is_finite = true};
+  for (std::size_t i = around; i + around < sizes.size(); ++i) {
+    double largest = 0;
+    for (std::size_t j = i - around; j <= i + around; ++j)
+      if (j != i) largest = std::max(largest, sizes[j].second);
+    const double times = sizes[i].second / largest;
+    if (!(times >= far)) continue;
+    bad.steps.push_back(steps[sizes[i].first].key.step);
+    bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
+  }
+  return bad;
+}
+
+// The last weight gradient with NaN in the order of the model, and the next one, which is finite.
+nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors, const first_lost& lost) {
+  nan_source n;
+  n.with_nan = static_cast<std::uint32_t>(lost.with_nan.size());
+  n.tensors = run.steps()[lost.step].tensors;
+  const auto is_weight = [&](std::uint32_t i) { return tensors[i].kind != tensor_kind::activation_grad; };
+  n.tensor = lost.with_nan.back();
+  for (const std::uint32_t i : lost.with_nan)
+    if (is_weight(i)) n.tensor = i;
+  for (std::uint32_t i = n.tensor + 1; i < tensors.size() && !n.neighbour; ++i)
+    if (tensors[i].kind == tensors[n.tensor].kind && run.tensors()[i].steps > 0) n.neighbour = i;
+  return n;
+}
+
+const first_lost* lost_at(const survey& run, std::size_t step) {
+  const auto& all = run.lost_places();
+  const auto at = std::ranges::find(all, step, &first_lost::step);
+  return at == all.end() ? nullptr : &*at;
+}
+
+std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps) {
+  constexpr double deep = 0x1p10;
+  constexpr std::uint64_t few = 20;
+  scale_at_floor f{.floor = std::numeric_limits<double>::infinity()};
+  std::uint64_t finite = 0;
+  for (const step_survey& s : steps) {
+    if (!(s.loss_scale > 0)) continue;
+    f.greatest = std::max(f.greatest, s.loss_scale);
+    if (s.loss_scale < f.floor) {
+      f.floor = s.loss_scale;
+      f.at_floor = {s.key.step, s.key.step, 0};
+      finite = 0;
+    }
+    if (s.loss_scale > f.floor) continue;
+    f.at_floor.last = s.key.step;
+    ++f.at_floor.steps;
+    finite += is_lost(s) ? 0 : 1;
+  }
+  const bool is_deep = f.greatest >= deep * f.floor;
+  if (!is_deep || f.at_floor.steps < few || 10 * f.at_floor.steps < steps.size() || finite == 0) return std::nullopt;
+  return f;
+}
+
+class examination {
+ public:
+  examination(const survey& run, const std::vector<tensor_info>& tensors)
+      : run_(run), tensors_(tensors), steps_(run.steps()), places_(lost_places_of(steps_)) {}
+
+  diagnosis result();
+
+ private:
+  void see_place(const lost_place& place);
+  void see_end(const lost_end& end);
+  [[nodiscard]] bool is_nan_source(const lost_place& place) const;
+
+  const survey& run_;
+  const std::vector<tensor_info>& tensors_;
+  const std::vector<step_survey>& steps_;
+  std::vector<lost_place> places_;
+  std::optional<high_initial_scale> initial_;
+  bad_batches bad_;
+  handled_overflow handled_;
+  std::optional<forward_overflow> forward_;
+  std::optional<nan_source> nan_;
+};
+
+bool examination::is_nan_source(const lost_place& place) const {
+  const first_lost* const first = lost_at(run_, place.first);
+  if (first == nullptr || place.has_infinities || first->with_nan.empty()) return false;
+  const step_survey& s = steps_[place.first];
+  return s.lost < s.tensors && place.losses == 0;
+}
+
+void examination::see_place(const lost_place& place) {
+  constexpr std::size_t long_search = 5;
+  constexpr std::size_t short_place = 3;
+  const bool goes_on = place.last + 1 < steps_.size();
+  const step_span span = span_of(steps_, place);
+  if (place.first == 0 && goes_on && place.losses == 0 && place.length() >= long_search && !is_nan_source(place)) {
+    const double first = steps_.front().loss_scale;
+    const double then = steps_[place.last + 1].loss_scale;
+    if (!(then >= first)) {
+      initial_ = {span, first, then};
+      return;
+    }
+  }
+  if (place.length() >= long_search && is_nan_source(place)) {
+    if (nan_) return;
+    nan_ = source_of(run_, tensors_, *lost_at(run_, place.first));
+    nan_->lost = span;
+    return;
+  }
+  const bool is_short = goes_on && place.length() <= short_place;
+  if (is_short && (place.losses > 0 || is_far_from_scale(steps_, place))) {
+    for (std::size_t i = place.first; i <= place.last; ++i) bad_.steps.push_back(steps_[i].key.step);
+    bad_.loss_is_lost = bad_.loss_is_lost || place.losses > 0;
+    return;
+  }
+  if (handled_.places++ == 0) handled_.skipped.first = span.first;
+  handled_.skipped.last = span.last;
+  handled_.skipped.steps += span.steps;
+  handled_.longest = std::max<std::uint64_t>(handled_.longest, span.steps);
+}
+
+void examination::see_end(const lost_end& end) {
+  const step_survey& first = steps_[end.first];
+  const step_span span{first.key.step, steps_.back().key.step, end.lost};
+  lost_place whole{end.first, steps_.size() - 1, end.losses, end.has_infinities, first.tensors > 0};
+  if (is_nan_source(whole)) {
+    nan_ = source_of(run_, tensors_, *lost_at(run_, end.first));
+    nan_->lost = span;
+    nan_->ends_the_run = true;
+    return;
+  }
+  forward_ = {.lost = span,
+              .losses_lost = end.losses,
+              .loss_is_logged = std::ranges::any_of(steps_, [](const auto& s) { return std::isfinite(s.loss); }),
+              .ends_the_run = true,
+              .in_all_tensors = first.tensors > 0 && first.lost == first.tensors,
+              .has_infinities = end.has_infinities,
+              .first_scale = first.loss_scale,
+              .last_scale = steps_.back().loss_scale};
+}
+
+diagnosis examination::result() {
+  diagnosis d;
+  const std::optional<lost_end> end = lost_end_of(steps_, places_);
+  const std::size_t alive = end ? end->first : steps_.size();
+  for (const lost_place& place : places_)
+    if (place.first < alive) see_place(place);
+  if (end) see_end(*end);
+
+  const std::optional<found_divergence> diverged = divergence_of(steps_, alive);
+  if (diverged)
+    d.died_at = diverged->what.growing.first;
+  else if (end)
+    d.died_at = steps_[alive].key.step;
+
+  // Losses that are lost again and again are no single batches.
+  constexpr std::size_t many = 10;
+  if (bad_.loss_is_lost && bad_.steps.size() > std::max(many, alive / 100) && !forward_) {
+    forward_ = forward_overflow{.lost = {bad_.steps.front(), bad_.steps.back(), bad_.steps.size()},
+                                .losses_lost = bad_.steps.size(),
+                                .loss_is_logged = true};
+    bad_ = {};
+  }
+  if (diverged) d.causes.emplace_back(diverged->what);
+  if (initial_) d.causes.emplace_back(*initial_);
+  if (!bad_.steps.empty()) d.causes.emplace_back(bad_);
+  if (bad_batches outliers = outliers_of(steps_, diverged ? diverged->onset : alive); !outliers.steps.empty())
+    d.causes.emplace_back(std::move(outliers));
+  // What comes after a divergence is its consequence.
+  if (forward_ && !diverged) d.causes.emplace_back(*forward_);
+  if (nan_ && !diverged) d.causes.emplace_back(*nan_);
+  const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_);
+  if (!diverged)
+    if (const auto v = vanished_in_time_of(run_, tensors_, alive)) d.causes.emplace_back(*v);
+  if (depth) d.causes.emplace_back(*depth);
+  if (!end && !diverged)
+    if (const auto f = floor_of(steps_)) d.causes.emplace_back(*f);
+  if (!depth)
+    if (const auto dead = dead_tensors_of(run_, tensors_)) d.causes.emplace_back(*dead);
+  if (handled_.places > 0) d.causes.emplace_back(handled_);
+  return d;
+}
+
+}  // namespace
+
+std::string name_of(const cause& of) {
+  constexpr std::array<const char*, std::variant_size_v<cause>> names{
+      "divergence", "initial_scale", "bad_batch",         "gradient_overflow", "forward_overflow",
+      "nan_source", "vanished",      "vanished_in_depth", "scale_at_floor",    "dead_layer"};
+  return names.at(of.index());
+}
+
+diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors) {
+  if (run.steps().empty()) return {};
+  return examination(run, tensors).result();
+}
+
+}  // namespace ulp

@@ -1,0 +1,201 @@
+#include "divergence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "places.hpp"
+
+namespace ulp {
+namespace {
+
+// By itself, or where the learning rate or the loss speaks for it.
+constexpr double orders_of_magnitude = 1000;
+constexpr double tenfold = 10;
+// So many steps before one give its level.
+constexpr std::size_t level_steps = 20;
+constexpr std::size_t least_level_steps = 3;
+constexpr double above_level = 3;
+constexpr double doubled = 2;
+
+struct point {
+  std::size_t step = 0;  // index
+  double value = 0;
+};
+
+// Of finite steps before `end`.
+template <typename Value>
+std::vector<point> points_of(const std::vector<step_survey>& steps, std::size_t end, Value value) {
+  std::vector<point> all;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (is_lost(steps[i])) continue;
+    const double v = value(steps[i]);
+    if (std::isfinite(v)) all.push_back({i, v});
+  }
+  return all;
+}
+
+double median_of(std::span<const point> points) {
+  std::vector<double> values;
+  for (const point& p : points) values.push_back(p.value);
+  return median(std::move(values));
+}
+
+double level_before(std::span<const point> points, std::size_t i) {
+  const std::size_t n = std::min(i, level_steps);
+  return median_of(points.subspan(i - n, n));
+}
+
+// The first point from which on all are above three times the level before it.
+std::optional<std::size_t> onset_of_growth(std::span<const point> sizes) {
+  std::optional<std::size_t> onset;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t i = sizes.size(); i-- > least_level_steps;) {
+    least = std::min(least, sizes[i].value);
+    if (least > above_level * level_before(sizes, i)) onset = i;
+  }
+  return onset;
+}
+
+double largest_from(std::span<const point> points, std::size_t i) {
+  return std::ranges::max(points.subspan(i), {}, &point::value).value;
+}
+
+// The largest rise of the learning rate just before a step.
+std::optional<rate_jump> jump_near(const std::vector<step_survey>& steps, std::size_t onset) {
+  constexpr std::size_t before = 10;
+  std::optional<rate_jump> largest;
+  for (std::size_t i = onset > before ? onset - before : 1; i <= onset && i < steps.size(); ++i) {
+    const double was = steps[i - 1].learning_rate;
+    const double now = steps[i].learning_rate;
+    if (!(was > 0) || !(now >= doubled * was)) continue;
+    if (!largest || now / was > largest->after / largest->before) largest = {steps[i].key.step, was, now};
+  }
+  return largest;
+}
+
+bool rate_rises(const std::vector<step_survey>& steps, std::size_t first, std::size_t last) {
+  constexpr double noticeably = 1.01;
+  for (std::size_t i = first + 1; i <= last; ++i)
+    if (!(steps[i].learning_rate >= steps[i - 1].learning_rate)) return false;
+  return steps[last].learning_rate > noticeably * steps[first].learning_rate;
+}
+
+struct loss_rise {
+  std::size_t onset = 0;  // index of the first step whose loss is above
+  double before = not_known;
+  double after = not_known;
+};
+
+// The loss falls, and comes back to half of where it began or more until the end.
+std::optional<loss_rise> loss_rise_of(const std::vector<point>& losses) {
+  constexpr std::size_t least_losses = 20;
+  constexpr std::size_t most_window = 25;
+  constexpr double noise = 6;
+  if (losses.size() < least_losses) return std::nullopt;
+  const std::size_t window = std::clamp<std::size_t>(losses.size() / 20, 3, most_window);
+  const std::span<const point> all(losses);
+  const double initial = median_of(all.first(window));
+  const double final = median_of(all.last(2 * window));
+  double best = initial;
+  std::size_t best_end = window;
+  for (std::size_t end = window; end <= all.size(); ++end) {
+    const double level = median_of(all.subspan(end - window, window));
+    if (level < best) {
+      best = level;
+      best_end = end;
+    }
+  }
+  std::vector<double> steps_of_loss;
+  for (std::size_t i = best_end - window + 1; i < best_end; ++i)
+    steps_of_loss.push_back(std::abs(all[i].value - all[i - 1].value));
+  const double rise = final - best;
+  if (!(initial > best) || !(rise >= (initial - best) / 2) || !(rise > noise * median(steps_of_loss)))
+    return std::nullopt;
+  std::size_t onset = all.size();
+  while (onset > best_end - window && all[onset - 1].value > best + rise / 4) --onset;
+  if (onset == all.size()) return std::nullopt;
+  return loss_rise{all[onset].step, best, final};
+}
+
+}  // namespace
+
+gradient_size size_kept(const std::vector<step_survey>& steps) {
+  const auto has = [&](double step_survey::*member) {
+    return std::ranges::any_of(steps, [&](const step_survey& s) { return std::isfinite(s.*member) && s.*member > 0; });
+  };
+  if (has(&step_survey::norm)) return gradient_size::norm;
+  return has(&step_survey::logged_norm) ? gradient_size::logged_norm : gradient_size::largest;
+}
+
+double size_of(const step_survey& s, gradient_size of) {
+  switch (of) {
+    case gradient_size::norm: return s.norm;
+    case gradient_size::logged_norm: return s.logged_norm;
+    case gradient_size::largest: break;
+  }
+  return s.known ? s.max_abs : not_known;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return not_known;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end) {
+  const gradient_size of = size_kept(steps);
+  const std::vector<point> sizes = points_of(steps, end, [&](const step_survey& s) {
+    const double size = size_of(s, of);
+    return size > 0 ? size : not_known;
+  });
+  const std::vector<point> losses = points_of(steps, end, [](const step_survey& s) { return s.loss; });
+  const std::optional<loss_rise> rise = loss_rise_of(losses);
+  const std::optional<std::size_t> grown = onset_of_growth(sizes);
+
+  found_divergence found;
+  divergence& d = found.what;
+  d.of = of;
+  if (grown) {
+    const std::size_t onset = sizes[*grown].step;
+    d.growth = largest_from(sizes, *grown) / level_before(sizes, *grown);
+    d.jump = jump_near(steps, onset);
+    d.rate_rises = rate_rises(steps, sizes[*grown - 1].step, sizes.back().step);
+    const auto first = std::ranges::find_if(losses, [&](const point& p) { return p.step >= onset; });
+    const auto n = static_cast<std::size_t>(first - losses.begin());
+    if (n > 0) d.loss_before = level_before(losses, n);
+    if (first != losses.end()) d.loss_after = losses.back().value;
+    const bool loss_falls = d.loss_after <= d.loss_before;
+    const bool is_supported = d.jump || rise || d.loss_after > doubled * d.loss_before;
+    if (!loss_falls && (d.growth >= orders_of_magnitude || (d.growth >= tenfold && is_supported)))
+      found.onset = onset;
+    else
+      d = {.of = of};
+  }
+  if (found.onset == 0 && rise) {
+    // A peak of the gradients that does not last may throw a run back, too.
+    const auto at = std::ranges::find_if(sizes, [&](const point& p) { return p.step >= rise->onset; });
+    const auto i = static_cast<std::size_t>(at - sizes.begin());
+    const double growth =
+        i < least_level_steps || at == sizes.end() ? not_known : largest_from(sizes, i) / level_before(sizes, i);
+    const std::optional<rate_jump> jump = jump_near(steps, rise->onset);
+    if (!jump && !(growth >= tenfold)) return std::nullopt;
+    d = {.of = of, .growth = growth, .jump = jump, .loss_before = rise->before, .loss_after = rise->after};
+    found.onset = rise->onset;
+  }
+  if (found.onset == 0) return std::nullopt;
+  std::size_t last = end;
+  while (last > found.onset && is_lost(steps[last - 1])) --last;
+  d.growing = {steps[found.onset].key.step, steps[last - 1].key.step, last - found.onset};
+  if (end < steps.size()) d.lost_at = steps[end].key.step;
+  if (d.jump && d.jump->step < d.growing.first) {
+    while (found.onset > 0 && steps[found.onset].key.step > d.jump->step) --found.onset;
+    d.growing = {d.jump->step, d.growing.last, last - found.onset};
+  }
+  return found;
+}
+
+}  // namespace ulp

@@ -1,0 +1,30 @@
+// Whether a run diverged before its gradients were lost, or without that.
+#ifndef ULP_MODEL_DIAGNOSIS_DIVERGENCE_HPP
+#define ULP_MODEL_DIAGNOSIS_DIVERGENCE_HPP
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include <ulp/model/diagnosis.hpp>
+
+namespace ulp {
+
+// The size of a step's gradients, of the kind that most steps have; NaN where it has none.
+[[nodiscard]] gradient_size size_kept(const std::vector<step_survey>& steps);
+[[nodiscard]] double size_of(const step_survey& s, gradient_size of);
+
+// Of the middle one or the mean of the middle two; NaN of none.
+[[nodiscard]] double median(std::vector<double> values);
+
+// Looks at the steps before `end`, where the run was lost, or at all. `onset` is the index of the first step that belongs
+// to it.
+struct found_divergence {
+  divergence what;
+  std::size_t onset = 0;
+};
+[[nodiscard]] std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,143 @@
+// What hampered or ended a run, told apart by what its steps show. Every cause comes with the steps and figures that speak
+// for it; the words are in ulp/report. Thresholds are stated where they are used (diagnosis/*.cpp): they were set on runs
+// that were really trained, good and bad (docs/trust.md).
+#ifndef ULP_MODEL_DIAGNOSIS_HPP
+#define ULP_MODEL_DIAGNOSIS_HPP
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <ulp/model/survey.hpp>
+
+namespace ulp {
+
+// Steps by their numbers; `steps` of those between them are meant.
+struct step_span {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  std::uint64_t steps = 0;
+};
+
+// What grows when a run diverges.
+enum class gradient_size : std::uint8_t { norm, logged_norm, largest };
+
+// The learning rate from one step to the next.
+struct rate_jump {
+  std::int64_t step = 0;
+  double before = 0;
+  double after = 0;
+};
+
+// Gradients or the loss grow by orders of magnitude while gradients are still finite.
+struct divergence {
+  step_span growing;  // up to the last finite step
+  gradient_size of = gradient_size::norm;
+  double growth = not_known;            // from the level before to the largest
+  std::optional<std::int64_t> lost_at;  // the first step after it whose gradients are not finite
+  std::optional<rate_jump> jump;        // where the learning rate at least doubled at the onset
+  bool rate_rises = false;              // up to the last finite step
+  double loss_before = not_known;
+  double loss_after = not_known;
+};
+
+// The run begins with a search for the scale.
+struct high_initial_scale {
+  step_span skipped;
+  double first_scale = not_known;
+  double fitting_scale = not_known;  // of the first finite step
+};
+
+// Steps among healthy ones that no scale explains.
+struct bad_batches {
+  std::vector<std::int64_t> steps;
+  bool is_finite = false;  // outliers; else their gradients are infinite or NaN
+  bool loss_is_lost = false;
+  double outlier = not_known;  // times what the steps around them have, the largest; where finite
+};
+
+// Overflow that a falling scale ended.
+struct handled_overflow {
+  step_span skipped;
+  std::uint64_t places = 0;
+  std::uint64_t longest = 0;
+};
+
+// Infinity or NaN whatever the scale: with the loss, or in all tensors at once.
+struct forward_overflow {
+  step_span lost;
+  std::uint64_t losses_lost = 0;  // of these steps
+  bool loss_is_logged = false;
+  bool ends_the_run = false;
+  bool in_all_tensors = false;  // at its first step, of those that are recorded
+  bool has_infinities = false;
+  double first_scale = not_known;
+  double last_scale = not_known;
+};
+
+// NaN without any infinity in some tensors, while the loss and the others are finite.
+struct nan_source {
+  step_span lost;
+  std::uint32_t tensor = 0;                // the last of them in the order of the model: backward reaches it first
+  std::optional<std::uint32_t> neighbour;  // the next one, which is finite
+  std::uint32_t with_nan = 0;
+  std::uint32_t tensors = 0;
+  bool ends_the_run = false;
+};
+
+// Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
+struct vanished_in_time {
+  std::uint32_t tensor = 0;  // the one that changed most
+  std::uint32_t tensors = 0;
+  double zeros_before = 0;  // shares
+  double zeros_after = 0;
+  std::int64_t mostly_from = 0;  // step
+  double largest_after = 0;
+  double loss = not_known;
+};
+
+// Gradients shrink from layer to layer, or from one time step of a recurrent network to the one before.
+struct vanished_in_depth {
+  std::uint32_t small_end = 0;  // tensors
+  std::uint32_t large_end = 0;
+  std::uint32_t layers = 0;
+  double log2_ratio = 0;       // of the mean magnitudes; of what is above zero
+  std::uint32_t all_zero = 0;  // layers of them
+};
+
+// The scale fell to its least and stays there, though steps are finite.
+struct scale_at_floor {
+  step_span at_floor;
+  double floor = 0;
+  double greatest = 0;
+};
+
+// Modules whose gradients are zero in every step.
+struct dead_tensors {
+  std::vector<std::uint32_t> tensors;
+  std::optional<std::uint32_t> living;  // the next one after the last of them
+  step_span steps;
+};
+
+using cause = std::variant<divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow, nan_source,
+                           vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
+
+// One word for programs: "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "nan_source",
+// "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
+[[nodiscard]] std::string name_of(const cause& of);
+
+struct diagnosis {
+  std::vector<cause>
+      causes;  // the first explains most: in the order of the alternatives of `cause`, but what the scaler handled comes last
+  // From this step on the run is lost: what comes then says nothing of what training needs.
+  std::optional<std::int64_t> died_at;
+};
+
+[[nodiscard]] diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors);
+
+}  // namespace ulp
+
+#endif
