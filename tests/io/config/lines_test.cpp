@@ -1,0 +1,150 @@
+// What to write in a framework's configuration for a chosen loss scale: against lines written by hand, and, where the
+// framework's configuration is imported, read back to the scaler with these values.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/io/config_import.hpp>
+#include <ulp/io/configuration_lines.hpp>
+#include <ulp/model/scaler.hpp>
+
+#include "support/catch.hpp"
+#include "support/files.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+using lines = std::vector<std::string>;
+
+const loss_scale_choice advised{.format = "float16", .init_scale = 131072, .growth_interval = 100};
+const loss_scale_choice constant{.format = "fp16", .static_scale = 1024};
+const loss_scale_choice wide{.format = "bf16", .init_scale = 131072};
+
+std::string joined(const lines& all, const std::string& between) {
+  std::string text;
+  for (const std::string& line : all) text += (text.empty() ? "" : between) + line;
+  return text;
+}
+
+imported_config read(const std::string& text) {
+  const temporary_dir dir;
+  write_file(dir / "c", text);
+  return import_config((dir / "c").string());
+}
+
+parameter_value parameter(const imported_config& config, const std::string& name) {
+  for (const auto& [key, value] : config.parameters)
+    if (key == name) return value;
+  return std::monostate{};
+}
+
+struct round_trip {
+  std::string framework;
+  std::string before, between, after;  // what stands around the lines in a file
+  std::string dynamic, initial, growth, fixed, fixed_scale;
+};
+
+const std::string cerebras = "trainer:\n  init:\n    precision:\n      fp16_type: float16\n      ";
+const std::string on_gpu = "trainer:\n  init:\n    backend: {backend_type: GPU}\n    precision:\n      ";
+const std::vector<round_trip> imported{
+    {"DeepSpeed", "{\"zero_optimization\": {\"stage\": 2}, ", ", ", "}", "deepspeed_dynamic", "init_scale",
+     "scale_window", "static", "loss_scale"},
+    {"deepspeed_fused", "{\"optimizer\": {\"type\": \"Adam\"}, ", ", ", "}", "deepspeed_fused_nonzero", "cur_scale",
+     "scale_window", "static", "loss_scale"},
+    {"Megatron-LM", "", " ", "", "megatron_dynamic", "initial_scale", "growth_interval", "megatron_constant",
+     "initial_scale"},
+    {"Cerebras", cerebras, "\n      ", "\n", "cerebras_dls", "init_scale", "steps_per_increase", "static",
+     "loss_scale"},
+    {"cerebras_gpu", on_gpu, "\n      ", "\n", "cerebras_gpu", "initial_loss_scale", "steps_per_increase",
+     "cerebras_gpu", "loss_scaling_factor"},
+};
+
+}  // namespace
+
+TEST_CASE("what is written for a framework is read back") {
+  for (const round_trip& r : imported) {
+    CAPTURE(r.framework);
+    const auto file = [&](const loss_scale_choice& choice) {
+      return r.before + joined(configuration_lines(r.framework, choice), r.between) + r.after;
+    };
+    const imported_config dynamic = read(file(advised));
+    CHECK(dynamic.scaler == r.dynamic);
+    CHECK(dynamic.format == "float16");
+    CHECK(parameter(dynamic, r.initial) == parameter_value{131072.0});
+    CHECK(parameter(dynamic, r.growth) == parameter_value{100.0});
+    const imported_config fixed = read(file(constant));
+    CHECK(fixed.scaler == r.fixed);
+    CHECK(parameter(fixed, r.fixed_scale) == parameter_value{1024.0});
+  }
+  CHECK(read("{" + joined(configuration_lines("DeepSpeed", wide), ", ") + "}").format == "bfloat16");
+  CHECK(read(joined(configuration_lines("megatron", wide), " ")).format == "bfloat16");
+  CHECK(read("trainer:\n  " + joined(configuration_lines("Lightning", wide), "\n  ")).format == "bfloat16");
+  CHECK(read("distributed_type: MULTI_GPU\n" + joined(configuration_lines("Accelerate", wide), "\n")).format ==
+        "bfloat16");
+}
+
+// A ceiling below the first scale would win: 2^15 for float16 by default.
+TEST_CASE("Cerebras's ceiling does not cut the scale that is chosen") {
+  const imported_config config = read(cerebras + joined(configuration_lines("cerebras", advised), "\n      "));
+  CHECK(make_scaler(*find_scaler(config.scaler), config.parameters).scale() == 131072);
+  CHECK(configuration_lines("cerebras", {.format = "cbfloat16", .init_scale = 4096}) ==
+        lines{"fp16_type: cbfloat16", "loss_scaling_factor: dynamic", "initial_loss_scale: 4096"});
+}
+
+TEST_CASE("each framework in its own words") {
+  const auto is = [](const std::string& name, const loss_scale_choice& choice, const lines& expected) {
+    CAPTURE(name);
+    CHECK(configuration_lines(name, choice) == expected);
+  };
+  is("deepspeed", advised, {R"("fp16": {"enabled": true, "initial_scale_power": 17, "loss_scale_window": 100})"});
+  is("megatron_dynamic", advised, {"--fp16 --initial-loss-scale 131072 --loss-scale-window 100"});
+  is("pytorch", advised, {"torch.amp.GradScaler(init_scale=2.0**17, growth_interval=100)"});
+  is("pytorch_gradscaler", {.growth_interval = 100}, {"torch.amp.GradScaler(growth_interval=100)"});
+  is("pytorch_gradscaler", {.init_scale = 1000}, {"torch.amp.GradScaler(init_scale=1000.0)"});
+  is("pytorch_gradscaler", {.init_scale = 0x1p-7}, {"torch.amp.GradScaler(init_scale=2.0**-7)"});
+  is("pytorch_gradscaler", constant,
+     {"torch.amp.GradScaler(init_scale=2.0**10, growth_interval=2**31 - 1)  # never grows, but an overflow still "
+      "halves "
+      "it"});
+  is("fairseq", advised, {"--fp16 --fp16-init-scale 131072 --fp16-scale-window 100"});
+  is("Hugging Face", wide, {"bf16=True"});
+  is("lightning", wide, {"precision: bf16-mixed"});
+  is("Lightning", advised,
+     {R"(Trainer(plugins=MixedPrecision("16-mixed", "cuda", torch.amp.GradScaler(init_scale=2.0**17, )"
+      "growth_interval=100)))"});
+  is("keras", advised,
+     {"keras.optimizers.LossScaleOptimizer(optimizer, initial_scale=2.0**17, dynamic_growth_steps=100)"});
+  is("flax", advised, {"flax.training.dynamic_scale.DynamicScale(scale=2.0**17, growth_interval=100)"});
+  is("apex", advised,
+     {R"(amp.initialize(model, optimizer, loss_scale="dynamic"))",
+      "amp._amp_state.loss_scalers[0]._loss_scale = 2.0**17", "amp._amp_state.loss_scalers[0]._scale_seq_len = 100"});
+  // DeepSpeed takes powers of two only: the one below.
+  is("DeepSpeed", {.init_scale = 100000}, {R"("fp16": {"enabled": true, "initial_scale_power": 16})"});
+}
+
+TEST_CASE("every scaler has its line, and nothing is said of what is not there") {
+  for (const scaler_entry& entry : scaler_catalog()) {
+    CAPTURE(entry.name);
+    const lines dynamic = configuration_lines(entry.name, advised);
+    const bool has_dynamic = entry.name != "static" && entry.name != "none" && entry.name != "ada_loss_zhao";
+    CHECK(dynamic.empty() != has_dynamic);
+    for (const std::string& line : dynamic) CHECK(line.find('%') == std::string::npos);
+    // Of the scalers that have such a parameter, the values are in the lines.
+    const std::string text = joined(dynamic, " ");
+    bool has_initial = false;
+    for (const scaler_parameter& p : entry.parameters)
+      has_initial = has_initial || p.name.starts_with("init") || p.name == "cur_scale";
+    if (has_initial && has_dynamic)
+      CHECK((text.find("17") != std::string::npos || text.find("131072") != std::string::npos));
+    for (const std::string_view alias : entry.aliases)
+      CHECK_FALSE(configuration_lines(alias, advised).empty() == has_dynamic);
+    // A scale that is no number in no line.
+    for (const double wrong : {0.0, -1.0, 1.0 / 0.0, 0.0 / 0.0})
+      CHECK(joined(configuration_lines(entry.name, {.init_scale = wrong}), " ").find("nan") == std::string::npos);
+    CHECK(configuration_lines(entry.name, {.format = "e4m3fn", .init_scale = 8}).empty());
+  }
+  CHECK(configuration_lines("nosuch", advised).empty());
+  CHECK(configuration_lines("DeepSpeed", {.format = "nosuch"}).empty());
+}
