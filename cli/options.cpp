@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <type_traits>
 #include <ulp/io/check.hpp>
 #include <ulp/report/table.hpp>
@@ -66,6 +67,15 @@ std::unique_ptr<source> opened(const run_text& options, const source_options& ho
 std::unique_ptr<source> open_run(const run_text& options) { return open_run(options, options.how_to_read()); }
 
 std::unique_ptr<source> open_run(const run_text& options, const source_options& how) { return opened(options, how); }
+
+std::unique_ptr<source> open_run_again(const run_text& options) {
+  const auto lasts = [](const std::string& input) {
+    std::error_code none;
+    return std::filesystem::is_regular_file(input, none) || std::filesystem::is_directory(input, none);
+  };
+  if (!std::ranges::all_of(options.files(), lasts)) return nullptr;
+  return open_source(options.inputs, options.how_to_read());
+}
 
 std::unique_ptr<source> follow_run(const run_text& options, const source_options& how, wait_for_steps wait) {
   if (options.inputs.size() > 1) throw usage_error("only one recording can be followed: name one");

@@ -31,6 +31,9 @@ void add_groups(command& to, run_text& options);  // where groups are distinguis
 // The same, as how_to_read() and more says.
 [[nodiscard]] std::unique_ptr<source> open_run(const run_text& options, const source_options& how);
 
+// The same inputs once more, which tells nothing; nullptr where they cannot be read twice, such as a pipe.
+[[nodiscard]] std::unique_ptr<source> open_run_again(const run_text& options);
+
 // The recording that INPUT is, as follow_recording gives it; throws usage_error where it cannot be one.
 [[nodiscard]] std::unique_ptr<source> follow_run(const run_text& options, const source_options& how,
                                                  wait_for_steps wait);

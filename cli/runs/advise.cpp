@@ -9,6 +9,7 @@
 #include <ulp/report/run_notes.hpp>
 
 #include "command.hpp"
+#include "configuration.hpp"
 #include "each_step.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -20,21 +21,34 @@ struct options {
   run_text run;
   std::string format_name = "float16";
   std::string check;
-  std::string epsilon = "0.001";
+  std::string epsilon = "1e-5";
+  std::string config;
   rounding_text rounding;
   output_options output;
 };
 
-void print(const std::vector<finding>& findings) {
-  for (const finding& f : findings) {
+void print_evidence(const finding& f) {
+  for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
+  if (!f.limits.empty()) fmt::print("  Limits: {}\n", printable(f.limits));
+  fmt::print("\n");
+}
+
+void print(const advice& given) {
+  const advice_summary& first = given.first;
+  fmt::print("What happened   {}\nWhat to change  {}\n", printable(first.happened), printable(first.change));
+  for (const std::string& line : first.lines) fmt::print("                  {}\n", printable(line));
+  fmt::print("How sure        {}\n", printable(first.sure));
+  if (first.left_out_from) fmt::print("Left out below  the steps from {} on, when the run was lost\n", *first.left_out_from);
+  fmt::print("\n");
+  for (const finding& f : given.findings) {
     fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));
-    for (const std::string& line : f.evidence) fmt::print("    {}\n", printable(line));
-    if (!f.limits.empty()) fmt::print("  Limits: {}\n", printable(f.limits));
-    fmt::print("\n");
+    print_evidence(f);
   }
 }
 
-table advice_table(const std::vector<finding>& findings) {
+table advice_table(const advice& given) {
+  std::vector<finding> findings{finding_of(given.first)};
+  findings.insert(findings.end(), given.findings.begin(), given.findings.end());
   const std::vector<column<finding>> columns = {
       {"topic", "", &finding::topic},
       {"question", "", &finding::question},
@@ -47,34 +61,37 @@ table advice_table(const std::vector<finding>& findings) {
 }
 
 int run(const options& o) {
-  refuse_overwriting_inputs(o.output, o.run.files());
-  const advice_options how = advice_options_of(o.format_name, o.rounding, o.epsilon, o.run);
+  std::vector<std::string> read = o.run.files();
+  read.push_back(o.config);
+  refuse_overwriting_inputs(o.output, read);
+  scenario_text asked{.format = o.format_name, .rounding = o.rounding};
+  const std::optional<configuration> own = configuration_of(o.config, asked, o.run);
+  advice_options how = advice_options_of(o.format_name, o.rounding, o.epsilon, o.run);
+  if (own) how.framework = own->said.framework;
   const selection counted = o.run.selected();
   name_predicate checked;
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
-  const std::vector<scenario> scenarios = scaler_trials(how, counted, checked);
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.check, *from);
-  survey run(counted, checked);
-  sweep trials(scenarios);
+  adviser adviser(how, counted, checked);
   run_notes notes;
   for_each_step(*from, counted, [&](const step& now) {
     notes.see(now, from->tensors());
-    run.add(now, from->tensors());
-    trials.add(now, from->tensors());
+    adviser.add(now, from->tensors());
   });
-  check_steps_counted(run.steps().size(), o.run);
-  check_tensors_counted(run.choice(), *from);
-  const auto findings = advice_of(run, from->tensors(), scenarios, trials.results(), how);
-  if (findings.empty())
-    throw usage_error(o.run.inputs.front() +
-                      ": shows at most which steps overflowed, which answers none of these questions");
-  for (const std::string& line : notes.lines(run.choice())) note(line);
-  for (const std::string& line : group_notes(sets_by_group(run, from->tensors(), how.groups))) note(line);
-  if (run.as_recorded()) note(factor_note);
-  write_table("advise", advice_table(findings), o.output, false);
-  if (!o.output.machine_stdout()) print(findings);
+  check_steps_counted(adviser.whole().steps().size(), o.run);
+  check_tensors_counted(adviser.whole().choice(), *from);
+  if (const std::unique_ptr<source> twice = open_run_again(o.run))
+    if (const std::optional<selection> less = adviser.again(from->tensors()))
+      for_each_step(*twice, *less, [&](const step& now) { adviser.add_again(now, from->tensors()); });
+
+  const advice given = adviser.result(from->tensors());
+  for (const std::string& line : notes.lines(adviser.whole().choice())) note(line);
+  for (const std::string& line : group_notes(sets_by_group(adviser.whole(), from->tensors(), how.groups))) note(line);
+  if (adviser.whole().as_recorded()) note(factor_note);
+  write_table("advise", advice_table(given), o.output, false);
+  if (!o.output.machine_stdout()) print(given);
   return done;
 }
 
@@ -87,10 +104,11 @@ command advise_command() {
   add_groups(made, o->run);
   made.add("--format", &o->format_name, "the format that gradients are scaled for (see ulp formats)",
            {.type = "F", .show_default = true});
-  made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
+  made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
   add_rounding(made, o->rounding);
+  add_config(made, o->config, {}, "writes what to change in the words");
   add_output(made, o->output);
   made.footer =
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "

@@ -22,7 +22,7 @@ struct options {
   std::vector<std::string> scalers;
   scenario_text what;
   std::string config;
-  std::string epsilon = "0.001";
+  std::string epsilon = "1e-5";
   std::string output;
 };
 
@@ -39,7 +39,7 @@ int run(const options& o) {
   read.push_back(o.config);
   refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
-  page_maker maker({.run = o.run, .policies = policies_of(o, own), .epsilon = o.epsilon});
+  page_maker maker({.run = o.run, .policies = policies_of(o, own), .epsilon = o.epsilon, .framework = own ? own->said.framework : ""});
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.what.check, *from);
@@ -48,6 +48,9 @@ int run(const options& o) {
   for_each_step(*from, maker.counted(), [&](const step& now) { maker.add(now, from->tensors()); });
   check_steps_counted(maker.seen().steps().size(), o.run);
   check_tensors_counted(maker.seen().choice(), *from);
+  if (const std::unique_ptr<source> twice = open_run_again(o.run))
+    if (const std::optional<selection> less = maker.again(from->tensors()))
+      for_each_step(*twice, *less, [&](const step& now) { maker.add_again(now, from->tensors()); });
 
   report_page page = maker.page(from->tensors());
   if (own) print_configuration(*own, true);
@@ -78,7 +81,7 @@ command report_command() {
            {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a first policy, and takes format and clipping unless given,");
   add_options(made, options_of(o->what), {"scaler"});
-  made.add("--epsilon", &o->epsilon, "the share of the nonzero gradients that may underflow",
+  made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
   made.footer =
       "--set and --start apply to the policies that have them. The default format is float16.\n"

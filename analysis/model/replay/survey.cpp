@@ -48,6 +48,13 @@ lost_mass tensor_survey::lost(const format& to, const rounding& mode, double sca
   return all;
 }
 
+rounding_noise tensor_survey::noise(const format& to, const rounding& mode, double scale) const {
+  rounding_noise all;
+  for (const auto& [of, table] : tables)
+    all += noise_of(table, to, mode, {.scale = is_scaled ? scale : 1, .factor = of.first}, of.second);
+  return all;
+}
+
 value_range tensor_survey::magnitudes() const {
   value_range all;
   for (const auto& [of, table] : tables) {
@@ -158,15 +165,21 @@ outcome_counts survey::outcomes(const tensor_set& of, const format& to, const ro
   return all;
 }
 
-lost_mass survey::lost(const format& to, const rounding& mode, double scale) const {
+lost_mass survey::lost(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
   lost_mass all;
-  for (const tensor_survey& t : tensors_) all += t.lost(to, mode, scale);
+  for (const std::size_t i : of.tensors) all += tensors_[i].lost(to, mode, scale);
   return all;
 }
 
-value_range survey::magnitudes() const {
+rounding_noise survey::noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const {
+  rounding_noise all;
+  for (const std::size_t i : of.tensors) all += tensors_[i].noise(to, mode, scale);
+  return all;
+}
+
+value_range survey::magnitudes(const tensor_set& of) const {
   value_range all;
-  for (const tensor_survey& t : tensors_) all += t.magnitudes();
+  for (const std::size_t i : of.tensors) all += tensors_[i].magnitudes();
   return all;
 }
 

@@ -1,13 +1,38 @@
 #include <ulp/report/advice.hpp>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
+#include "summary.hpp"
 
 namespace ulp {
+namespace {
+
+bool has_values(const survey& run) {
+  return std::ranges::any_of(run.tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
+}
+
+bool has_maxima(const survey& run) {
+  return std::ranges::any_of(run.steps(),
+                             [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
+}
+
+finding recorded_values() {
+  return {.topic = "recorded_values",
+          .question = "What do scales multiply here?",
+          .conclusion = "the values as recorded, since their factor is not known",
+          .evidence = {"if they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
+          .limits = "Findings that need the true gradient are omitted: formats without a scale, clipping.",
+          .numbers = {}};
+}
+
+}  // namespace
 
 advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
                                  const run_text& run) {
@@ -17,61 +42,94 @@ advice_options advice_options_of(const std::string& format, const rounding_text&
     throw std::invalid_argument(
         "--rounding: advice and reports need a deterministic rounding; for stochastic rounding see ulp outcomes");
   o.epsilon = positive_number(epsilon, "--epsilon");
-  if (!(o.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 0.001 for 0.1 %");
+  if (!(o.epsilon < 1)) throw std::invalid_argument("--epsilon: a share below 1, such as 1e-5");
   o.groups = run.named_groups();
   return o;
 }
 
-std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>& tensors,
-                               const std::vector<scenario>& scenarios, const std::vector<sweep_result>& trials,
-                               const advice_options& options) {
-  std::vector<finding> all;
-  const bool has_values =
-      std::ranges::any_of(run.tensors(), [](const tensor_survey& t) { return t.counted && t.max_abs > 0; });
-  const window w = window_of(run, options.format, options.rounding);
-  // Some step has a gradient above 0.
-  const bool has_maxima =
-      std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.max_abs) && s.max_abs > 0; });
-  const std::vector<bad_run> bad = bad_runs_of(run);
-  const bool loss_is_logged =
-      std::ranges::any_of(run.steps(), [](const step_survey& s) { return !std::isnan(s.loss); });
-  if (!bad.empty()) all.push_back(what_happened(bad, loss_is_logged));
-  if (!has_values && !has_maxima) {
-    if (std::ranges::any_of(run.steps(), &step_survey::known))
-      all.push_back({.topic = "nothing",
-                     .question = "What does the run need?",
-                     .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
-                     .evidence = {},
-                     .limits = {},
-                     .numbers = {}});
-    return all;
+adviser::adviser(advice_options options, selection counted, name_predicate checked)
+    : options_(std::move(options)),
+      counted_(std::move(counted)),
+      checked_(std::move(checked)),
+      scenarios_(scaler_trials(options_, counted_, checked_)),
+      whole_(counted_, checked_),
+      trials_(std::in_place, scenarios_) {}
+
+void adviser::add(const step& now, const std::vector<tensor_info>& tensors) {
+  whole_.add(now, tensors);
+  trials_->add(now, tensors);
+}
+
+std::optional<selection> adviser::again(const std::vector<tensor_info>& tensors) {
+  found_ = diagnosis_of(whole_, tensors);
+  if (!found_->died_at || *found_->died_at == whole_.steps().front().key.step) return std::nullopt;
+  selection less = counted_;
+  less.end_step = *found_->died_at;
+  less_.emplace(less, checked_);
+  trials_.emplace(scenarios_);
+  return less;
+}
+
+void adviser::add_again(const step& now, const std::vector<tensor_info>& tensors) {
+  less_->add(now, tensors);
+  trials_->add(now, tensors);
+}
+
+advice adviser::result(const std::vector<tensor_info>& tensors) {
+  if (!found_) found_ = diagnosis_of(whole_, tensors);
+  const survey& run = judged();
+  const advice_options& o = options_;
+  const bool values = has_values(run);
+  const bool maxima = has_maxima(run);
+  const window w = window_of(run, o.format, o.rounding);
+  const std::vector<named_kind> kinds = kinds_of(run, tensors);
+  const bool died_at_once = found_->died_at && !less_;
+
+  advice all;
+  const summary_of told(whole_, run, tensors, o, *found_, w);
+  for (const finding& f : told.causes()) all.findings.push_back(f);
+  std::optional<best_trial> best;
+  if (!died_at_once && (values || maxima)) {
+    if (run.as_recorded()) all.findings.push_back(recorded_values());
+    if (values && !run.as_recorded()) all.findings.push_back(which_format(run, kinds, o));
+    if (maxima) {
+      all.findings.push_back(which_scale(run, kinds, w, o, values));
+      all.findings.push_back(which_policy(run, scenarios_, trials_->results(), best));
+    }
+    if (values) {
+      constexpr int usual = 16;
+      const int scale_log2 = std::min(w.largest_safe().value_or(usual), usual);
+      std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
+      if (!o.groups.empty()) sets.push_back({sets_by_group(run, tensors, o.groups), "group"});
+      for (const compared_sets& of : sets) all.findings.push_back(which_lose_most(run, of, scale_log2, o));
+      if (!run.as_recorded() &&
+          std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
+        all.findings.push_back(which_clipping(run));
+      for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, o));
+    }
+    all.findings.push_back(what_scaling_cannot_help(run, tensors, w, o));
+  } else if (std::ranges::any_of(whole_.steps(), &step_survey::known)) {
+    all.findings.push_back({.topic = "nothing",
+                            .question = "What does the run need?",
+                            .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge"});
   }
-  if (run.as_recorded())
-    all.push_back(
-        {.topic = "recorded_values",
-         .question = "What do scales multiply here?",
-         .conclusion = "the values as recorded, since their factor is not known",
-         .evidence = {"if they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
-         .limits = "Findings that need the true gradient are omitted: formats without a scale, clipping.",
-         .numbers = {}});
-  if (has_values && !run.as_recorded()) all.push_back(which_format(run, options));
-  if (has_maxima) {
-    all.push_back(which_scale(run, w, options, has_values));
-    all.push_back(which_policy(run, scenarios, trials));
-  }
-  if (has_values) {
-    constexpr int usual = 16;
-    const int scale_log2 = std::min(w.largest_safe().value_or(usual), usual);
-    std::vector<compared_sets> sets{{sets_by_tensor(run, tensors), "tensor"}};
-    if (!options.groups.empty()) sets.push_back({sets_by_group(run, tensors, options.groups), "group"});
-    for (const compared_sets& of : sets) all.push_back(which_lose_most(run, of, scale_log2, options));
-    if (!run.as_recorded() &&
-        std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
-      all.push_back(which_clipping(run));
-    for (const compared_sets& of : sets) all.push_back(which_need_own_scale(run, of, options));
-  }
-  all.push_back(what_scaling_cannot_help(run, tensors, w, bad, options));
+  all.first = told.summary(best);
+  if (less_) all.first.left_out_from = found_->died_at;
   return all;
+}
+
+finding finding_of(const advice_summary& first) {
+  finding f{.topic = "summary", .question = "What happened, and what to change?", .conclusion = first.happened};
+  f.evidence.push_back("change: " + first.change);
+  for (const std::string& line : first.lines) f.evidence.push_back("  " + line);
+  f.evidence.push_back("how sure: " + first.sure);
+  f.numbers = {{"cause", first.cause},
+               {"happened", first.happened},
+               {"change", first.change},
+               {"configuration", fmt::format("{}", fmt::join(first.lines, "\n"))},
+               {"sure", first.sure},
+               {"left_out_from", first.left_out_from ? table_value{*first.left_out_from} : table_value{}}};
+  return f;
 }
 
 }  // namespace ulp

@@ -91,23 +91,4 @@ std::string overflow_text(const window& w, double scale) {
   return steps_text(w.overflowing(scale)) + (open == 0 ? "" : fmt::format(" ({} not decided)", grouped(open)));
 }
 
-std::vector<bad_run> bad_runs_of(const survey& run) {
-  std::vector<bad_run> all;
-  bool inside = false;
-  const bool logged = std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.loss); });
-  for (const step_survey& s : run.steps()) {
-    const bool bad = s.known && !std::isfinite(s.max_abs);
-    // A loss that is lost parts overflow of the forward pass from what came before.
-    const bool lost = bad && logged && !std::isfinite(s.loss);
-    if (bad && (!inside || all.back().loss_lost != lost)) all.push_back({.first = s.key.step, .loss_lost = lost});
-    if (bad) {
-      all.back().last = s.key.step;
-      ++all.back().steps;
-    }
-    inside = bad;
-  }
-  if (inside) all.back().ends_the_run = true;
-  return all;
-}
-
 }  // namespace ulp

@@ -10,6 +10,8 @@
 #include <ulp/report/advice.hpp>
 #include <vector>
 
+#include "loss.hpp"
+
 namespace ulp {
 
 [[nodiscard]] std::string percent(double share);
@@ -46,29 +48,28 @@ struct window {
 // "3 steps", "3 steps (22 not decided)"
 [[nodiscard]] std::string overflow_text(const window& w, double scale);
 
-// Steps in a row whose gradients are not finite as recorded.
-struct bad_run {
-  std::int64_t first = 0;
-  std::int64_t last = 0;
-  std::uint64_t steps = 0;
-  bool ends_the_run = false;
-  bool loss_lost = false;  // infinite or NaN where other steps logged a finite one
+// Fewer steps carry no answer about growth intervals and quantiles.
+inline constexpr std::size_t steps_for_rates = 30;
 
-  // Longer than any search for a scale, or with the loss itself: no scale cures it.
-  [[nodiscard]] bool is_forward() const { return loss_lost || steps >= longest_search; }
+// The trial of the scaler that does best, in words: "init_scale=2^16 growth_interval=50: 1 step skipped, ...".
+struct best_trial {
+  double init_scale = 0;
+  double growth_interval = 0;
+  std::string text;
 };
 
-[[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);
+// GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
+[[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
+                                                  const name_predicate& checked);
 
-[[nodiscard]] finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged);
-[[nodiscard]] finding which_format(const survey& run, const advice_options& o);
-[[nodiscard]] finding which_scale(const survey& run, const window& w, const advice_options& o, bool has_values);
+[[nodiscard]] finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o);
+[[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w,
+                                  const advice_options& o, bool has_values);
 [[nodiscard]] finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
-                                   const std::vector<sweep_result>& results);
+                                   const std::vector<sweep_result>& results, std::optional<best_trial>& best_of);
 [[nodiscard]] finding which_clipping(const survey& run);
 [[nodiscard]] finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors,
-                                               const window& w, const std::vector<bad_run>& bad,
-                                               const advice_options& o);
+                                               const window& w, const advice_options& o);
 
 // Single tensors, or groups of them.
 struct compared_sets {

@@ -60,9 +60,14 @@ named_values numbers_of(const trial& t) {
 }  // namespace
 
 finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
-                     const std::vector<sweep_result>& results) {
+                     const std::vector<sweep_result>& results, std::optional<best_trial>& best_of) {
   constexpr double most_skipped = 0.01;
   finding f{.topic = "growth", .question = "Which start and growth interval of PyTorch's GradScaler?"};
+  if (run.steps().size() < steps_for_rates) {
+    f.conclusion = fmt::format("not answered: {} cannot tell; it takes some {} at least",
+                               steps_text(run.steps().size()), steps_for_rates);
+    return f;
+  }
   std::vector<trial> trials;
   for (std::size_t i = 0; i < results.size(); ++i) trials.push_back(trial_of(scenarios[i], results[i]));
   const auto line = [&](const trial& t) {
@@ -99,6 +104,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
                       std::abs(std::log2(t.start / default_start)), underflow};
   };
   const trial best = std::ranges::min(trials, {}, rank);
+  best_of = {best.start, best.interval, line(best)};
   f.conclusion = (best.result->uncertain == 0 ? "" : "not decided by this recording; by estimate ") + line(best);
   f.numbers.back().value = numbers_of(best);
   f.evidence.push_back(fmt::format(

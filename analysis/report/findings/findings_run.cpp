@@ -8,53 +8,10 @@
 
 namespace ulp {
 
-finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged) {
-  finding f{.topic = "happened", .question = "What happened?"};
-  const auto told = [&](bool forward) {
-    std::uint64_t steps = 0;
-    const bad_run* first = nullptr;
-    const bad_run* last = nullptr;
-    for (const bad_run& b : bad) {
-      if (b.is_forward() != forward) continue;
-      steps += b.steps;
-      first = first == nullptr ? &b : first;
-      last = &b;
-    }
-    f.numbers.push_back({forward ? "forward_overflow" : "gradient_overflow", {}});
-    if (first == nullptr) return std::pair{std::int64_t{0}, std::string{}};
-    f.numbers.back().value =
-        named_values{{{"steps", integer(steps)}, {"first_step", first->first}, {"last_step", last->last}}};
-    const std::string where = fmt::format("{} ({})", steps_text(steps), places_text(first->first, last->last));
-    return std::pair{first->first,
-                     forward ? fmt::format("forward overflow in {}, which no scale can cure", where)
-                             : fmt::format("gradient overflow in {}, {}", where,
-                                           last->ends_the_run ? "at the end without recovery"
-                                                              : "after which training goes on at a lower scale")};
-  };
-  auto scaled = told(false);
-  auto forward = told(true);
-  if (scaled.second.empty() || (!forward.second.empty() && forward.first < scaled.first)) std::swap(scaled, forward);
-  f.conclusion = scaled.second + (forward.second.empty() ? "" : "; then " + forward.second);
-  if (!loss_is_logged) f.conclusion += "; classified by duration alone, since no loss was logged (see --scalars)";
-  constexpr std::size_t most = 8;
-  for (std::size_t i = 0; i < std::min(bad.size(), most); ++i)
-    f.evidence.push_back(fmt::format("{}: {}", places_text(bad[i].first, bad[i].last),
-                                     bad[i].is_forward() ? "forward overflow" : "gradient overflow"));
-  if (bad.size() > most) f.evidence.push_back(fmt::format("and {}", count_text(bad.size() - most, "more such place")));
-  f.limits =
-      "Forward overflow makes the logged loss (--scalars) non-finite, and lasts: a falling scale ends gradient "
-      "overflow within 30 steps. A single bad batch looks like gradient overflow.";
-  return f;
-}
-
-finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w,
-                                 const std::vector<bad_run>& bad, const advice_options& o) {
+finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w, const advice_options& o) {
   finding f{.topic = "not_helped", .question = "What can scaling not help?"};
   constexpr double mostly_zero = 0.5;
   std::vector<std::string> parts;
-  std::uint64_t forward = 0;
-  for (const bad_run& b : bad) forward += b.is_forward() ? b.steps : 0;
-  if (forward > 0) parts.push_back(fmt::format("forward overflow in {}: see what happened", steps_text(forward)));
   const std::uint64_t below_one = w.overflowing(1);
   if (below_one > 0 && !run.as_recorded()) {
     parts.emplace_back("overflow without any scale");
@@ -74,8 +31,7 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   }
   if (zero_tensors > 0) parts.push_back(fmt::format("zeros of {}", count_text(zero_tensors, "tensor")));
   f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
-  f.numbers = {{"forward_overflow_steps", integer(forward)},
-               {"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(below_one)},
+  f.numbers = {{"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(below_one)},
                {"mostly_zero_tensors", integer(zero_tensors)},
                {"censored_zeros", integer(run.censored())}};
   if (run.censored() > 0)
@@ -99,6 +55,12 @@ finding which_clipping(const survey& run) {
                std::ranges::count_if(norms, [&](double n) { return norm_clipping{bound}.triggers(n); })) /
            static_cast<double>(norms.size());
   };
+  if (norms.size() < steps_for_rates) {
+    f.conclusion = fmt::format("not answered: {} are too few for rates; the largest norm is {:.3g}",
+                               count_text(norms.size(), "finite step"), norms.back());
+    f.numbers = {{"norms", integer(norms.size())}, {"largest", norms.back()}};
+    return f;
+  }
   f.conclusion = fmt::format("--clip-norm 1 in {} of the finite steps; in at most 1 % at {:.3g}", percent(triggers(1)),
                              quantile(0.99));
   f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",

@@ -30,44 +30,37 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
             .question = fmt::format("Which {} lose most in {} at the scale {}?", all_text(of), o.format_name,
                                     power(scale_log2))};
   f.numbers = {{"scale_log2", std::int64_t{scale_log2}}, {all_text(of), named_values{}}};
-  struct loss {
+  struct loser {
     const tensor_set* set;
-    value_range share;
-    double underflow;
+    value_range magnitude;
   };
-  std::vector<loss> losses;
-  double lost_in_all = 0;
-  for (const tensor_set& set : of.sets) {
-    const outcome_counts c = run.outcomes(set, o.format, o.rounding, scale);
-    losses.push_back({&set, underflow_share(c), static_cast<double>(c.underflow.high)});
-    lost_in_all += losses.back().underflow;
-  }
+  std::vector<loser> losers;
+  for (const tensor_set& set : of.sets)
+    losers.push_back({&set, magnitude_loss_of(run, set, o.format, o.rounding, scale)});
   // Of equal ones the first.
-  std::ranges::sort(losses, {}, [](const loss& l) { return std::pair{-l.share.high, l.set}; });
-  losses.resize(std::min(losses.size(), o.worst));
-  std::erase_if(losses, [](const loss& l) { return l.share.high == 0; });
-  if (losses.empty()) {
+  std::ranges::sort(losers, {}, [](const loser& l) { return std::pair{-l.magnitude.high, l.set}; });
+  losers.resize(std::min(losers.size(), o.worst));
+  std::erase_if(losers, [](const loser& l) { return l.magnitude.high == 0; });
+  if (losers.empty()) {
     f.conclusion = "none: nothing underflows";
     return f;
   }
   std::size_t longest = 0;
-  for (const loss& l : losses) longest = std::max(longest, l.set->name.size());
-  double named = 0;
+  for (const loser& l : losers) longest = std::max(longest, l.set->name.size());
   named_values worst;
-  for (const loss& l : losses) {
+  for (const loser& l : losers) {
+    const range_loss loss = loss_of(run, *l.set, o.format, o.rounding, scale);
     const double largest = largest_of(run, *l.set, false);
-    named += l.underflow;
-    f.evidence.push_back(fmt::format("{:<{}}  {} of its nonzero gradients underflow, largest gradient 2^{:.1f}",
-                                     l.set->name, longest, range_text(l.share), std::log2(largest)));
-    worst.all.push_back({l.set->name, named_values{{{"underflow_share", l.share},
-                                                    {"of_all_underflow", l.underflow / lost_in_all},
-                                                    {"max_abs", largest}}}});
+    f.evidence.push_back(fmt::format("{:<{}}  {}, largest gradient 2^{:.1f}", l.set->name, longest, loss_text(loss),
+                                     std::log2(largest)));
+    named_values numbers = numbers_of(loss);
+    numbers.all.push_back({"max_abs", largest});
+    worst.all.push_back({l.set->name, numbers});
   }
   f.numbers.back().value = worst;
-  f.conclusion = fmt::format(
-      "{} with {}; {} {} of all underflow", losses.front().set->name, range_text(losses.front().share),
-      losses.size() == 1 ? "it holds" : fmt::format("the {} named hold", losses.size()), percent(named / lost_in_all));
-  f.limits = "Shares count lost gradients, not how far they would have moved the weights.";
+  f.conclusion = fmt::format("{} loses {}", losers.front().set->name, magnitude_text(losers.front().magnitude)) +
+                 (losers.size() == 1 ? "" : ", the others named less");
+  f.limits = "Shares of each tensor's own magnitude, summed over the run.";
   return f;
 }
 

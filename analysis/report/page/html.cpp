@@ -28,6 +28,7 @@ svg .halo{stroke:var(--paper);stroke-width:5;opacity:.75}
 svg .missing{fill:var(--faint);opacity:.3}svg .hatch{stroke:var(--soft);stroke-width:1}svg.swatch{display:inline;width:1.65rem;height:.9rem;vertical-align:-.1rem;margin-right:.3rem}
 svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark{stroke:var(--over);stroke-width:1.5}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
 .entry{display:inline-block;margin-right:1rem}.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.3rem}.warn{border-left:3px solid var(--over);padding-left:.6rem}
+.first dt{font-weight:600;margin-top:.5rem}.first dd{margin:0}.first pre{margin:.3rem 0;padding:.4rem .6rem;border:1px solid var(--faint)}
 @media print{body{max-width:none}section{break-inside:avoid}}
 )css";
 
@@ -132,6 +133,25 @@ std::string norm_section(const report_page& page) {
       d.element("norm by step"));
 }
 
+std::string summary_section(const report_page& page) {
+  const advice_summary& first = page.first;
+  const auto line = [](std::string_view title, std::string_view text) {
+    return fmt::format("<dt>{}</dt><dd>{}</dd>", title, escaped(text));
+  };
+  std::string text = "<section><dl class=\"first\">" + line("What happened", first.happened) +
+                     line("What to change", first.change);
+  if (!first.lines.empty()) {
+    text.insert(text.size() - 5, "<pre>");
+    for (const std::string& of : first.lines) text.insert(text.size() - 5, escaped(of) + "\n");
+    text.insert(text.size() - 5, "</pre>");
+  }
+  text += line("How sure", first.sure) + "</dl>\n";
+  if (first.left_out_from)
+    text += fmt::format("<p class=\"soft\">Findings other than what happened leave out the steps from {} on.</p>",
+                        *first.left_out_from);
+  return text + "</section>\n";
+}
+
 std::string findings_section(const report_page& page) {
   std::string text = "<section><h2>Findings</h2>\n";
   for (const finding& f : page.findings) {
@@ -172,17 +192,18 @@ std::string html_of(const report_page& page) {
                       escaped(page.format_name), style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
-  text += notes_section(page);
-  if (!page.findings.empty()) text += findings_section(page);
+  if (!page.first.happened.empty()) text += summary_section(page);
   text += window_section(page);
   text += scale_section(page);
   text += loss_section(page);
   text += norm_section(page);
+  if (!page.findings.empty()) text += findings_section(page);
   if (!page.matrix.rows.empty())
     text += fmt::format(
         "<section><h2>Formats by group of tensors</h2>\n<p>Share of nonzero gradients that underflow without a "
         "loss scale.</p>{}</section>\n",
         html_table(page.matrix));
+  text += notes_section(page);
   return text + commands_section(page) + "</body></html>\n";
 }
 

@@ -46,17 +46,17 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
   return all;
 }
 
-advice_options page_maker::advice() const {
+advice_options page_maker::options_of_advice() const {
   const scenario_text& first = replays_.front().text;
-  return advice_options_of(first.format, first.rounding, asked_.epsilon, asked_.run);
+  advice_options o = advice_options_of(first.format, first.rounding, asked_.epsilon, asked_.run);
+  o.framework = asked_.framework.empty() ? replays_.front().page.name : asked_.framework;
+  return o;
 }
 
 page_maker::page_maker(page_question asked)
     : asked_(std::move(asked)),
       replays_(replays_of(asked_)),
-      trials_of_(scaler_trials(advice(), counted(), replays_.front().what.checked)),
-      survey_(counted(), replays_.front().what.checked),
-      trials_(trials_of_) {
+      advice_(options_of_advice(), counted(), replays_.front().what.checked) {
   const replayed& first = replays_.front();
   page_.input = input_text(asked_.run.inputs);
   page_.format_name = first.text.format;
@@ -67,12 +67,11 @@ page_maker::page_maker(page_question asked)
 
 void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
   notes_.see(now, tensors);
-  survey_.add(now, tensors);
-  trials_.add(now, tensors);
+  advice_.add(now, tensors);
   // Columns of all pictures are the same steps, with tensors or without.
   binade_counts& binades = page_.binades.at_step(now.key.step);
   for (const tensor_row& t : now.tensors)
-    if (survey_.choice()[t.tensor].counted) binades.add(t.table, t.factor);
+    if (seen().choice()[t.tensor].counted) binades.add(t.table, t.factor);
   tensor_losses& losses = page_.losses.at_step(now.key.step);
   for (replayed& r : replays_) {
     if (r.over) {
@@ -93,22 +92,24 @@ void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
 }
 
 report_page page_maker::page(const std::vector<tensor_info>& tensors) {
-  const advice_options how = advice();
+  const advice_options& how = advice_.options();
   page_.tensors = tensors;
-  page_.steps = survey_.steps().size();
-  page_.findings = advice_of(survey_, tensors, trials_of_, trials_.results(), how);
+  page_.steps = seen().steps().size();
+  advice given = advice_.result(tensors);
+  page_.first = std::move(given.first);
+  page_.findings = std::move(given.findings);
   const bool by_group = !how.groups.empty();
   const std::vector<tensor_set> sets =
-      by_group ? sets_by_group(survey_, tensors, how.groups) : sets_by_kind(survey_, tensors);
-  page_.matrix = set_format_matrix(survey_, sets, by_group ? "group" : "kind", replays_.front().text.rounding);
+      by_group ? sets_by_group(advice_.judged(), tensors, how.groups) : sets_by_kind(advice_.judged(), tensors);
+  page_.matrix = set_format_matrix(advice_.judged(), sets, by_group ? "group" : "kind", replays_.front().text.rounding);
   // Each once, however many policies it is true of.
   const auto add_notes = [&](std::vector<std::string> lines) {
     for (std::string& line : lines)
       if (std::ranges::find(page_.notes, line) == page_.notes.end()) page_.notes.push_back(std::move(line));
   };
   for (const replayed& r : replays_) add_notes(policy_notes(r.what, r.text.format));
-  add_notes(notes_.lines(survey_.choice()));
-  if (survey_.as_recorded()) add_notes({factor_note});
+  add_notes(notes_.lines(seen().choice()));
+  if (seen().as_recorded()) add_notes({factor_note});
   add_notes(group_notes(sets));
   add_commands(page_);
   for (replayed& r : replays_) {

@@ -14,6 +14,7 @@
 #include <ulp/formats/rounding.hpp>
 #include <ulp/model/cell_table.hpp>
 #include <ulp/model/lost_mass.hpp>
+#include <ulp/model/noise.hpp>
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/recorded_run.hpp>
 #include <ulp/model/scenario.hpp>
@@ -63,6 +64,7 @@ struct tensor_survey {
 
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] rounding_noise noise(const format& to, const rounding& mode, double scale) const;
   // Sum of the magnitudes of all finite values, as magnitudes_bounds gives it.
   [[nodiscard]] value_range magnitudes() const;
 };
@@ -128,8 +130,9 @@ class survey {
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] outcome_counts outcomes(const tensor_set& of, const format& to, const rounding& mode,
                                         double scale) const;
-  [[nodiscard]] lost_mass lost(const format& to, const rounding& mode, double scale) const;
-  [[nodiscard]] value_range magnitudes() const;
+  [[nodiscard]] lost_mass lost(const tensor_set& of, const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] rounding_noise noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const;
+  [[nodiscard]] value_range magnitudes(const tensor_set& of) const;
   [[nodiscard]] std::uint64_t censored() const;
 
  private:

@@ -1,12 +1,15 @@
-// Conclusions in plain words, each with its evidence and with what it does not show.
+// What an expert would say of a run: what happened, what to change and how sure that is; then every question that the
+// input can answer, with its evidence and with what it does not show.
 #ifndef ULP_REPORT_ADVICE_HPP
 #define ULP_REPORT_ADVICE_HPP
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
+#include <ulp/model/diagnosis.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
 #include <ulp/model/survey.hpp>
@@ -26,30 +29,68 @@ struct finding {
   std::vector<named_value> numbers;   // what the sentences say, for programs: shares are fractions of 1
 };
 
+// The first three lines.
+struct advice_summary {
+  std::string cause;  // name_of the first cause; "healthy", "underflow" or "unknown" where there is none
+  std::string happened;
+  std::string change;
+  std::vector<std::string> lines;  // of the framework's configuration
+  std::string sure;
+  std::optional<std::int64_t> left_out_from;  // the step from which on nothing else is judged
+};
+
+struct advice {
+  advice_summary first;
+  std::vector<finding> findings;  // causes first, then the other questions
+};
+
 struct advice_options {
   std::string format_name = "float16";  // the format that is scaled
   ulp::format format;
-  ulp::rounding rounding;            // to it
-  rounding_text typed;               // each format that is compared may have another
-  double epsilon = 1e-3;             // the share of nonzero gradients that may underflow
-  std::size_t worst = 5;             // tensors that are named
-  std::vector<tensor_group> groups;  // looked at beside single tensors
+  ulp::rounding rounding;                       // to it
+  rounding_text typed;                          // each format that is compared may have another
+  double epsilon = 1e-5;                        // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                        // tensors that are named
+  std::vector<tensor_group> groups;             // looked at beside single tensors
+  std::string framework = "pytorch_gradscaler";  // or a scaler: whose configuration is written
 };
 
 // What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.
 [[nodiscard]] advice_options advice_options_of(const std::string& format, const rounding_text& rounding,
                                                const std::string& epsilon, const run_text& run);
 
-// GradScaler with various starts and growth intervals, to be run over the same steps as the survey.
-[[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
-                                                  const name_predicate& checked);
+// Fed with the steps of a run: once, and where the run died once more up to there, so that nothing but the first question
+// is answered by what came after.
+class adviser {
+ public:
+  adviser(advice_options options, selection counted, name_predicate checked);
 
-// The questions that the input can answer: which format needs no loss scale, which static scales do, which start and
-// growth interval of GradScaler, which tensors lose most, how often clipping would trigger, whether tensors need scales
-// of their own, and what scaling cannot help. `trials` are the results of scaler_trials, in their order.
-[[nodiscard]] std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>& tensors,
-                                             const std::vector<scenario>& scenarios,
-                                             const std::vector<sweep_result>& trials, const advice_options& options);
+  void add(const step& now, const std::vector<tensor_info>& tensors);
+  // After the last step: what is to be read again; nullopt where that is not needed. A source that cannot be read again is
+  // judged with all its steps.
+  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors);
+  void add_again(const step& now, const std::vector<tensor_info>& tensors);
+
+  // All steps, and those that are judged.
+  [[nodiscard]] const survey& whole() const noexcept { return whole_; }
+  [[nodiscard]] const survey& judged() const noexcept { return less_ ? *less_ : whole_; }
+  [[nodiscard]] const advice_options& options() const noexcept { return options_; }
+
+  [[nodiscard]] advice result(const std::vector<tensor_info>& tensors);
+
+ private:
+  advice_options options_;
+  selection counted_;
+  name_predicate checked_;
+  std::vector<scenario> scenarios_;
+  survey whole_;
+  std::optional<survey> less_;
+  std::optional<sweep> trials_;
+  std::optional<diagnosis> found_;
+};
+
+// The summary as the first of the findings, topic "summary".
+[[nodiscard]] finding finding_of(const advice_summary& first);
 
 }  // namespace ulp
 

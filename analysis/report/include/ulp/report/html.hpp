@@ -33,6 +33,7 @@ struct report_page {
   ulp::rounding rounding;
   std::vector<tensor_info> tensors;
   std::uint64_t steps = 0;
+  advice_summary first;
   std::vector<finding> findings;
   columns_of<binade_counts> binades;  // of the counted tensors
   columns_of<tensor_losses> losses;   // under the first replay

@@ -2,13 +2,14 @@
 #ifndef ULP_REPORT_PAGE_HPP
 #define ULP_REPORT_PAGE_HPP
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <ulp/model/replay.hpp>
 #include <ulp/model/survey.hpp>
-#include <ulp/model/sweep.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/advice.hpp>
 #include <ulp/report/html.hpp>
 #include <ulp/report/run_notes.hpp>
 #include <ulp/report/run_text.hpp>
@@ -19,7 +20,8 @@ namespace ulp {
 struct page_question {
   run_text run;                         // groups are looked at beside single tensors
   std::vector<scenario_text> policies;  // at least one; alike except for scaler, parameters and start
-  std::string epsilon = "0.001";        // the share of the nonzero gradients that may underflow
+  std::string epsilon = "1e-5";         // the share of the magnitude of gradients that underflow may take
+  std::string framework;                // whose configuration is written; empty: that of the first policy
 };
 
 class page_maker {
@@ -30,7 +32,11 @@ class page_maker {
   // The next step, as for replayer::advance. Throws std::invalid_argument where a policy needs what the input lacks.
   void add(const step& now, const std::vector<tensor_info>& tensors);
 
-  [[nodiscard]] const survey& seen() const noexcept { return survey_; }
+  // After the last step: what is to be read again, as of adviser.
+  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors) { return advice_.again(tensors); }
+  void add_again(const step& now, const std::vector<tensor_info>& tensors) { advice_.add_again(now, tensors); }
+
+  [[nodiscard]] const survey& seen() const noexcept { return advice_.whole(); }
   [[nodiscard]] const selection& counted() const noexcept { return replays_.front().what.counted; }
 
   // After the last step; nothing comes after it. The notes are those of policies, steps and groups.
@@ -47,14 +53,12 @@ class page_maker {
     bool over = false;
   };
   [[nodiscard]] static std::vector<replayed> replays_of(const page_question& asked);
-  [[nodiscard]] advice_options advice() const;
+  [[nodiscard]] advice_options options_of_advice() const;
   void add_commands(report_page& to) const;
 
   page_question asked_;
   std::vector<replayed> replays_;
-  std::vector<scenario> trials_of_;
-  survey survey_;
-  sweep trials_;
+  adviser advice_;
   run_notes notes_;
   report_page page_;
   std::vector<tensor_outcome> outcomes_;  // of a step

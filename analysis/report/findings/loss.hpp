@@ -1,0 +1,45 @@
+// What rounding to a format loses of a set of tensors at a scale, in the order of what matters.
+#ifndef ULP_REPORT_LOSS_HPP
+#define ULP_REPORT_LOSS_HPP
+
+#include <optional>
+#include <string>
+#include <ulp/model/survey.hpp>
+#include <ulp/report/table.hpp>
+
+namespace ulp {
+
+struct range_loss {
+  value_range magnitude{not_known, not_known};  // the share of the sum of magnitudes that underflow takes
+  double sqnr = not_known;                      // in decibels; infinite where nothing is rounded
+  double lost_sqnr = not_known;                 // by its range: what an exponent of 8 bits would add
+  value_range underflow;                        // the share of the nonzero values
+
+  // Nothing above it, also where the input leaves some of it open.
+  [[nodiscard]] bool is_within(double epsilon) const { return magnitude.high <= epsilon; }
+};
+
+// Of the magnitudes alone, which is all that searching for a scale needs.
+[[nodiscard]] value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to,
+                                            const rounding& mode, double scale);
+[[nodiscard]] range_loss loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
+                                 double scale);
+
+// "1.2e-06 of the magnitude", "nothing", "[1e-06, 2e-06] of the magnitude".
+[[nodiscard]] std::string magnitude_text(const value_range& share);
+// "loses 1.2e-06 of the magnitude, SQNR 72.1 dB (0.3 dB lost to its range), 2.26 % of nonzero underflow"
+[[nodiscard]] std::string loss_text(const range_loss& loss);
+[[nodiscard]] named_values numbers_of(const range_loss& loss);
+
+// The counted tensors by what they are, weight gradients first (with those of unknown kind where there are no others), as
+// a loss scale multiplies them.
+struct named_kind {
+  std::string key;   // "weight_grad"
+  std::string noun;  // "weight gradients"
+  tensor_set set;
+};
+[[nodiscard]] std::vector<named_kind> kinds_of(const survey& run, const std::vector<tensor_info>& tensors);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,125 @@
+#include "summary.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ulp/io/configuration_lines.hpp>
+
+#include "loss.hpp"
+
+namespace ulp {
+namespace {
+
+// The norm that 99 % of the finite steps do not exceed.
+double usual_norm_of(const survey& run) {
+  std::vector<double> norms;
+  for (const step_survey& s : run.steps())
+    if (std::isfinite(s.norm)) norms.push_back(s.norm);
+  constexpr std::size_t few = 10;
+  if (norms.size() < few || run.as_recorded()) return not_known;
+  std::ranges::sort(norms);
+  return norms[static_cast<std::size_t>(std::ceil(0.99 * static_cast<double>(norms.size()))) - 1];
+}
+
+// The scale that the run was trained with, as the middle of its steps has it; nullopt where it had none.
+std::optional<double> scale_of_the_run(const survey& run) {
+  std::vector<double> scales;
+  for (const step_survey& s : run.steps())
+    if (s.loss_scale > 0 && std::isfinite(s.loss_scale)) scales.push_back(s.loss_scale);
+  if (scales.empty()) return std::nullopt;
+  const auto middle = scales.begin() + static_cast<std::ptrdiff_t>(scales.size() / 2);
+  std::ranges::nth_element(scales, middle);
+  return *middle == 1 ? std::nullopt : std::optional{*middle};
+}
+
+}  // namespace
+
+summary_of::summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
+                       const advice_options& options, const diagnosis& found, const window& w)
+    : judged_(judged), tensors_(tensors), options_(options), window_(w), all_steps_(whole.steps().size()) {
+  const telling about{tensors, options, all_steps_, w.largest_safe(), usual_norm_of(judged)};
+  for (const cause& c : found.causes) {
+    told t = tell(c, about);
+    const bool is_handled = std::holds_alternative<handled_overflow>(c);
+    finding f{.topic = name_of(c),
+              .question = causes_.empty() ? "What happened?" : "What else happened?",
+              .conclusion = t.happened,
+              .evidence = t.evidence,
+              .limits = {},
+              .numbers = t.numbers.all};
+    f.evidence.push_back("to do: " + t.change);
+    for (const std::string& line : t.lines) f.evidence.push_back("  " + line);
+    f.evidence.push_back("how sure: " + t.sure);
+    causes_.push_back(std::move(f));
+    if (is_handled) {
+      handled_ = t.happened;
+    } else if (!first_) {
+      first_name_ = name_of(c);
+      first_ = std::move(t);
+    }
+  }
+}
+
+advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
+  if (!first_) return without_cause(best);
+  return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, {}};
+}
+
+advice_summary summary_of::without_cause(const std::optional<best_trial>& best) const {
+  advice_summary s{.cause = "healthy"};
+  const bool has_values = std::ranges::any_of(judged_.tensors(), [](const tensor_survey& t) { return t.max_abs > 0; });
+  const bool known = std::ranges::any_of(judged_.steps(), [](const step_survey& step) {
+    return step.known || step.found_inf || !std::isnan(step.loss) || !std::isnan(step.logged_norm);
+  });
+  if (!known) {
+    s.cause = "unknown";
+    s.happened = "the input does not tell: it has neither gradients nor overflow flags, loss or norm";
+    s.change = "record gradients (see ulp record), or give the log of the loss scale";
+    s.sure = "nothing was judged";
+    return s;
+  }
+  s.happened = handled_.empty() ? fmt::format("nothing is wrong: none of {} overflowed", steps_text(all_steps_))
+                                : "nothing is wrong: " + handled_;
+  s.sure = "certain for the steps that were recorded";
+  s.change = "nothing";
+  if (!has_values) return s;
+
+  const std::optional<double> own = scale_of_the_run(judged_);
+  constexpr int usual = 16;
+  const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
+  std::vector<std::pair<double, std::string>> losers;
+  constexpr double much = 0.1;
+  std::size_t judged_tensors = 0;
+  for (const tensor_set& set : sets_by_tensor(judged_, tensors_)) {
+    if (tensors_[set.tensors.front()].kind == tensor_kind::activation_grad) continue;
+    ++judged_tensors;
+    const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, scale).low;
+    if (lost >= much) losers.emplace_back(lost, set.name);
+  }
+  if (!losers.empty()) {
+    const auto& worst = *std::ranges::max_element(losers);
+    s.cause = "underflow";
+    s.happened = fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
+                             losers.size(), judged_tensors, percent(much), options_.format_name, as_power(scale),
+                             own ? " of the run" : "", worst.second, percent(worst.first));
+    s.change = "a higher scale where the window allows it, else bfloat16";
+    s.lines = configuration_lines(options_.framework, {.format = "bfloat16"});
+    s.sure = "certain for these gradients; what they would have changed is not known";
+    return s;
+  }
+  if (judged_.as_recorded()) {
+    s.sure += "; their factor is not known, so nothing is said of scales";
+    return s;
+  }
+  if (best) {
+    s.change = fmt::format("nothing; for a new run of this kind {} with {}", options_.format_name, best->text);
+    s.lines = configuration_lines(options_.framework, {.format = options_.format_name,
+                                                       .init_scale = best->init_scale,
+                                                       .growth_interval = best->growth_interval});
+    s.sure += "; the rates of a replay carry over to a similar run, single steps do not";
+  }
+  return s;
+}
+
+}  // namespace ulp

@@ -1,0 +1,38 @@
+// The first three lines, and the causes as findings.
+#ifndef ULP_REPORT_SUMMARY_HPP
+#define ULP_REPORT_SUMMARY_HPP
+
+#include <optional>
+#include <vector>
+
+#include "findings.hpp"
+#include "told.hpp"
+
+namespace ulp {
+
+class summary_of {
+ public:
+  // `judged` are the steps of `whole` before the run's death, and `w` is theirs.
+  summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
+             const advice_options& options, const diagnosis& found, const window& w);
+
+  [[nodiscard]] const std::vector<finding>& causes() const noexcept { return causes_; }
+  [[nodiscard]] advice_summary summary(const std::optional<best_trial>& best) const;
+
+ private:
+  [[nodiscard]] advice_summary without_cause(const std::optional<best_trial>& best) const;
+
+  const survey& judged_;
+  const std::vector<tensor_info>& tensors_;
+  const advice_options& options_;
+  const window& window_;
+  std::size_t all_steps_;
+  std::vector<finding> causes_;
+  std::optional<told> first_;
+  std::string first_name_;
+  std::string handled_;  // what the scaler handled, in words
+};
+
+}  // namespace ulp
+
+#endif

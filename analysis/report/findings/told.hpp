@@ -1,0 +1,35 @@
+// A cause in words: what a reader is told first, and what speaks for it.
+#ifndef ULP_REPORT_TOLD_HPP
+#define ULP_REPORT_TOLD_HPP
+
+#include <string>
+#include <vector>
+
+#include <ulp/model/diagnosis.hpp>
+#include <ulp/report/advice.hpp>
+
+namespace ulp {
+
+struct told {
+  std::string happened;
+  std::string change;               // what to do
+  std::vector<std::string> lines;   // of a configuration
+  std::string sure;                 // how sure that is, and by what
+  std::vector<std::string> evidence;
+  named_values numbers;
+};
+
+// What the words need beside the cause.
+struct telling {
+  const std::vector<tensor_info>& tensors;
+  const advice_options& options;
+  std::uint64_t steps = 0;       // of the run
+  std::optional<int> safe_log2;  // the largest power of two at which no step before the run's death overflows
+  double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
+};
+
+[[nodiscard]] told tell(const cause& of, const telling& about);
+
+}  // namespace ulp
+
+#endif
