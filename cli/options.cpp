@@ -71,7 +71,7 @@ std::unique_ptr<source> open_run(const run_text& options, const source_options& 
 std::unique_ptr<source> open_run_again(const run_text& options) {
   const auto lasts = [](const std::string& input) {
     std::error_code none;
-    return std::filesystem::is_regular_file(input, none) || std::filesystem::is_directory(input, none);
+    return input.empty() || std::filesystem::is_regular_file(input, none) || std::filesystem::is_directory(input, none);
   };
   if (!std::ranges::all_of(options.files(), lasts)) return nullptr;
   return open_source(options.inputs, options.how_to_read());

@@ -38,7 +38,8 @@ void print(const advice& given) {
   fmt::print("What happened   {}\nWhat to change  {}\n", printable(first.happened), printable(first.change));
   for (const std::string& line : first.lines) fmt::print("                  {}\n", printable(line));
   fmt::print("How sure        {}\n", printable(first.sure));
-  if (first.left_out_from) fmt::print("Left out below  the steps from {} on, when the run was lost\n", *first.left_out_from);
+  if (first.left_out_from)
+    fmt::print("Left out below  the steps from {} on, when the run was lost\n", *first.left_out_from);
   fmt::print("\n");
   for (const finding& f : given.findings) {
     fmt::print("{}\n  {}\n", printable(f.question), printable(f.conclusion));

@@ -39,7 +39,10 @@ int run(const options& o) {
   read.push_back(o.config);
   refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
-  page_maker maker({.run = o.run, .policies = policies_of(o, own), .epsilon = o.epsilon, .framework = own ? own->said.framework : ""});
+  page_maker maker({.run = o.run,
+                    .policies = policies_of(o, own),
+                    .epsilon = o.epsilon,
+                    .framework = own ? own->said.framework : ""});
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.what.check, *from);

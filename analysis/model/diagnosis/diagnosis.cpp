@@ -17,7 +17,7 @@ step_span span_of(const std::vector<step_survey>& steps, const lost_place& place
   return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
 }
 
-// Whether what was lost would have fitted the scale by far, by what the finite steps around it hold.
+// Whether what was lost stands alone, and would have fitted the scale by far by what the steps around it hold.
 bool is_far_from_scale(const std::vector<step_survey>& steps, const lost_place& place) {
   constexpr double far = 64;
   constexpr std::size_t around = 5;
@@ -28,7 +28,8 @@ bool is_far_from_scale(const std::vector<step_survey>& steps, const lost_place& 
   std::size_t seen = 0;
   const auto fits = [&](std::size_t i) {
     const step_survey& s = steps[i];
-    if (is_lost(s) || !s.known) return true;
+    if (is_lost(s)) return false;
+    if (!s.known) return true;
     ++seen;
     return s.max_abs * lost.loss_scale * far < limit;
   };
@@ -187,6 +188,10 @@ void examination::see_end(const lost_end& end) {
 
 diagnosis examination::result() {
   diagnosis d;
+  if (std::string why = run_.doubts().gravest(); !why.empty()) {
+    d.causes.emplace_back(recorded_wrongly{std::move(why)});
+    return d;
+  }
   const std::optional<lost_end> end = lost_end_of(steps_, places_);
   const std::size_t alive = end ? end->first : steps_.size();
   for (const lost_place& place : places_)
@@ -205,6 +210,10 @@ diagnosis examination::result() {
     forward_ = forward_overflow{.lost = {bad_.steps.front(), bad_.steps.back(), bad_.steps.size()},
                                 .losses_lost = bad_.steps.size(),
                                 .loss_is_logged = true};
+    bad_ = {};
+  }
+  if (forward_ && bad_.loss_is_lost) {
+    forward_->before = bad_.steps;
     bad_ = {};
   }
   if (diverged) d.causes.emplace_back(diverged->what);
@@ -231,8 +240,8 @@ diagnosis examination::result() {
 
 std::string name_of(const cause& of) {
   constexpr std::array<const char*, std::variant_size_v<cause>> names{
-      "divergence", "initial_scale", "bad_batch",         "gradient_overflow", "forward_overflow",
-      "nan_source", "vanished",      "vanished_in_depth", "scale_at_floor",    "dead_layer"};
+      "recorded_wrongly", "divergence", "initial_scale",     "bad_batch",      "gradient_overflow", "forward_overflow",
+      "nan_source",       "vanished",   "vanished_in_depth", "scale_at_floor", "dead_layer"};
   return names.at(of.index());
 }
 

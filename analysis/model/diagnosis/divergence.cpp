@@ -24,15 +24,12 @@ struct point {
   double value = 0;
 };
 
-// Of finite steps before `end`.
+// What is finite before `end`.
 template <typename Value>
 std::vector<point> points_of(const std::vector<step_survey>& steps, std::size_t end, Value value) {
   std::vector<point> all;
-  for (std::size_t i = 0; i < end; ++i) {
-    if (is_lost(steps[i])) continue;
-    const double v = value(steps[i]);
-    if (std::isfinite(v)) all.push_back({i, v});
-  }
+  for (std::size_t i = 0; i < end; ++i)
+    if (const double v = value(steps[i]); std::isfinite(v)) all.push_back({i, v});
   return all;
 }
 
@@ -58,8 +55,8 @@ std::optional<std::size_t> onset_of_growth(std::span<const point> sizes) {
   return onset;
 }
 
-double largest_from(std::span<const point> points, std::size_t i) {
-  return std::ranges::max(points.subspan(i), {}, &point::value).value;
+point largest_from(std::span<const point> points, std::size_t i) {
+  return std::ranges::max(points.subspan(i), {}, &point::value);
 }
 
 // The largest rise of the learning rate just before a step.
@@ -119,6 +116,29 @@ std::optional<loss_rise> loss_rise_of(const std::vector<point>& losses) {
   return loss_rise{all[onset].step, best, final};
 }
 
+std::size_t index_from(const std::vector<point>& points, std::size_t step) {
+  return static_cast<std::size_t>(std::ranges::lower_bound(points, step, {}, &point::step) - points.begin());
+}
+
+// What is known of a divergence that begins at a step.
+found_divergence described(const std::vector<step_survey>& steps, const std::vector<point>& sizes,
+                           const std::vector<point>& losses, std::size_t onset) {
+  found_divergence found{.onset = onset};
+  divergence& d = found.what;
+  if (const std::size_t i = index_from(sizes, onset); i >= least_level_steps && i < sizes.size()) {
+    const point largest = largest_from(sizes, i);
+    d.growth = largest.value / level_before(sizes, i);
+    d.growth_steps = largest.step - onset + 1;
+    d.rate_rises = rate_rises(steps, sizes[i - 1].step, sizes.back().step);
+  }
+  if (const std::size_t i = index_from(losses, onset); i > 0 && i < losses.size()) {
+    d.loss_before = level_before(losses, i);
+    d.loss_after = losses.back().value;
+  }
+  d.jump = jump_near(steps, onset);
+  return found;
+}
+
 }  // namespace
 
 gradient_size size_kept(const std::vector<step_survey>& steps) {
@@ -150,51 +170,50 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   const gradient_size of = size_kept(steps);
   const std::vector<point> sizes = points_of(steps, end, [&](const step_survey& s) {
     const double size = size_of(s, of);
-    return size > 0 ? size : not_known;
+    return size > 0 && !is_lost(s) ? size : not_known;
   });
   const std::vector<point> losses = points_of(steps, end, [](const step_survey& s) { return s.loss; });
   const std::optional<loss_rise> rise = loss_rise_of(losses);
-  const std::optional<std::size_t> grown = onset_of_growth(sizes);
+  const bool is_lost_after = end < steps.size();
 
-  found_divergence found;
-  divergence& d = found.what;
-  d.of = of;
-  if (grown) {
-    const std::size_t onset = sizes[*grown].step;
-    d.growth = largest_from(sizes, *grown) / level_before(sizes, *grown);
-    d.jump = jump_near(steps, onset);
-    d.rate_rises = rate_rises(steps, sizes[*grown - 1].step, sizes.back().step);
-    const auto first = std::ranges::find_if(losses, [&](const point& p) { return p.step >= onset; });
-    const auto n = static_cast<std::size_t>(first - losses.begin());
-    if (n > 0) d.loss_before = level_before(losses, n);
-    if (first != losses.end()) d.loss_after = losses.back().value;
-    const bool loss_falls = d.loss_after <= d.loss_before;
+  // The last steps of a run that goes on may be a batch.
+  const auto lasting = [&](const std::vector<point>& points) -> std::optional<std::size_t> {
+    const std::optional<std::size_t> i = onset_of_growth(points);
+    if (!i || (!is_lost_after && points.size() - *i < least_level_steps)) return std::nullopt;
+    return points[*i].step;
+  };
+  const std::optional<std::size_t> of_sizes = lasting(sizes);
+  const std::optional<std::size_t> of_losses = lasting(losses);
+  constexpr double hundredfold = 100;
+  std::optional<found_divergence> found;
+  if (of_sizes) {
+    found = described(steps, sizes, losses, of_losses ? std::min(*of_sizes, *of_losses) : *of_sizes);
+    const divergence& d = found->what;
     const bool is_supported = d.jump || rise || d.loss_after > doubled * d.loss_before;
-    if (!loss_falls && (d.growth >= orders_of_magnitude || (d.growth >= tenfold && is_supported)))
-      found.onset = onset;
-    else
-      d = {.of = of};
+    const bool is_grown = d.growth >= orders_of_magnitude || (d.growth >= tenfold && is_supported);
+    if (!is_grown || d.loss_after <= d.loss_before) found.reset();
   }
-  if (found.onset == 0 && rise) {
-    // A peak of the gradients that does not last may throw a run back, too.
-    const auto at = std::ranges::find_if(sizes, [&](const point& p) { return p.step >= rise->onset; });
-    const auto i = static_cast<std::size_t>(at - sizes.begin());
-    const double growth =
-        i < least_level_steps || at == sizes.end() ? not_known : largest_from(sizes, i) / level_before(sizes, i);
-    const std::optional<rate_jump> jump = jump_near(steps, rise->onset);
-    if (!jump && !(growth >= tenfold)) return std::nullopt;
-    d = {.of = of, .growth = growth, .jump = jump, .loss_before = rise->before, .loss_after = rise->after};
-    found.onset = rise->onset;
+  if (!found && of_losses) {
+    found = described(steps, sizes, losses, *of_losses);
+    if (!(found->what.loss_before > 0) || !(found->what.loss_after >= hundredfold * found->what.loss_before))
+      found.reset();
   }
-  if (found.onset == 0) return std::nullopt;
+  if (!found && rise) {
+    // A peak of the gradients, or a rise of the learning rate, threw the training back.
+    found = described(steps, sizes, losses, rise->onset);
+    found->what.loss_before = rise->before;
+    found->what.loss_after = rise->after;
+    if (!found->what.jump && !(found->what.growth >= tenfold)) found.reset();
+  }
+  if (!found) return std::nullopt;
+  divergence& d = found->what;
+  d.of = of;
   std::size_t last = end;
-  while (last > found.onset && is_lost(steps[last - 1])) --last;
-  d.growing = {steps[found.onset].key.step, steps[last - 1].key.step, last - found.onset};
-  if (end < steps.size()) d.lost_at = steps[end].key.step;
-  if (d.jump && d.jump->step < d.growing.first) {
-    while (found.onset > 0 && steps[found.onset].key.step > d.jump->step) --found.onset;
-    d.growing = {d.jump->step, d.growing.last, last - found.onset};
-  }
+  while (last > found->onset + 1 && is_lost(steps[last - 1])) --last;
+  if (d.jump)
+    while (found->onset > 0 && steps[found->onset].key.step > d.jump->step) --found->onset;
+  d.growing = {steps[found->onset].key.step, steps[last - 1].key.step, last - found->onset};
+  if (is_lost_after) d.lost_at = steps[end].key.step;
   return found;
 }
 

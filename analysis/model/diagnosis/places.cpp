@@ -32,23 +32,27 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
   constexpr std::size_t too_long = 30;
   constexpr std::size_t few = 5;
   if (places.empty() || places.back().last + 1 != steps.size()) return std::nullopt;
-  lost_end end{.first = steps.size()};
-  for (auto place = places.rbegin(); place != places.rend(); ++place) {
-    const std::size_t finite = end.first - 1 - place->last;
-    if (end.lost > 0 && finite > end.lost) break;
-    // Single overflows long before are not the end.
-    if (end.lost > 0 && finite > 10 * place->length()) break;
+  const lost_place& last = places.back();
+  lost_end end{last.first, last.length(), last.losses, last.has_infinities};
+  if (last.losses == 0) {
+    const bool is_nan = last.has_values && !last.has_infinities && last.length() >= few;
+    const bool is_unscaled = last.length() >= few && steps.back().loss_scale <= 1;
+    if (!is_nan && !is_unscaled && last.length() < too_long) return std::nullopt;
+    return end;
+  }
+  for (auto place = std::next(places.rbegin()); place != places.rend(); ++place) {
+    if (end.first - 1 - place->last > end.lost) break;
+    if (place->losses == 0) continue;
     end.first = place->first;
     end.lost += place->length();
     end.losses += place->losses;
     end.has_infinities = end.has_infinities || place->has_infinities;
   }
-  const bool is_nan = places.back().has_values && !places.back().has_infinities && places.back().length() >= few;
-  const double scale = steps.back().loss_scale;
-  const bool is_unscaled = places.back().length() >= few && scale <= 1;
-  const bool loses_losses = 2 * end.losses >= end.lost;
-  if (end.losses == 0 && !is_nan && !is_unscaled && places.back().length() < too_long) return std::nullopt;
-  if (end.losses > 0 && !loses_losses && end.lost < too_long) return std::nullopt;
+  // An overflow of the gradients may come just before.
+  while (!steps[end.first].loss_is_lost) {
+    ++end.first;
+    --end.lost;
+  }
   return end;
 }
 

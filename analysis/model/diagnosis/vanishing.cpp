@@ -125,7 +125,7 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
     const tensor_survey& t = run.tensors()[i];
     if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
     std::vector<tensor_history::part> parts = t.history.parts();
-    std::erase_if(parts, [&](const tensor_history::part& p) { return p.first_step > last_step; });
+    std::erase_if(parts, [&](const tensor_history::part& p) { return p.last_step > last_step; });
     constexpr std::size_t least_parts = 8;
     if (parts.size() < least_parts) continue;
     const std::size_t n = parts.size() / 8;

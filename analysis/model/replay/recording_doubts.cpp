@@ -66,6 +66,21 @@ void recording_doubts::see_scale(const step& now, bool is_finite) {
 }
 
 std::vector<std::string> recording_doubts::lines() const {
+  std::vector<std::string> all = wrong();
+  if (zero_steps_ > 0)
+    all.push_back("all gradients are zero in " + steps(zero_steps_) + " of " + std::to_string(steps_) +
+                  ", first in step " + std::to_string(first_zero_step_) +
+                  ": zero_grad() came before they were recorded, the loss does not reach the parameters, or everything "
+                  "underflowed");
+  return all;
+}
+
+std::string recording_doubts::gravest() const {
+  const std::vector<std::string> all = wrong();
+  return all.empty() ? "" : all.front();
+}
+
+std::vector<std::string> recording_doubts::wrong() const {
   std::vector<std::string> all;
   const auto where = [](const place& p) { return " (" + p.tensor + ", step " + std::to_string(p.step) + ")"; };
   if (unscaled_)
@@ -78,11 +93,6 @@ std::vector<std::string> recording_doubts::lines() const {
                   where(*scaled_) + " would have been " + text(scaled_->value * scaled_->scale) +
                   " in float16, which they went through. Record without scaled=False, or after scaler.unscale_() (or "
                   "give --factor scale)");
-  if (zero_steps_ > 0)
-    all.push_back("all gradients are zero in " + steps(zero_steps_) + " of " + std::to_string(steps_) +
-                  ", first in step " + std::to_string(first_zero_step_) +
-                  ": zero_grad() came before they were recorded, the loss does not reach the parameters, or everything "
-                  "underflowed");
   if (falls_within_ > falls_after_)
     all.push_back("recorded wrongly: the loss scale falls in the steps that overflow (" +
                   std::to_string(falls_within_) + " times, first in step " + std::to_string(first_fall_within_) +

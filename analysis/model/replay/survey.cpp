@@ -71,6 +71,7 @@ void tensor_history::add(std::int64_t step, const cell_table& table, double unit
       for (std::size_t i = 0; i < most_parts / 2; ++i) {
         part merged = parts_[2 * i];
         const part& next = parts_[2 * i + 1];
+        merged.last_step = next.last_step;
         merged.steps += next.steps;
         merged.numel += next.numel;
         merged.zeros += next.zeros;
@@ -83,6 +84,7 @@ void tensor_history::add(std::int64_t step, const cell_table& table, double unit
     parts_.push_back({.first_step = step});
   }
   part& now = parts_.back();
+  now.last_step = step;
   ++now.steps;
   now.numel += table.numel;
   now.zeros += table.zeros;
@@ -130,6 +132,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
     if (m.seen_if_lost && t.table.nonfinite() > 0) sums.largest.add(t);
   }
   run_.see(now, all);
+  doubts_.see(now, all);
   s.loss_scale = now.scalars.loss_scale;
   if (run_.rounded_to() != nullptr) s.rounded_to = *run_.rounded_to();
   s.several_formats = run_.has_several_formats();

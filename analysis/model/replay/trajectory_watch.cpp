@@ -40,20 +40,25 @@ void trajectory_watch::streak::extend(const trajectory_row& row) {
     first_step = row.key.step;
     first_scale = row.scale_used;
     all_nan = true;
+    has_fitting = true;
   }
   last_step = row.key.step;
   last_scale = row.scale_used;
   all_nan = all_nan && row.recorded_nan;
+  has_fitting = has_fitting && row.critical_scale > 0 && !row.at_every_scale;
+  if (row.critical_scale > 0) least_critical = std::min(least_critical, row.critical_scale);
 }
 
 trajectory_watch::trajectory_watch(scaler start) : start_(std::move(start)), floor_(floor_of(start_)) {}
 
 bool trajectory_watch::streak::beyond_scaling() const {
-  return rows >= longest_search && first_scale >= deep_fall * last_scale;
+  return rows >= longest_search && first_scale >= deep_fall * last_scale && !has_fitting;
 }
 
 void trajectory_watch::add(const trajectory_row& row) {
-  ++rows_;
+  if (rows_++ == 0) first_scale_ = row.scale_used;
+  as_recorded_ = as_recorded_ || row.as_recorded;
+  if (row.critical_scale > 0) least_critical_ = std::min(least_critical_, row.critical_scale);
   if (row.skipped && !first_skip_) first_skip_ = row.key.step;
   raised_ = raised_ || !row.error.empty();
   if (row.scale_used > greatest_) {
@@ -88,12 +93,42 @@ void trajectory_watch::add(const trajectory_row& row) {
   };
   follow(nans_, row.skipped && row.recorded_nan && row.at_every_scale, longest_nans_,
          [](const streak& s) { return s.rows >= many_nans; });
+  const bool goes_on = row.skipped && row.found_inf;
+  if (goes_on && (rows_ == 1 || (first_ && first_->rows + 1 == rows_))) {
+    if (!first_) first_.emplace();
+    first_->extend(row);
+  }
   follow(overflows_, row.skipped && row.found_inf, hopeless_, [](const streak& s) { return s.beyond_scaling(); });
 }
 
 bool trajectory_watch::can_grow_within_run() const {
   constexpr std::uint64_t patience = 2'000'000;
   return rows_ > patience || grows_back_within(start_, rows_);
+}
+
+std::optional<std::string> trajectory_watch::start_warning() const {
+  // Five halvings: the usual start of 2^16 is not taken for too high where 2^12 would do.
+  constexpr std::uint64_t long_search = 5;
+  if (!first_ || first_->rows < long_search || !first_->has_fitting || as_recorded_) return std::nullopt;
+  const bool is_known = std::isfinite(first_->least_critical);
+  return "the initial scale " + text(first_->first_scale) + " is too high: " + count(first_->rows, "step") +
+         " (steps " + std::to_string(first_->first_step) + " to " + std::to_string(first_->last_step) +
+         ") are lost until it has fallen" +
+         (is_known ? ". Start at " + text(std::exp2(std::floor(std::log2(first_->least_critical)))) +
+                         ", the largest power of two at which none of them overflows"
+                   : " far enough. Start lower");
+}
+
+// Values that were recorded under a scale, and are scaled once more.
+std::string trajectory_watch::factor_warning() const {
+  std::string line =
+      "the factor of the recorded values is not known, and at the scales of this replay they overflow in " +
+      count(below_one_.rows + (hopeless_ ? hopeless_->rows : 0), "step") +
+      ": they may have been recorded under a loss scale";
+  if (std::isfinite(least_critical_) && least_critical_ > 0 && first_scale_ > least_critical_)
+    line += ". A factor of " + text(std::exp2(std::ceil(std::log2(first_scale_ / least_critical_)))) +
+            " or more would explain it";
+  return line + ": give --factor, or the logged scale with --scalars FILE --factor scale; --factor 1 if they were not";
 }
 
 std::vector<std::string> trajectory_watch::warnings() const {
@@ -122,7 +157,10 @@ std::vector<std::string> trajectory_watch::warnings() const {
         std::to_string(longest_nans_->first_step) + " to " + std::to_string(longest_nans_->last_step) +
         "): NaN, not overflow, and scaling cannot help. Look for the first NaN of the forward pass, at step " +
         std::to_string(longest_nans_->first_step) + " or, if the loss was already lost before, at that step");
-  const bool hopeless = hopeless_ && !(nans && hopeless_->all_nan);
+  const bool is_unexplained = hopeless_ && !(nans && hopeless_->all_nan);
+  const bool hopeless = is_unexplained && !as_recorded_;
+  if (as_recorded_ && (is_unexplained || below_one_.rows > 0)) all.push_back(factor_warning());
+  if (const std::optional<std::string> start = start_warning()) all.push_back(*start);
   if (hopeless)
     all.push_back(
         count(hopeless_->rows, "step") + " in a row overflow at every scale from " + text(hopeless_->first_scale) +
@@ -136,7 +174,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
                   std::to_string(poisoned_.first_step) +
                   ": the policy does not look for them, and the weights are lost from there on. Choose one that skips, "
                   "or a format and scale that do not overflow");
-  if (below_one_.rows > 0 && !hopeless)
+  if (below_one_.rows > 0 && !hopeless && !as_recorded_)
     all.push_back("overflow at a scale below one in " + count(below_one_.rows, "step") + ", first at step " +
                   std::to_string(below_one_.first_step) +
                   ": gradients that overflow unscaled come from a forward pass that overflows. Look for the largest "

@@ -86,24 +86,32 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
       answers.push_back(fmt::format("none of 16 bits{}{}", perhaps_text(a.perhaps), of));
     else
       answers.push_back(a.sufficient + of + (a.perhaps != a.sufficient ? perhaps_text(a.perhaps) : ""));
-    if (is_first) first = a;
-    else others.all.push_back({kind.key, named_values{{{"format", a.sufficient.empty() ? table_value{} : table_value{a.sufficient}}, {"formats", a.formats}}}});
+    if (is_first)
+      first = a;
+    else
+      others.all.push_back(
+          {kind.key, named_values{{{"format", a.sufficient.empty() ? table_value{} : table_value{a.sufficient}},
+                                   {"formats", a.formats}}}});
   }
   const std::uint64_t censored = run.censored();
   const bool is_rounded = censored > 0;
-  f.conclusion = fmt::format("{}: the first of 16 bits that loses at most {:.2g} of the magnitude to underflow and overflows in no finite step",
-                             fmt::join(answers, ", "), o.epsilon);
+  f.conclusion = fmt::format(
+      "{}: the first of 16 bits that loses at most {:.2g} of the magnitude to underflow and overflows in no finite "
+      "step",
+      fmt::join(answers, ", "), o.epsilon);
   f.numbers = {{"format", first.sufficient.empty() ? table_value{} : table_value{first.sufficient}},
                {"epsilon", o.epsilon},
                {"formats", first.formats},
                {"other_kinds", others},
                {"censored_zeros", integer(censored)}};
   f.limits =
-      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show how "
+      "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show "
+      "how "
       "much precision training needs, and accumulation is not examined.";
   if (is_rounded)
-    f.limits += fmt::format(" {} rounded to a narrow format before recording; what had underflowed by then is not counted.",
-                            were(censored, "zero"));
+    f.limits +=
+        fmt::format(" {} rounded to a narrow format before recording; what had underflowed by then is not counted.",
+                    were(censored, "zero"));
   return f;
 }
 
@@ -132,9 +140,12 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     return magnitude_text(magnitude_loss_of(run, judged.set, o.format, o.rounding, std::ldexp(1.0, k)));
   };
   if (least && *least <= 0 && (!most || *most >= 0))
-    f.conclusion = fmt::format("none needed: without a scale {} is lost, and {}", loses(0) == "nothing" ? loses(0) : loses(0), top);
+    f.conclusion = fmt::format("none needed: without a scale {} is lost, and {}",
+                               loses(0) == "nothing" ? loses(0) : loses(0), top);
   else if (least && (!most || *least <= *most))
-    f.conclusion = fmt::format("{} lose {}, and {}", *least == *most ? power(*least) + " alone" : power(*least) + " to " + (most ? power(*most) : "any"), lost, top);
+    f.conclusion = fmt::format(
+        "{} lose {}, and {}",
+        *least == *most ? power(*least) + " alone" : power(*least) + " to " + (most ? power(*most) : "any"), lost, top);
   else if (most)
     f.conclusion = fmt::format("no scale does both: {}, where it loses {}{}", top, loses(*most),
                                least ? fmt::format("; {} would take {}", lost, power(*least)) : "");
@@ -159,8 +170,10 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
       numbers.all.push_back({"undecided_steps", integer(w.undecided(scale))});
       of_kind.all.push_back({power(k), numbers});
     }
-    if (&kind == &judged) f.numbers.push_back({"scales", of_kind});
-    else scales.all.push_back({kind.key, of_kind});
+    if (&kind == &judged)
+      f.numbers.push_back({"scales", of_kind});
+    else
+      scales.all.push_back({kind.key, of_kind});
   }
   f.numbers.push_back({"other_kinds", scales});
   return f;

@@ -8,7 +8,8 @@
 
 namespace ulp {
 
-finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w, const advice_options& o) {
+finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_info>& tensors, const window& w,
+                                 const advice_options& o) {
   finding f{.topic = "not_helped", .question = "What can scaling not help?"};
   constexpr double mostly_zero = 0.5;
   std::vector<std::string> parts;

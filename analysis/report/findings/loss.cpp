@@ -37,7 +37,8 @@ range_loss loss_of(const survey& run, const tensor_set& of, const format& to, co
   loss.sqnr = noise.sqnr();
   loss.lost_sqnr = 0;
   // What overflows has no finite error: the two would be of different values.
-  if (noise.overflowing > 0) loss.lost_sqnr = not_known;
+  if (noise.overflowing > 0)
+    loss.lost_sqnr = not_known;
   else if (const std::optional<format> wide = with_wide_exponent(to))
     loss.lost_sqnr = std::max(run.noise(of, *wide, mode, scale).sqnr() - loss.sqnr, 0.0);
   return loss;
@@ -73,9 +74,12 @@ std::vector<named_kind> kinds_of(const survey& run, const std::vector<tensor_inf
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     if (!run.tensors()[i].counted || run.tensors()[i].steps == 0) continue;
     const tensor_kind kind = tensors[i].kind;
-    if (kind == tensor_kind::weight_grad) kinds[0].set.tensors.push_back(i);
-    else if (kind == tensor_kind::activation_grad) kinds[1].set.tensors.push_back(i);
-    else kinds[2].set.tensors.push_back(i);
+    if (kind == tensor_kind::weight_grad)
+      kinds[0].set.tensors.push_back(i);
+    else if (kind == tensor_kind::activation_grad)
+      kinds[1].set.tensors.push_back(i);
+    else
+      kinds[2].set.tensors.push_back(i);
   }
   std::erase_if(kinds, [](const named_kind& k) { return k.set.tensors.empty(); });
   return kinds;

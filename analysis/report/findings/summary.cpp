@@ -100,9 +100,10 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   if (!losers.empty()) {
     const auto& worst = *std::ranges::max_element(losers);
     s.cause = "underflow";
-    s.happened = fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
-                             losers.size(), judged_tensors, percent(much), options_.format_name, as_power(scale),
-                             own ? " of the run" : "", worst.second, percent(worst.first));
+    s.happened =
+        fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
+                    losers.size(), judged_tensors, percent(much), options_.format_name, as_power(scale),
+                    own ? " of the run" : "", worst.second, percent(worst.first));
     s.change = "a higher scale where the window allows it, else bfloat16";
     s.lines = configuration_lines(options_.framework, {.format = "bfloat16"});
     s.sure = "certain for these gradients; what they would have changed is not known";
@@ -114,9 +115,9 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   }
   if (best) {
     s.change = fmt::format("nothing; for a new run of this kind {} with {}", options_.format_name, best->text);
-    s.lines = configuration_lines(options_.framework, {.format = options_.format_name,
-                                                       .init_scale = best->init_scale,
-                                                       .growth_interval = best->growth_interval});
+    s.lines = configuration_lines(
+        options_.framework,
+        {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
     s.sure += "; the rates of a replay carry over to a similar run, single steps do not";
   }
   return s;

@@ -19,18 +19,26 @@ std::string steps_of(const step_span& s) { return places_text(s.first, s.last); 
 // "30-fold", "10^13-fold".
 std::string times_text(double times) {
   constexpr double many = 1e5;
-  return times < many ? fmt::format("{:.2g}-fold", times)
+  return times < many ? fmt::format("{:.3g}-fold", times)
                       : fmt::format("10^{}-fold", static_cast<int>(std::floor(std::log10(times))));
 }
 
 std::string scales_text(double first, double last) {
   return std::isnan(first) || std::isnan(last) ? std::string{"at every scale"}
-         : first == last ? fmt::format("at the scale {}", as_power(first))
+         : first == last                       ? fmt::format("at the scale {}", as_power(first))
                          : fmt::format("at every scale from {} down to {}", as_power(first), as_power(last));
 }
 
 std::vector<std::string> lines_of(const telling& about, const loss_scale_choice& choice) {
   return configuration_lines(about.options.framework, choice);
+}
+
+told of(const recorded_wrongly& r, const telling&) {
+  told t;
+  t.happened = r.why;
+  t.change = "record once more, or say what was recorded as named above: nothing below holds until then";
+  t.sure = "certain: a float16 run cannot have such values";
+  return t;
 }
 
 told of(const divergence& d, const telling& about) {
@@ -42,20 +50,20 @@ told of(const divergence& d, const telling& about) {
                                 times_text(d.jump->after / d.jump->before), d.jump->step, d.jump->before,
                                 d.jump->after));
   if (!std::isnan(d.growth))
-    parts.push_back(fmt::format("{} grew {} in {}", size, times_text(d.growth), steps_text(d.growing.steps)) +
+    parts.push_back(fmt::format("{} grew {} in {}", size, times_text(d.growth), steps_text(d.growth_steps)) +
                     (d.lost_at ? fmt::format(" before the first step that is not finite ({})", *d.lost_at) : ""));
   if (d.rate_rises && !d.jump) parts.emplace_back("the learning rate was still rising");
   if (d.loss_after > d.loss_before)
     parts.push_back(fmt::format("the loss went from {:.3g} to {:.3g}", d.loss_before, d.loss_after));
-  t.happened = fmt::format("the training diverged from step {} on: {}; that is not the format's doing",
-                           d.growing.first, fmt::join(parts, ", "));
+  t.happened = fmt::format("the training diverged from step {} on: {}; that is not the format's doing", d.growing.first,
+                           fmt::join(parts, ", "));
   t.change = d.jump ? fmt::format("keep the learning rate below {:.3g}; it was {:.3g} while the training went well",
                                   d.jump->after, d.jump->before)
              : d.rate_rises ? std::string{"lower the peak of the learning rate, or warm it up more slowly"}
                             : std::string{"lower the learning rate"};
   if (std::isfinite(about.usual_norm) && about.usual_norm > 0)
-    t.change += fmt::format(", and clip the norm near {:.2g}, which 99 % of the steps before did not exceed",
-                            about.usual_norm);
+    t.change +=
+        fmt::format(", and clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
   t.sure = d.lost_at || d.jump ? "very sure: the growth came first, while every gradient was finite"
                                : "fairly sure: gradients and loss grew together, and did not come back";
   t.numbers = numbers_of(d.growing);
@@ -73,9 +81,9 @@ told of(const high_initial_scale& h, const telling& about) {
   t.happened = fmt::format("the initial loss scale{} was too high: {} ({}) {} lost to the search for one that fits",
                            std::isnan(h.first_scale) ? "" : " " + as_power(h.first_scale), steps_text(h.skipped.steps),
                            steps_of(h.skipped), h.skipped.steps == 1 ? "was" : "were");
-  t.change = std::isnan(h.fitting_scale) ? "start lower"
-                                         : fmt::format("start at {}, the first scale that fitted",
-                                                       as_power(h.fitting_scale));
+  t.change = std::isnan(h.fitting_scale)
+                 ? "start lower"
+                 : fmt::format("start at {}, the first scale that fitted", as_power(h.fitting_scale));
   if (!std::isnan(h.fitting_scale))
     t.lines = lines_of(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
   t.sure = "certain: a falling scale alone ended it";
@@ -89,19 +97,21 @@ told of(const bad_batches& b, const telling&) {
   told t;
   const std::size_t n = b.steps.size();
   constexpr std::size_t most = 8;
-  const std::vector<std::int64_t> shown(b.steps.begin(), b.steps.begin() + static_cast<std::ptrdiff_t>(std::min(n, most)));
+  const std::vector<std::int64_t> shown(b.steps.begin(),
+                                        b.steps.begin() + static_cast<std::ptrdiff_t>(std::min(n, most)));
   const std::string where = fmt::format("step{} {}{}", n == 1 ? "" : "s", fmt::join(shown, ", "),
-                                        n > most ? fmt::format(" and {}", count_text(n - most, "more")) : "");
+                                        n > most ? fmt::format(" and {} more", n - most) : "");
   const char* const alone = n == 1 ? "stands alone" : "stand alone";
   if (b.is_finite)
-    t.happened = fmt::format("{} {}: the gradients are up to {:.0f} times those of the steps around: bad batches", where,
-                             alone, b.outlier);
+    t.happened = fmt::format("{} {}: the gradients are up to {:.0f} times those of the steps around: bad batches",
+                             where, alone, b.outlier);
   else if (b.loss_is_lost)
-    t.happened = fmt::format("{} {}: the loss is infinite or NaN there, and finite before and after: a bad batch", where,
-                             alone);
+    t.happened =
+        fmt::format("{} {}: the loss is infinite or NaN there, and finite before and after: a bad batch", where, alone);
   else
     t.happened = fmt::format(
-        "{} {}: gradients overflow there though those around are far from it at the same scale: a bad batch", where, alone);
+        "{} {}: gradients overflow there though those around are far from it at the same scale: a bad batch", where,
+        alone);
   if (n == 1 && b.is_finite) t.happened.replace(t.happened.rfind("bad batches"), 11, "a bad batch");
   t.change = b.is_finite ? "look at the data of these steps; clipping the norm bounds what they do"
                          : "look at the data of these steps; a scaler that skips them loses no more than them";
@@ -133,18 +143,23 @@ told of(const forward_overflow& f, const telling& about) {
   const std::string scales = scales_text(f.first_scale, f.last_scale);
   const std::string where = fmt::format("{} ({})", steps_text(f.lost.steps), steps_of(f.lost));
   if (f.losses_lost > 0) {
-    t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}, {}",
-                             f.lost.first, grouped(f.losses_lost), where, scales);
+    t.happened =
+        fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}, {}",
+                    f.lost.first, grouped(f.losses_lost), where, scales);
     t.sure = "certain: no loss scale reaches the forward pass";
   } else {
-    t.happened = fmt::format("{} are not finite {}, to the end of the run: that is no matter of the scale, but {}", where,
-                             scales,
+    t.happened = fmt::format("{} are not finite {}, to the end of the run: that is no matter of the scale, but {}",
+                             where, scales,
                              f.loss_is_logged ? "NaN that arises in the backward pass, or the forward pass"
                                               : "overflow or NaN in the forward pass");
     t.sure = f.loss_is_logged ? "fairly sure: the loss stays finite, so look at the backward pass first"
                               : "fairly sure: the loss would tell, but was not logged (see --scalars)";
   }
-  if (f.in_all_tensors) t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
+  if (!f.before.empty())
+    t.evidence.push_back(fmt::format("the loss was lost before, in step{} {}", f.before.size() == 1 ? "" : "s",
+                                     fmt::join(f.before, ", ")));
+  if (f.in_all_tensors)
+    t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
   if (!f.has_infinities) t.evidence.emplace_back("NaN only, no infinity was recorded");
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
   t.lines = lines_of(about, {.format = "bfloat16"});
@@ -158,12 +173,14 @@ told of(const forward_overflow& f, const telling& about) {
 told of(const nan_source& n, const telling& about) {
   told t;
   const std::string& name = about.tensors[n.tensor].name;
-  t.happened = fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
-                           n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan),
-                           grouped(n.tensors));
-  if (n.neighbour) t.happened += fmt::format(", and {}, the next towards the loss, is finite", about.tensors[*n.neighbour].name);
-  t.change = n.neighbour ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
-                         : fmt::format("look at what is computed after {}", name);
+  t.happened =
+      fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
+                  n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan), grouped(n.tensors));
+  if (n.neighbour)
+    t.happened += fmt::format(", and {}, the next towards the loss, is finite", about.tensors[*n.neighbour].name);
+  t.change = n.neighbour
+                 ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
+                 : fmt::format("look at what is computed after {}", name);
   t.change += ": a division, root, norm or logarithm at 0 (torch.autograd.set_detect_anomaly(True) names it)";
   t.sure = "very sure that no scale cures it: overflow would leave infinities, and end as the scale falls";
   t.numbers = numbers_of(n.lost);
@@ -180,8 +197,9 @@ told of(const vanished_in_time& v, const telling& about) {
                            percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
   if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
   if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
-  t.change = "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
-             "16-bit format first, a higher loss scale tells whether they underflowed";
+  t.change =
+      "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
+      "16-bit format first, a higher loss scale tells whether they underflowed";
   t.sure = "fairly sure: the zeros are counted, what made them is not";
   t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
   t.numbers = {{{"tensor", name},
@@ -197,11 +215,12 @@ told of(const vanished_in_depth& v, const telling& about) {
   told t;
   const std::string& small = about.tensors[v.small_end].name;
   const std::string& large = about.tensors[v.large_end].name;
-  t.happened = fmt::format("gradients vanish on their way: from {} to {} the mean magnitude falls {}2^{:.0f}", large, small,
-                           v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
+  t.happened = fmt::format("gradients vanish on their way: from {} to {} the mean magnitude falls {}2^{:.0f}", large,
+                           small, v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
   if (v.all_zero > 0) t.happened += fmt::format(", and {} beyond it are all zero", count_text(v.all_zero, "layer"));
-  t.change = "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "
-             "layers alike";
+  t.change =
+      "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "
+      "layers alike";
   t.sure = "certain for what was recorded; whether it hurts depends on what these layers have to learn";
   t.numbers = {{{"small_end", small},
                 {"large_end", large},
@@ -233,8 +252,10 @@ told of(const dead_tensors& d, const telling& about) {
                            more > 0 ? fmt::format(" and {} more", more) : "", steps_text(d.steps.steps));
   const std::string living = d.living ? about.tensors[*d.living].name : "";
   if (d.living) t.happened += fmt::format("; {} is the next that has one", living);
-  t.change = fmt::format("look for dead units{}: their bias, initialisation and input; or for tensors that the loss does "
-                         "not use", d.living ? " just before " + living : "");
+  t.change = fmt::format(
+      "look for dead units{}: their bias, initialisation and input; or for tensors that the loss does "
+      "not use",
+      d.living ? " just before " + living : "");
   t.sure = "certain that they are zero; frozen or unused tensors look the same";
   t.numbers = numbers_of(d.steps);
   t.numbers.all.push_back({"tensors", integer(std::uint64_t{d.tensors.size()})});

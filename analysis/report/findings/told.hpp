@@ -12,9 +12,9 @@ namespace ulp {
 
 struct told {
   std::string happened;
-  std::string change;               // what to do
-  std::vector<std::string> lines;   // of a configuration
-  std::string sure;                 // how sure that is, and by what
+  std::string change;              // what to do
+  std::vector<std::string> lines;  // of a configuration
+  std::string sure;                // how sure that is, and by what
   std::vector<std::string> evidence;
   named_values numbers;
 };
@@ -23,8 +23,8 @@ struct told {
 struct telling {
   const std::vector<tensor_info>& tensors;
   const advice_options& options;
-  std::uint64_t steps = 0;       // of the run
-  std::optional<int> safe_log2;  // the largest power of two at which no step before the run's death overflows
+  std::uint64_t steps = 0;        // of the run
+  std::optional<int> safe_log2;   // the largest power of two at which no step before the run's death overflows
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
 };
 

@@ -22,6 +22,11 @@ struct step_span {
   std::uint64_t steps = 0;
 };
 
+// What the recording cannot be: a mistake of whoever recorded it. Nothing else is certain then.
+struct recorded_wrongly {
+  std::string why;  // with what to do
+};
+
 // What grows when a run diverges.
 enum class gradient_size : std::uint8_t { norm, logged_norm, largest };
 
@@ -37,6 +42,7 @@ struct divergence {
   step_span growing;  // up to the last finite step
   gradient_size of = gradient_size::norm;
   double growth = not_known;            // from the level before to the largest
+  std::uint64_t growth_steps = 0;       // that this took
   std::optional<std::int64_t> lost_at;  // the first step after it whose gradients are not finite
   std::optional<rate_jump> jump;        // where the learning rate at least doubled at the onset
   bool rate_rises = false;              // up to the last finite step
@@ -72,7 +78,8 @@ struct forward_overflow {
   std::uint64_t losses_lost = 0;  // of these steps
   bool loss_is_logged = false;
   bool ends_the_run = false;
-  bool in_all_tensors = false;  // at its first step, of those that are recorded
+  std::vector<std::int64_t> before;  // single steps before it whose loss is lost
+  bool in_all_tensors = false;       // at its first step, of those that are recorded
   bool has_infinities = false;
   double first_scale = not_known;
   double last_scale = not_known;
@@ -122,10 +129,11 @@ struct dead_tensors {
   step_span steps;
 };
 
-using cause = std::variant<divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow, nan_source,
-                           vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
+using cause =
+    std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow,
+                 nan_source, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
 
-// One word for programs: "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "nan_source",
+// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "nan_source",
 // "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
 [[nodiscard]] std::string name_of(const cause& of);
 

@@ -19,6 +19,8 @@ class recording_doubts {
 
   // One line each, with what to do; empty where nothing is suspicious.
   [[nodiscard]] std::vector<std::string> lines() const;
+  // What makes every scale wrong; empty where nothing does.
+  [[nodiscard]] std::string gravest() const;
 
  private:
   struct place {
@@ -28,6 +30,7 @@ class recording_doubts {
     double scale = 0;
   };
   void see_values(const step& now, const std::vector<tensor_info>& tensors);
+  [[nodiscard]] std::vector<std::string> wrong() const;
   void see_scale(const step& now, bool is_finite);
 
   std::optional<place> unscaled_;  // recorded as scaled, and cannot be

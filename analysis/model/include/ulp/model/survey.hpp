@@ -17,6 +17,7 @@
 #include <ulp/model/noise.hpp>
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/recorded_run.hpp>
+#include <ulp/model/recording_doubts.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
 #include <ulp/model/tensor_choice.hpp>
@@ -29,6 +30,7 @@ class tensor_history {
  public:
   struct part {
     std::int64_t first_step = 0;
+    std::int64_t last_step = 0;
     std::uint64_t steps = 0;
     std::uint64_t numel = 0;
     std::uint64_t zeros = 0;
@@ -122,6 +124,7 @@ class survey {
   [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return steps_; }
   // Of the first 64 such places, and of the last.
   [[nodiscard]] const std::vector<first_lost>& lost_places() const noexcept { return lost_places_; }
+  [[nodiscard]] const recording_doubts& doubts() const noexcept { return doubts_; }
   [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
   // Whether a factor was not known, and values are as recorded.
   [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
@@ -142,6 +145,7 @@ class survey {
   std::vector<step_survey> steps_;
   std::vector<first_lost> lost_places_;
   recorded_run run_;
+  recording_doubts doubts_;
   bool as_recorded_ = false;
 };
 

@@ -3,6 +3,7 @@
 #define ULP_MODEL_TRAJECTORY_WATCH_HPP
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ class trajectory_watch {
   // Of the rows so far, the gravest first:
   // - the scale is 0 or infinite and never comes back, NaN, or so small that unscaling is infinite;
   // - NaN, or overflow at every scale: scaling cannot help;
+  // - a start so high that the first steps are lost to a search for the scale;
   // - overflowed steps that were applied;
   // - overflow at scales below one;
   // - pinned at the policy's floor;
@@ -41,7 +43,9 @@ class trajectory_watch {
     std::uint64_t rows = 0;
     double first_scale = 0;
     double last_scale = 0;
+    double least_critical = std::numeric_limits<double>::infinity();  // above 0
     bool all_nan = true;
+    bool has_fitting = true;  // every step has a scale at which it does not overflow, as far as is known
     void extend(const trajectory_row& row);
     [[nodiscard]] bool beyond_scaling() const;
   };
@@ -52,6 +56,8 @@ class trajectory_watch {
   };
 
   [[nodiscard]] bool can_grow_within_run() const;
+  [[nodiscard]] std::optional<std::string> start_warning() const;
+  [[nodiscard]] std::string factor_warning() const;
 
   scaler start_;
   double floor_;  // 0 where there is none
@@ -68,10 +74,14 @@ class trajectory_watch {
   tally tiny_;
   double least_tiny_ = 0;
   tally below_one_;  // overflows that are not NaN as recorded
+  bool as_recorded_ = false;
+  double first_scale_ = 0;
+  double least_critical_ = std::numeric_limits<double>::infinity();  // of all rows, above 0
   tally at_floor_;
   tally overflows_at_floor_;  // likewise
   streak overflows_;          // the present one
   streak nans_;
+  std::optional<streak> first_;     // with the first row
   std::optional<streak> hopeless_;  // the longest that counts
   std::optional<streak> longest_nans_;
 };

@@ -47,11 +47,11 @@ struct advice {
 struct advice_options {
   std::string format_name = "float16";  // the format that is scaled
   ulp::format format;
-  ulp::rounding rounding;                       // to it
-  rounding_text typed;                          // each format that is compared may have another
-  double epsilon = 1e-5;                        // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;                        // tensors that are named
-  std::vector<tensor_group> groups;             // looked at beside single tensors
+  ulp::rounding rounding;                        // to it
+  rounding_text typed;                           // each format that is compared may have another
+  double epsilon = 1e-5;                         // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;                         // tensors that are named
+  std::vector<tensor_group> groups;              // looked at beside single tensors
   std::string framework = "pytorch_gradscaler";  // or a scaler: whose configuration is written
 };
 

@@ -33,7 +33,9 @@ class page_maker {
   void add(const step& now, const std::vector<tensor_info>& tensors);
 
   // After the last step: what is to be read again, as of adviser.
-  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors) { return advice_.again(tensors); }
+  [[nodiscard]] std::optional<selection> again(const std::vector<tensor_info>& tensors) {
+    return advice_.again(tensors);
+  }
   void add_again(const step& now, const std::vector<tensor_info>& tensors) { advice_.add_again(now, tensors); }
 
   [[nodiscard]] const survey& seen() const noexcept { return advice_.whole(); }
