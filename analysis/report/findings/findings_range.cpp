@@ -40,15 +40,19 @@ std::vector<std::string> formats_to_try() {
   return names;
 }
 
-// ", perhaps float16".
-std::string perhaps_text(const std::string& name) { return name.empty() ? "" : ", perhaps " + name; }
-
 // What one kind of tensors answers.
 struct kind_answer {
   std::string sufficient;  // of 16 bits
   std::string perhaps;     // where the input leaves it open
   named_values formats;
 };
+
+std::string answer_text(const kind_answer& a) {
+  const std::string sure = a.sufficient.empty() ? "none of 16 bits" : a.sufficient;
+  return a.perhaps.empty() || a.perhaps == a.sufficient
+             ? sure
+             : fmt::format("{} (perhaps {}: the input leaves that open)", sure, a.perhaps);
+}
 
 kind_answer formats_for(const survey& run, const named_kind& kind, const advice_options& o, finding& f) {
   kind_answer a;
@@ -81,11 +85,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
     const bool is_first = &kind == &kinds.front();
     if (kinds.size() > 1) f.evidence.push_back(kind.noun + ":");
     const kind_answer a = formats_for(run, kind, o, f);
-    const std::string of = kinds.size() > 1 ? " for " + kind.noun : "";
-    if (a.sufficient.empty())
-      answers.push_back(fmt::format("none of 16 bits{}{}", perhaps_text(a.perhaps), of));
-    else
-      answers.push_back(a.sufficient + of + (a.perhaps != a.sufficient ? perhaps_text(a.perhaps) : ""));
+    answers.push_back((kinds.size() > 1 ? kind.noun + ": " : "") + answer_text(a));
     if (is_first)
       first = a;
     else
@@ -95,16 +95,17 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   }
   const std::uint64_t censored = run.censored();
   const bool is_rounded = censored > 0;
-  f.conclusion = fmt::format(
-      "{}: the first of 16 bits that loses at most {:.2g} of the magnitude to underflow and overflows in no finite "
-      "step",
-      fmt::join(answers, ", "), o.epsilon);
+  f.conclusion = fmt::format("{}", fmt::join(answers, "; "));
   f.numbers = {{"format", first.sufficient.empty() ? table_value{} : table_value{first.sufficient}},
                {"epsilon", o.epsilon},
                {"formats", first.formats},
                {"other_kinds", others},
                {"censored_zeros", integer(censored)}};
   f.limits =
+      fmt::format(
+          "Named is the most precise format of 16 bits that loses at most {:.2g} of the magnitude to underflow and "
+          "overflows in no finite step. ",
+          o.epsilon) +
       "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show "
       "how "
       "much precision training needs, and accumulation is not examined.";
@@ -140,8 +141,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     return magnitude_text(magnitude_loss_of(run, judged.set, o.format, o.rounding, std::ldexp(1.0, k)));
   };
   if (least && *least <= 0 && (!most || *most >= 0))
-    f.conclusion = fmt::format("none needed: without a scale {} is lost, and {}",
-                               loses(0) == "nothing" ? loses(0) : loses(0), top);
+    f.conclusion = fmt::format("none needed: without one {} is lost, and {}", loses(0), top);
   else if (least && (!most || *least <= *most))
     f.conclusion = fmt::format(
         "{} lose {}, and {}",

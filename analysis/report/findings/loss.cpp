@@ -45,8 +45,10 @@ range_loss loss_of(const survey& run, const tensor_set& of, const format& to, co
 }
 
 std::string magnitude_text(const value_range& share) {
+  constexpr double none = 1e-12;
   if (share.high == 0) return "nothing";
-  const auto text = [](double x) { return x == 0 ? std::string{"0"} : fmt::format("{:.2g}", x); };
+  if (share.high < none) return "less than 1e-12 of the magnitude";
+  const auto text = [](double x) { return x < none ? std::string{"0"} : fmt::format("{:.2g}", x); };
   return ends_text(text(share.low), text(share.high)) + " of the magnitude";
 }
 

@@ -41,19 +41,25 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
   const telling about{tensors, options, all_steps_, w.largest_safe(), usual_norm_of(judged)};
   for (const cause& c : found.causes) {
     told t = tell(c, about);
-    const bool is_handled = std::holds_alternative<handled_overflow>(c);
+    const auto* const handled = std::get_if<handled_overflow>(&c);
+    const bool is_handled = handled != nullptr;
     finding f{.topic = name_of(c),
               .question = causes_.empty() ? "What happened?" : "What else happened?",
               .conclusion = t.happened,
               .evidence = t.evidence,
               .limits = {},
               .numbers = t.numbers.all};
-    f.evidence.push_back("to do: " + t.change);
-    for (const std::string& line : t.lines) f.evidence.push_back("  " + line);
-    f.evidence.push_back("how sure: " + t.sure);
+    if (is_handled) f.question = "What did the scaler handle?";
+    // Of the first cause the summary says it.
+    if (first_ && !is_handled) {
+      f.evidence.push_back("to do: " + t.change);
+      for (const std::string& line : t.lines) f.evidence.push_back("  " + line);
+      f.evidence.push_back("how sure: " + t.sure);
+    }
     causes_.push_back(std::move(f));
     if (is_handled) {
       handled_ = t.happened;
+      skipped_ = handled->skipped.steps;
     } else if (!first_) {
       first_name_ = name_of(c);
       first_ = std::move(t);
@@ -114,7 +120,10 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return s;
   }
   if (best) {
-    s.change = fmt::format("nothing; for a new run of this kind {} with {}", options_.format_name, best->text);
+    constexpr std::uint64_t many = 50;  // one step in so many
+    const bool skips_often = many * skipped_ > all_steps_;
+    s.change = fmt::format("{}: {} with {}", skips_often ? "skip less often" : "nothing; for a new run of this kind",
+                           options_.format_name, best->text);
     s.lines = configuration_lines(
         options_.framework,
         {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});

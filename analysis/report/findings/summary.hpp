@@ -30,7 +30,8 @@ class summary_of {
   std::vector<finding> causes_;
   std::optional<told> first_;
   std::string first_name_;
-  std::string handled_;  // what the scaler handled, in words
+  std::string handled_;        // what the scaler handled, in words
+  std::uint64_t skipped_ = 0;  // of that
 };
 
 }  // namespace ulp

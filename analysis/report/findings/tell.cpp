@@ -131,7 +131,7 @@ told of(const handled_overflow& h, const telling& about) {
                            grouped(h.skipped.steps), steps_text(about.steps), steps_of(h.skipped));
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = "certain for these steps";
-  t.evidence = {fmt::format("{}, the longest of {}", count_text(h.places, "place"), steps_text(h.longest))};
+  t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"places", integer(h.places)});
   t.numbers.all.push_back({"longest", integer(h.longest)});
