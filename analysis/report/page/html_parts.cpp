@@ -4,11 +4,27 @@
 
 #include <algorithm>
 
-namespace ulp {
+#include "typeset.hpp"
 
-std::string log2_label(double x) { return fmt::format("2^{:g}", x + 0.0); }
+namespace ulp {
+namespace {
+
+constexpr std::size_t longest_text = 48;
+
+std::string number_cell(std::string_view element, std::string_view text) {
+  return fmt::format(R"(<{0} class="n">{1}</{0}>)", element, prose(text));
+}
+
+std::string text_cell(std::string_view element, const std::string& text, const std::string& shown) {
+  if (shown == text) return fmt::format("<{0}>{1}</{0}>", element, escaped(text));
+  return fmt::format(R"(<{0} title="{1}">{2}</{0}>)", element, escaped(text), escaped(shown));
+}
+
+}  // namespace
 
 std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
+
+std::string prose(std::string_view text) { return escaped(typeset(text)); }
 
 std::string key_of(std::string_view colour, std::string_view line, std::string_view text) {
   return fmt::format(
@@ -22,37 +38,61 @@ std::string key_of(const std::string& swatch, std::string_view text) {
 
 std::string html_table(const table& t) {
   std::vector<std::size_t> shown;
-  for (std::size_t i = 0; i < t.columns.size(); ++i)
-    if (!t.columns[i].title.empty()) shown.push_back(i);
-  std::string text = "<table><thead><tr>";
-  for (const std::size_t i : shown)
-    text += fmt::format("<th{}>{}</th>", t.columns[i].align == alignment::right ? R"( class="n")" : "",
-                        escaped(t.columns[i].title));
+  std::vector<std::vector<std::string>> texts;  // by column
+  std::string text = R"(<div class="wide"><table><thead><tr>)";
+  for (std::size_t i = 0; i < t.columns.size(); ++i) {
+    const table_column& c = t.columns[i];
+    if (c.title.empty()) continue;
+    shown.push_back(i);
+    text += c.align == alignment::right ? number_cell("th", c.title)
+                                        : text_cell("th", c.title, elided(c.title, longest_text));
+    std::vector<std::string>& column = texts.emplace_back();
+    for (const auto& row : t.rows) column.push_back(to_cell(row[i]));
+  }
   text += "</tr></thead><tbody>";
-  for (const auto& row : t.rows) {
+  std::vector<std::vector<std::string>> cut;
+  for (const auto& column : texts) cut.push_back(elided(column, longest_text));
+  for (std::size_t r = 0; r < t.rows.size(); ++r) {
     text += "<tr>";
-    for (const std::size_t i : shown)
-      text += fmt::format("<td{}>{}</td>", t.columns[i].align == alignment::right ? R"( class="n")" : "",
-                          escaped(to_cell(row[i])));
+    for (std::size_t i = 0; i < shown.size(); ++i)
+      text += t.columns[shown[i]].align == alignment::right ? number_cell("td", texts[i][r])
+                                                            : text_cell("td", texts[i][r], cut[i][r]);
     text += "</tr>";
   }
-  return text + "</tbody></table>\n";
+  return text + "</tbody></table></div>\n";
 }
 
 std::string folded(std::string_view summary, std::string_view inside) {
   return fmt::format("<details><summary>{}</summary>{}</details>\n", summary, inside);
 }
 
-void label_steps(drawing& d, const std::vector<column_span>& spans) {
-  constexpr std::size_t most = 8;
-  const std::size_t every = std::max<std::size_t>(1, (spans.size() + most - 1) / most);
-  for (std::size_t i = 0; i < spans.size(); i += every)
-    d.x_label(static_cast<double>(i), std::to_string(spans[i].first_step));
-}
+void label_steps(drawing& d, const std::vector<column_span>& spans) { d.x_ticks(step_ticks(spans), "step"); }
 
 std::string steps_of(const column_span& s) {
   return s.first_step == s.last_step ? std::to_string(s.first_step)
                                      : fmt::format("{} to {}", s.first_step, s.last_step);
+}
+
+std::string heading_of(const report_replay& replay) {
+  return fmt::format("<h3>{} <span class=\"soft\">{}</span></h3>", escaped(replay.name), escaped(replay.parameters));
+}
+
+std::vector<bool> skipped_in(const report_replay& replay) {
+  std::vector<bool> at;
+  for (const scale_extremes& s : replay.scales.columns()) at.push_back(s.skipped > 0);
+  return at;
+}
+
+bool is_single_step(const report_page& page) { return page.replays.front().scales.columns().size() <= 1; }
+
+void for_each_run(std::size_t columns, const std::function<bool(std::size_t)>& is,
+                  const std::function<void(std::size_t, std::size_t)>& draw) {
+  for (std::size_t first = 0; first < columns;) {
+    std::size_t last = first;
+    while (last < columns && is(last)) ++last;
+    if (last > first) draw(first, last);
+    first = std::max(last, first + 1);
+  }
 }
 
 }  // namespace ulp

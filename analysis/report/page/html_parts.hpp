@@ -1,7 +1,8 @@
-// Pieces of the page that its sections share, and the sections that are heat maps.
+// Pieces of the page that its sections share, and the sections.
 #ifndef ULP_REPORT_HTML_PARTS_HPP
 #define ULP_REPORT_HTML_PARTS_HPP
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <ulp/report/html.hpp>
@@ -11,25 +12,46 @@
 
 namespace ulp {
 
-// "2^-14"
-[[nodiscard]] std::string log2_label(double x);
 // "1.25 %"
 [[nodiscard]] std::string share_text(double share);
+// Of sentences: typeset, and safe in HTML.
+[[nodiscard]] std::string prose(std::string_view text);
 // An entry of a legend: a line in a colour of the style.
 [[nodiscard]] std::string key_of(std::string_view colour, std::string_view line, std::string_view text);
 // Another: a swatch.
 [[nodiscard]] std::string key_of(const std::string& swatch, std::string_view text);
+// It scrolls in itself where it is too wide. Long texts are cut in the middle, and shown whole when pointed at.
 [[nodiscard]] std::string html_table(const table& t);
 // Shown when its summary is opened; both are HTML.
 [[nodiscard]] std::string folded(std::string_view summary, std::string_view inside);
 void label_steps(drawing& d, const std::vector<column_span>& spans);
 // "7", "8 to 11"
 [[nodiscard]] std::string steps_of(const column_span& s);
+// The name of a policy and its parameters, as a heading.
+[[nodiscard]] std::string heading_of(const report_replay& replay);
+// The columns in which steps were skipped.
+[[nodiscard]] std::vector<bool> skipped_in(const report_replay& replay);
+// Whether there is but one step, so that nothing can be drawn over them.
+[[nodiscard]] bool is_single_step(const report_page& page);
+// Calls draw(first, last) for each run of columns that `is` tells.
+void for_each_run(std::size_t columns, const std::function<bool(std::size_t)>& is,
+                  const std::function<void(std::size_t, std::size_t)>& draw);
 
-// Gradients by magnitude and step, with the limits of the format; empty where there are none.
+// What there is no data of, in legends.
+inline constexpr std::string_view missing_text = "no data: no finite nonzero gradient was recorded";
+
+// The sections, empty where there is nothing to show.
+// What happened, what to change and how sure that is.
+[[nodiscard]] std::string summary_section(const report_page& page);
+// Loss and learning rate by step.
+[[nodiscard]] std::string logged_section(const report_page& page);
+// Gradients by magnitude and step, of a single step by magnitude, with the limits of the format.
 [[nodiscard]] std::string window_section(const report_page& page);
-// Underflow by tensor and step; empty where no tensor has gradients.
+[[nodiscard]] std::string scale_section(const report_page& page);
+// Underflow by tensor and step.
 [[nodiscard]] std::string loss_section(const report_page& page);
+[[nodiscard]] std::string norm_section(const report_page& page);
+[[nodiscard]] std::string findings_section(const report_page& page);
 
 }  // namespace ulp
 

@@ -6,13 +6,20 @@
 #include <cmath>
 #include <ulp/io/printable.hpp>
 
+#include "typeset.hpp"
+
 namespace ulp {
 namespace {
 
 constexpr double width = 960;
-constexpr double right = 96;  // room for labels of levels
+constexpr double left = 178;  // room for names of tensors
+constexpr double right = 34;  // for half of a label
 constexpr double top = 8;
-constexpr double bottom = 26;
+constexpr double bottom = 26;  // with labels
+constexpr double small_bottom = 4;
+constexpr double mark_height = 7;
+constexpr double mark_room = 10;
+constexpr std::size_t longest_name = 23;  // of fixed width
 
 // Lines instead of a pattern, which would need an address; those of neighbours meet.
 std::string hatched(double x, double y, double w, double h) {
@@ -53,6 +60,11 @@ std::string swatch(double strength) {
 
 std::string hatched_swatch() { return swatch_of(hatched(0, 0, swatch_width, swatch_height)); }
 
+std::string mark_swatch() {
+  return swatch_of(fmt::format(R"(<path class="mark" d="M{0},0V{2}M{1},0V{2}"/>)", swatch_width / 3,
+                               2 * swatch_width / 3, swatch_height));
+}
+
 std::string escaped(std::string_view text) {
   std::string result;
   for (const char c : printable(text)) {
@@ -67,23 +79,21 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-drawing::drawing(std::size_t columns, double low, double high, double height, double left)
-    : columns_(std::max<std::size_t>(columns, 1)),
-      low_(low),
-      high_(high > low ? high : low + 1),
-      height_(height),
-      left_(left) {
-  body_ = fmt::format(R"(<rect class="frame" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", left_, top,
-                      width - left_ - right, height_);
+drawing::drawing(std::size_t columns, double low, double high, double height)
+    : columns_(std::max<std::size_t>(columns, 1)), low_(low), high_(high > low ? high : low + 1), height_(height) {
+  body_ = fmt::format(R"(<rect class="frame" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)", left, top,
+                      width - left - right, height_);
 }
 
 double drawing::x_of(double column) const noexcept {
-  return left_ + (width - left_ - right) * column / static_cast<double>(columns_);
+  return left + (width - left - right) * column / static_cast<double>(columns_);
 }
 
 double drawing::y_of(double value) const noexcept {
   return top + height_ * (high_ - std::clamp(value, low_, high_)) / (high_ - low_);
 }
+
+double drawing::foot() const noexcept { return top + height_ + (has_marks_ ? mark_room : 0); }
 
 void drawing::cell(std::size_t first, std::size_t last, double low, double high, double strength) {
   if (!(strength > 0)) return;
@@ -113,49 +123,99 @@ void drawing::line(const std::vector<double>& values, std::string_view style) {
   if (!path.empty()) body_ += fmt::format(R"(<path class="{}" d="{}"/>)", style, path);
 }
 
-void drawing::mark(std::size_t column) {
-  const double x = x_of(static_cast<double>(column) + 0.5);
-  body_ += fmt::format(R"(<path class="mark" d="M{:.1f},{:.1f}V{:.1f}"/>)", x, top + height_ - 9, top + height_);
+void drawing::curve(const std::vector<double>& values, const std::vector<bool>& breaks, std::string_view style) {
+  std::string path;
+  std::string dots;
+  std::string point;  // that no line leads to yet
+  // As a line of no length, with round ends.
+  const auto leave_point = [&] {
+    if (!point.empty()) dots += point + "h0";
+    point.clear();
+  };
+  bool drawing_on = false;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i < breaks.size() && breaks[i]) {
+      leave_point();
+      drawing_on = false;
+    }
+    if (!std::isfinite(values[i])) continue;
+    const std::string at = fmt::format("{:.1f},{:.1f}", x_of(static_cast<double>(i) + 0.5), y_of(values[i]));
+    if (drawing_on) path += point + "L" + at;
+    point = drawing_on ? "" : "M" + at;
+    drawing_on = true;
+  }
+  leave_point();
+  if (!path.empty()) body_ += fmt::format(R"(<path class="curve {}" d="{}"/>)", style, path);
+  if (!dots.empty()) body_ += fmt::format(R"(<path class="dots {}" d="{}"/>)", style, dots);
+}
+
+void drawing::band(const std::vector<double>& low, const std::vector<double>& high) {
+  std::string path;
+  for (std::size_t i = 0; i < low.size(); ++i)
+    if (high[i] > low[i])
+      path += fmt::format("M{:.1f},{:.1f}V{:.1f}H{:.1f}V{:.1f}Z", x_of(static_cast<double>(i)), y_of(low[i]),
+                          y_of(high[i]), x_of(static_cast<double>(i + 1)), y_of(low[i]));
+  if (!path.empty()) body_ += fmt::format(R"(<path class="band" d="{}"/>)", path);
+}
+
+void drawing::marks(const std::vector<bool>& at) {
+  std::string path;
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (at[i])
+      path += fmt::format("M{:.1f},{:.1f}v{:.1f}", x_of(static_cast<double>(i) + 0.5), top + height_ + 2, mark_height);
+  if (path.empty()) return;
+  has_marks_ = true;
+  body_ += fmt::format(R"(<path class="mark" d="{}"/>)", path);
+}
+
+void drawing::limit(double column, std::string_view style) {
+  if (!(column >= 0 && column <= static_cast<double>(columns_))) return;
+  body_ += fmt::format(R"(<path class="{}" d="M{:.1f},{:.1f}V{:.1f}"/>)", style, x_of(column), top, top + height_);
 }
 
 void drawing::level(double value, std::string_view style, std::string_view label) {
   const double y = y_of(value);
-  body_ += fmt::format(R"(<path class="{}" d="M{:.1f},{:.1f}H{:.1f}"/><text x="{:.1f}" y="{:.1f}">{}</text>)", style,
-                       left_, y, width - right, width - right + 4, y + 4, escaped(label));
+  body_ += fmt::format(
+      R"(<path class="{}" d="M{:.1f},{:.1f}H{:.1f}"/><text class="right over-lines" x="{:.1f}" y="{:.1f}">{}</text>)",
+      style, left, y, width - right, width - right - 4, y - 4, escaped(label));
 }
 
-void drawing::y_label(double value, std::string_view text) {
-  const double y = y_of(value);
+void drawing::y_ticks(const std::vector<tick>& ticks) {
+  for (const tick& t : ticks) {
+    const double y = y_of(t.at);
+    body_ +=
+        fmt::format(R"(<path class="tick" d="M{:.1f},{:.1f}h4"/><text class="right" x="{:.1f}" y="{:.1f}">{}</text>)",
+                    left - 4, y, left - 7, y + 4, escaped(t.label));
+  }
+}
+
+void drawing::row_names(const std::vector<std::string>& names) {
+  const std::vector<std::string> shown = elided(names, longest_name);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool is_cut = shown[i] != printable(names[i]);
+    body_ += fmt::format(R"(<text class="right name" x="{:.1f}" y="{:.1f}">{}{}</text>)", left - 7,
+                         y_of(high_ - static_cast<double>(i) - 0.5) + 4,
+                         is_cut ? fmt::format("<title>{}</title>", escaped(names[i])) : "", escaped(shown[i]));
+  }
+}
+
+void drawing::x_ticks(const std::vector<tick>& ticks, std::string_view unit) {
+  has_x_ticks_ = true;
+  for (const tick& t : ticks)
+    body_ += fmt::format(
+        R"(<path class="tick" d="M{0:.1f},{1:.1f}v4"/><text class="middle" x="{0:.1f}" y="{2:.1f}">{3}</text>)",
+        x_of(t.at), foot(), foot() + 18, escaped(t.label));
   body_ +=
-      fmt::format(R"(<path class="tick" d="M{:.1f},{:.1f}h4"/><text class="right" x="{:.1f}" y="{:.1f}">{}</text>)",
-                  left_ - 4, y, left_ - 7, y + 4, escaped(text));
+      fmt::format(R"(<text class="right axis" x="{:.1f}" y="{:.1f}">{}</text>)", left - 40, foot() + 18, escaped(unit));
 }
 
-void drawing::x_label(double column, std::string_view text) {
-  const double x = x_of(column);
-  body_ +=
-      fmt::format(R"(<path class="tick" d="M{:.1f},{:.1f}v4"/><text class="middle" x="{:.1f}" y="{:.1f}">{}</text>)", x,
-                  top + height_, x, top + height_ + 18, escaped(text));
+void drawing::title(std::string_view text) {
+  body_ += fmt::format(R"(<text class="axis" x="0" y="{:.1f}">{}</text>)", top + 12, escaped(text));
 }
 
-std::string drawing::element(std::string_view title) const {
-  return fmt::format(R"(<svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>)", width,
-                     top + height_ + bottom, escaped(title), body_);
-}
-
-std::vector<double> ticks_between(double low, double high, std::size_t most) {
-  std::vector<double> ticks;
-  if (!(high > low) || most == 0) return ticks;
-  const double rough = (high - low) / static_cast<double>(most);
-  const double magnitude = std::pow(10, std::floor(std::log10(rough)));
-  double step = 10 * magnitude;
-  for (const double factor : {1.0, 2.0, 5.0})
-    if (factor * magnitude >= rough) {
-      step = factor * magnitude;
-      break;
-    }
-  for (double x = std::ceil(low / step) * step; x <= high; x += step) ticks.push_back(x);
-  return ticks;
+std::string drawing::element(std::string_view description) const {
+  return fmt::format(R"(<div class="plot"><svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg></div>)",
+                     width, foot() + (has_x_ticks_ ? bottom : small_bottom), escaped(description), body_);
 }
 
 }  // namespace ulp

@@ -7,23 +7,23 @@
 #include <string_view>
 #include <vector>
 
+#include "axis.hpp"
+
 namespace ulp {
 
 // Printable, and "&lt;" for "<" and so on.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-// Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell.
+// Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell, a mark.
 [[nodiscard]] std::string swatch(double strength);
 [[nodiscard]] std::string hatched_swatch();
+[[nodiscard]] std::string mark_swatch();
 
-// A plot area with steps along x, in columns, and values along y.
+// A plot area with columns along x and values along y. All have the same place for x, so that pictures below each other
+// share their steps; what stands to the left of it are the labels.
 class drawing {
  public:
-  // `left` is the room for labels of the vertical axis.
-  drawing(std::size_t columns, double low, double high, double height, double left = 70);
-
-  [[nodiscard]] double x_of(double column) const noexcept;
-  [[nodiscard]] double y_of(double value) const noexcept;
+  drawing(std::size_t columns, double low, double high, double height);
 
   // A cell of a heat map: columns [first, last), values [low, high); strength 0 to 1.
   void cell(std::size_t first, std::size_t last, double low, double high, double strength);
@@ -32,28 +32,40 @@ class drawing {
   [[nodiscard]] bool has_missing() const noexcept { return has_missing_; }
   // Through the values of the columns, as steps, a column being flat; NaN and what lies outside leave a gap.
   void line(const std::vector<double>& values, std::string_view style);
-  // A mark at the foot of the column.
-  void mark(std::size_t column);
-  // A horizontal line over the whole width, labelled at its right end.
+  // Through the middles of the columns whose values are known; those with a break are not passed. A value with no neighbour is a dot.
+  void curve(const std::vector<double>& values, const std::vector<bool>& breaks, std::string_view style);
+  // From low to high in each column.
+  void band(const std::vector<double>& low, const std::vector<double>& high);
+  // Below the plot area, at each column that is told. Before the labels of x.
+  void marks(const std::vector<bool>& at);
+  // A vertical line over the whole height, at x in columns.
+  void limit(double column, std::string_view style);
+  // A horizontal line over the whole width, labelled above its right end.
   void level(double value, std::string_view style, std::string_view label);
-  void y_label(double value, std::string_view text);
-  void x_label(double column, std::string_view text);
+  void y_ticks(const std::vector<tick>& ticks);
+  // Names of rows, from the top down, each as high as 1; cut where they are too long, and then shown whole when pointed at.
+  void row_names(const std::vector<std::string>& names);
+  void x_ticks(const std::vector<tick>& ticks, std::string_view unit);
+  // What is along y.
+  void title(std::string_view text);
 
   // The whole element, described to readers who do not see it.
-  [[nodiscard]] std::string element(std::string_view title) const;
+  [[nodiscard]] std::string element(std::string_view description) const;
 
  private:
+  [[nodiscard]] double x_of(double column) const noexcept;
+  [[nodiscard]] double y_of(double value) const noexcept;
+  [[nodiscard]] double foot() const noexcept;
+
   std::size_t columns_;
   double low_;
   double high_;
   double height_;
-  double left_;
   std::string body_;
   bool has_missing_ = false;
+  bool has_marks_ = false;
+  bool has_x_ticks_ = false;
 };
-
-// Round values between low and high, at most `most`, as labels of an axis.
-[[nodiscard]] std::vector<double> ticks_between(double low, double high, std::size_t most);
 
 }  // namespace ulp
 

@@ -55,6 +55,23 @@ void tensor_losses::add(const tensor_outcome& of) {
   by_tensor[of.tensor].nonzero += static_cast<double>(c.nonzero().high);
 }
 
+void logged_values::range::merge(const range& other) {
+  least = std::fmin(least, other.least);
+  greatest = std::fmax(greatest, other.greatest);
+  sum += other.sum;
+  steps += other.steps;
+}
+
+void logged_values::range::add(double value) {
+  if (std::isfinite(value)) merge({.least = value, .greatest = value, .sum = value, .steps = 1});
+}
+
+void logged_values::merge(const logged_values& other) {
+  loss.merge(other.loss);
+  learning_rate.merge(other.learning_rate);
+  losses_lost += other.losses_lost;
+}
+
 void scale_extremes::merge(const scale_extremes& other) {
   // Of what is not known the other.
   least = std::fmin(least, other.least);

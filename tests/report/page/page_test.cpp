@@ -6,6 +6,7 @@
 #include <ulp/model/cell_counter.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 #include <vector>
 
@@ -50,8 +51,28 @@ TEST_CASE("findings and matrix of a page round to each format alike") {
   const auto column = std::ranges::find(columns, "float16", &table_column::title) - columns.begin();
   CHECK(to_cell(page.matrix.rows.front()[static_cast<std::size_t>(column)]) == "50 %");
   CHECK(std::ranges::any_of(format->evidence, [](const std::string& line) {
-    return line.starts_with("float16 ") && line.find("underflow 50 % of nonzero") != std::string::npos;
+    return line.starts_with("float16 ") && line.find("50 % of nonzero underflow") != std::string::npos;
   }));
+}
+
+TEST_CASE("what was logged is in the columns of the page, and a lost loss is told from a missing one") {
+  page_maker maker({.run = {.inputs = {"a"}}, .policies = {{.scaler = "static", .format = "float16"}}});
+  step now = half_tiny();
+  for (int i = 0; i < 60; ++i) {
+    now.key.step = i;
+    now.scalars = {.loss = i == 50 ? std::numeric_limits<double>::infinity() : 60.0 - i, .learning_rate = 0.5};
+    if (i == 20) now.scalars.loss = not_known;
+    maker.add(now, one);
+  }
+  const report_page page = maker.page(one);
+  REQUIRE(page.logged.columns().size() == page.binades.columns().size());
+  const auto& columns = page.logged.columns();
+  CHECK(columns[3].loss.least == 57);
+  CHECK(columns[3].learning_rate.greatest == 0.5);
+  CHECK(columns[20].loss.steps == 0);
+  CHECK(columns[20].losses_lost == 0);
+  CHECK(columns[50].loss.steps == 0);
+  CHECK(columns[50].losses_lost == 1);
 }
 
 TEST_CASE("a page does not round by chance") {

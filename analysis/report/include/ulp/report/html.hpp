@@ -35,6 +35,7 @@ struct report_page {
   std::uint64_t steps = 0;
   advice_summary first;
   std::vector<finding> findings;
+  columns_of<logged_values> logged;
   columns_of<binade_counts> binades;  // of the counted tensors
   columns_of<tensor_losses> losses;   // under the first replay
   std::vector<report_replay> replays;

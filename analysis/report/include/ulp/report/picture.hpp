@@ -97,6 +97,23 @@ struct tensor_losses {
   void add(const tensor_outcome& of);
 };
 
+// What was logged of the steps of a column; infinite and NaN values are left out.
+struct logged_values {
+  struct range {
+    double least = not_known;
+    double greatest = not_known;
+    double sum = 0;
+    std::uint64_t steps = 0;
+    [[nodiscard]] double mean() const noexcept { return sum / static_cast<double>(steps); }  // NaN where there is none
+    void merge(const range& other);
+    void add(double value);
+  };
+  range loss;
+  range learning_rate;
+  std::uint64_t losses_lost = 0;  // steps whose loss was infinite or NaN
+  void merge(const logged_values& other);
+};
+
 // The scales used in the steps of a column, and what became of the steps.
 struct scale_extremes {
   double least = not_known;

@@ -1,0 +1,42 @@
+// Where the labels of an axis stand, and what they say.
+#ifndef ULP_REPORT_AXIS_HPP
+#define ULP_REPORT_AXIS_HPP
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <ulp/report/picture.hpp>
+
+namespace ulp {
+
+struct tick {
+  double at = 0;  // in the unit of the axis
+  std::string label;
+};
+
+// Round values from low to high, at most `most`, or at least `least_step` apart.
+[[nodiscard]] std::vector<double> round_values(double low, double high, std::size_t most, double least_step = 0);
+
+// Of an axis of columns, at x in columns: round steps; each column's own step where there are few of them.
+[[nodiscard]] std::vector<tick> step_ticks(const std::vector<column_span>& spans);
+
+// Of an axis of exponents of two, all whole.
+[[nodiscard]] std::vector<tick> power_ticks(double low, double high, std::size_t most);
+
+// An axis of values that is logarithmic or not.
+struct value_axis {
+  double low = 0;
+  double high = 1;
+  bool is_log = false;  // then low, high and ticks are log10
+  std::vector<tick> ticks;
+
+  [[nodiscard]] double place(double value) const;
+};
+// From the least to the greatest value, with some room around them, and at most so many labels. A logarithmic one takes
+// positive values only.
+[[nodiscard]] value_axis axis_of(double least, double greatest, bool is_log, std::size_t most = 6);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,211 @@
+// The sections that are lines over the steps: loss and learning rate, loss scale, norm.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <ulp/report/estimates.hpp>
+
+#include "html_parts.hpp"
+
+namespace ulp {
+namespace {
+
+// The extremes of values; those that are not finite do not count.
+struct extent {
+  double low = not_known;
+  double high = not_known;
+  void see(double value) {
+    if (!std::isfinite(value)) return;
+    low = std::fmin(low, value);
+    high = std::fmax(high, value);
+  }
+  [[nodiscard]] bool any() const { return !std::isnan(low); }
+};
+
+using range_of_column = logged_values::range logged_values::*;
+
+constexpr double wide_span = 100;  // from here on an axis is logarithmic
+
+// Whether some values are above zero and span so much that a linear axis would hide the small ones. `all_positive`: zeros
+// have no place on a logarithmic axis; where they are told apart all the same, false.
+bool is_wide(const report_page& page, range_of_column what, bool all_positive) {
+  extent values;
+  for (const logged_values& c : page.logged.columns()) {
+    const logged_values::range& r = c.*what;
+    if (r.least <= 0 && all_positive) return false;
+    if (r.greatest > 0) values.see(r.greatest);
+    if (r.least > 0) values.see(r.least);
+  }
+  return values.any() && values.high >= wide_span * values.low;
+}
+
+// Unknown values as the last known one.
+std::vector<double> held(std::vector<double> values) {
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (std::isnan(values[i])) values[i] = values[i - 1];
+  return values;
+}
+
+// Of one thing that was logged; empty where it was not.
+std::string logged_picture(const report_page& page, range_of_column what, std::string_view name, double height,
+                           bool all_positive, bool is_last) {
+  const auto& columns = page.logged.columns();
+  const bool is_log = is_wide(page, what, all_positive);
+  extent all;
+  std::vector<double> low;
+  std::vector<double> high;
+  std::vector<double> mean;
+  std::vector<bool> lost;
+  const auto shown = [&](double value) { return is_log && !(value > 0) ? not_known : value; };
+  for (const logged_values& c : columns) {
+    const logged_values::range& r = c.*what;
+    for (const double value : {shown(r.least), shown(r.greatest)}) all.see(value);
+    low.push_back(shown(r.least));
+    high.push_back(shown(r.greatest));
+    mean.push_back(shown(r.mean()));
+    lost.push_back(what == &logged_values::loss && c.losses_lost > 0);
+  }
+  if (!all.any()) return "";
+  constexpr double label_height = 24;
+  const value_axis axis = axis_of(all.low, all.high, is_log, static_cast<std::size_t>(height / label_height));
+  for (auto* const values : {&low, &high, &mean})
+    for (double& value : *values) value = axis.place(value);
+  drawing d(columns.size(), axis.low, axis.high, height);
+  d.title(name);
+  d.band(low, high);
+  if (what == &logged_values::loss)
+    d.curve(mean, lost, "loss");
+  else  // it stays until it is set again
+    d.line(held(mean), "rate");
+  d.marks(lost);
+  d.y_ticks(axis.ticks);
+  if (is_last) label_steps(d, page.logged.spans());
+  return d.element(fmt::format("{} by step", name));
+}
+
+std::string scale_picture(const report_replay& r) {
+  std::vector<double> scale;
+  std::vector<double> critical;
+  extent all;
+  for (const scale_extremes& s : r.scales.columns()) {
+    scale.push_back(std::log2(s.greatest));
+    critical.push_back(std::log2(s.critical));
+    all.see(scale.back());
+    all.see(critical.back());
+  }
+  if (!all.any()) all.see(0);
+  const double low = std::floor(all.low) - 1;
+  const double high = std::ceil(all.high) + 1;
+  drawing d(r.scales.columns().size(), low, high, 200);
+  d.title("loss scale");
+  d.line(critical, "critical");
+  d.line(scale, "scale");
+  d.marks(skipped_in(r));
+  constexpr std::size_t labels = 7;
+  d.y_ticks(power_ticks(low, high, labels));
+  label_steps(d, r.scales.spans());
+  return d.element("loss scale by step under " + r.name);
+}
+
+std::string replay_summary(const report_replay& r) {
+  const trajectory_summary& s = r.sum;
+  const std::string scales =
+      s.least_scale == s.greatest_scale && s.first_scale == s.last_scale
+          ? "the scale is " + as_power(s.first_scale)
+          : fmt::format("the scale goes from {} to {}, between {} and {}", as_power(s.first_scale),
+                        as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
+  std::string text =
+      fmt::format("<p>{}, of which {} skipped{}; {}.</p>", count_text(s.steps, "step"),
+                  skipped_text(s.skipped, s.uncertain, s.bounds),
+                  s.first_skip ? fmt::format(", the first at step {}", *s.first_skip) : "", prose(scales));
+  if (!s.error.empty()) text += fmt::format("<p class=\"warn\">It ends the run: {}</p>", prose(s.error));
+  if (s.uncertain > 0) text += fmt::format("<p class=\"soft\">~ {}.</p>", prose(uncertain_text(s)));
+  if (s.first_divergence) text += fmt::format("<p class=\"soft\">open loop: {}.</p>", prose(open_loop_text(s)));
+  for (const std::string& w : r.warnings) text += fmt::format("<p class=\"warn\">{}</p>", prose(w));
+  return text;
+}
+
+}  // namespace
+
+std::string logged_section(const report_page& page) {
+  if (is_single_step(page)) return "";
+  const std::string rate = logged_picture(page, &logged_values::learning_rate, "learning rate", 80, false, true);
+  const std::string loss = logged_picture(page, &logged_values::loss, "loss", 150, true, rate.empty());
+  if (loss.empty() && rate.empty()) return "";
+  const auto& columns = page.logged.columns();
+  const bool some_lost = std::ranges::any_of(columns, [](const logged_values& c) { return c.losses_lost > 0; });
+  const std::uint64_t joined = page.logged.spans().front().steps;
+  const std::string keys =
+      (some_lost && !loss.empty() ? key_of(mark_swatch(), "steps whose loss is NaN or infinite") : "") +
+      (joined > 1 ? key_of(swatch(0.35), fmt::format("from the least to the greatest of {} steps", joined)) : "");
+  const std::string_view what = rate.empty()   ? "The loss"
+                                : loss.empty() ? "The learning rate"
+                                               : "Loss and learning rate";
+  return fmt::format("<section><h2>{}</h2>\n{}{}{}</section>\n", what, keys.empty() ? "" : "<p>" + keys + "</p>", loss,
+                     rate);
+}
+
+std::string scale_section(const report_page& page) {
+  const bool single = is_single_step(page);
+  std::string text = "<section><h2>The loss scale</h2>\n";
+  if (!single)
+    text += "<p>" + key_of("ink", "solid", "scale") +
+            key_of("over", "solid", "the largest scale at which the step does not overflow") +
+            key_of(mark_swatch(), "skipped steps") + "</p>\n";
+  table numbers;
+  numbers.columns = {{"", "policy"},
+                     {"", "steps"},
+                     {"", "scale", alignment::right},
+                     {"", "largest without overflow", alignment::right},
+                     {"", "skipped", alignment::right}};
+  constexpr std::size_t most = 24;
+  for (const report_replay& r : page.replays) {
+    text += heading_of(r) + replay_summary(r) + (single ? "" : scale_picture(r)) + "\n";
+    const std::size_t every = std::max<std::size_t>(1, r.scales.columns().size() / most);
+    for (std::size_t i = 0; i < r.scales.columns().size(); i += every) {
+      const scale_extremes& s = r.scales.columns()[i];
+      numbers.rows.push_back({r.name, steps_of(r.scales.spans()[i]), as_power(s.greatest),
+                              std::isnan(s.critical)
+                                  ? std::string{"-"}
+                                  : fmt::format("{}2^{:.2f}", s.critical_certain ? "" : "~", std::log2(s.critical)),
+                              count_range{s.skipped, s.skipped}});
+    }
+  }
+  return text + (single ? html_table(numbers) : folded("numbers of some of the columns", html_table(numbers))) +
+         "</section>\n";
+}
+
+std::string norm_section(const report_page& page) {
+  const auto& columns = page.replays.front().scales.columns();
+  extent all;
+  for (const scale_extremes& c : columns)
+    if (c.norm > 0) all.see(c.norm);
+  if (!all.any()) return "";
+  const bool clips = !std::isnan(page.clip_norm);
+  const trajectory_summary& sum = page.replays.front().sum;
+  const std::string clipped = clips ? fmt::format("; clipping to {:g} triggers in {} of {}", page.clip_norm,
+                                                  grouped(sum.clipped), count_text(sum.steps, "step"))
+                                    : "";
+  const std::string title =
+      fmt::format("<section><h2>The norm of the gradients{}</h2>\n", clips ? ", and clipping" : "");
+  if (is_single_step(page))
+    return title + fmt::format("<p>The L2 norm of the unscaled weight gradients is {:.4g}{}.</p></section>\n", all.high,
+                               prose(clipped));
+  if (clips) all.see(page.clip_norm);
+  const value_axis axis = axis_of(all.low, all.high, true);
+  std::vector<double> norms;
+  for (const scale_extremes& c : columns) norms.push_back(axis.place(c.norm));
+  drawing d(columns.size(), axis.low, axis.high, 180);
+  d.title("norm");
+  d.line(norms, "scale");
+  if (clips) d.level(axis.place(page.clip_norm), "bound", fmt::format("clipped at {:g}", page.clip_norm));
+  d.y_ticks(axis.ticks);
+  label_steps(d, page.replays.front().scales.spans());
+  return title + fmt::format(
+                     "<p>The largest finite L2 norm of the unscaled weight gradients in each column of the "
+                     "picture{}.</p>\n{}</section>\n",
+                     prose(clipped), d.element("norm by step"));
+}
+
+}  // namespace ulp
