@@ -10,9 +10,14 @@
 #include <type_traits>
 
 #include "command.hpp"
+#include "output.hpp"
+#include "suggestions.hpp"
 
 namespace ulp::cli {
 namespace {
+
+constexpr const char* quiet_option = "--quiet";
+constexpr const char* quiet_help = "print no notes and no progress; warnings and errors stay";
 
 constexpr std::size_t help_width = 80;
 constexpr std::size_t help_column = 30;  // where descriptions of options and commands begin
@@ -116,11 +121,51 @@ void add(CLI::App& app, const option& o) {
   if (d.show_default) made.capture_default_str();
 }
 
-void add(CLI::App& app, const command& c) {
+void add(CLI::App& app, const command& c, bool& is_quiet) {
   CLI::App& added = *app.add_subcommand(c.name, c.help);
   for (const option& o : c.options) add(added, o);
-  if (c.words != nullptr) added.prefix_command();
+  if (c.words != nullptr)
+    added.prefix_command();
+  else
+    added.add_flag(quiet_option, is_quiet, quiet_help);
   added.footer(c.footer);
+}
+
+// The options of a command that have names, as they are typed.
+std::vector<std::string> names_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* const o : app.get_options())
+    for (const std::string& name : o->get_lnames()) names.push_back("--" + name);
+  return names;
+}
+
+// An option that does not exist is told before what is missing: that may be what was mistyped.
+std::string text_of(const CLI::ParseError& problem, const CLI::App& where) {
+  for (const std::string& word : where.remaining()) {
+    if (word.size() < 2 || word.front() != '-') continue;
+    const std::string name = word.substr(0, word.find('='));
+    return fmt::format("unknown option {}{}", name, did_you_mean(name, names_of(where)));
+  }
+  return problem.what();
+}
+
+usage_error unknown_command(const std::string& typed, const program& all) {
+  std::vector<std::string> names{"help"};
+  for (const command& c : all.commands) names.push_back(c.name);
+  return usage_error(
+      fmt::format("unknown command '{}'{} (see {} --help)", typed, did_you_mean(typed, names), all.name));
+}
+
+// `ulp help` is `ulp --help`, and `ulp help COMMAND` is `ulp COMMAND --help`.
+std::vector<std::string> without_help_command(std::vector<std::string> words, const program& all) {
+  if (words.empty() || words.front() != "help") return words;
+  words.erase(words.begin());
+  if (words.size() > 1) throw usage_error(fmt::format("help: name one command (see {} --help)", all.name));
+  if (words == std::vector<std::string>{"help"}) words.clear();
+  if (!words.empty() && std::ranges::find(all.commands, words.front(), &command::name) == all.commands.end())
+    throw unknown_command(words.front(), all);
+  words.emplace_back("--help");
+  return words;
 }
 
 }  // namespace
@@ -148,20 +193,25 @@ int run(const program& all, int argc, char** argv) {
   CLI::App app{all.help, all.name};
   app.require_subcommand(1);
   app.set_version_flag("--version", all.version);
+  bool is_quiet = false;
+  app.add_flag(quiet_option, is_quiet, quiet_help);
   app.footer(all.footer);
   app.formatter(std::make_shared<narrow_formatter>());
-  for (const command& c : all.commands) add(app, c);
+  for (const command& c : all.commands) add(app, c, is_quiet);
+  const std::vector<std::string> words = without_help_command({argv + 1, argv + argc}, all);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& problem) {
     const auto given = app.get_subcommands();
-    if (given.empty() && argc > 1 && argv[1][0] != '-')
-      throw usage_error(fmt::format("unknown command '{}' (see {} --help)", argv[1], all.name));
-    const std::string name = given.empty() ? all.name : all.name + " " + given.front()->get_name();
-    throw usage_error(fmt::format("{} (see {} --help)", problem.what(), name));
+    const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
+    if (given.empty() && first != words.end()) throw unknown_command(*first, all);
+    const CLI::App& where = given.empty() ? app : *given.front();
+    const std::string name = given.empty() ? all.name : all.name + " " + where.get_name();
+    throw usage_error(fmt::format("{} (see {} --help)", text_of(problem, where), name));
   }
+  if (is_quiet) be_quiet();
   const CLI::App& given = *app.get_subcommands().front();
   const command& chosen = *std::ranges::find(all.commands, given.get_name(), &command::name);
   if (chosen.words != nullptr) *chosen.words = given.remaining();

@@ -9,6 +9,8 @@
 #include <ulp/io/program.hpp>
 #include <ulp/report/table.hpp>
 
+#include "output.hpp"
+
 namespace ulp::cli {
 namespace {
 
@@ -55,7 +57,7 @@ interruptible::interruptible() noexcept { ++working; }
 interruptible::~interruptible() { --working; }
 
 progress::progress(std::string unit, std::uint64_t total)
-    : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1) {}
+    : unit_(std::move(unit)), total_(total), terminal_(isatty(STDERR_FILENO) == 1 && !is_quiet()) {}
 
 progress::~progress() {
   if (shown_) print_error("\r\033[K");

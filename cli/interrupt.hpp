@@ -27,7 +27,7 @@ class interruptible {
   interruptible& operator=(const interruptible&) = delete;
 };
 
-// Counts units of work. Shows a line with rate and time left on stderr where that is a terminal, at most ten times a
+// Counts units of work. Shows a line with rate and time left on stderr where that is a terminal and not --quiet is given, at most ten times a
 // second. It is interruptible: after a signal the next `advance` throws interrupted_error.
 class progress {
  public:

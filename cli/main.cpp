@@ -17,7 +17,7 @@ int run(int argc, char** argv) {
       {.name = "ulp",
        .help = "What 16 bits do to your gradients, exactly.",
        .version = "ulp " ULP_VERSION,
-       .footer = "ulp COMMAND --help lists the options of a command, with an example.\n"
+       .footer = "ulp COMMAND --help, or ulp help COMMAND, lists the options of a command, with an example.\n"
                  "Exit codes:\n"
                  "  0    success\n"
                  "  1    a check found differences\n"

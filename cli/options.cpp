@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string_view>
 #include <type_traits>
 #include <ulp/io/check.hpp>
 #include <ulp/report/table.hpp>
@@ -12,6 +14,7 @@
 #include "command.hpp"
 #include "output.hpp"
 #include "runs/rank_warnings.hpp"
+#include "suggestions.hpp"
 
 namespace ulp::cli {
 
@@ -98,10 +101,51 @@ void check_tensors_exist(const std::string& check, const source& from) {
         fmt::format("--check: a {} has no tensors to select; its overflow covers all of them", from.description()));
 }
 
-void check_tensors_counted(const tensor_choice& choice, const source& from) {
+namespace {
+
+// What stands between dots and slashes, each with the names that it is a part of.
+std::map<std::string, std::vector<std::string>> by_part(const std::vector<std::string>& names) {
+  std::map<std::string, std::vector<std::string>> parts;
+  for (const std::string& name : names)
+    for (std::size_t at = 0; at <= name.size();) {
+      const std::size_t end = std::min(name.find_first_of("./", at), name.size());
+      parts[name.substr(at, end - at)].push_back(name);
+      at = end + 1;
+    }
+  return parts;
+}
+
+std::vector<std::string> near_names_or_parts(const std::string& typed, const std::vector<std::string>& names) {
+  if (std::vector<std::string> near = near_names(typed, names); !near.empty()) return near;
+  const auto parts = by_part(names);
+  std::vector<std::string> known;
+  for (const auto& [part, of] : parts) known.push_back(part);
+  const std::vector<std::string> part = near_names(typed, known, 1);
+  return part.empty() ? std::vector<std::string>{} : parts.at(part.front());
+}
+
+}  // namespace
+
+std::string near_tensors(const std::string& expression, const source& from) {
+  if (expression.empty()) return "";
+  std::string typed = expression;  // without what only expressions have
+  std::erase_if(typed, [](char c) { return std::string_view{"^$\\*+?()[]"}.find(c) != std::string_view::npos; });
+  std::vector<std::string> names;
+  for (const tensor_info& t : from.tensors()) names.push_back(t.name);
+  constexpr std::size_t most = 3;
+  std::vector<std::string> near = near_names_or_parts(typed, names);
+  const bool any = !near.empty();
+  if (!any) near = names;
+  std::string text = any ? "; near: " : "; there are ";
+  for (std::size_t i = 0; i < std::min(most, near.size()); ++i) text += (i == 0 ? "" : ", ") + near[i];
+  if (!any && near.size() > most) text += fmt::format(" and {} more", near.size() - most);
+  return text;
+}
+
+void check_tensors_counted(const tensor_choice& choice, const source& from, const run_text& options) {
   if (!from.tensors().empty() && choice.counted_count() == 0)
-    throw usage_error(fmt::format("--tensor, --kind and --role select none of {} (see ulp info)",
-                                  count_text(from.tensors().size(), "tensor")));
+    throw usage_error(fmt::format("--tensor, --kind and --role select none of {}{} (see ulp info)",
+                                  count_text(from.tensors().size(), "tensor"), near_tensors(options.tensor, from)));
 }
 
 }  // namespace ulp::cli

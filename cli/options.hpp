@@ -43,7 +43,9 @@ void check_steps_counted(std::uint64_t steps, const run_text& options);
 // Throws usage_error where --check is given for an input without tensors.
 void check_tensors_exist(const std::string& check, const source& from);
 // Throws usage_error where --tensor, --kind and --role leave no tensor.
-void check_tensors_counted(const tensor_choice& choice, const source& from);
+void check_tensors_counted(const tensor_choice& choice, const source& from, const run_text& options);
+// "; near: conv1.weight, conv2.weight", the names that --tensor may have meant; where none is near, some of all.
+[[nodiscard]] std::string near_tensors(const std::string& expression, const source& from);
 
 }  // namespace ulp::cli
 

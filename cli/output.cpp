@@ -73,15 +73,30 @@ std::vector<std::string>& all_told() {
   return all;
 }
 
+void keep(const std::string& message) {
+  if (std::ranges::find(all_told(), message) == all_told().end()) all_told().push_back(message);
+}
+
 void tell(const char* prefix, const std::string& any) {
   const std::string message = printable(any);
-  if (std::ranges::find(all_told(), message) == all_told().end()) all_told().push_back(message);
+  keep(message);
   print_error(fmt::format("ulp: {}{}\n", prefix, message));
 }
 
+bool quiet = false;
+
 }  // namespace
 
-void note(const std::string& message) { tell("note: ", message); }
+void be_quiet() noexcept { quiet = true; }
+
+bool is_quiet() noexcept { return quiet; }
+
+void note(const std::string& message) {
+  if (quiet)
+    keep(printable(message));
+  else
+    tell("note: ", message);
+}
 
 void warn(const std::string& message) { tell("warning: ", message); }
 

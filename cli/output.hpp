@@ -50,6 +50,10 @@ class csv_stream {
   bool has_header_ = false;
 };
 
+// --quiet: from now on notes are kept for pages and JSON alone, and no progress is shown.
+void be_quiet() noexcept;
+[[nodiscard]] bool is_quiet() noexcept;
+
 // A line on stderr: "ulp: note: ...", "ulp: warning: ...", "ulp: ...".
 void note(const std::string& message);
 void warn(const std::string& message);

@@ -82,7 +82,7 @@ int run(const options& o) {
     adviser.add(now, from->tensors());
   });
   check_steps_counted(adviser.whole().steps().size(), o.run);
-  check_tensors_counted(adviser.whole().choice(), *from);
+  check_tensors_counted(adviser.whole().choice(), *from, o.run);
   if (const std::unique_ptr<source> twice = open_run_again(o.run))
     if (const std::optional<selection> less = adviser.again(from->tensors()))
       for_each_step(*twice, *less, [&](const step& now) { adviser.add_again(now, from->tensors()); });

@@ -15,6 +15,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "tables/outcome_table.hpp"
+#include "tables/sorted.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -26,6 +27,8 @@ struct options {
   std::vector<std::string> by{"tensor"};
   bool as_recorded = false;
   rounding_text rounding;
+  std::string sort;
+  std::uint64_t top = 0;  // rows; 0: all
   output_options output;
 };
 
@@ -113,6 +116,7 @@ int run(const options& o) {
   if (all.is_by("group") != !all.named.empty())
     throw usage_error(all.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
                                          : "--group: is used with --by group");
+  if (!o.sort.empty()) check_key(outcome_table(all, {}), o.sort);
   source_options how = o.run.how_to_read();
   how.with_errors = true;  // dumps are read again anyway
   const std::unique_ptr<source> from = open_run(o.run, how);
@@ -128,7 +132,8 @@ int run(const options& o) {
   });
   check_steps_counted(steps, o.run);
   if (all.groups.empty())
-    throw usage_error(o.run.inputs.front() + ": has no values of the selected tensors (a step log has none)");
+    throw usage_error(o.run.inputs.front() + ": has no values of the selected tensors" +
+                      (from->tensors().empty() ? " (a step log has none)" : near_tensors(o.run.tensor, *from)));
 
   for (const std::string& line : doubts.lines()) note(line);
   for (const std::string& line : group_notes(all.named, from->tensors(), selected)) note(line);
@@ -138,8 +143,13 @@ int run(const options& o) {
     note(fmt::format(
         "{} zeros may have underflowed before recording: their values had already been rounded to a narrow format",
         grouped(censored)));
+  table rows = outcome_table(all, from->tensors());
+  if (!o.sort.empty()) sort_rows(rows, o.sort);
+  if (const std::uint64_t left_out = cut_rows(rows, o.top); left_out > 0)
+    note(fmt::format("--top {}: {} of {} {} left out", o.top, grouped(left_out), count_text(left_out + o.top, "row"),
+                     left_out == 1 ? "is" : "are"));
   if (!o.output.machine_stdout()) print_heading(o, all);
-  write_table("outcomes", outcome_table(all, from->tensors()), o.output);
+  write_table("outcomes", rows, o.output);
   return done;
 }
 
@@ -160,13 +170,20 @@ command outcomes_command() {
             .split_at_commas = true,
             .one_of = {"tensor", "kind", "step", "group"}});
   made.add("--as-recorded", &o->as_recorded, "apply the scale to the values as recorded, whatever their factor");
+  made.add(
+      "--sort", &o->sort,
+      "largest first by this key of --json and --csv: underflow, lost_l1, overflow, sqnr_db ... (of a range by its "
+      "upper end)",
+      {.type = "KEY"});
+  made.add("--top", &o->top, "only the first rows", {.type = "N", .check = positive});
   add_rounding(made, o->rounding);
   add_output(made, o->output);
   made.footer =
       "--csv and --json add L1 and L2 sums, the parts lost, MSE, cosine similarity, and whether these are exact. They "
       "are exact for dumps and for recordings made with ulp record --with-errors, otherwise modelled (~).\n"
-      "Example:\n"
-      "  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind";
+      "Examples:\n"
+      "  ulp outcomes examples/digits.ulp --format fp16,cb16 --scale 1,2^15 --by kind\n"
+      "  ulp outcomes examples/digits.ulp --format fp16 --sort underflow --top 5";
   made.run = [o] {
     o->formats = joined_names(o->formats);
     return run(*o);

@@ -23,6 +23,7 @@ struct options {
   run_text run;
   std::string output;
   bool append = false;
+  bool overwrite = false;
   bool no_sums = false;
   bool with_errors = false;
   std::vector<std::string> edges;
@@ -78,11 +79,14 @@ int record(const options& o, process_group* together) {
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);
+  std::optional<whole_database> whole;  // takes the place of the old recording at the end
+  if (o.overwrite) whole.emplace(o.output, whole_database::takes_place_of::a_recording);
   const std::uint64_t before = o.append ? steps_in(o.output) : 0;
   std::optional<progress> shown;  // first: from here on nothing ends the program between two steps of writing
   shown.emplace("steps", from->step_count());
   auto writer = std::make_unique<recording_writer>(
-      o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create, from->header());
+      whole ? whole->path() : o.output, o.append ? recording_writer::mode::append : recording_writer::mode::create,
+      from->header());
   std::uint64_t steps = 0;
   std::uint64_t rows = 0;
   std::int64_t first = 0;
@@ -113,8 +117,15 @@ int record(const options& o, process_group* together) {
       note(fmt::format(
           "{}: another process is reading it; its write-ahead log {}-wal remains beside it and belongs to it", o.output,
           o.output));
+    writer.reset();
+    if (whole) whole->finish();
   } catch (const std::exception& problem) {
     const bool interrupted = progress::interrupted();
+    if (whole) {  // what was there stays
+      if (writer) writer->discard();
+      if (interrupted) tell(fmt::format("{}: interrupted: it stays as it was", o.output));
+      throw;
+    }
     // Bad input leaves no file; a full disk, and Ctrl-C, leave the steps that were written, and those of before.
     if (steps == 0 || !(writing || interrupted || o.append)) {
       writer->discard();
@@ -150,6 +161,8 @@ command record_command() {
   add_run(made, o->run, {"attempts"});
   made.add("-o,--output", &o->output, "the recording to write", {.type = "RUN.ulp", .required = true, .check = a_name});
   made.add("--append", &o->append, "add steps to an existing recording");
+  made.add("--overwrite", &o->overwrite, "replace an existing recording, which stays until the new one is whole",
+           {.excludes = "--append"});
   made.add("--no-sums", &o->no_sums, "omit the exact sums: smaller, but norms become estimates");
   made.add("--with-errors", &o->with_errors,
            "add the error ladder: SQNR, MSE and cosine become exact for rounding to nearest; about three times larger",

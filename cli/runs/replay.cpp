@@ -183,7 +183,7 @@ int run(const options& o) {
   const auto ended = [] { return progress::interrupted() ? end_interrupted() : done; };
   if (progress::interrupted() && rows.empty()) return ended();
   check_steps_counted(sum.steps, o.run);
-  check_tensors_counted(r.choice(), *from);
+  check_tensors_counted(r.choice(), *from, o.run);
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0) {
     const std::size_t others = from->tensors().size() - 1;
     throw usage_error(

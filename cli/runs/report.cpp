@@ -50,7 +50,7 @@ int run(const options& o) {
   if (o.output != "-") file.emplace(o.output);
   for_each_step(*from, maker.counted(), [&](const step& now) { maker.add(now, from->tensors()); });
   check_steps_counted(maker.seen().steps().size(), o.run);
-  check_tensors_counted(maker.seen().choice(), *from);
+  check_tensors_counted(maker.seen().choice(), *from, o.run);
   if (const std::unique_ptr<source> twice = open_run_again(o.run))
     if (const std::optional<selection> less = maker.again(from->tensors()))
       for_each_step(*twice, *less, [&](const step& now) { maker.add_again(now, from->tensors()); });

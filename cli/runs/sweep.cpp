@@ -168,7 +168,7 @@ int run(const options& o) {
   }
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", grid[i].scaler, results[i].error));
-  check_tensors_counted(all.choice(), *from);
+  check_tensors_counted(all.choice(), *from, o.run);
   table t = sweep_table(ranked(grid, results, all.steps()), all.steps());
   if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
   print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);

@@ -192,6 +192,65 @@ TEST_CASE("unknown names list the near ones") {
   CHECK(run_ulp("scalers torhc").err.find("near: torch, ") != std::string::npos);
 }
 
+TEST_CASE("mistyped commands and options are told what they may have been") {
+  CHECK(run_ulp("relpay").err == "ulp: unknown command 'relpay'; did you mean 'replay'? (see ulp --help)\n");
+  CHECK(run_ulp("--quiet outcome x").err == "ulp: unknown command 'outcome'; did you mean 'outcomes'? (see ulp --help)\n");
+  CHECK(run_ulp("qqqq").err == "ulp: unknown command 'qqqq' (see ulp --help)\n");
+  // Also where something is missing for that reason.
+  CHECK(run_ulp("outcomes tests/data/octaves/digits.ulp --formt fp16").err ==
+        "ulp: unknown option --formt; did you mean '--format'? (see ulp outcomes --help)\n");
+  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scalar=pytorch").err ==
+        "ulp: unknown option --scalar; did you mean '--scaler'? (see ulp replay --help)\n");
+  CHECK(run_ulp("info tests/data/octaves/digits.ulp --zzzzzzz").err ==
+        "ulp: unknown option --zzzzzzz (see ulp info --help)\n");
+  CHECK(run_ulp("--vresion").err == "ulp: unknown option --vresion; did you mean '--version'? (see ulp --help)\n");
+}
+
+TEST_CASE("--tensor that selects nothing names near tensors") {
+  const std::string digits = "tests/data/octaves/digits.ulp --format fp16 --tensor ";
+  for (const std::string command : {"outcomes ", "replay --scaler pytorch "}) {
+    CHECK(run_ulp(command + digits + "conv1.wieght").err.find("; near: conv1.weight") != std::string::npos);
+    CHECK(run_ulp(command + digits + "'^wieght$'").err.find("; near: conv1.weight, ") != std::string::npos);
+    CHECK(run_ulp(command + digits + "nosuch").err.find("; there are conv1.weight, ") != std::string::npos);
+  }
+}
+
+TEST_CASE("ulp help is --help, of the program or of a command") {
+  CHECK(run_ulp("help").out == run_ulp("--help").out);
+  CHECK(run_ulp("help help").out == run_ulp("--help").out);
+  for (const std::string& command : all_commands()) {
+    CAPTURE(command);
+    const auto help = run_ulp("help " + command);
+    CHECK(help.exit_code == 0);
+    CHECK(help.out == run_ulp(command + " --help").out);
+  }
+  const auto unknown = run_ulp("help relpay");
+  CHECK(unknown.exit_code == 2);
+  CHECK(unknown.err == "ulp: unknown command 'relpay'; did you mean 'replay'? (see ulp --help)\n");
+  CHECK(run_ulp("help info check").exit_code == 2);
+}
+
+TEST_CASE("--quiet leaves warnings and errors, and JSON its notes") {
+  const std::string arguments = "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16";
+  const auto loud = run_ulp(arguments);
+  REQUIRE(loud.err.find("ulp: note: ") != std::string::npos);
+  for (const std::string& quiet : {arguments + " --quiet", "--quiet " + arguments}) {
+    const auto run = run_ulp(quiet);
+    CHECK(run.exit_code == 0);
+    CHECK(run.out == loud.out);
+    CHECK(run.err.find("ulp: note: ") == std::string::npos);
+    std::string warnings;
+    std::stringstream lines(loud.err);
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("ulp: warning: ")) warnings += line + "\n";
+    CHECK(!warnings.empty());
+    CHECK(run.err == warnings);
+  }
+  const auto notes_of = [](const program_result& run) { return nlohmann::json::parse(run.out).at("notes"); };
+  CHECK(notes_of(run_ulp(arguments + " --json --quiet")) == notes_of(run_ulp(arguments + " --json")));
+  CHECK(run_ulp("--quiet info nosuch.npy").err == "ulp: nosuch.npy: No such file or directory\n");
+}
+
 TEST_CASE("with --json and --csv - nothing else is on stdout") {
   for (const std::string arguments : {"formats", "scalers", "scalers pytorch", "info tests/data/octaves/digits.ulp",
                                       "outcomes tests/data/octaves/digits.ulp --format fp16 --by kind",

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <span>
 #include <unordered_map>
@@ -58,8 +60,11 @@ class dump_source final : public source, public divisible {
           notes_.push_back(printable(file.path) + ": holds no readable tensor; its step is empty");
         if (!reader->ignored().empty())
           notes_.push_back(printable(file.path) + ": not read: " + joined(reader->ignored()));
+        see_loss_scale(file, reader->said_loss_scale());
       }
     }
+    if (std::isnan(options_.factor) && !options_.factor_is_loss_scale && !loss_scale_file_.empty())
+      add_loss_scale_note();
     if (tensors_.empty() && !options_.allow_empty) refuse_empty();
   }
 
@@ -120,6 +125,26 @@ class dump_source final : public source, public divisible {
                       std::string("holds no readable tensor") + (steps_.size() > 1 ? ", nor does another input" : "") +
                           (ignored.empty() ? "" : "; not read: " + joined(ignored)) +
                           "; --allow-empty accepts it as an empty step");
+  }
+
+  void see_loss_scale(const dump_file& file, double said) {
+    if (std::isnan(said)) return;
+    if (loss_scale_file_.empty()) {
+      loss_scale_file_ = file.path;
+      loss_scale_ = said;
+    }
+    loss_scales_differ_ = loss_scales_differ_ || said != loss_scale_;
+  }
+
+  // It may have been written before or after the values were unscaled, so nothing is done about it.
+  void add_loss_scale_note() {
+    std::array<char, 32> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), loss_scale_).ptr;
+    const std::string scale(digits.data(), end);
+    notes_.push_back(printable(loss_scale_file_) + ": its metadata says loss_scale " + scale +
+                     (loss_scales_differ_ ? ", other files another: log them in a CSV of step and scale, and give "
+                                            "--scalars FILE --factor scale if the values were recorded under them"
+                                          : ": give --factor " + scale + " if the values were recorded under it"));
   }
 
   void enter(const dump_step& step, const dump_file& file, const dump_reader::tensor& tensor) {
@@ -224,6 +249,9 @@ class dump_source final : public source, public divisible {
   std::size_t next_ = 0;
   std::vector<tensor_info> tensors_;
   std::unordered_map<std::string, seen> indices_;
+  std::string loss_scale_file_;  // the first that says one
+  double loss_scale_ = not_known;
+  bool loss_scales_differ_ = false;
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 // github.com/huggingface/safetensors, safetensors/src/tensor.rs.
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <string_view>
 #include <tuple>
 #include <unordered_set>
@@ -68,6 +70,8 @@ class header_handler final : public nlohmann::json_sax<json> {
   header_handler(const std::string& file, const read_limits& limits) : file_(file), limits_(limits) {}
 
   [[nodiscard]] std::vector<entry> take() { return std::move(entries_); }
+  // NaN where the metadata has none.
+  [[nodiscard]] double loss_scale() const { return loss_scale_; }
 
   bool null() override { return other("null"); }
   bool boolean(bool) override { return other("a boolean"); }
@@ -83,7 +87,10 @@ class header_handler final : public nlohmann::json_sax<json> {
   }
 
   bool string(string_t& text) override {
-    if (level_ == 2 && in_metadata_) return true;
+    if (level_ == 2 && in_metadata_) {
+      if (field_ == field::loss_scale) loss_scale_ = positive_number(text);
+      return true;
+    }
     if (level_ != 2 || field_ != field::type) return other("a string");
     const auto row = std::ranges::find(types, std::string_view(text), &type_row::name);
     if (row == types.end()) fail("unknown dtype " + in_quotes(text));
@@ -126,7 +133,15 @@ class header_handler final : public nlohmann::json_sax<json> {
   }
 
  private:
-  enum class field : std::uint8_t { type, shape, offsets, unknown };
+  enum class field : std::uint8_t { type, shape, offsets, loss_scale, unknown };
+
+  // NaN for anything else.
+  static double positive_number(std::string_view text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    return error == std::errc() && stop == end && value > 0 && std::isfinite(value) ? value : not_known;
+  }
 
   [[noreturn]] void fail(const std::string& reason) const {
     throw input_error(file_, in_metadata_ ? "'__metadata__'" : "tensor " + in_quotes(entries_.back().name), reason);
@@ -143,6 +158,7 @@ class header_handler final : public nlohmann::json_sax<json> {
     if (level_ == 1) fail("must be an object, not " + found);
     if (in_metadata_) fail("holds strings only, not " + found);
     switch (field_) {
+      case field::loss_scale:
       case field::unknown: return true;
       case field::type: fail("'dtype' must be a string, not " + found);
       case field::shape: fail("'shape' must be a list of integers from 0 to 2^64 - 1; there is " + found);
@@ -166,6 +182,11 @@ class header_handler final : public nlohmann::json_sax<json> {
     if (!fields_.insert(name).second) fail("the key " + in_quotes(name) + " appears twice");
     constexpr std::size_t of_a_tensor = 3;
     if (fields_.size() > of_a_tensor) check_count(fields_.size(), limits_, file_, "header", "keys in one object");
+    if (in_metadata_) {
+      constexpr std::array names{"loss_scale", "loss-scale", "scale"};
+      field_ = std::ranges::find(names, std::string_view(name)) == names.end() ? field::unknown : field::loss_scale;
+      return;
+    }
     field_ = name == "dtype"          ? field::type
              : name == "shape"        ? field::shape
              : name == "data_offsets" ? field::offsets
@@ -187,16 +208,22 @@ class header_handler final : public nlohmann::json_sax<json> {
   std::unordered_set<std::string> names_;       // of level 1
   std::unordered_set<std::string> fields_;      // of level 2, below the last name
   std::vector<entry> entries_;
+  double loss_scale_ = not_known;
 };
 
-std::vector<entry> parse_header(const std::string& file, byte_span text, const read_limits& limits) {
+struct parsed_header {
+  std::vector<entry> entries;
+  double loss_scale = not_known;
+};
+
+parsed_header parse_header(const std::string& file, byte_span text, const read_limits& limits) {
   const auto blank = [](std::uint8_t c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; };
   // Files padded in front of the header are accepted by the reference; a byte order mark is not.
   const auto first = std::ranges::find_if_not(text, blank);
   if (first == text.end() || *first != '{') throw input_error(file, "header", "is not a JSON object");
   header_handler handler(file, limits);
   json::sax_parse(text.begin(), text.end(), &handler);
-  return handler.take();
+  return {handler.take(), handler.loss_scale()};
 }
 
 // The values tile the rest of the file: no gap, no overlap, no rest.
@@ -242,13 +269,15 @@ class safetensors_reader final : public dump_reader {
            std::to_string(file_.size() - length_size) + " follow; the file was cut short");
     check_header(length, limits, file_, "header");
     data_ = length_size + length;
-    std::vector<entry> entries = parse_header(path, file_.read(length_size, length), limits);
-    check_tiling(path, entries, file_.size() - data_);
-    for (const entry& found : entries) add(found);
+    parsed_header header = parse_header(path, file_.read(length_size, length), limits);
+    check_tiling(path, header.entries, file_.size() - data_);
+    for (const entry& found : header.entries) add(found);
+    loss_scale_ = header.loss_scale;
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }
   [[nodiscard]] const std::vector<std::string>& ignored() const override { return ignored_; }
+  [[nodiscard]] double said_loss_scale() const override { return loss_scale_; }
 
   [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) override {
     const tensor& info = tensors_.at(index);
@@ -273,6 +302,7 @@ class safetensors_reader final : public dump_reader {
   std::vector<tensor> tensors_;
   std::vector<std::uint64_t> begins_;  // of tensors_, from data_
   std::vector<std::string> ignored_;
+  double loss_scale_ = not_known;
 };
 
 }  // namespace

@@ -70,16 +70,25 @@ void take_over_permissions(const output_place& place, int file) {
   if (fchmod(file, mode) != 0) place.fail();
 }
 
-// Steps that were recorded stay. One that is being written may be empty yet.
-void refuse_recording(const output_place& place) {
+// By its first bytes.
+bool is_recording(const output_place& place) {
   const descriptor file(openat(place.folder.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   std::array<char, 72> head{};
   constexpr std::size_t application_at = 68;  // https://www.sqlite.org/fileformat.html, 1.3
   constexpr std::string_view application = "ulpr";
   const bool is_read = file && pread(file.get(), head.data(), head.size(), 0) == ssize_t{head.size()};
-  if (is_read && std::string_view(head.data() + application_at, application.size()) == application)
-    place.fail("it is a recording, which other output never replaces: name another file, or remove it first");
+  return is_read && std::string_view(head.data() + application_at, application.size()) == application;
+}
+
+void refuse_being_written(const output_place& place) {
   if (io::is_being_written(place.path)) place.fail("a recording is being written there: give another name");
+}
+
+// Steps that were recorded stay. One that is being written may be empty yet.
+void refuse_recording(const output_place& place) {
+  if (is_recording(place))
+    place.fail("it is a recording, which other output never replaces: name another file, or remove it first");
+  refuse_being_written(place);
 }
 
 }  // namespace
@@ -155,10 +164,11 @@ struct whole_database::state {
   descriptor folder;
   std::vector<std::unique_ptr<unfinished>> removed;
   std::string path;
+  takes_place_of replaced;
 
-  explicit state(const std::string& given) : place(io::place_of_output(given)) {
+  state(const std::string& given, takes_place_of what) : place(io::place_of_output(given)), replaced(what) {
     if (place.own >= 0 || !place.is_regular()) place.fail("is not a file");
-    if (place.there && place.there->st_size > 0) refuse_existing();
+    if (place.there && place.there->st_size > 0) check_replaced();
     refuse_companions();
     folder_name = secret_name(place);
     folder_removed.emplace(place.folder.get(), folder_name, unfinished::kind::folder);
@@ -179,6 +189,12 @@ struct whole_database::state {
     throw input_error(place.given, "", "already exists: give another name or remove it");
   }
 
+  void check_replaced() const {
+    if (replaced == takes_place_of::nothing) refuse_existing();
+    if (!is_recording(place)) place.fail("is no recording, and only recordings are replaced: give another name");
+    refuse_being_written(place);
+  }
+
   // What is left of another database would be taken for a part of this one.
   void refuse_companions() const {
     for (const char* const suffix : {"-wal", "-journal", "-shm"}) {
@@ -192,6 +208,7 @@ struct whole_database::state {
 
   void finish() {
     refuse_companions();
+    if (place.there) refuse_being_written(place);
     const char* const name = place.name.c_str();
     const descriptor file(openat(folder.get(), name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
     if (!file) place.fail();
@@ -216,7 +233,8 @@ bool is_one_of(const std::string& output, const std::vector<std::string>& inputs
 
 void refuse_planted(const std::string& path) { static_cast<void>(io::place_of_output(path)); }
 
-whole_database::whole_database(const std::string& path) : state_(std::make_unique<state>(path)) {}
+whole_database::whole_database(const std::string& path, takes_place_of what)
+    : state_(std::make_unique<state>(path, what)) {}
 
 whole_database::~whole_database() = default;
 

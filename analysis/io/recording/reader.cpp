@@ -66,6 +66,11 @@ class opened : public source {
   [[nodiscard]] std::string description() const final { return "recording"; }
   [[nodiscard]] std::uint64_t step_count() const final { return count_; }
   [[nodiscard]] run_header header() const final { return header_; }
+  [[nodiscard]] bool logs_unit_scale() const final {
+    constexpr const char* other =
+        "SELECT count(*) FROM (SELECT 1 FROM step WHERE microbatch=-1 AND loss_scale IS NOT 1 LIMIT 1)";
+    return count_ > 0 && db_.number(other) == 0;
+  }
   [[nodiscard]] std::int64_t last_row() const noexcept { return last_row_; }
   [[nodiscard]] bool goes_back() const noexcept { return goes_back_; }
   [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }

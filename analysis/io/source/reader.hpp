@@ -42,6 +42,9 @@ class dump_reader {
   // Both throw input_error.
   [[nodiscard]] virtual std::unique_ptr<byte_stream> open(std::size_t index) = 0;
 
+  // The loss scale that the file says its values have, NaN where it says none: a hint, which nothing checks.
+  [[nodiscard]] virtual double said_loss_scale() const { return not_known; }
+
   // Reads what no stream gives, where the format has checksums: what is left out for its type must be of that type.
   virtual void check_ignored() {}
 };

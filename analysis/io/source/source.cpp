@@ -11,12 +11,14 @@
 #include <ulp/io/recording.hpp>
 
 #include "bytes/text.hpp"
+#include "csv/scalars.hpp"
 #include "file_kind.hpp"
 #include "inferred_roles.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
 #include "recording/following.hpp"
 #include "tensorboard/tfevents.hpp"
+#include "unit_factor.hpp"
 
 namespace ulp {
 namespace {
@@ -110,8 +112,14 @@ std::unique_ptr<source> open_text(const std::string& path, const read_limits& li
     return io::open_histogram_csv(io::csv_reader(path, limits), once->tensors(), limits);
   }
   if (io::is_step_log(rows)) return io::open_step_log(std::move(rows), limits);
+  const bool are_scalars = rows.find("step") && io::scalar_columns(rows).any();
   auto [rest, first_line] = std::move(rows).release();
   if (auto log = io::open_scale_log(std::move(rest), first_line)) return log;
+  if (are_scalars)
+    throw input_error(
+        path, "line 1",
+        "names what a training loop logs of each step, and no gradients: give it by --scalars, beside the "
+        "dumps, the histogram CSV or the recording of the run");
   throw input_error(path, "line 1",
                     "names the columns of neither a histogram CSV (step, tensor, n, zero, nan, inf, max_abs, e_min, "
                     "counts) nor a step log (step and found_inf or maxabs)");
@@ -132,6 +140,16 @@ std::unique_ptr<source> open_unlabelled(const std::vector<std::string>& inputs, 
   };
   if (std::ranges::all_of(inputs, is_tfevents)) return io::open_tfevents(inputs, options.limits);
   return open_dumps(inputs, options, scalars);
+}
+
+// Recordings may know their factors; nothing else does.
+bool lacks_factor(const std::vector<std::string>& inputs, const source_options& options, const source& opened) {
+  if (!std::isnan(options.factor) || options.factor_is_loss_scale) return false;
+  if (opened.kind() != source_kind::recording) return true;
+  step first;
+  const auto once = open_recording(inputs.front(), options.attempts);
+  while (once->next(first) && first.tensors.empty()) continue;
+  return std::ranges::any_of(first.tensors, [](const tensor_row& row) { return !row.factor_known(); });
 }
 
 std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_options& options,
@@ -160,7 +178,10 @@ std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, cons
     // Totals are of the roles that were recorded.
     if (!inferred.empty() && options.merged) opened = open_unlabelled(inputs, first, scalars);
   }
-  return labelled(std::move(opened), options, std::move(scalars), std::move(inferred));
+  const bool has_unit_factor =
+      options.infer && has_tensors && io::is_unit_scale(*opened, scalars) && lacks_factor(inputs, options, *opened);
+  auto run = labelled(std::move(opened), options, std::move(scalars), std::move(inferred));
+  return has_unit_factor ? io::with_unit_factor(std::move(run)) : std::move(run);
 }
 
 std::unique_ptr<source> follow_recording(const std::string& path, const source_options& options, wait_for_steps wait) {

@@ -26,6 +26,16 @@ namespace {
 
 constexpr std::string_view version_start = "brain.Event:";
 
+// Tags have a path before the name of the tensor: "grad/wgrad/conv1.weight".
+tensor_kind kind_of_tag(std::string_view tag) {
+  for (;;) {
+    const tensor_kind kind = kind_of_name(tag);
+    const std::size_t slash = tag.find('/');
+    if (kind != tensor_kind::unknown || slash == std::string_view::npos) return kind;
+    tag.remove_prefix(slash + 1);
+  }
+}
+
 class tfevents final : public source {
  public:
   tfevents(const std::vector<std::string>& paths, const read_limits& limits) : limits_(limits) {
@@ -55,6 +65,12 @@ class tfevents final : public source {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return tensors_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return notes_; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_.size(); }
+  [[nodiscard]] bool logs_unit_scale() const override {
+    return std::ranges::all_of(steps_, [&](const auto& step) {
+      const step_scalars* const logged = scalars_.at(step.first);
+      return logged != nullptr && logged->loss_scale == 1;
+    });
+  }
 
   [[nodiscard]] bool next(step& into) override {
     if (next_ == steps_.end()) return false;
@@ -180,7 +196,7 @@ class tfevents final : public source {
     const auto [known, fresh] = indices_.try_emplace(value.tag, index);
     if (fresh) {
       check_name(files_[here.file]->path(), "byte " + std::to_string(here.offset), value.tag);
-      tensors_.push_back({.name = value.tag, .kind = kind_of_name(value.tag), .numel = table->numel});
+      tensors_.push_back({.name = value.tag, .kind = kind_of_tag(value.tag), .numel = table->numel});
       last_steps_.push_back(-1);
     } else if (tensors_[known->second].numel != table->numel) {
       tensors_[known->second].numel = 0;

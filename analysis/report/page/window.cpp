@@ -104,8 +104,11 @@ std::string heat_map(const report_page& page, const report_replay& replay) {
     range.take_in(at.over);
     range.take_in(at.zero);
   }
-  constexpr int widest = 160;
-  range.high = std::min(range.high, range.low + widest);
+  // A scale that collapses takes the limits along; the picture is of the gradients.
+  constexpr int farthest = 30;
+  const exponent_range of_values = exponents_shown(page, limits);
+  range.high = std::min(range.high, of_values.high + farthest);
+  range.low = std::max(range.low, of_values.low - farthest);
   const auto& columns = page.binades.columns();
   drawing d(columns.size(), range.low, range.high, std::clamp(6.0 * (range.high - range.low), 240.0, 520.0));
   d.title("gradients");

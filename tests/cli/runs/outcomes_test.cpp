@@ -1,8 +1,10 @@
 // Pins the outcome table: its keys, that dump and recording agree, what the scale multiplies, and selections.
 #include "support/catch.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "io/tf_builders.hpp"
 #include "support/files.hpp"
@@ -34,6 +36,31 @@ TEST_CASE("rows have the documented keys, formats as typed") {
   CHECK(all.at(0).at("format") == "fp16");
   CHECK(all.at(0).at("rounding") == "rz");
   CHECK(all.at(1).at("scale") == 32768);
+}
+
+TEST_CASE("rows are sorted by a key, largest first, and cut") {
+  const json all = rows(dump + " --format fp16");
+  std::vector<std::pair<double, std::string>> expected;  // by hand: of equal ones the first stays first
+  for (const json& row : all) expected.emplace_back(row.at("underflow").get<double>(), row.at("tensor"));
+  std::ranges::stable_sort(expected, std::ranges::greater{}, &std::pair<double, std::string>::first);
+  const json top = rows(dump + " --format fp16 --sort underflow --top 4");
+  REQUIRE(top.size() == 4);
+  for (std::size_t i = 0; i < 4; ++i) CHECK(top.at(i).at("tensor") == expected[i].second);
+  CHECK(expected[0].first > expected[4].first);
+  const auto text = run_ulp("outcomes " + dump + " --format fp16 --sort underflow --top 4");
+  CHECK(text.err.find("ulp: note: --top 4: 9 of 13 rows are left out\n") != std::string::npos);
+  CHECK(rows(dump + " --format fp16 --sort underflow --top 13").size() == 13);
+  CHECK(run_ulp("outcomes " + dump + " --format fp16 --top 13").err.find("left out") == std::string::npos);
+  CHECK(rows(dump + " --format fp16 --top 12").size() == 12);
+}
+
+TEST_CASE("a key that is none, or holds no numbers, is named") {
+  const auto mistyped = run_ulp("outcomes " + dump + " --format fp16 --sort undeflow");
+  CHECK(mistyped.exit_code == 2);
+  CHECK(mistyped.err.starts_with("ulp: --sort: no column has the key 'undeflow'; did you mean 'underflow'? (of group, "));
+  CHECK(run_ulp("outcomes " + dump + " --format fp16 --sort tensor").err ==
+        "ulp: --sort: 'tensor' has no numbers here; sort by another key\n");
+  CHECK(run_ulp("outcomes " + dump + " --format fp16 --top 0").exit_code == 2);
 }
 
 TEST_CASE("a list of formats keeps the options of each together") {

@@ -27,7 +27,7 @@ TEST_CASE("what was recorded is said, with its steps") {
   CHECK(files_in(dir) == 1);
   const auto again = run_ulp("record " + dump + " -o " + run);
   CHECK(again.exit_code == 2);
-  CHECK(again.err == "ulp: " + run + ": already exists: give another name, remove it, or add to it with --append\n");
+  CHECK(again.err == "ulp: " + run + ": already exists: give another name, replace it with --overwrite, or add to it with --append\n");
   CHECK(run_ulp("record " + dump + " --append -o " + run).err ==
         "ulp: " + run + ": step 100: is in the recording already\n");
   CHECK(run_ulp("record tests/data/octaves/digits.ulp --append --steps 101 -o " + run).exit_code == 0);
@@ -75,4 +75,35 @@ TEST_CASE("edges that meet when they are multiplied by the factor are one") {
   CHECK(run_ulp("record " + dump + " --edge 1.1,1.1000000000000003,1.1000000000000001 --factor 3e-310 -o " + run)
             .exit_code == 0);
   CHECK(run_ulp("outcomes " + run + " --format fp16").exit_code == 0);
+}
+
+TEST_CASE("--overwrite replaces a recording once the new one is whole, and nothing else") {
+  const temporary_dir dir;
+  const std::string run = (dir / "r.ulp").string();
+  REQUIRE(run_ulp("record " + dump + " -o " + run).exit_code == 0);
+  const std::string before = read_file(run);
+  // What fails leaves the old one, and nothing beside it.
+  write_file(dir / "cut.safetensors", read_file(source_dir() / dump).substr(0, 3000));
+  CHECK(run_ulp("record " + (dir / "cut.safetensors").string() + " --overwrite -o " + run).exit_code == 2);
+  write_file(dir / "late.csv", "step,maxabs\n0,0.5\n1,1\n2,x\n");
+  CHECK(run_ulp("record " + (dir / "late.csv").string() + " --overwrite -o " + run).exit_code == 2);
+  CHECK(run_ulp("record " + dump + " --steps 5 --overwrite -o " + run).exit_code == 2);
+  CHECK(read_file(run) == before);
+  CHECK(files_in(dir) == 3);
+
+  REQUIRE(run_ulp("record tests/data/octaves/digits.ulp --steps 0:3 --overwrite -o " + run).exit_code == 0);
+  CHECK(run_ulp("info " + run).out.find("3: 0 to 2") != std::string::npos);
+  CHECK(files_in(dir) == 3);
+  // It may be its own input, and there may be none.
+  REQUIRE(run_ulp("record " + run + " --steps 0 --overwrite -o " + run).exit_code == 0);
+  CHECK(run_ulp("check " + run).exit_code == 0);
+  CHECK(run_ulp("record " + dump + " --overwrite -o " + (dir / "new.ulp").string()).exit_code == 0);
+  CHECK(files_in(dir) == 4);
+
+  write_file(dir / "notes.txt", "mine");
+  const auto other = run_ulp("record " + dump + " --overwrite -o " + (dir / "notes.txt").string());
+  CHECK(other.exit_code == 2);
+  CHECK(other.err.find("is no recording, and only recordings are replaced") != std::string::npos);
+  CHECK(read_file(dir / "notes.txt") == "mine");
+  CHECK(run_ulp("record " + dump + " --overwrite --append -o " + run).exit_code == 2);
 }

@@ -2,6 +2,7 @@
 #ifndef ULP_IO_ATOMIC_FILE_HPP
 #define ULP_IO_ATOMIC_FILE_HPP
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -32,10 +33,13 @@ class atomic_file {
 };
 
 // The same for a file that is written under a name, with others beside it (a database and its journal): it is made in a
-// folder of its own that no other user may enter, and only takes the place of nothing or of an empty file.
+// folder of its own that no other user may enter. It takes the place of nothing, of an empty file or, where that is wanted, of a
+// recording that nobody writes to; whoever reads that one goes on reading it.
 class whole_database {
  public:
-  explicit whole_database(const std::string& path);
+  enum class takes_place_of : std::uint8_t { nothing, a_recording };
+
+  explicit whole_database(const std::string& path, takes_place_of what = takes_place_of::nothing);
   // Removes what was not finished.
   ~whole_database();
   whole_database(const whole_database&) = delete;

@@ -66,6 +66,9 @@ class source {
   [[nodiscard]] virtual std::uint64_t step_count() const { return 0; }
 
   [[nodiscard]] virtual run_header header() const { return {}; }
+
+  // Whether every step logs the loss scale 1, as far as that is known in advance.
+  [[nodiscard]] virtual bool logs_unit_scale() const { return false; }
 };
 
 // What the inner source says, for those that change some of it.
@@ -80,6 +83,7 @@ class forwarding_source : public source {
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }
   [[nodiscard]] std::uint64_t step_count() const override { return inner_->step_count(); }
   [[nodiscard]] run_header header() const override { return inner_->header(); }
+  [[nodiscard]] bool logs_unit_scale() const override { return inner_->logs_unit_scale(); }
 
  protected:
   [[nodiscard]] source& inner() const { return *inner_; }
@@ -113,7 +117,9 @@ struct source_options {
   bool with_sums = true;
   bool with_errors = false;   // dumps: the error ladder, see binade_errors
   std::vector<double> edges;  // dumps: magnitudes of the true gradient above which values are counted apart, ascending
-  bool infer = false;   // roles that nobody says are told by the values of the first steps, where they tell; files only
+  // What nobody says is taken from where the input tells it: roles from the values of the first steps, of files only; the
+  // factor 1 from a loss scale that is logged as 1 in every step. A note says so.
+  bool infer = false;
   bool merged = false;  // tensors need not be distinguished: a recording gives its totals, see open_totals
   which_attempts attempts = which_attempts::all;  // of a recording
   bool allow_empty = false;                       // dumps without any tensor that is read are empty steps, not an error
