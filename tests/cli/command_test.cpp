@@ -194,7 +194,8 @@ TEST_CASE("unknown names list the near ones") {
 
 TEST_CASE("mistyped commands and options are told what they may have been") {
   CHECK(run_ulp("relpay").err == "ulp: unknown command 'relpay'; did you mean 'replay'? (see ulp --help)\n");
-  CHECK(run_ulp("--quiet outcome x").err == "ulp: unknown command 'outcome'; did you mean 'outcomes'? (see ulp --help)\n");
+  CHECK(run_ulp("--quiet outcome x").err ==
+        "ulp: unknown command 'outcome'; did you mean 'outcomes'? (see ulp --help)\n");
   CHECK(run_ulp("qqqq").err == "ulp: unknown command 'qqqq' (see ulp --help)\n");
   // Also where something is missing for that reason.
   CHECK(run_ulp("outcomes tests/data/octaves/digits.ulp --formt fp16").err ==

@@ -57,7 +57,8 @@ TEST_CASE("rows are sorted by a key, largest first, and cut") {
 TEST_CASE("a key that is none, or holds no numbers, is named") {
   const auto mistyped = run_ulp("outcomes " + dump + " --format fp16 --sort undeflow");
   CHECK(mistyped.exit_code == 2);
-  CHECK(mistyped.err.starts_with("ulp: --sort: no column has the key 'undeflow'; did you mean 'underflow'? (of group, "));
+  CHECK(
+      mistyped.err.starts_with("ulp: --sort: no column has the key 'undeflow'; did you mean 'underflow'? (of group, "));
   CHECK(run_ulp("outcomes " + dump + " --format fp16 --sort tensor").err ==
         "ulp: --sort: 'tensor' has no numbers here; sort by another key\n");
   CHECK(run_ulp("outcomes " + dump + " --format fp16 --top 0").exit_code == 2);

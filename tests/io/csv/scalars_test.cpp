@@ -73,3 +73,15 @@ TEST_CASE("scalars: each way they can be wrong") {
         "absent.csv: No such file or directory");
   CHECK(place.error(std::vector<std::string>{"h.csv"}, scalars_from("")).empty());
 }
+
+TEST_CASE("scalars that are given as the input are told from gradients") {
+  const playground place;
+  const std::string by_option =
+      "a.csv: line 1: names what a training loop logs of each step, and no gradients: give it by --scalars";
+  for (const char* const text :
+       {"step,loss\n0,1\n", "step,loss,grad_norm,lr\n0,1,1,1\n", "step,scale,applied\n0,1,1\n"})
+    CHECK(place.error("a.csv", text).starts_with(by_option));
+  CHECK_FALSE(place.error("a.csv", "step,accuracy\n0,1\n").starts_with(by_option));
+  CHECK_FALSE(place.error("a.csv", "loss,lr\n0,1\n").starts_with(by_option));
+  CHECK(place.error("a.csv", "step,loss,found_inf\n0,1,0\n").empty());  // a step log
+}

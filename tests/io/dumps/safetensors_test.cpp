@@ -226,3 +226,34 @@ TEST_CASE("safetensors: no change of a byte is read past the file's bounds") {
       static_cast<void>(place.error("a.safetensors", file));
     }
 }
+
+TEST_CASE("safetensors: a loss scale in the metadata is a hint") {
+  const playground place;
+  const auto notes_of = [&](const std::vector<std::string>& metadata, source_options options = {}) {
+    std::vector<std::string> names;
+    for (const std::string& text : metadata) {
+      names.push_back("a.step" + std::to_string(names.size()) + ".safetensors");
+      place.write(names.back(),
+                  safetensors("{\"__metadata__\":{" + text + "}," + entry("a", "F32", "[1]", "[0,4]") + "}", "1234"));
+    }
+    std::string all;
+    for (const std::string& note : place.open(names, options).notes) all += note.substr(note.rfind('/') + 1) + "\n";
+    return all;
+  };
+  CHECK(
+      notes_of({R"("format":"pt","loss_scale":"65536")"}) ==
+      "a.step0.safetensors: its metadata says loss_scale 65536: give --factor 65536 if the values were recorded under "
+      "it\n");
+  for (const char* const key : {"scale", "loss-scale"})
+    CHECK(notes_of({"\"" + std::string{key} + "\":\"1e3\""}).find("give --factor 1000 ") != std::string::npos);
+  CHECK(notes_of({R"("scale":"4")", R"("scale":"4")"}).find("give --factor 4 ") != std::string::npos);
+  const std::string differ = notes_of({R"("scale":"4")", R"("scale":"8")"});
+  CHECK(differ.find("says loss_scale 4, other files another") != std::string::npos);
+  CHECK(differ.find("--factor scale") != std::string::npos);
+  for (const char* const no_number : {R"("scale":"many")", R"("scale":"0")", R"("scale":"-4")", R"("scale":"inf")",
+                                      R"("scale":"4 ")", R"("scale":"")", R"("scaled":"4")"})
+    CHECK(notes_of({no_number}).empty());
+  source_options known;
+  known.factor = 2;
+  CHECK(notes_of({R"("scale":"4")"}, known).empty());
+}

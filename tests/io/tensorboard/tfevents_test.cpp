@@ -195,6 +195,23 @@ TEST_CASE("scalars by the last part of their tags") {
   CHECK(all.notes[2] == "steps with scalars but without a histogram are left out: 1");
 }
 
+TEST_CASE("tags tell kinds behind their path") {
+  const playground place;
+  const made_histogram h{.min = 1, .max = 1, .num = 1, .limits = {2}, .counts = {1}};
+  const std::vector<std::pair<std::string, tensor_kind>> tags{{"wgrad/w", tensor_kind::weight_grad},
+                                                              {"agrad/a", tensor_kind::activation_grad},
+                                                              {"grad/wgrad/conv1.weight", tensor_kind::weight_grad},
+                                                              {"train/grad/agrad/fc", tensor_kind::activation_grad},
+                                                              {"grad/conv1.weight", tensor_kind::unknown},
+                                                              {"grad/mywgrad/w", tensor_kind::unknown},
+                                                              {"grad/wgrad", tensor_kind::unknown},
+                                                              {"grad//", tensor_kind::unknown}};
+  for (const auto& [tag, kind] : tags) {
+    CAPTURE(tag);
+    CHECK(place.open("e", tf_begin() + tf_event(1, {tf_histogram(tag, h)})).tensor(tag).kind == kind);
+  }
+}
+
 TEST_CASE("steps in order, whatever the order of events, the last of a tag and step counts") {
   const playground place;
   const auto one = [](const std::string& tag, double x) {
