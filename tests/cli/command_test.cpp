@@ -200,8 +200,8 @@ TEST_CASE("mistyped commands and options are told what they may have been") {
   // Also where something is missing for that reason.
   CHECK(run_ulp("outcomes tests/data/octaves/digits.ulp --formt fp16").err ==
         "ulp: unknown option --formt; did you mean '--format'? (see ulp outcomes --help)\n");
-  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scalar=pytorch").err ==
-        "ulp: unknown option --scalar; did you mean '--scaler'? (see ulp replay --help)\n");
+  CHECK(run_ulp("replay tests/data/octaves/digits.ulp --scaller=pytorch").err ==
+        "ulp: unknown option --scaller; did you mean '--scaler'? (see ulp replay --help)\n");
   CHECK(run_ulp("info tests/data/octaves/digits.ulp --zzzzzzz").err ==
         "ulp: unknown option --zzzzzzz (see ulp info --help)\n");
   CHECK(run_ulp("--vresion").err == "ulp: unknown option --vresion; did you mean '--version'? (see ulp --help)\n");

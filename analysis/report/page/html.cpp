@@ -42,6 +42,9 @@ std::string html_of(const report_page& page) {
                       escaped(page.format_name), page_style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
+  if (!page.notes.empty())
+    text += fmt::format("<p class=\"soft\">{} on input and policies at the end of the page.</p>\n",
+                        count_text(page.notes.size(), "note"));
   for (const auto section : {summary_section, logged_section, window_section, scale_section, loss_section, norm_section,
                              findings_section, matrix_section, notes_section, commands_section})
     text += section(page);

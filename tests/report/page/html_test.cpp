@@ -288,6 +288,36 @@ TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
   CHECK(html.find("<details><summary>1 tensor loses nothing</summary><p>whole</p></details>") != std::string::npos);
 }
 
+TEST_CASE("notes are at the end, and their number at the start") {
+  report_page page = page_of(3);
+  CHECK(html_of(page).find("at the end of the page") == std::string::npos);
+  page.notes = {"this is unknown", "that is 2^-3"};
+  const std::string html = html_of(page);
+  CHECK(html.find(">2 notes on input and policies at the end of the page.</p>") < html.find("<svg"));
+  CHECK(html.find("<li>this is unknown</li>\n<li>that is 2⁻³</li>") > html.find("Findings</h2>"));
+}
+
+TEST_CASE("a scale that collapses does not stretch the picture of the gradients") {
+  const auto picture_of = [](int steps) {
+    report_page page = page_of(2);
+    for (int i = 2; i < steps; ++i) {
+      trajectory_row row;
+      row.key.step = i;
+      row.scale_used = row.scale_next = std::exp2(16 - 2 * i);
+      page.replays.front().scales.at_step(i).add(row);
+      page.binades.at_step(i);
+    }
+    const std::string html = html_of(page);
+    const std::size_t at = html.find("aria-label=\"gradients");
+    return html.substr(at, html.find("</svg>", at) - at);
+  };
+  CHECK(picture_of(10).find(">2⁰</text>") != std::string::npos);
+  // The largest gradient is below 2: 30 binades above it and no more.
+  CHECK(picture_of(60).find(">2³⁰</text>") != std::string::npos);
+  for (const char* const beyond : {">2⁴⁰</text>", ">2⁶⁰</text>", ">2⁸⁰</text>", ">2¹⁰⁰</text>"})
+    CHECK(picture_of(60).find(beyond) == std::string::npos);
+}
+
 TEST_CASE("a collapsed scale leaves gaps, not broken numbers") {
   report_page page = page_of(5);
   trajectory_row row;
