@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <memory>
 #include <string_view>
@@ -142,7 +143,9 @@ std::vector<std::string> names_of(const CLI::App& app) {
 // An option that does not exist is told before what is missing: that may be what was mistyped.
 std::string text_of(const CLI::ParseError& problem, const CLI::App& where) {
   for (const std::string& word : where.remaining()) {
-    if (word.size() < 2 || word.front() != '-') continue;
+    const bool is_option =
+        word.size() > 1 && word[0] == '-' && (word[1] == '-' || std::isalpha(static_cast<unsigned char>(word[1])) != 0);
+    if (!is_option) continue;
     const std::string name = word.substr(0, word.find('='));
     return fmt::format("unknown option {}{}", name, did_you_mean(name, names_of(where)));
   }

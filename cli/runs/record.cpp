@@ -111,7 +111,8 @@ int record(const options& o, process_group* together) {
       rows += now.tensors.size();
     }
     if (steps == 0) throw usage_error("no step is selected: nothing was recorded");
-    if (rows == 0 && !from->tensors().empty()) throw usage_error("no tensor is selected: nothing was recorded");
+    if (rows == 0 && !from->tensors().empty())
+      throw usage_error("no tensor is selected: nothing was recorded" + near_tensors(o.run.tensor, *from));
     writing = true;
     if (!writer->close())
       note(fmt::format(

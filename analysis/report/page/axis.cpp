@@ -84,6 +84,7 @@ std::vector<tick> step_ticks(const std::vector<column_span>& spans) {
   const double nearest = static_cast<double>(spans.size()) / 14;  // that labels do not touch, in columns
   const auto low = static_cast<double>(spans.front().first_step);
   for (const double step : round_values(low, static_cast<double>(spans.back().last_step), most, 1)) {
+    if (step < low) continue;  // of steps beyond 10^9, by rounding
     const double at = place_of(step, spans);
     if (ticks.empty() || at - ticks.back().at >= nearest) ticks.push_back({at, fmt::format("{:.0f}", step)});
   }

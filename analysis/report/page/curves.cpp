@@ -40,13 +40,6 @@ bool is_wide(const report_page& page, range_of_column what, bool all_positive) {
   return values.any() && values.high >= wide_span * values.low;
 }
 
-// Unknown values as the last known one.
-std::vector<double> held(std::vector<double> values) {
-  for (std::size_t i = 1; i < values.size(); ++i)
-    if (std::isnan(values[i])) values[i] = values[i - 1];
-  return values;
-}
-
 // Of one thing that was logged; empty where it was not.
 std::string logged_picture(const report_page& page, range_of_column what, std::string_view name, double height,
                            bool all_positive, bool is_last) {
@@ -63,7 +56,9 @@ std::string logged_picture(const report_page& page, range_of_column what, std::s
     for (const double value : {shown(r.least), shown(r.greatest)}) all.see(value);
     low.push_back(shown(r.least));
     high.push_back(shown(r.greatest));
-    mean.push_back(shown(r.mean()));
+    // It stays until it is set again.
+    const bool is_held = what == &logged_values::learning_rate && r.steps == 0 && !mean.empty();
+    mean.push_back(is_held ? mean.back() : shown(r.mean()));
     lost.push_back(what == &logged_values::loss && c.losses_lost > 0);
   }
   if (!all.any()) return "";
@@ -76,8 +71,8 @@ std::string logged_picture(const report_page& page, range_of_column what, std::s
   d.band(low, high);
   if (what == &logged_values::loss)
     d.curve(mean, lost, "loss");
-  else  // it stays until it is set again
-    d.line(held(mean), "rate");
+  else
+    d.line(mean, "rate");
   d.marks(lost);
   d.y_ticks(axis.ticks);
   if (is_last) label_steps(d, page.logged.spans());

@@ -42,7 +42,10 @@ std::size_t exponent_size(std::string_view text) {
 bool is_prose(std::string_view before) {
   if (before.empty()) return true;
   const std::size_t word = before.find_last_of(" (") + 1;  // npos + 1 is 0
-  if (is_word(before.back()) || before.substr(word).find('=') != before.npos) return false;
+  constexpr std::string_view of_names = "./-:";
+  if (is_word(before.back()) || of_names.find(before.back()) != of_names.npos ||
+      before.substr(word).find('=') != before.npos)
+    return false;
   if (word < 2) return true;
   const std::string_view earlier = before.substr(0, word - 1);
   const std::string_view last = earlier.substr(earlier.find_last_of(" (") + 1);

@@ -308,3 +308,34 @@ TEST_CASE("a database is made where no other user can enter, and takes no file's
   CHECK(read_file(dir / "late") == "came meanwhile");
   CHECK(names_in(dir.path()).size() == 3);
 }
+
+TEST_CASE("a database takes the place of a recording that nobody writes to, and of nothing else") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  constexpr auto wanted = whole_database::takes_place_of::a_recording;
+  recording_writer(path, recording_writer::mode::create).close();
+  const std::string old = read_file(path);
+  {
+    recording_writer at_work(path, recording_writer::mode::append);
+    CHECK_THROWS_WITH(whole_database(path, wanted), Catch::Contains("is being written"));
+  }
+  {
+    whole_database recording(path, wanted);
+    write_file(recording.path(), "new");
+    CHECK(read_file(path) != "new");
+    {
+      recording_writer meanwhile(path, recording_writer::mode::append);
+      CHECK_THROWS_AS(recording.finish(), input_error);
+    }
+  }
+  CHECK(read_file(path).starts_with(old.substr(0, 16)));
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"run.ulp"});
+  {
+    whole_database recording(path, wanted);
+    write_file(recording.path(), "new");
+    recording.finish();
+  }
+  CHECK(read_file(path) == "new");
+  CHECK(names_in(dir.path()) == std::vector<std::string>{"run.ulp"});
+  CHECK_THROWS_WITH(whole_database(path, wanted), Catch::Contains("is no recording"));
+}

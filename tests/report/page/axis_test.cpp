@@ -54,6 +54,13 @@ TEST_CASE("steps that are far apart do not put labels on each other") {
   CHECK(ticks.front().label == "0");
 }
 
+TEST_CASE("runs that begin at large steps have labels of their own steps only") {
+  const auto ticks = step_ticks(spans_of(1'000'000'001, 80'000'000, 100));
+  REQUIRE(!ticks.empty());
+  for (const tick& t : ticks) CHECK(t.at >= 0);
+  CHECK(ticks.front().label == "2000000000");
+}
+
 TEST_CASE("round values are multiples of 1, 2 or 5, and do not drift") {
   CHECK(round_values(0, 1, 5) == std::vector<double>{0, 0.2, 0.4, 3 * 0.2, 0.8, 1});
   CHECK(round_values(-7, 16, 6) == std::vector<double>{-5, 0, 5, 10, 15});

@@ -211,6 +211,24 @@ TEST_CASE("loss and learning rate come first, and lost losses are marked") {
   CHECK(count_of(html, "aria-label=\"learning rate by step\"") == 1);
 }
 
+TEST_CASE("a learning rate stays until it is logged again, and zero has no place among decades") {
+  const auto path_of = [](const std::vector<double>& rates) {
+    report_page page = page_of(static_cast<int>(rates.size()));
+    for (std::size_t i = 0; i < rates.size(); ++i)
+      page.logged.at_step(static_cast<std::int64_t>(i)).learning_rate.add(rates[i]);
+    const std::string html = html_of(page);
+    const std::size_t at = html.find("class=\"rate\" d=\"");
+    REQUIRE(at != std::string::npos);
+    return html.substr(at, html.find("/>", at) - at);
+  };
+  CHECK(path_of({1, not_known, not_known, 2}) == path_of({1, 1, 1, 2}));
+  // From 0.001 to 1: the rest of the line, without the last step.
+  const std::string whole = path_of({1, 0.1, 0.01, 0.001});
+  const std::string ended = path_of({1, 0.001, 0, 0});
+  CHECK(count_of(whole, "H") == 4);
+  CHECK(count_of(ended, "H") == 2);
+}
+
 TEST_CASE("skipped steps are marked below the gradients and the losses") {
   const std::string html = html_of(page_of(4));  // every other one is skipped
   for (const std::string picture : {"gradients by magnitude", "underflow by tensor", "loss scale by step"}) {
