@@ -82,12 +82,14 @@ const first_lost* lost_at(const survey& run, std::size_t step) {
   return at == all.end() ? nullptr : &*at;
 }
 
-std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps) {
+// From the index `begin` on.
+std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
   constexpr double deep = 0x1p10;
   constexpr std::uint64_t few = 20;
   scale_at_floor f{.floor = std::numeric_limits<double>::infinity()};
   std::uint64_t finite = 0;
-  for (const step_survey& s : steps) {
+  for (std::size_t i = begin; i < steps.size(); ++i) {
+    const step_survey& s = steps[i];
     if (!(s.loss_scale > 0)) continue;
     f.greatest = std::max(f.greatest, s.loss_scale);
     if (s.loss_scale < f.floor) {
@@ -229,7 +231,7 @@ diagnosis examination::result() {
     if (const auto v = vanished_in_time_of(run_, tensors_, alive)) d.causes.emplace_back(*v);
   if (depth) d.causes.emplace_back(*depth);
   if (!end && !diverged)
-    if (const auto f = floor_of(steps_)) d.causes.emplace_back(*f);
+    if (const auto f = floor_of(steps_, initial_ ? places_.front().last + 1 : 0)) d.causes.emplace_back(*f);
   if (!depth)
     if (const auto dead = dead_tensors_of(run_, tensors_)) d.causes.emplace_back(*dead);
   if (handled_.places > 0) d.causes.emplace_back(handled_);
