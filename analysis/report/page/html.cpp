@@ -193,6 +193,7 @@ std::string html_of(const report_page& page) {
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
   if (!page.first.happened.empty()) text += summary_section(page);
+  text += notes_section(page);
   text += window_section(page);
   text += scale_section(page);
   text += loss_section(page);
@@ -203,7 +204,6 @@ std::string html_of(const report_page& page) {
         "<section><h2>Formats by group of tensors</h2>\n<p>Share of nonzero gradients that underflow without a "
         "loss scale.</p>{}</section>\n",
         html_table(page.matrix));
-  text += notes_section(page);
   return text + commands_section(page) + "</body></html>\n";
 }
 
