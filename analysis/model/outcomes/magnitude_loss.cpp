@@ -57,8 +57,9 @@ struct binade_mass {
   double clamped = 0;  // what exceeds the largest finite number where the threshold of overflow lies in it
 };
 
-// What exceeds `largest` of the values of a binade that are clamped from `overflow` on.
-double excess_in(const binade& o, const cell_table& table, const threshold& overflow, double largest) {
+// What exceeds `largest` of the values of a binade that are clamped from `overflow` on; `total` is their sum.
+double excess_in(const binade& o, const cell_table& table, const threshold& overflow, double largest, double total) {
+  if (overflow.reached_by({.exponent = o.exponent})) return std::max(0.0, total - o.count * largest);
   double sum = 0;
   for (const cell& c : o.cells) {
     const cell_range range = range_of(c);
@@ -93,14 +94,15 @@ std::vector<binade_mass> masses_of(const cell_table& table, const delivery_edges
   for_each_binade(table, [&](const binade& o) {
     const auto i = static_cast<std::size_t>(o.exponent - least);
     if (masses.size() <= i) masses.resize(i + 1);
-    masses[i].total +=
+    const double total =
         o.sums == nullptr ? total_mass(o, table).magnitudes.high : total_of(o, table.cut_significands > 0).sum.high;
+    masses[i].total += total;
     masses[i].count += o.count;
     if (edges.any_is_lost)
       masses[i].cut += cut_from(o, table, shifted(edges.nonzero, edges.nonzero.at.exponent - o.exponent));
     if (!edges.clamps) return;
     const int scale = edges.overflow.at.exponent - o.exponent;
-    masses[i].clamped += excess_in(o, table, shifted(edges.overflow, scale), std::ldexp(edges.largest, -scale));
+    masses[i].clamped += excess_in(o, table, shifted(edges.overflow, scale), std::ldexp(edges.largest, -scale), total);
   });
   return masses;
 }
