@@ -16,6 +16,7 @@
 #include "command.hpp"
 #include "configuration.hpp"
 #include "each_step.hpp"
+#include "hindsight_csv.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -28,6 +29,7 @@ struct options {
   grid_text grid;
   std::string config;
   std::string magnitude_cost = "1";
+  std::string hindsight;  // a CSV file
   std::uint64_t show = 40;
   output_options output;
 };
@@ -119,12 +121,12 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
       {"free_regret", "", of_regret([](const policy_regret& p) { return p.free_regret(); })},
       {"free_regret_low", "", of_regret([](const policy_regret& p) { return p.free_regret_bounds().low; })},
       {"free_regret_high", "", of_regret([](const policy_regret& p) { return p.free_regret_bounds().high; })},
-      {"", "free", of_result([](const result& r) { return free_regret_text(r); }), {}, right},
+      {"", "free regret", of_result([](const result& r) { return free_regret_text(r); }), {}, right},
       {"free_best_skipped", "", of_free(skipped)},
       {"free_best_magnitude_cost", "", of_free(magnitude_cost)},
       {"free_best_least_scale", "", of_free(least)},
       {"free_best_greatest_scale", "", of_free(greatest)},
-      {"why_no_regret", "no regret",
+      {"why_no_regret", "why no regret",
        of_result([](const result& r) { return value_if(!r.why_no_regret.empty(), r.why_no_regret); })},
       {"error", "", of_result([](const result& r) { return value_if(!r.error.empty(), r.error); })},
       {"", "raised", of_result([](const result& r) {
@@ -183,6 +185,8 @@ int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
   refuse_overwriting_inputs(o.output, read);
+  read.push_back(o.output.csv);
+  refuse_hindsight_file(o.hindsight, read);
   const grid_text asked = completed(o);
   const std::vector<scenario_text> grid = grid_of(asked);
   const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
@@ -212,6 +216,7 @@ int run(const options& o) {
   const std::string lost_to_all = lost_to_all_text(all.steps_lost_to_all());
   if (!lost_to_all.empty() && o.output.machine_stdout()) note(lost_to_all);
   write_table("sweep", t, o.output, false);
+  if (!o.hindsight.empty()) write_hindsight(o.hindsight, all, grid);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),
@@ -227,7 +232,8 @@ int run(const options& o) {
   const std::vector<std::string> best = best_lines(policies);
   for (const std::string& line : best) fmt::print("{}\n", line);
   if (!best.empty())
-    fmt::print("{}; losing a step's whole magnitude costs {} skips\n", regret_meaning, o.magnitude_cost);
+    fmt::print("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)\n", regret_meaning,
+               o.magnitude_cost);
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
@@ -257,6 +263,9 @@ command sweep_command() {
       "--magnitude-cost", &o->magnitude_cost,
       "what losing a step's whole gradient magnitude to the format costs, in skipped steps; never more than a skip",
       {.type = "W", .show_default = true});
+  made.add("--hindsight", &o->hindsight,
+           "write CSV to this file: of each format the best scale of each step in hindsight",
+           {.type = "FILE", .check = a_name});
   made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =

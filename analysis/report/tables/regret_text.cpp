@@ -44,7 +44,7 @@ std::vector<std::string> best_lines(const std::vector<swept_policy>& policies) {
   for (const swept_policy& p : policies) {
     if (!p.result.regret) continue;
     const best_trajectory& best = p.result.regret->free;
-    std::string line = fmt::format("best with any start and moves, {} {}: cost {} ({} skipped, {} lost magnitude), {}",
+    std::string line = fmt::format("best of all in hindsight, {} {}: cost {} ({} skipped, {} for lost magnitude), {}",
                                    p.text.format, p.text.rounding.text(value_format_named(p.text.format)),
                                    estimate_text(best.cost, p.result.regret->free_cost), grouped(best.skipped),
                                    cost_text(best.of_magnitude), scales_text(best));

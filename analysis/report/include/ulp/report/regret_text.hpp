@@ -11,17 +11,18 @@
 
 namespace ulp {
 
-// What the columns hold; after it the cost of losing a step's whole magnitude is named.
+// What the columns hold; the costs are to be named after it.
 inline constexpr const char* regret_meaning =
-    "regret: skipped steps and lost magnitude above the best trajectory in hindsight with the same start and no larger "
-    "moves; free: above the best with any";
+    "regret: cost above the best loss-scale trajectory in hindsight that starts where the policy does and moves no "
+    "further "
+    "in a step; free regret: above the best of all";
 
 // "3.002"; "~3 [0, 5]" where open steps may change the best; "~3" where they may change the policy's own way. Empty where
 // there is no regret.
 [[nodiscard]] std::string regret_text(const sweep_result& r);
 [[nodiscard]] std::string free_regret_text(const sweep_result& r);
 
-// Of each format and rounding the best trajectory with any start and moves: "best of any, fp16 nearest-even: ...".
+// Of each format and rounding the best trajectory with any start and moves: "best of all, fp16 nearest-even: ...".
 [[nodiscard]] std::vector<std::string> best_lines(const std::vector<swept_policy>& policies);
 
 // "2 steps are skipped by every row: their gradients are not finite as recorded (steps 3, 7)"; empty where there are none.
