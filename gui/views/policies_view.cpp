@@ -131,15 +131,18 @@ table policies_view::data() const {
                {"last_scale", "scale at the end", alignment::right},
                {"regret", "regret", alignment::right},
                {"free_regret", "free regret", alignment::right},
-               {"why_no_regret", "why no regret"},
                {"pareto", "on the front"}};
+  const bool some_without =
+      std::ranges::any_of(results_, [](const swept_policy& p) { return !p.result.why_no_regret.empty(); });
+  if (some_without) t.columns.push_back({"why_no_regret", "why no regret"});
   for (const swept_policy& p : results_) {
     const std::string skips = skipped_text(p.result.skipped, p.result.uncertain, p.result.bounds);
     t.rows.push_back({parameters_text(p.text),
                       skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(p.result.skipped),
                       underflow_text(p.result).toStdString(), power_text(p.result.mean_log2_scale),
                       as_power(p.result.last_scale), regret_text(p.result), free_regret_text(p.result),
-                      p.result.why_no_regret, std::string{p.on_front ? "yes" : ""}});
+                      std::string{p.on_front ? "yes" : ""}});
+    if (some_without) t.rows.back().push_back(p.result.why_no_regret);
   }
   return t;
 }

@@ -14,7 +14,9 @@
 namespace ulp {
 namespace {
 
-std::string cost_text(double cost) { return fmt::format("{:.4g}", cost); }
+std::string cost_text(double cost) {
+  return cost < 1000 ? fmt::format("{:.4g}", cost) : grouped(static_cast<std::uint64_t>(std::llround(cost)));
+}
 
 std::string estimate_text(double cost, const value_range& bounds) {
   if (std::isnan(bounds.low)) return "~" + cost_text(cost);

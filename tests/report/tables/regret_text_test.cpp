@@ -1,0 +1,64 @@
+// Pins how regrets and best trajectories are told.
+#include <ulp/report/regret_text.hpp>
+
+#include "support/catch.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace ulp;
+
+namespace {
+
+sweep_result result(double cost, double best, const value_range& best_cost, bool decided) {
+  sweep_result r;
+  r.regret.emplace();
+  r.regret->cost = cost;
+  r.regret->best.cost = best;
+  r.regret->best_cost = best_cost;
+  r.regret->decided = decided;
+  return r;
+}
+
+}  // namespace
+
+TEST_CASE("a regret is exact, an estimate with bounds, or an estimate") {
+  CHECK(regret_text(result(7.5, 2, {2, 2}, true)) == "5.5");
+  CHECK(regret_text(result(7.5, 2, {1, 4}, true)) == "~5.5 [3.5, 6.5]");
+  CHECK(regret_text(result(7.5, 2, {1, 4}, false)) == "~5.5");
+  CHECK(regret_text(result(12345.4, 0, {0, 0}, true)) == "12,345");
+  CHECK(regret_text(result(3e-9, 0, {0, 0}, true)) == "3e-09");
+  CHECK(regret_text({}).empty());
+  CHECK(free_regret_text({}).empty());
+}
+
+TEST_CASE("the best of all is told once for each format and rounding") {
+  swept_policy p{.text = {.scaler = "pytorch", .format = "fp16"}, .result = result(5, 3, {3, 3}, true)};
+  best_trajectory& free = p.result.regret->free;
+  free = {.cost = 3.25, .skipped = 3, .of_magnitude = 0.25, .least = 8, .greatest = 10, .moves = 1};
+  p.result.regret->free_cost = {3.25, 3.25};
+  swept_policy other = p;
+  other.text.format = "bf16";
+  other.result.regret->free = {.cost = 0, .least = 1, .greatest = 1};
+  other.result.regret->free_cost = {0, 2};
+  swept_policy none = p;
+  none.result = {};
+  CHECK(
+      best_lines({p, none, other, p}) ==
+      std::vector<std::string>{
+          "best of all in hindsight, bf16 nearest-even: cost ~0 [0, 2] (0 skipped, 0 for lost magnitude), scale 2",
+          "best of all in hindsight, fp16 nearest-even: cost 3.25 (3 skipped, 0.25 for lost magnitude), scales 2^8 to "
+          "2^10 in 1 move"});
+}
+
+TEST_CASE("steps that all rows share are named, the first ten of many") {
+  CHECK(lost_to_all_text({}).empty());
+  CHECK(lost_to_all_text({7}) == "1 step is skipped by every row: its gradients are not finite as recorded (step 7)");
+  std::vector<std::int64_t> many(12);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int64_t>(i);
+  CHECK(
+      lost_to_all_text(many) ==
+      "12 steps are skipped by every row: their gradients are not finite as recorded (steps 0, 1, 2, 3, 4, 5, 6, 7, 8, "
+      "9, ... 11)");
+}
