@@ -127,10 +127,10 @@ table policies_view::data() const {
   t.columns = {{"policy", "policy"},
                {"skipped", "skipped"},
                {"underflow", "underflow", alignment::right},
-               {"mean_scale", "mean scale", alignment::right},
-               {"last_scale", "scale at the end", alignment::right},
                {"regret", "regret", alignment::right},
                {"free_regret", "free regret", alignment::right},
+               {"mean_scale", "mean scale", alignment::right},
+               {"last_scale", "scale at the end", alignment::right},
                {"pareto", "on the front"}};
   const bool some_without =
       std::ranges::any_of(results_, [](const swept_policy& p) { return !p.result.why_no_regret.empty(); });
@@ -139,8 +139,8 @@ table policies_view::data() const {
     const std::string skips = skipped_text(p.result.skipped, p.result.uncertain, p.result.bounds);
     t.rows.push_back({parameters_text(p.text),
                       skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(p.result.skipped),
-                      underflow_text(p.result).toStdString(), power_text(p.result.mean_log2_scale),
-                      as_power(p.result.last_scale), regret_text(p.result), free_regret_text(p.result),
+                      underflow_text(p.result).toStdString(), regret_text(p.result), free_regret_text(p.result),
+                      power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
                       std::string{p.on_front ? "yes" : ""}});
     if (some_without) t.rows.back().push_back(p.result.why_no_regret);
   }
