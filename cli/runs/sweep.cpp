@@ -213,7 +213,8 @@ int run(const options& o) {
   table t = sweep_table(policies, all.steps());
   if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
   print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);
-  const std::string lost_to_all = lost_to_all_text(all.steps_lost_to_all());
+  const bool any_applied = std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; });
+  const std::string lost_to_all = lost_to_all_text(all.steps_lost_to_all(), any_applied);
   if (!lost_to_all.empty() && o.output.machine_stdout()) note(lost_to_all);
   write_table("sweep", t, o.output, false);
   if (!o.hindsight.empty()) write_hindsight(o.hindsight, all, grid);
@@ -223,8 +224,7 @@ int run(const options& o) {
              counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
     fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
-  if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
-    fmt::print("steps whose infinities or NaN were applied count as skipped\n");
+  if (any_applied) fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
     fmt::print(
         "~ estimates: the recording does not decide every step at other scales and formats than its own. Rows are "

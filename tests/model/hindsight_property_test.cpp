@@ -31,11 +31,9 @@ namespace {
 [[maybe_unused]] const int cases = setenv("RC_PARAMS", "max_success=600", 0);
 
 struct drawn_run {
-  std::vector<std::vector<float>> values;  // of each step
+  std::vector<std::vector<float>> values;  // of each step, unscaled
   std::vector<step> steps;
 };
-
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 // Sizes wander, batches spike; with `open`, some steps overflowed at the scale that they logged.
 drawn_run draw_run(std::mt19937& random, bool open) {
@@ -51,12 +49,14 @@ drawn_run draw_run(std::mt19937& random, bool open) {
       values.push_back(static_cast<float>(std::exp2(size + spike + 6 * normal(random)) * (k % 2 == 0 ? 1 : -1)));
     step& s = run.steps.emplace_back();
     s.key.step = static_cast<std::int64_t>(i);
-    std::vector<float> recorded = values;
+    const double factor = std::ldexp(1.0, static_cast<int>(random() % 12));
+    std::vector<double> recorded(values.begin(), values.end());
+    for (double& x : recorded) x *= factor;
     if (open && random() % 5 == 0) {
-      recorded.push_back(random() % 2 == 0 ? not_a_number : std::numeric_limits<float>::infinity());
+      recorded.push_back(random() % 2 == 0 ? not_known : std::numeric_limits<double>::infinity());
       s.scalars.loss_scale = std::ldexp(1.0, static_cast<int>(random() % 20));
     }
-    s.tensors.push_back({.tensor = 0, .type = dtype::float32, .factor = 1, .table = count_cells(recorded)});
+    s.tensors.push_back({.tensor = 0, .type = dtype::float32, .factor = factor, .table = count_cells(recorded)});
   }
   return run;
 }

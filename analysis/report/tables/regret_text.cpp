@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <ulp/formats/names.hpp>
 #include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>
@@ -56,15 +55,22 @@ std::vector<std::string> best_lines(const std::vector<swept_policy>& policies) {
   return lines;
 }
 
-std::string lost_to_all_text(const std::vector<std::int64_t>& steps) {
+std::string lost_to_all_text(const std::vector<std::int64_t>& steps, bool any_applied) {
   if (steps.empty()) return "";
   constexpr std::size_t shown = 10;
-  std::vector<std::int64_t> first(steps.begin(),
-                                  steps.begin() + static_cast<std::ptrdiff_t>(std::min(shown, steps.size())));
-  return fmt::format("{} {} skipped by every row: {} gradients are not finite as recorded ({} {}{})",
-                     count_text(steps.size(), "step"), steps.size() == 1 ? "is" : "are",
-                     steps.size() == 1 ? "its" : "their", steps.size() == 1 ? "step" : "steps", fmt::join(first, ", "),
-                     steps.size() > shown ? fmt::format(", ... {}", steps.back()) : "");
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < steps.size() && runs.size() < shown;) {
+    std::size_t end = i + 1;
+    while (end < steps.size() && steps[end] == steps[end - 1] + 1) ++end;
+    runs.push_back(end - i < 3 ? fmt::format("{}", steps[i]) : fmt::format("{} to {}", steps[i], steps[end - 1]));
+    i = end - i < 3 ? i + 1 : end;
+    if (i < steps.size() && runs.size() == shown) runs.push_back(fmt::format("... {}", steps.back()));
+  }
+  const bool one = steps.size() == 1;
+  return fmt::format("{} {} skipped by every row{}: {} gradients are not finite as recorded ({} {})",
+                     count_text(steps.size(), "step"), one ? "is" : "are",
+                     any_applied ? ", or applied with infinities or NaN" : "", one ? "its" : "their",
+                     one ? "step" : "steps", fmt::join(runs, ", "));
 }
 
 }  // namespace ulp

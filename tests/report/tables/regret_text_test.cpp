@@ -52,13 +52,20 @@ TEST_CASE("the best of all is told once for each format and rounding") {
           "2^10 in 1 move"});
 }
 
-TEST_CASE("steps that all rows share are named, the first ten of many") {
-  CHECK(lost_to_all_text({}).empty());
-  CHECK(lost_to_all_text({7}) == "1 step is skipped by every row: its gradients are not finite as recorded (step 7)");
-  std::vector<std::int64_t> many(12);
-  for (std::size_t i = 0; i < many.size(); ++i) many[i] = static_cast<std::int64_t>(i);
+TEST_CASE("steps that all rows share are named: as ranges, and the first ten of many") {
+  CHECK(lost_to_all_text({}, false).empty());
+  CHECK(lost_to_all_text({7}, false) ==
+        "1 step is skipped by every row: its gradients are not finite as recorded (step 7)");
   CHECK(
-      lost_to_all_text(many) ==
-      "12 steps are skipped by every row: their gradients are not finite as recorded (steps 0, 1, 2, 3, 4, 5, 6, 7, 8, "
-      "9, ... 11)");
+      lost_to_all_text({1, 2, 5, 6, 7, 9}, true) ==
+      "6 steps are skipped by every row, or applied with infinities or NaN: their gradients are not finite as recorded "
+      "(steps 1, 2, 5 to 7, 9)");
+  std::vector<std::int64_t> many(12);
+  for (std::size_t i = 0; i < many.size(); ++i) many[i] = 2 * static_cast<std::int64_t>(i);
+  CHECK(
+      lost_to_all_text(many, false) ==
+      "12 steps are skipped by every row: their gradients are not finite as recorded (steps 0, 2, 4, 6, 8, 10, 12, 14, "
+      "16, 18, ... 22)");
+  many.resize(10);
+  CHECK(lost_to_all_text(many, false).ends_with("14, 16, 18)"));
 }

@@ -26,7 +26,8 @@ inline constexpr const char* regret_meaning =
 [[nodiscard]] std::vector<std::string> best_lines(const std::vector<swept_policy>& policies);
 
 // "2 steps are skipped by every row: their gradients are not finite as recorded (steps 3, 7)"; empty where there are none.
-[[nodiscard]] std::string lost_to_all_text(const std::vector<std::int64_t>& steps);
+// `any_applied`: some row applies them instead.
+[[nodiscard]] std::string lost_to_all_text(const std::vector<std::int64_t>& steps, bool any_applied);
 
 }  // namespace ulp
 
