@@ -248,14 +248,17 @@ best_trajectory best_in_hindsight(const run_costs& costs, std::optional<int> sta
   return best;
 }
 
-value_range policy_regret::regret_bounds() const noexcept {
-  if (!decided) return {not_known, not_known};
-  return {cost - best_cost.high, cost - best_cost.low};
+namespace {
+
+value_range above(const value_range& cost, const value_range& best) {
+  if (std::isnan(cost.low)) return cost;
+  return {std::max(0.0, cost.low - best.high), cost.high - best.low};
 }
 
-value_range policy_regret::free_regret_bounds() const noexcept {
-  if (!decided) return {not_known, not_known};
-  return {cost - free_cost.high, cost - free_cost.low};
-}
+}  // namespace
+
+value_range policy_regret::regret_bounds() const noexcept { return above(cost_bounds, best_cost); }
+
+value_range policy_regret::free_regret_bounds() const noexcept { return above(cost_bounds, free_cost); }
 
 }  // namespace ulp

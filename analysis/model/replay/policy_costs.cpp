@@ -9,8 +9,22 @@
 #include <ulp/model/scaler.hpp>
 
 namespace ulp {
+namespace {
 
-void policy_way::add(const run_costs& costs, std::size_t step, std::int64_t number, double scale, bool lost) {
+// The most that an applied step may cost at these scales.
+double most_of_magnitude(const run_costs& costs, std::size_t step, const value_range& used) {
+  if (!(used.low > 0) || !std::isfinite(used.high)) return 1;
+  double most = 0;
+  for (int k = std::ilogb(used.low); k <= std::ilogb(used.high) + 1; ++k)
+    most = std::max(most, costs.of_magnitude(step, k));
+  return most;
+}
+
+}  // namespace
+
+void policy_way::add(const run_costs& costs, std::size_t step, std::int64_t number, double scale, bool lost,
+                     const std::optional<value_range>& used) {
+  ++steps_;
   if (!why_none_.empty()) return;
   if (step == 0 || scale != last_) {
     const bool finite = scale > 0 && std::isfinite(scale);
@@ -33,10 +47,31 @@ void policy_way::add(const run_costs& costs, std::size_t step, std::int64_t numb
   const double of_magnitude = lost ? 0 : costs.of_magnitude(step, exponent_);
   cost_.cost += lost ? 1 : of_magnitude;
   cost_.of_magnitude += of_magnitude;
+  cost_.decided = cost_.decided && !used;
+  most_of_magnitude_ += used ? most_of_magnitude(costs, step, *used) : of_magnitude;
 }
 
-void policy_way::leave_undone(std::size_t steps) {
+void policy_way::leave_undone(std::size_t steps, bool raising_lost) {
   for (std::size_t i = 0; i < steps; ++i) cost_.cost += 1;
+  uncounted_ = steps + (raising_lost ? 1 : 0);
+  steps_ += steps;
+}
+
+policy_regret policy_way::cost(const bounds_of_run& bounds) const {
+  policy_regret cost = cost_;
+  cost.cost_bounds = {cost.cost, cost.cost};
+  if (cost.decided) return cost;
+  if (!bounds.known) {
+    cost.cost_bounds = {not_known, not_known};
+    return cost;
+  }
+  const auto uncounted = static_cast<double>(uncounted_);
+  const auto lost_low = static_cast<double>(bounds.skipped.low + bounds.poisoned.low) + uncounted;
+  const auto lost_high = static_cast<double>(bounds.skipped.high + bounds.poisoned.high) + uncounted;
+  const double most = std::min(lost_high + most_of_magnitude_, static_cast<double>(steps_));
+  // The estimate is one of the ways, however its sum was rounded.
+  cost.cost_bounds = {std::min(lost_low, cost.cost), std::max(most, cost.cost)};
+  return cost;
 }
 
 void compare_with_best(const run_costs& costs, const std::vector<policy_regret*>& policies) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "cells/buckets.hpp"
 #include "policy_costs.hpp"
@@ -154,6 +155,7 @@ struct sweep::implementation {
     scaler policy = s.scaler;
     reachable_states states;
     policy_way way;
+    bool raising_lost = false;
     sweep_result r;
     r.least_scale = std::numeric_limits<double>::infinity();
     r.greatest_scale = 0;
@@ -187,20 +189,24 @@ struct sweep::implementation {
       }
       const overflow_answer answer = of.overflow[i].at(scale);
       const auto input = [&](double, bool found) { return input_of(now.largest, now.norm, found); };
-      const bool one = states.is_one() && answer.decided();
-      if (!one && !states.advance(policy, answer.decided(), {[&](double at) { return of.overflow[i].at(at); }, input})
-                       .found_certain)
-        ++r.uncertain;
+      std::optional<value_range> open;  // the scales that may have been used
+      if (!states.is_one() || !answer.decided()) {
+        const bounds_of_step all =
+            states.advance(policy, answer.decided(), {[&](double at) { return of.overflow[i].at(at); }, input});
+        if (!all.found_certain) ++r.uncertain;
+        open = all.scale_used;
+      }
       scaler_verdict verdict = policy.update(input(scale, answer.likely));
       states.follow(policy, verdict, answer.likely);
-      const bool is_lost = verdict.skipped || !verdict.error.empty() || answer.likely;
-      way.add(of.costs, i, now.key.step, scale, is_lost);
+      const bool is_lost = verdict.skipped || answer.likely;
+      way.add(of.costs, i, now.key.step, scale, is_lost, open);
       if (now.is_lost && is_lost) lost.push_back(i);
       scale = policy.scale();
       ++r.steps;
       r.skipped += verdict.skipped ? 1 : 0;
       r.poisoned += answer.likely && !verdict.skipped && verdict.error.empty() ? 1 : 0;
       if (!verdict.error.empty()) {
+        raising_lost = is_lost && !verdict.skipped;
         r.error = std::move(verdict.error);
         r.lacks_input = verdict.lacks_input;
         break;
@@ -208,15 +214,16 @@ struct sweep::implementation {
     }
     for (std::size_t i = r.steps; i < steps.size(); ++i)
       if (steps[i].is_lost) lost.push_back(i);
-    way.leave_undone(steps.size() - r.steps);
-    if (way.why_none().empty()) {
-      r.regret = way.cost();
-      r.regret->decided = r.uncertain == 0;
-    }
+    way.leave_undone(steps.size() - r.steps, raising_lost);
     r.why_no_regret = way.why_none();
     r.last_scale = scale;
     r.bounds = states.totals();
     r.bounds.known = r.bounds.known && (r.error.empty() || states.is_one());
+    if (way.why_none().empty()) {
+      bounds_of_run bounds = r.bounds;
+      bounds.known = bounds.known && !states.any_raised();
+      r.regret = way.cost(bounds);
+    }
     if (r.steps > 0) r.mean_log2_scale = log2_sum / static_cast<double>(r.steps);
     return r;
   }
@@ -270,7 +277,7 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
       const trajectory_row row = s.replay.advance(now, tensors);
       s.sum.add(row);
       s.lacks_input = row.lacks_input;
-      is_lost = row.skipped || row.poisoned || !row.error.empty();
+      is_lost = row.skipped || row.poisoned;
     }
     if (stored.is_lost && is_lost) s.lost.push_back(index);
   }

@@ -11,30 +11,31 @@ using namespace ulp;
 
 namespace {
 
-sweep_result result(double cost, double best, const value_range& best_cost, bool decided) {
+sweep_result result(double cost, const value_range& cost_bounds, double best, const value_range& best_cost) {
   sweep_result r;
   r.regret.emplace();
   r.regret->cost = cost;
   r.regret->best.cost = best;
   r.regret->best_cost = best_cost;
-  r.regret->decided = decided;
+  r.regret->cost_bounds = cost_bounds;
   return r;
 }
 
 }  // namespace
 
 TEST_CASE("a regret is exact, an estimate with bounds, or an estimate") {
-  CHECK(regret_text(result(7.5, 2, {2, 2}, true)) == "5.5");
-  CHECK(regret_text(result(7.5, 2, {1, 4}, true)) == "~5.5 [3.5, 6.5]");
-  CHECK(regret_text(result(7.5, 2, {1, 4}, false)) == "~5.5");
-  CHECK(regret_text(result(12345.4, 0, {0, 0}, true)) == "12,345");
-  CHECK(regret_text(result(3e-9, 0, {0, 0}, true)) == "3e-09");
+  CHECK(regret_text(result(7.5, {7.5, 7.5}, 2, {2, 2})) == "5.5");
+  CHECK(regret_text(result(7.5, {7.5, 7.5}, 2, {1, 4})) == "~5.5 [3.5, 6.5]");
+  CHECK(regret_text(result(7.5, {3, 9}, 2, {1, 4})) == "~5.5 [0, 8]");
+  CHECK(regret_text(result(7.5, {not_known, not_known}, 2, {1, 4})) == "~5.5");
+  CHECK(regret_text(result(12345.4, {12345.4, 12345.4}, 0, {0, 0})) == "12,345");
+  CHECK(regret_text(result(3e-9, {3e-9, 3e-9}, 0, {0, 0})) == "3e-09");
   CHECK(regret_text({}).empty());
   CHECK(free_regret_text({}).empty());
 }
 
 TEST_CASE("the best of all is told once for each format and rounding") {
-  swept_policy p{.text = {.scaler = "pytorch", .format = "fp16"}, .result = result(5, 3, {3, 3}, true)};
+  swept_policy p{.text = {.scaler = "pytorch", .format = "fp16"}, .result = result(5, {5, 5}, 3, {3, 3})};
   best_trajectory& free = p.result.regret->free;
   free = {.cost = 3.25, .skipped = 3, .of_magnitude = 0.25, .least = 8, .greatest = 10, .moves = 1};
   p.result.regret->free_cost = {3.25, 3.25};

@@ -138,6 +138,7 @@ struct policy_regret {
   int start = 0;            // its first scale, as an exponent
   largest_moves moves;      // the largest of its own, at least one binade
   bool decided = true;      // no step on its way is open
+  value_range cost_bounds;  // whatever the open steps were; NaN where too much may have happened
   best_trajectory best;     // of those that start where it does and move as far
   best_trajectory free;     // of all
   // Costs of the best if open steps are fine, and if they overflow.
@@ -146,7 +147,8 @@ struct policy_regret {
 
   [[nodiscard]] double regret() const noexcept { return cost - best.cost; }
   [[nodiscard]] double free_regret() const noexcept { return cost - free.cost; }
-  // Whatever the open steps were; NaN where its own way depends on them.
+  // Whatever the open steps were, in the class that the estimate gives; not as narrow as can be where the policy's own way
+  // depends on them, and NaN where too much may have happened.
   [[nodiscard]] value_range regret_bounds() const noexcept;
   [[nodiscard]] value_range free_regret_bounds() const noexcept;
 };

@@ -17,8 +17,8 @@ inline constexpr const char* regret_meaning =
     "further "
     "in a step; free regret: above the best of all";
 
-// "3.002"; "~3 [0, 5]" where open steps may change the best; "~3" where they may change the policy's own way. Empty where
-// there is no regret.
+// "3.002"; "~3 [0, 5]" where it depends on open steps; "~3" where too much may have happened for bounds. Empty where there
+// is no regret.
 [[nodiscard]] std::string regret_text(const sweep_result& r);
 [[nodiscard]] std::string free_regret_text(const sweep_result& r);
 
