@@ -131,8 +131,12 @@ struct sweep::implementation {
 
   lost_steps lost_to_all;  // after results()
 
-  implementation(std::vector<scenario> all, double magnitude_weight)
-      : scenarios(std::move(all)), choice(scenarios.front().counted, scenarios.front().checked) {
+  bool tells_regret;
+
+  implementation(std::vector<scenario> all, std::optional<double> magnitude_weight)
+      : scenarios(std::move(all)),
+        choice(scenarios.front().counted, scenarios.front().checked),
+        tells_regret(magnitude_weight.has_value()) {
     for (std::size_t i = 0; i < scenarios.size(); ++i) {
       const scenario& s = scenarios[i];
       if (std::string why = why_replayed(s); !why.empty()) {
@@ -144,7 +148,7 @@ struct sweep::implementation {
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
       if (same == deliveries.end())
-        deliveries.push_back({.of = d, .scenario = i, .costs = run_costs(magnitude_weight)});
+        deliveries.push_back({.of = d, .scenario = i, .costs = run_costs(magnitude_weight.value_or(1))});
     }
   }
 
@@ -199,7 +203,7 @@ struct sweep::implementation {
       scaler_verdict verdict = policy.update(input(scale, answer.likely));
       states.follow(policy, verdict, answer.likely);
       const bool is_lost = verdict.skipped || answer.likely;
-      way.add(of.costs, i, now.key.step, scale, is_lost, open);
+      if (tells_regret) way.add(of.costs, i, now.key.step, scale, is_lost, open);
       if (now.is_lost && is_lost) lost.push_back(i);
       scale = policy.scale();
       ++r.steps;
@@ -219,7 +223,7 @@ struct sweep::implementation {
     r.last_scale = scale;
     r.bounds = states.totals();
     r.bounds.known = r.bounds.known && (r.error.empty() || states.is_one());
-    if (way.why_none().empty()) {
+    if (tells_regret && way.why_none().empty()) {
       bounds_of_run bounds = r.bounds;
       bounds.known = bounds.known && !states.any_raised();
       r.regret = way.cost(bounds);
@@ -229,7 +233,7 @@ struct sweep::implementation {
   }
 };
 
-sweep::sweep(std::vector<scenario> scenarios, double magnitude_weight)
+sweep::sweep(std::vector<scenario> scenarios, std::optional<double> magnitude_weight)
     : implementation_(std::make_unique<implementation>(std::move(scenarios), magnitude_weight)) {}
 sweep::~sweep() = default;
 
@@ -287,9 +291,9 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     magnitude_loss loss;
     for (const auto& [factor, table] : counted) {
       add_underflow(counts, table, d.of, factor);
-      loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
+      if (all.tells_regret) loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
     }
-    d.costs.add(exponents_of(d.overflow.back()), loss);
+    if (all.tells_regret) d.costs.add(exponents_of(d.overflow.back()), loss);
     count_range& at_one = d.unscaled.emplace_back();
     for (const auto& [factor, table] : unscaled)
       at_one += outcomes_of(table, d.of.format, d.of.rounding, {.factor = factor}).underflow;
@@ -316,7 +320,7 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
     if (is_fast) keep_common(lost);
     if (done) done();
   });
-  for (std::size_t d = 0; d < all.deliveries.size(); ++d) {
+  for (std::size_t d = 0; all.tells_regret && d < all.deliveries.size(); ++d) {
     std::vector<policy_regret*> policies;
     for (std::size_t i = 0; i < results.size(); ++i)
       if (all.delivery_of[i] == d && results[i].regret) policies.push_back(&*results[i].regret);
@@ -352,7 +356,7 @@ std::vector<std::int64_t> sweep::steps_lost_to_all() const {
 
 std::optional<best_trajectory> sweep::free_best(std::size_t scenario) const {
   const std::size_t delivery = implementation_->delivery_of[scenario];
-  if (delivery == implementation::by_replay) return std::nullopt;
+  if (delivery == implementation::by_replay || !implementation_->tells_regret) return std::nullopt;
   return best_in_hindsight(implementation_->deliveries[delivery].costs, {}, any_moves);
 }
 
