@@ -133,8 +133,9 @@ class examination {
 bool examination::is_nan_source(const lost_place& place) const {
   const first_lost* const first = lost_at(run_, place.first);
   if (first == nullptr || place.has_infinities || first->with_nan.empty()) return false;
+  // The loss may be lost after it: NaN that is applied reaches everything.
   const step_survey& s = steps_[place.first];
-  return s.lost < s.tensors && place.losses == 0;
+  return s.lost < s.tensors && !s.loss_is_lost;
 }
 
 void examination::see_place(const lost_place& place) {
@@ -171,10 +172,9 @@ void examination::see_place(const lost_place& place) {
 void examination::see_end(const lost_end& end) {
   const step_survey& first = steps_[end.first];
   const step_span span{first.key.step, steps_.back().key.step, end.lost};
-  lost_place whole{end.first, steps_.size() - 1, end.losses, end.has_infinities, first.tensors > 0};
-  if (is_nan_source(whole)) {
-    nan_ = source_of(run_, tensors_, *lost_at(run_, end.first));
-    nan_->lost = span;
+  if (is_nan_source(places_.back())) {
+    nan_ = source_of(run_, tensors_, *lost_at(run_, places_.back().first));
+    nan_->lost = span_of(steps_, places_.back());
     nan_->ends_the_run = true;
     return;
   }
@@ -195,7 +195,8 @@ diagnosis examination::result() {
     return d;
   }
   const std::optional<lost_end> end = lost_end_of(steps_, places_);
-  const std::size_t alive = end ? end->first : steps_.size();
+  const bool begins_with_nan = end && is_nan_source(places_.back());
+  const std::size_t alive = begins_with_nan ? places_.back().first : end ? end->first : steps_.size();
   for (const lost_place& place : places_)
     if (place.first < alive) see_place(place);
   if (end) see_end(*end);

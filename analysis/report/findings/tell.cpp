@@ -196,10 +196,13 @@ told of(const vanished_in_time& v, const telling& about) {
   t.happened = fmt::format("gradients vanish: zeros of {} rise from {} to {}, most of it by step {}", name,
                            percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
   if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
+  if (v.jump)
+    t.happened += fmt::format(", after the learning rate rose {} in step {}",
+                              times_text(v.jump->after / v.jump->before), v.jump->step);
   if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
-  t.change =
-      "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
-      "16-bit format first, a higher loss scale tells whether they underflowed";
+  t.change = (v.jump ? fmt::format("lower the learning rate from step {} on, and ", v.jump->step) : "") +
+             "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
+             "16-bit format first, a higher loss scale tells whether they underflowed";
   t.sure = "fairly sure: the zeros are counted, what made them is not";
   t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
   t.numbers = {{{"tensor", name},

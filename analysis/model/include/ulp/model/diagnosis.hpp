@@ -103,6 +103,7 @@ struct vanished_in_time {
   double zeros_after = 0;
   std::int64_t mostly_from = 0;  // step
   double largest_after = 0;
+  std::optional<rate_jump> jump;  // the largest of the learning rate before that
   double loss = not_known;
 };
 
