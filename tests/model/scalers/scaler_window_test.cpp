@@ -13,13 +13,14 @@ using namespace ulp;
 namespace {
 
 // Good steps until the scale has doubled; of policies that start at their ceiling, or grow at once until the first overflow,
-// after an overflow.
+// after an overflow; of PopART, which doubles in the first step too, after that.
 int steps_to_double(const scaler_entry& entry, double window) {
   const std::vector<std::string_view> after_overflow{"openseq2seq_backoff", "cerebras_dls", "cerebras_tf_legacy",
                                                      "chainer_dynamic"};
   scaler policy = make_scaler(entry, {{std::string{entry.window}, window}});
   const scaler_input good{.unscaled_norm = 1, .max_abs = 0x1p-20, .above_edge = 0, .up_to_edge = 1};
   if (std::ranges::find(after_overflow, entry.name) != after_overflow.end()) (void)policy.update({.found_inf = true});
+  if (entry.name == "popart_als") (void)policy.update(good);
   const double wanted = 2 * policy.scale() * (1 - 1e-9);
   for (int steps = 1; steps < 1000; ++steps) {
     (void)policy.update(good);
