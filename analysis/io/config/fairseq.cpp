@@ -2,6 +2,7 @@
 // fairseq/dataclass/configs.py (options and defaults), fairseq/optim/fp16_optimizer.py (which scaler, the window where none
 // is given), amp_optimizer.py. Reproduced: with --amp the growth interval is amp_init_scale.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "frameworks.hpp"
@@ -75,8 +76,9 @@ double update_freq_of(const options& o) {
   }
   if (text.starts_with('[')) text.erase(0, 1);
   if (text.find(',') != std::string::npos) count = 2;
-  const double freq = std::strtod(text.c_str(), nullptr);
-  if (!(freq >= 1)) o.optimization->fail("update_freq", "must begin with a number above 0");
+  double freq = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), freq);
+  if (error != std::errc{} || !(freq >= 1)) o.optimization->fail("update_freq", "must begin with a number above 0");
   if (count > 1)
     o.optimization->fail("update_freq", "has several values, for which fairseq wants fp16_scale_window to be given");
   return freq;

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <ulp/formats/name_suggestions.hpp>
@@ -66,7 +67,7 @@ std::vector<std::vector<std::string>> shared_out(const std::vector<std::string>&
     bool is_used = false;
     for (std::size_t i = 0; i < policies.size(); ++i) {
       const std::vector<std::string> keys = keys_of(scaler_named(policies[i]));
-      known.insert(known.end(), keys.begin(), keys.end());
+      std::ranges::copy_if(keys, std::back_inserter(known), [](const std::string& k) { return k != window_key; });
       if (std::ranges::find(keys, key) == keys.end()) continue;
       own[i].push_back(key + "=" + value);
       is_used = true;
