@@ -133,7 +133,8 @@ bool is_command_line(const std::string& file, std::string_view text) {
     const std::size_t colon = line.find(':');
     const bool is_key = colon != std::string_view::npos && line.find_first_of(" \t$=/\"") > colon &&
                         (colon + 1 == line.size() || line.find_first_of(" \t\r", colon) == colon + 1);
-    constexpr std::array programs{"python", "torchrun", "srun", "deepspeed ", "accelerate ", "fairseq-"};
+    constexpr std::array programs{"python",   "torchrun",         "srun", "deepspeed ", "accelerate ",
+                                  "fairseq-", "llamafactory-cli "};
     const bool starts = std::ranges::any_of(programs, [&](const char* program) { return line.starts_with(program); });
     is_one = !is_key && (starts || has_option(line));
     return is_key || is_one;
@@ -235,6 +236,20 @@ bool import_accelerate_launch(import_run& run, const argument_list& list, const 
   return true;
 }
 
+// The last configuration or script that a script names, in which the arguments may be.
+std::string file_named_in(std::string_view text) {
+  constexpr std::string_view ends = " \t\r\n\"'=;|&()<>";
+  std::string last;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of(ends, at), text.size());
+    const std::string word{text.substr(at, end - at)};
+    const bool is_name = word.size() > 5 && word.find_first_of("$`{") == std::string::npos;
+    if (is_name && is_named(word, {".yaml", ".yml", ".json", ".toml", ".sh"})) last = word;
+    at = end + 1;
+  }
+  return last;
+}
+
 void import_arguments(import_run& run, std::string_view text) {
   std::vector<std::string> names;
   const std::vector<std::string_view> telling = telling_arguments(names);
@@ -252,12 +267,15 @@ void import_arguments(import_run& run, std::string_view text) {
     best = &f;
   }
   if (import_accelerate_launch(run, list, tree.value)) return;
-  if (most == 0)
+  if (most == 0) {
+    const std::string file = file_named_in(text);
     throw input_error(
         run.file, "",
         (list.program.empty() ? "starts no Python program, and has" : "starts " + in_quotes(list.program) + " with") +
-            std::string{" no argument of a framework that is read; give the script that has them; "} +
-            std::string{kinds});
+            std::string{" no argument of a framework that is read; "} +
+            (file.empty() ? "give the script that has them; " + std::string{kinds}
+                          : "give the file that it names: " + in_quotes(file)));
+  }
   if (best == nullptr) {
     run.out.framework = "Megatron-LM";
     import_megatron(run, list);

@@ -69,7 +69,7 @@ class command_line {
     double result = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
     if (text.find('$') != std::string::npos || text.find('`') != std::string::npos)
-      fail(*a, "is " + in_quotes(text) + ", which this file does not assign; write its value");
+      fail(*a, "is " + in_quotes(text) + ", whose value this file does not say; write it");
     if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(result))
       fail(*a, "takes a number, not " + in_quotes(text));
     return result;

@@ -92,7 +92,7 @@ TEST_CASE("a script is a configuration") {
   CHECK(has(run.out, "--loss-scale-window 200 -> good steps in a row before the scale doubles"));
   const program_result unset = dir.replay("#!/bin/bash\npython pretrain_gpt.py --fp16 --loss-scale-window $W\n");
   CHECK(unset.exit_code == 2);
-  CHECK(has(unset.err, "c: line 2: --loss-scale-window is '$W', which this file does not assign; write its value"));
+  CHECK(has(unset.err, "c: line 2: --loss-scale-window is '$W', whose value this file does not say; write it"));
 }
 
 TEST_CASE("one growth interval for all policies of a sweep") {

@@ -87,7 +87,7 @@ TEST_CASE("Hugging Face's TrainingArguments") {
        "--format float16"},
       {"output_dir: x\nbf16: true\ndeepspeed: nosuch.json\n", "Hugging Face: none in bfloat16, norm 1"},
       {"python run_glue.py --fp16 True --output_dir x --max_grad_norm $NORM",
-       "c: line 1: max_grad_norm is '$NORM', which this file does not assign; write its value"},
+       "c: line 1: max_grad_norm is '$NORM', whose value this file does not say; write it"},
   });
   const importer read;
   read.write("ds.json", R"({"fp16": {"enabled": "auto", "initial_scale_power": 10}, "bf16": {"enabled": "auto"},
@@ -105,6 +105,15 @@ TEST_CASE("a program that Accelerate launches") {
   CHECK(read("accelerate launch --mixed_precision fp16 --num_processes 2 train.py --max_grad_norm=1 --use_ema")
             .starts_with("Accelerate: pytorch_gradscaler "));
   CHECK(read("accelerate launch train.py --mixed_precision=\"bf16\" --use_ema") == "Accelerate: none in bfloat16");
+}
+
+TEST_CASE("a script whose arguments are in another file names it") {
+  const importer read;
+  CHECK(read("accelerate launch --config_file a.yaml train.py --foo 1") ==
+        "c: starts 'train.py' with no argument of a framework that is read; give the file that it names: 'a.yaml'");
+  CHECK(read("llamafactory-cli train b.yaml") ==
+        "c: starts no Python program, and has no argument of a framework that is read; give the file that it names: "
+        "'b.yaml'");
 }
 
 TEST_CASE("GPT-NeoX") {

@@ -333,7 +333,7 @@ TEST_CASE("Megatron-LM") {
            "correct it or remove it"},
           {"--fp16 --bf16", "c: line 1: --bf16 and --fp16 cannot both be given"},
           {"--fp16 --loss-scale $SCALE",
-           "c: line 1: --loss-scale is '$SCALE', which this file does not assign; write its value"},
+           "c: line 1: --loss-scale is '$SCALE', whose value this file does not say; write it"},
           {"--fp16\n--hysteresis 2\n--hysteresis 3\n",
            "c: line 3: --hysteresis is given twice, first on line 2 with another value"},
           {"--fp16 --min-loss-scale 8 --initial-loss-scale 4",

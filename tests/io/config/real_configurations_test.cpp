@@ -70,7 +70,9 @@ const std::vector<row> rows{
     {"megatron_bert_340m.sh", "Megatron-LM", megatron_defaults, ""},
     {"megatron_deepseek_v3.sh", "",
      "depends on $pr_options, which is assigned on lines 25 and 34 with different values", ""},
-    {"megatron_deepseek_v3_launch.sh", "", "starts no Python program, and has no argument of a framework that is read",
+    {"megatron_deepseek_v3_launch.sh", "",
+     "starts no Python program, and has no argument of a framework that is read; give the file that it names: "
+     "'examples/deepseek_v3/train_deepseekv3.sh'",
      ""},
     {"megatron_deepspeed_1b3.slurm", "Megatron-LM",
      "deepspeed_fused_nonzero cur_scale=4096 scale_window=500 min_loss_scale=1 in float16, norm 1", ""},
