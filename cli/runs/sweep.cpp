@@ -253,8 +253,11 @@ command sweep_command() {
   made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
-  made.add("--set", &o->grid.base.parameters,
-           "a parameter and its values, for the policies that have it; repeat it for a grid", {.type = "key=v1,v2"});
+  made.add(
+      "--set", &o->grid.base.parameters,
+      "a parameter and its values, for the policies that have it; window is the growth interval of each; repeat it for "
+      "a grid",
+      {.type = "key=v1,v2"});
   made.add("--format", &o->grid.formats, "the formats (see ulp formats)", {.type = "F,...", .split_at_commas = true});
   add_options(made, options_of(o->grid.base), {"scaler", "set", "format", "rounding"});
   made.add("--rounding", &o->grid.roundings, "as in ulp replay; repeat it for several",
