@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include <ulp/io/error.hpp>
-
+#include "by_order.hpp"
 #include "choice.hpp"
+#include "falls.hpp"
 #include "intervals.hpp"
 
 namespace ulp::io {
@@ -22,7 +22,7 @@ std::string count_text(std::uint64_t n, const std::string& what) {
 
 // How often the scale must have doubled before this overflow.
 std::int64_t growths(double scale, const scale_record& e) {
-  const double used = std::isnan(e.before) && e.after != scale ? 2 * e.after : e.before;
+  const double used = used_scale(e, scale);
   if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
   return static_cast<std::int64_t>(std::ceil(std::log2(used / scale)));
 }
@@ -31,14 +31,16 @@ std::int64_t growths(double scale, const scale_record& e) {
 class run_builder {
  public:
   // The runs of an interval, in the order in which they are known or taken to have been.
-  void operator()(const log_interval& now) {
+  void operator()(log_interval now) {
+    const bool contradicts = add_untold(now);
     begin(now);
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
     const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
-    if ((unknown > 0 && !events.empty()) || now.at_end) placed_ = false;
+    if ((unknown > 0 && !events.empty()) || now.at_end || contradicts) placed_ = false;
+    decided_ = !contradicts && (placed_ || now.counted || now.updates_only || untold_here_ == 0);
 
     std::int64_t left = applied;
     if (unknown > 0) add({.count = unknown, .skipped = true});
@@ -51,10 +53,7 @@ class run_builder {
       scale = e.after;
       if (good > 0) add({.count = static_cast<std::uint32_t>(good)});
       left -= good;
-      double used = e.before;
-      // Half of it was printed, unless the scale stood at its least value already.
-      if (std::isnan(used) && e.after != scale_) used = 2 * e.after;
-      add({.skipped = true, .used = used, .after = e.after});
+      add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
     if (runs_.size() > first_run_) describe_last();
@@ -78,6 +77,7 @@ class run_builder {
     }
     if (gone > 0) ++restarts_;
     replaced_ += gone;
+    printed_ = not_known;
     scale_ = runs_.empty() || !back.keeps_scale ? not_known : runs_.back().after;
   }
 
@@ -90,6 +90,7 @@ class run_builder {
       into.notes.push_back("the log goes back to an earlier step " + count_text(restarts_, "time") + ": " +
                            count_text(replaced_, "step") + " of the earlier runs " + (replaced_ == 1 ? "is" : "are") +
                            " replaced by the later ones");
+    describe_falls(into);
     std::uint64_t unplaced = 0;
     std::uint64_t of_all = 0;
     for (const scale_run& run : runs_) {
@@ -105,6 +106,35 @@ class run_builder {
   }
 
  private:
+  // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
+  bool add_untold(log_interval& now) {
+    untold_here_ = 0;
+    const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
+    const untold_falls untold = untold_falls_of(now, before);
+    const auto told = static_cast<std::int64_t>(now.events.size());
+    printed_ = now.record.after;
+    if (now.counted) {
+      const bool contradicts = untold.after > 0 && now.skipped < told + untold.after && now.steps > now.skipped;
+      contradicted_ += contradicts ? 1 : 0;
+      return contradicts;
+    }
+    if (untold.between + untold.after == 0) return false;
+    now.skipped = std::max(now.skipped, told + untold.between + untold.after);
+    if (!now.updates_only) now.skipped = std::min(now.skipped, now.steps);
+    untold_here_ = now.skipped - told;
+    untold_ += untold_here_;
+    return false;
+  }
+
+  void describe_falls(scale_history& into) const {
+    if (untold_ > 0)
+      into.notes.push_back("the loss scale falls without a line of an overflow: that proves " +
+                           count_text(static_cast<std::uint64_t>(untold_), "skipped step") + " at least");
+    if (contradicted_ > 0)
+      into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
+                           " in which the log counts fewer skipped steps: whether these overflowed is left open");
+  }
+
   void begin(const log_interval& now) {
     interval_ = now;
     gap_ = gap_ || now.after_gap;
@@ -124,6 +154,8 @@ class run_builder {
     run.step = step_;
     run.attempt = attempt_;
     run.placed = placed_;
+    run.decided = decided_ || run.skipped;
+    run.counted = interval_.counted;
     run.retries = interval_.updates_only && run.skipped;
     run.after_gap = std::exchange(gap_, false);
     if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
@@ -142,14 +174,48 @@ class run_builder {
     const log_interval& now = interval_;
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
-    if (single) run.loss = now.record.loss;
+    if (single) put_loss(run);
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
-    if (!run.skipped && (single || now.from == origin::megatron)) run.grad_norm = now.record.grad_norm;
+    if (!run.skipped && (single || !now.record.is_mean)) put_norm(run);
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
     if (tells_scale()) run.after = now.record.after;
     if (!std::isnan(run.after)) scale_ = run.after;
+    if (now.record.is_lost() && now.skipped == 0) set_last_lost();
+  }
+
+  void put_loss(scale_run& run) const {
+    run.loss = interval_.record.loss;
+    run.loss_is_nan = interval_.record.loss_is_nan;
+  }
+  void put_norm(scale_run& run) const {
+    run.grad_norm = interval_.record.grad_norm;
+    run.grad_norm_is_nan = interval_.record.grad_norm_is_nan;
+  }
+
+  // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
+  void set_last_lost() {
+    const scale_record& line = interval_.record;
+    const bool is_norm = line.grad_norm_is_nan || std::isinf(line.grad_norm);
+    const bool of_any = interval_.steps > 1 && (line.is_mean || !is_norm);
+    if (of_any)
+      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = runs_[i].decided = false;
+    if (runs_.back().count > 1) {
+      scale_run last = runs_.back();
+      last.step += last.count - 1;
+      last.count = 1;
+      last.used = not_known;
+      last.after_gap = false;
+      scale_run& rest = runs_.back();
+      --rest.count;
+      rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+      rest.loss_is_nan = rest.grad_norm_is_nan = false;
+      runs_.push_back(last);
+    }
+    runs_.back().lost = true;
+    put_loss(runs_.back());
+    put_norm(runs_.back());
   }
 
   // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
@@ -163,14 +229,19 @@ class run_builder {
   std::vector<scale_run> runs_;
   std::uint64_t replaced_ = 0;
   std::uint64_t restarts_ = 0;
-  double scale_ = not_known;  // the last that was known
-  bool gap_ = false;          // before the next run
+  double scale_ = not_known;    // the last that was known
+  double printed_ = not_known;  // the last that was printed, perhaps rounded
+  std::int64_t untold_ = 0;     // skipped steps that only a fall of the scale tells of
+  std::int64_t untold_here_ = 0;
+  std::uint64_t contradicted_ = 0;
+  bool gap_ = false;  // before the next run
   // Of the interval that is being added.
   log_interval interval_;
   std::size_t first_run_ = 0;
   std::int64_t step_ = 0;
   std::int32_t attempt_ = 0;
   bool placed_ = true;
+  bool decided_ = true;
 };
 
 std::string_view name_of(origin from) noexcept {
@@ -179,6 +250,13 @@ std::string_view name_of(origin from) noexcept {
     case origin::deepspeed: return "DeepSpeed";
     case origin::apex: return "Apex";
     case origin::fairseq: return "fairseq";
+    case origin::colossal: return "ColossalAI";
+    case origin::trainer: return "Hugging Face Trainer";
+    case origin::openmmlab: return "OpenMMLab";
+    case origin::swin: return "Swin or DeiT";
+    case origin::espnet: return "ESPnet";
+    case origin::detectron: return "Detectron2";
+    case origin::insightface: return "InsightFace";
     case origin::bar:
     case origin::print: break;
   }
@@ -188,27 +266,59 @@ std::string_view name_of(origin from) noexcept {
 std::string names_of(const std::vector<scale_record>& records) {
   std::set<origin> seen;
   for (const scale_record& r : records)
-    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached)) seen.insert(r.from);
+    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics))
+      seen.insert(r.from);
   std::string all;
   for (const origin from : seen) all += (all.empty() ? "" : " and ") + std::string{name_of(from)};
   return all;
 }
 
+// What norms and losses that are not finite say.
+void note_what_is_lost(const std::vector<scale_record>& records, scale_history& into) {
+  std::uint64_t lost = 0;
+  std::uint64_t zero_loss = 0;
+  std::uint64_t means = 0;
+  for (const scale_record& r : records) {
+    lost += r.is_lost() ? 1 : 0;
+    zero_loss += r.from == origin::trainer && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
+    means += r.mean_is_lost && !r.is_lost() ? 1 : 0;
+  }
+  if (lost > 0)
+    into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " + count_text(lost, "line") +
+                         ": the gradients were not finite there");
+  if (zero_loss > 0)
+    into.notes.push_back("a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
+                         ": the Trainer puts the mean of the finite losses there (logging_nan_inf_filter)");
+  if (means > 0)
+    into.notes.push_back("the mean of the gradient norm is not finite in " + count_text(means, "line") +
+                         ": so was the norm of an earlier step of that epoch, which has no line");
+}
+
 }  // namespace
+
+void scale_run::describe(const scale_record& line) {
+  loss = line.loss;
+  grad_norm = line.grad_norm;
+  learning_rate = line.learning_rate;
+  loss_is_nan = line.loss_is_nan;
+  grad_norm_is_nan = line.grad_norm_is_nan;
+  lost = line.is_lost();
+  decided = lost || !std::isnan(line.grad_norm);
+}
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
   const std::uint64_t others = choose_records(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
-  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; }))
-    throw input_error(path, "",
-                      "is a log of " + all.frameworks +
-                          " with skipped steps but no step numbers: also print 'step: N' in every step, so that the "
-                          "steps in between are known");
-  run_builder runs;
-  read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
-  runs.finish(all);
+  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
+    all.runs = runs_by_order(records, all.notes);
+  } else {
+    run_builder runs;
+    read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
+    runs.finish(all);
+  }
+  note_what_is_lost(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   constexpr double window_of_apex = 2000;  // which it does not let anybody set
   for (const scale_record& r : records) {

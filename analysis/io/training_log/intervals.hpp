@@ -20,6 +20,7 @@ struct log_interval {
   std::int64_t skipped = 0;
   std::int64_t nans = 0;               // of the skipped ones, those whose loss was not finite
   bool updates_only = false;           // its steps are updates
+  bool counted = false;                // its line says how many steps were skipped
   bool after_gap = false;              // steps before it are missing, or their scale says nothing of it
   bool at_end = false;                 // no line follows the steps that it tells of
   std::vector<scale_record> events{};  // overflows that had lines of their own: at most those skipped

@@ -84,7 +84,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
       std::size_t from = begin + f->key.size();
       if (all[from] == ':') ++from;
       if (const auto n = text.number_at(from, "|"); n && n->end == bar) {
-        if (f->number != nullptr) r.*f->number = n->value;
+        if (f->number != nullptr) r.put(f->number, n->value);
         if (f->count != nullptr) r.*f->count = step_of(*n);
       }
       end = bar + 1;

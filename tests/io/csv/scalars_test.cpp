@@ -76,7 +76,7 @@ TEST_CASE("scalars: each way they can be wrong") {
 
 TEST_CASE("scalars: a NaN that was logged is not an empty field") {
   const playground place;
-  place.write("log.csv", "step,found_inf,loss,grad_norm\n0,1,nan,\n1,0,,nan\n2,0,3,inf\n");
+  place.write("log.csv", "step,found_inf,loss,grad_norm,scale\n0,1,nan,,2\n1,0,,nan,1\n2,0,3,inf,1\n");
   const contents read = place.open(std::vector<std::string>{"log.csv"});
   REQUIRE(read.steps.size() == 3);
   CHECK(read.steps[0].scalars.loss_is_nan);
