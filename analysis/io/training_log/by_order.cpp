@@ -59,6 +59,20 @@ class numbering {
   std::int64_t next_ = 1;
 };
 
+// LLaMA-Factory prints each entry itself, without the norm, before the Trainer does.
+bool is_same_step(const scale_record& first, const scale_record& second) {
+  constexpr double rounded = 5e-5;
+  const bool adds_norm = std::isnan(first.grad_norm) && !first.grad_norm_is_nan &&
+                         (!std::isnan(second.grad_norm) || second.grad_norm_is_nan);
+  return adds_norm && first.epoch == second.epoch && std::fabs(first.loss - second.loss) <= rounded;
+}
+
+scale_run run_of(const scale_record& line) {
+  scale_run run{.after_gap = true};
+  run.describe(line);
+  return run;
+}
+
 std::string steps_text(std::int64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
@@ -83,10 +97,7 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
       const bool is_higher = at > scale;
       grown += is_higher ? 1 : 0;
       steps.add({.skipped = true, .after_gap = is_higher, .used = at, .after = e.record.after});
-      if (!std::isnan(e.record.after))
-        scale = e.record.after;
-      else if (!std::isnan(e.record.before))
-        scale = e.record.before / 2;
+      if (!std::isnan(scale_after(e.record))) scale = scale_after(e.record);
     }
   }
   if (!overflows.empty()) {
@@ -105,12 +116,13 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
       notes.push_back(std::to_string(ranks) + " equal lines are taken for one overflow, from as many ranks");
     return steps.take();
   }
+  const scale_record* before = nullptr;
   for (const scale_record& r : records) {
     if (r.what != kind::metrics) continue;
-    scale_run run{.after_gap = true};
-    run.describe(r);
-    steps.add(run);
+    if (before != nullptr && !is_same_step(*before, r)) steps.add(run_of(*before));
+    before = &r;
   }
+  if (before != nullptr) steps.add(run_of(*before));
   if (steps.count() > 0)
     notes.push_back("the log has no step numbers: its " + steps_text(steps.count(), "line") +
                     " are numbered from 1 in their order, and marked ~");

@@ -110,6 +110,7 @@ void reach_positions(std::vector<scale_record>& records) {
   for (const scale_record& r : records) {
     if (r.what == kind::position && r.step != reached.step) {
       if (reached.step >= 0) told.push_back(reached);
+      reached.steps = reached.step < 0 ? 1 : -1;  // of the steps before it the log says nothing
       reached.step = r.step;
       ++reached.skipped;
     }

@@ -18,17 +18,19 @@ std::int64_t falls(double from, double to) noexcept {
 
 double used_scale(const scale_record& overflow, double scale) noexcept {
   if (!std::isnan(overflow.before) || overflow.after == scale) return overflow.before;
-  return 2 * overflow.after;  // half of it was printed, unless the scale stood at its least value already
+  if (overflow.after == 0) return scale;  // half of the smallest number is rounded to 0
+  return 2 * overflow.after;              // half of it was printed, unless the scale stood at its least value already
+}
+
+double scale_after(const scale_record& overflow) noexcept {
+  return std::isnan(overflow.after) && !std::isnan(overflow.before) ? overflow.before / 2 : overflow.after;
 }
 
 untold_falls untold_falls_of(const log_interval& now, double scale) noexcept {
   untold_falls all;
   for (const scale_record& e : now.events) {
     all.between += falls(scale, used_scale(e, scale));
-    if (std::isnan(e.after))
-      scale = std::isnan(e.before) ? not_known : e.before / 2;
-    else
-      scale = e.after;
+    scale = scale_after(e);
   }
   // Before 2021 fairseq printed means.
   const bool is_scale = now.from != scale_record::origin::fairseq || is_power_of_two(now.record.after);

@@ -14,6 +14,9 @@ namespace ulp::io {
 // The scale that an overflow was found at; `scale` is that before it, where known.
 [[nodiscard]] double used_scale(const scale_record& overflow, double scale) noexcept;
 
+// And that after it, where the log tells it or what it was.
+[[nodiscard]] double scale_after(const scale_record& overflow) noexcept;
+
 struct untold_falls {
   std::int64_t between = 0;  // before or between the overflows that have lines
   std::int64_t after = 0;    // from there to the printed scale

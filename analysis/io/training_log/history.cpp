@@ -37,22 +37,29 @@ class run_builder {
     const std::vector<scale_record>& events = now.events;
     const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
     const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
+    const auto between = std::min(unknown, static_cast<std::uint32_t>(untold_between_));
     const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
     placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
-    if ((unknown > 0 && !events.empty()) || now.at_end || contradicts) placed_ = false;
-    decided_ = !contradicts && (placed_ || now.counted || now.updates_only || untold_here_ == 0);
+    if (now.record.is_applied && applied == 1 && !now.at_end)
+      placed_ = true;  // all before the last
+    else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
+      placed_ = false;
+    if (now.is_cut && !events.empty() && now.covers == 0 && now.from != origin::bar) placed_ = false;
+    decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
-    if (unknown > 0) add({.count = unknown, .skipped = true});
+    if (unknown > between) add({.count = unknown - between, .skipped = true});
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
     for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
     const bool fits = needed <= left - (now.updates_only ? 1 : 0);  // the last of them is an update
     for (const scale_record& e : events) {
       const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
-      scale = e.after;
+      const double before = std::exchange(scale, scale_after(e));
       if (good > 0) add({.count = static_cast<std::uint32_t>(good)});
       left -= good;
+      const auto fell = between > 0 ? falls(before, used_scale(e, before)) : 0;
+      if (fell > 0) add({.count = static_cast<std::uint32_t>(fell), .skipped = true, .used = before});
       add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
@@ -108,7 +115,7 @@ class run_builder {
  private:
   // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
   bool add_untold(log_interval& now) {
-    untold_here_ = 0;
+    untold_here_ = untold_between_ = 0;
     const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
     const untold_falls untold = untold_falls_of(now, before);
     const auto told = static_cast<std::int64_t>(now.events.size());
@@ -122,8 +129,24 @@ class run_builder {
     now.skipped = std::max(now.skipped, told + untold.between + untold.after);
     if (!now.updates_only) now.skipped = std::min(now.skipped, now.steps);
     untold_here_ = now.skipped - told;
+    untold_between_ = untold_here_ >= untold.between ? untold.between : 0;
     untold_ += untold_here_;
     return false;
+  }
+
+  // Whether steps of the interval that are not skipped are known to be applied.
+  [[nodiscard]] bool is_decided(const log_interval& now) const {
+    const scale_record& line = now.record;
+    if (now.updates_only) return true;
+    if (line.lacks_loss && now.skipped < now.steps) return false;
+    if (now.counted) return true;
+    if (untold_here_ > 0 && !placed_) return false;
+    const bool tells_nothing_before = now.is_cut || (is_framework(now.from) && now.covers == 0) || now.after_gap;
+    if (now.told && !now.is_cut) return true;
+    if (!tells_nothing_before && !std::isnan(line.after)) return true;
+    // Means of OpenMMLab are over all steps.
+    return line.is_applied || (now.told && !now.events.empty()) ||
+           (std::isfinite(line.grad_norm) && (!line.is_mean || now.from == origin::openmmlab));
   }
 
   void describe_falls(scale_history& into) const {
@@ -198,7 +221,8 @@ class run_builder {
   void set_last_lost() {
     const scale_record& line = interval_.record;
     const bool is_norm = line.grad_norm_is_nan || std::isinf(line.grad_norm);
-    const bool of_any = interval_.steps > 1 && (line.is_mean || !is_norm);
+    const bool of_several = interval_.steps > 1 || interval_.covers != 1;
+    const bool of_any = of_several && (line.is_mean || (!is_norm && interval_.steps > 1));
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = runs_[i].decided = false;
     if (runs_.back().count > 1) {
@@ -233,6 +257,7 @@ class run_builder {
   double printed_ = not_known;  // the last that was printed, perhaps rounded
   std::int64_t untold_ = 0;     // skipped steps that only a fall of the scale tells of
   std::int64_t untold_here_ = 0;
+  std::int64_t untold_between_ = 0;  // of these, those before or between overflows that have lines
   std::uint64_t contradicted_ = 0;
   bool gap_ = false;  // before the next run
   // Of the interval that is being added.
@@ -257,6 +282,7 @@ std::string_view name_of(origin from) noexcept {
     case origin::espnet: return "ESPnet";
     case origin::detectron: return "Detectron2";
     case origin::insightface: return "InsightFace";
+    case origin::llm_c: return "llm.c";
     case origin::bar:
     case origin::print: break;
   }

@@ -9,6 +9,7 @@
 #include <ulp/io/error.hpp>
 
 #include "choice.hpp"
+#include "falls.hpp"
 
 namespace ulp::io {
 namespace {
@@ -182,8 +183,12 @@ class interval_reader {
     }
     resumed_ = false;
     now.counted = r.skipped >= 0 || r.from == origin::deepspeed;
+    const bool is_first = !reached_;
+    if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
     begin_where_told(r, now);
-    if (!reached_) reached_ = begin_of_first(r, std::max(now.skipped, events));
+    if (!reached_)
+      reached_ = begin_of_first(r, std::max(now.skipped, events + untold_falls_of(now, not_known).between));
+    now.is_cut = is_first && !now.counted && *reached_ > 0;
     if (r.from == origin::deepspeed && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
     now.steps = r.step - *reached_;
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
@@ -222,7 +227,8 @@ class interval_reader {
     // The only line: the run is a new one if its arguments are there, or if its skipped steps are.
     const bool fresh = start_ > 0 || (r.from == origin::deepspeed && r.skipped == skipped);
     if (steps <= 0) steps = fresh ? r.step : 1;
-    if (tells_by_scale(r)) steps = 1;
+    const bool says_nothing = !is_framework(r.from) && skipped == 0 && r.step > steps;
+    if (tells_by_scale(r) || says_nothing) steps = 1;
     skipped += r.is_applied ? 1 : 0;
     if (steps > most_steps_at_once) steps = 1;
     if (r.from != origin::fairseq) steps = std::max(steps, skipped);
@@ -260,6 +266,7 @@ class interval_reader {
 
   void put(log_interval now) {
     now.updates_only = updates_only_;
+    now.told = overflows_are_told_;
     now.after_gap = std::exchange(gap_, false) || now.after_gap;
     now.start = start_;
     reached_ = now.step;
@@ -309,7 +316,7 @@ void read_intervals(const std::vector<scale_record>& records, const std::string&
     if (r.what != kind::reached) continue;
     const auto [at, fresh] = first.try_emplace(r.from, r.step);
     if (fresh || at->second < 0 || r.step <= at->second) continue;
-    reader.expect(r.from, r.step - at->second);
+    reader.expect(r.from, (r.step - at->second) / std::max<std::int64_t>(r.lines, 1));
     at->second = -1;
   }
   if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; }))

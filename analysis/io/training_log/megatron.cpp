@@ -72,6 +72,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
 
   std::size_t end = at + length;  // of what was read so far
   bool whole = false;
+  bool has_loss = false;
   for (std::size_t begin = end; !whole;) {
     const std::size_t bar = all.find('|', begin);
     const std::string_view segment = all.substr(begin, bar - begin);
@@ -80,6 +81,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
       if (!last) return unfinished_record();
       break;
     }
+    has_loss = has_loss || (segment.find("loss") != std::string_view::npos && !segment.starts_with("lossscale"));
     if (const field* const f = field_at(segment)) {
       std::size_t from = begin + f->key.size();
       if (all[from] == ':') ++from;
@@ -93,6 +95,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
     begin = bar + 1;
   }
   if (r.nans < 0) r.nans = 0;
+  r.lacks_loss = !has_loss;
   if (r.skipped < 0 && !(r.after >= 0)) return no_record();
   return whole_record(r, end);
 }

@@ -58,7 +58,8 @@ line_label label_of(std::string_view line) noexcept {
   if (!line.substr(end).starts_with(": ")) return {};
   const bool is_number = std::ranges::all_of(name, is_digit);  // srun --label
   const std::string_view rest = line.substr(end + 2);
-  const bool is_host = rest.starts_with('[') || rest.starts_with(" iteration");  // pdsh, deepspeed
+  const bool is_counter = name == "Epoch" || name == "Train";  // "Epoch: [115]  [1298/1299]"
+  const bool is_host = (rest.starts_with('[') && !is_counter) || rest.starts_with(" iteration");  // pdsh, deepspeed
   return is_number || is_host ? line_label{end + 2, name} : line_label{};
 }
 
@@ -93,9 +94,10 @@ constexpr std::array nonfinite_words{
 const std::vector<record_start>& all_records() {
   static const std::vector<record_start> all = [] {
     std::vector<record_start> joined;
-    for (const auto& starts : {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(),
-                               colossal_records(), trainer_records(), openmmlab_records(), swin_records(),
-                               espnet_records(), detectron_records(), insightface_records(), step_records()})
+    for (const auto& starts :
+         {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), colossal_records(),
+          trainer_records(), openmmlab_records(), swin_records(), espnet_records(), detectron_records(),
+          insightface_records(), llm_c_records(), step_records()})
       joined.insert(joined.end(), starts.begin(), starts.end());
     assert(std::ranges::all_of(joined, [](const record_start& s) { return s.words.size() < longest_words; }));
     return joined;

@@ -41,6 +41,7 @@ struct scale_record {
     espnet,
     detectron,
     insightface,
+    llm_c,
     bar,
     print
   };
@@ -64,7 +65,9 @@ struct scale_record {
   bool grad_norm_is_nan = false;
   bool is_mean = false;       // loss and norm are means of the steps since the line before, or medians
   bool mean_is_lost = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
-  bool is_applied = false;    // printed only if the step was applied
+  bool is_applied = false;    // its step was applied, since it was printed or its norm is finite
+  bool lacks_loss = false;    // a loss that is not above 0 is left out, as NaN is
+  double epoch = not_known;
 
   // Sets a number, which may be NaN.
   void put(double scale_record::*field, double value) noexcept;
@@ -132,6 +135,7 @@ struct record_start {
 [[nodiscard]] std::span<const record_start> espnet_records();
 [[nodiscard]] std::span<const record_start> detectron_records();
 [[nodiscard]] std::span<const record_start> insightface_records();
+[[nodiscard]] std::span<const record_start> llm_c_records();
 // Step numbers that scripts print themselves, for frameworks that print none.
 [[nodiscard]] std::span<const record_start> step_records();
 

@@ -67,13 +67,18 @@ record_match read_columns(const record_text& text, std::size_t at, bool) {
   return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, at);
 }
 
-// NVIDIA/tacotron2 train.py: "Train loss 15 47.531357 Grad Norm 11.616506 2.96s/it", not of skipped steps, from 0 on.
+// NVIDIA/tacotron2 train.py: "Train loss 15 47.531357 Grad Norm 11.616506 2.96s/it", before
+// "Train iter 16 loss 49.316841 Grad Norm 10.800460 3.22s/it", not of skipped steps, from 0 on.
 record_match read_train_loss(const record_text& text, std::size_t at, bool last) {
-  const auto step = at < text.size() ? text.number_at(at, " ") : std::nullopt;
-  if (!step || step_of(*step) < 0 || step->end == text.size() || text.view()[step->end] != ' ') return no_record();
+  const auto step = at < text.size() ? text.number_at(at, " l") : std::nullopt;
+  if (!step || step_of(*step) < 0) return no_record();
   scale_record r{.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*step)};
   r.is_applied = true;
-  const auto loss = text.number_at(step->end + 1, "G");
+  constexpr std::string_view word = "loss";
+  const std::string_view rest = text.view().substr(step->end);
+  if (!rest.starts_with(' ') && !rest.starts_with(word)) return no_record();
+  const std::size_t number = step->end + (rest.starts_with(' ') ? 1 : word.size());
+  const auto loss = number < text.size() ? text.number_at(number, "G") : std::nullopt;
   if (!loss) return no_record();
   if (loss->open && !last) return unfinished_record();
   r.put(&scale_record::loss, loss->value);
@@ -86,9 +91,13 @@ record_match read_train_loss(const record_text& text, std::size_t at, bool last)
 record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }
 
 constexpr std::array starts{
-    record_start{"<", read_bar},        record_start{"Trainloss", read_train_loss},
-    record_start{"||B:", read_columns}, record_start{"step", read_four},
-    record_start{"Step", read_four},    record_start{"iter", read_four},
+    record_start{"<", read_bar},
+    record_start{"Trainloss", read_train_loss},
+    record_start{"Trainiter", read_train_loss},
+    record_start{"||B:", read_columns},
+    record_start{"step", read_four},
+    record_start{"Step", read_four},
+    record_start{"iter", read_four},
     record_start{"Iter", read_four},
 };
 

@@ -4,6 +4,7 @@
 // MetricLogger: "Epoch: [115]  [1298/1299]  eta: 0:00:00  loss: 6.5993 (6.5971)  loss_scale: 8192.0000 (8646.0600)
 // grad_norm: 0.3922 (nan)", the median of the last 20 and the mean: microsoft/unilm beit/utils.py (SmoothedValue). Both count from 0.
 #include <array>
+#include <cmath>
 
 #include "line_values.hpp"
 
@@ -28,6 +29,7 @@ record_match read_line(const record_text& text, std::size_t at, bool medians) {
   r.step = step_in_epochs(epoch->number, iteration->number, iteration->of);
   const std::size_t end = text.line_end(at);
   if (r.step < 0 || put_values(text, iteration->end, end, fields, r) == 0) return no_record();
+  r.is_applied = !medians && std::isfinite(r.grad_norm);
   return whole_record(r, end);
 }
 

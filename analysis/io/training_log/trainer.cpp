@@ -20,6 +20,7 @@ constexpr std::array fields{
     field{"loss", &scale_record::loss},
     field{"grad_norm", &scale_record::grad_norm},
     field{"learning_rate", &scale_record::learning_rate},
+    field{"epoch", &scale_record::epoch},
 };
 
 // `at` is behind the bracket and the quote of the first key.

@@ -377,8 +377,8 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
   };
   check_rows(place.open("train.log", on_iteration(0, "65536", "32768.0") + on_iteration(3, "32768.0", "16384.0")),
              {skipped(1, 65536), applied(2, 32768), applied(3, 32768), skipped(4, 32768)});
-  check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")),
-             {unknown_scale(applied(1, 2)), unknown_scale(applied(2, 4)), skipped(3, 8)});  // it may have grown
+  // Of the steps before the first, which may have overflowed, too, the log says nothing.
+  check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")), {skipped(3, 8)});
 
   // Under a progress bar, whose line the overflow goes on.
   const std::string bar =
