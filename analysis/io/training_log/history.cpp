@@ -100,7 +100,9 @@ class run_builder {
     describe_falls(into);
     std::uint64_t unplaced = 0;
     std::uint64_t of_all = 0;
-    for (const scale_run& run : runs_) {
+    const std::size_t end = interval_.at_end ? first_run_ : runs_.size();  // those have a note of their own
+    for (std::size_t i = 0; i < end; ++i) {
+      const scale_run& run = runs_[i];
       if (run.placed) continue;
       of_all += run.count;
       unplaced += run.skipped ? run.count : 0;
@@ -138,7 +140,7 @@ class run_builder {
   [[nodiscard]] bool is_decided(const log_interval& now) const {
     const scale_record& line = now.record;
     if (now.updates_only) return true;
-    if (line.lacks_loss && now.skipped < now.steps) return false;
+    if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
     if (now.counted) return true;
     if (untold_here_ > 0 && !placed_) return false;
     const bool tells_nothing_before = now.is_cut || (is_framework(now.from) && now.covers == 0) || now.after_gap;
@@ -224,7 +226,7 @@ class run_builder {
     const bool of_several = interval_.steps > 1 || interval_.covers != 1;
     const bool of_any = of_several && (line.is_mean || (!is_norm && interval_.steps > 1));
     if (of_any)
-      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].placed = runs_[i].decided = false;
+      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
     if (runs_.back().count > 1) {
       scale_run last = runs_.back();
       last.step += last.count - 1;
@@ -238,6 +240,7 @@ class run_builder {
       runs_.push_back(last);
     }
     runs_.back().lost = true;
+    runs_.back().sure = !of_any;
     put_loss(runs_.back());
     put_norm(runs_.back());
   }
@@ -313,8 +316,10 @@ void note_what_is_lost(const std::vector<scale_record>& records, scale_history& 
     into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " + count_text(lost, "line") +
                          ": the gradients were not finite there");
   if (zero_loss > 0)
-    into.notes.push_back("a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
-                         ": the Trainer puts the mean of the finite losses there (logging_nan_inf_filter)");
+    into.notes.push_back(
+        "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
+        ": in place of a loss that is not finite the Trainer takes the mean of those since the line before "
+        "(logging_nan_inf_filter), 0 where there are none");
   if (means > 0)
     into.notes.push_back("the mean of the gradient norm is not finite in " + count_text(means, "line") +
                          ": so was the norm of an earlier step of that epoch, which has no line");

@@ -7,6 +7,7 @@
 // _print_args of megatron/training/arguments.py, loaded checkpoints by load_checkpoint of checkpointing.py.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "records.hpp"
 
@@ -95,7 +96,8 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
     begin = bar + 1;
   }
   if (r.nans < 0) r.nans = 0;
-  r.lacks_loss = !has_loss;
+  // Lines that somebody shortened lack the rate, too.
+  r.lacks_loss = !has_loss && !std::isnan(r.learning_rate);
   if (r.skipped < 0 && !(r.after >= 0)) return no_record();
   return whole_record(r, end);
 }

@@ -139,13 +139,13 @@ class scale_log final : public source {
       into.max_abs = not_known;
       return;
     }
-    if (run.lost && run.placed && !bounded_) {
+    if (run.lost && run.sure && !bounded_) {
       const bool nan = run.grad_norm_is_nan || run.loss_is_nan;
       into.max_abs = nan ? not_known : infinity;
       return;
     }
     if (!bounded_ && has_scale_ && run.decided && !run.lost) return;
-    max_abs_bounds bounds{.certain = run.placed && run.numbered};
+    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure};
     if (!run.decided && !run.lost) bounds.certain = false;
     if (!bounded_ || (!run.decided && !run.lost)) scale = {};
     if ((run.skipped || run.lost) && scale.high < infinity)

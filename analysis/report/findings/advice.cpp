@@ -37,7 +37,9 @@ std::vector<finding> advice_of(const survey& run, const std::vector<tensor_info>
       std::ranges::any_of(run.steps(), [](const step_survey& s) { return !std::isnan(s.loss); });
   if (!bad.empty()) all.push_back(what_happened(bad, loss_is_logged));
   if (!has_values && !has_maxima) {
-    if (std::ranges::any_of(run.steps(), &step_survey::known))
+    if (auto shown = what_log_shows(run))
+      all.push_back(std::move(*shown));
+    else if (std::ranges::any_of(run.steps(), &step_survey::known))
       all.push_back({.topic = "nothing",
                      .question = "What does the run need?",
                      .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",

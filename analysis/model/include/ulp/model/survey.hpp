@@ -60,6 +60,9 @@ struct step_survey {
   std::optional<bool> found_inf;
   bool several_formats = false;
   bool loss_is_lost = false;
+  // Of a training log.
+  std::optional<bool> applied;
+  std::optional<max_abs_bounds> bounds;
 };
 
 // Tensors that are looked at together, by their indices.
