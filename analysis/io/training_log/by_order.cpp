@@ -96,7 +96,8 @@ std::vector<scale_run> runs_by_order(const std::vector<scale_record>& records, s
       const double at = i == 0 ? used : used_scale(e.record, scale);
       const bool is_higher = at > scale;
       grown += is_higher ? 1 : 0;
-      steps.add({.skipped = true, .after_gap = is_higher, .used = at, .after = e.record.after});
+      const bool may_have_grown = i > 0 && std::isnan(at);
+      steps.add({.skipped = true, .after_gap = is_higher || may_have_grown, .used = at, .after = e.record.after});
       if (!std::isnan(scale_after(e.record))) scale = scale_after(e.record);
     }
   }

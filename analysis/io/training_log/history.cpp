@@ -48,7 +48,12 @@ class run_builder {
     decided_ = !contradicts && is_decided(now);
 
     std::int64_t left = applied;
-    if (unknown > between) add({.count = unknown - between, .skipped = true});
+    // The norm that is printed is that of the last step.
+    const bool ends_lost =
+        untold_here_ > 0 && unknown > between && !now.updates_only && applied > 0 && is_norm_of_last_lost(now.record);
+    if (ends_lost && now.skipped == 1) placed_ = decided_ = true;
+    const std::uint32_t first = unknown - between - (ends_lost ? 1 : 0);
+    if (first > 0) add({.count = first, .skipped = true, .used = first_used_});
     double scale = runs_.empty() ? not_known : runs_.back().after;
     std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
     for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
@@ -63,6 +68,7 @@ class run_builder {
       add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
     }
     if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
+    if (ends_lost) add({.skipped = true});
     if (runs_.size() > first_run_) describe_last();
   }
 
@@ -118,6 +124,7 @@ class run_builder {
   // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
   bool add_untold(log_interval& now) {
     untold_here_ = untold_between_ = 0;
+    first_used_ = not_known;
     const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
     const untold_falls untold = untold_falls_of(now, before);
     const auto told = static_cast<std::int64_t>(now.events.size());
@@ -128,8 +135,11 @@ class run_builder {
       return contradicts;
     }
     if (untold.between + untold.after == 0) return false;
-    now.skipped = std::max(now.skipped, told + untold.between + untold.after);
-    if (!now.updates_only) now.skipped = std::min(now.skipped, now.steps);
+    const std::int64_t skipped = told + untold.between + untold.after;
+    // More falls than steps: not by halves, or set again; one overflow at least.
+    const bool by_halves = now.updates_only || skipped <= now.steps;
+    now.skipped = std::max(now.skipped, by_halves ? skipped : std::min(told + 1, now.steps));
+    if (told == 0 && now.skipped == now.steps && is_power_of_two(before)) first_used_ = before;
     untold_here_ = now.skipped - told;
     untold_between_ = untold_here_ >= untold.between ? untold.between : 0;
     untold_ += untold_here_;
@@ -201,13 +211,18 @@ class run_builder {
     const bool single = now.steps == 1;
     if (single) put_loss(run);
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
-    if (!run.skipped && (single || !now.record.is_mean)) put_norm(run);
+    const bool is_of_last = single || !now.record.is_mean;
+    if (is_of_last && (!run.skipped || is_norm_of_last_lost(now.record))) put_norm(run);
     if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
     if (!std::isnan(now.grown)) run.after = now.grown;
     if (tells_scale()) run.after = now.record.after;
     if (!std::isnan(run.after)) scale_ = run.after;
     if (now.record.is_lost() && now.skipped == 0) set_last_lost();
+  }
+
+  static bool is_norm_of_last_lost(const scale_record& line) {
+    return !line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm));
   }
 
   void put_loss(scale_run& run) const {
@@ -222,9 +237,8 @@ class run_builder {
   // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
   void set_last_lost() {
     const scale_record& line = interval_.record;
-    const bool is_norm = line.grad_norm_is_nan || std::isinf(line.grad_norm);
-    const bool of_several = interval_.steps > 1 || interval_.covers != 1;
-    const bool of_any = of_several && (line.is_mean || (!is_norm && interval_.steps > 1));
+    const bool of_several = interval_.steps > 1 || (interval_.covers != 1 && line.is_mean);
+    const bool of_any = of_several && !is_norm_of_last_lost(line);
     if (of_any)
       for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
     if (runs_.back().count > 1) {
@@ -260,6 +274,7 @@ class run_builder {
   double printed_ = not_known;  // the last that was printed, perhaps rounded
   std::int64_t untold_ = 0;     // skipped steps that only a fall of the scale tells of
   std::int64_t untold_here_ = 0;
+  double first_used_ = not_known;    // the scale of the first of them, where all steps are
   std::int64_t untold_between_ = 0;  // of these, those before or between overflows that have lines
   std::uint64_t contradicted_ = 0;
   bool gap_ = false;  // before the next run

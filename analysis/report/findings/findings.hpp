@@ -61,8 +61,8 @@ struct bad_run {
 [[nodiscard]] std::vector<bad_run> bad_runs_of(const survey& run);
 
 [[nodiscard]] finding what_happened(const std::vector<bad_run>& bad, bool loss_is_logged);
-// What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where no step
-// says whether it overflowed.
+// What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where it
+// says nothing but which steps overflowed.
 [[nodiscard]] std::optional<finding> what_log_shows(const survey& run);
 [[nodiscard]] finding which_format(const survey& run, const advice_options& o);
 [[nodiscard]] finding which_scale(const survey& run, const window& w, const advice_options& o, bool has_values);

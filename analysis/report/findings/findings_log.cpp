@@ -31,6 +31,7 @@ struct log_account {
   const step_survey* largest = nullptr;   // skipped, with the largest gradient that an overflow proves
   const step_survey* smallest = nullptr;  // applied, at the largest scale that is known to have held
   bool ends_overflowing = false;
+  bool tells_more = false;  // than which steps overflowed
 };
 
 log_account account_of(const survey& run) {
@@ -47,6 +48,7 @@ log_account account_of(const survey& run) {
     if (bad) now.add(s.key.step);
     if (now.steps > a.longest.steps) a.longest = now;
     a.ends_overflowing = bad;
+    a.tells_more = a.tells_more || s.bounds || (s.known && !std::isfinite(s.max_abs));
     if (bad && s.bounds && s.bounds->low > 0 && (a.largest == nullptr || s.bounds->low >= a.largest->bounds->low))
       a.largest = &s;
     if (s.found_inf == false && s.bounds && s.bounds->certain && std::isfinite(s.bounds->high) &&
@@ -82,7 +84,7 @@ table_value numbers_of(const stretch& s) {
 
 std::optional<finding> what_log_shows(const survey& run) {
   const log_account a = account_of(run);
-  if (a.skipped.steps + a.lost.steps + a.applied == 0) return std::nullopt;
+  if (!a.tells_more || a.skipped.steps + a.lost.steps + a.applied == 0) return std::nullopt;
   finding f{.topic = "log", .question = "What does the log show?"};
   std::vector<std::string> parts;
   if (a.skipped.steps > 0) parts.push_back("overflow in " + stretch_text(a.skipped) + ", skipped");
