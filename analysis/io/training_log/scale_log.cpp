@@ -169,7 +169,7 @@ class scale_log final : public source {
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
-    if (run.skipped && !run.nan && !run.counted && !std::isnan(run.used)) return true;
+    if (run.skipped && !run.nan && !std::isnan(run.used)) return true;
     return (!std::isnan(run.used) && run.used != 1) || (!std::isnan(run.after) && run.after != 1);
   });
 }
