@@ -32,9 +32,9 @@ untold_falls untold_falls_of(const log_interval& now, double scale) noexcept {
     all.between += falls(scale, used_scale(e, scale));
     scale = scale_after(e);
   }
-  // Before 2021 fairseq printed means.
-  const bool is_scale = now.from != scale_record::origin::fairseq || is_power_of_two(now.record.after);
-  if (is_scale) all.after = falls(scale, now.record.after);
+  // Before 2021 fairseq printed means: one that is lower than a scale says that it fell, but nothing follows from two.
+  const bool is_mean = now.from == scale_record::origin::fairseq && !is_power_of_two(now.record.after);
+  if (!is_mean || is_power_of_two(scale)) all.after = falls(scale, now.record.after);
   return all;
 }
 

@@ -215,7 +215,7 @@ class run_builder {
     if (!std::isnan(now.grown)) run.after = now.grown;
     if (tells_scale()) run.after = now.record.after;
     if (!std::isnan(run.after)) scale_ = run.after;
-    if (now.record.is_lost() && now.skipped == 0) set_last_lost();
+    if (now.record.is_lost() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_lost();
   }
 
   static bool is_norm_of_last_lost(const scale_record& line) {

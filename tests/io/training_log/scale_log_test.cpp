@@ -540,7 +540,11 @@ TEST_CASE("scale log: a fall of the scale without a line of an overflow proves o
   const contents counted =
       place.open("train.log", megatron(1, "64.0", 0) + megatron(2, "64.0", 0) + megatron(3, "8.0", 0));
   CHECK(verdicts(counted) == std::vector{was_applied, was_applied, is_open});
-  // Of a rounded scale it is none, and neither is a restart from an earlier step.
+  // Without its overflows: tried again at half the scale each time, and then updated.
+  const contents tried = place.open("train.log", fairseq_json(1, "64") + fairseq_json(2, "64") + fairseq_json(3, "16"));
+  CHECK(verdicts(tried) == std::vector{was_applied, was_applied, was_skipped, was_skipped, was_applied});
+  CHECK(tried.steps[3].key.attempt == 1);
+  // Of a rounded scale it is none.
   const contents rounded = place.open("train.log", uncounted(1, "0.2", "1", "7") + uncounted(2, "0.2", "1", "7"));
   CHECK(verdicts(rounded) == std::vector{was_applied, was_applied});
 }
