@@ -140,6 +140,8 @@ command advise_command() {
       "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
       "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
       "  not_helped                  overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
+      "  log                         steps open marked max_abs_at_least max_abs_below; skipped, not_finite, "
+      "longest_in_a_row: steps first_step last_step\n"
       "  recorded_values nothing     no numbers\n"
       "\n"
       "Example:\n"

@@ -145,6 +145,8 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   if (run_.rounded_to() != nullptr) s.rounded_to = *run_.rounded_to();
   s.several_formats = run_.has_several_formats();
   s.found_inf = now.scalars.found_inf;
+  s.applied = now.scalars.applied;
+  s.bounds = now.bounds;
   s.loss_is_lost = run_.loss_is_lost();
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();

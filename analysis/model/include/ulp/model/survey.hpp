@@ -97,6 +97,9 @@ struct step_survey {
   std::optional<bool> found_inf;
   bool several_formats = false;
   bool loss_is_lost = false;
+  // Of a training log.
+  std::optional<bool> applied;
+  std::optional<max_abs_bounds> bounds;
 };
 
 // The first of successive steps whose gradients are not finite: which tensors are not, by their indices.
