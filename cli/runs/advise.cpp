@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <ulp/io/configuration_lines.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/report/advice.hpp>
 #include <ulp/report/run_notes.hpp>
@@ -74,6 +75,8 @@ int run(const options& o) {
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
 
   const std::unique_ptr<source> from = open_run(o.run);
+  const std::string logged = from->framework().substr(0, from->framework().find(" and "));
+  if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.framework = logged;
   check_tensors_exist(o.check, *from);
   adviser adviser(how, counted, checked);
   run_notes notes;
@@ -124,6 +127,7 @@ command advise_command() {
       "    initial_scale             first_scale fitting_scale\n"
       "    bad_batch                 loss_is_lost times\n"
       "    forward_overflow          losses_lost first_scale last_scale\n"
+      "    open_overflow             first_scale last_scale\n"
       "    nan_source                tensor neighbour with_nan\n"
       "    vanished                  tensor tensors zero_share_before zero_share_after loss\n"
       "    vanished_in_depth         small_end large_end layers all_zero log2_ratio\n"

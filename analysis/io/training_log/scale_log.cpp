@@ -75,6 +75,7 @@ class scale_log final : public source {
   [[nodiscard]] std::string description() const override {
     return (has_scale_ ? "loss-scale log of " : "training log of ") + history_.frameworks;
   }
+  [[nodiscard]] std::string framework() const override { return history_.frameworks; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }

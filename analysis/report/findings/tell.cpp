@@ -23,10 +23,11 @@ std::string times_text(double times) {
                       : fmt::format("10^{}-fold", static_cast<int>(std::floor(std::log10(times))));
 }
 
+// ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
 std::string scales_text(double first, double last) {
-  return std::isnan(first) || std::isnan(last) ? std::string{"at every scale"}
-         : first == last                       ? fmt::format("at the scale {}", as_power(first))
-                         : fmt::format("at every scale from {} down to {}", as_power(first), as_power(last));
+  if (std::isnan(first) || std::isnan(last)) return "";
+  if (first == last) return ", at the scale " + as_power(first);
+  return fmt::format(", at every scale from {} down to {}", as_power(first), as_power(last));
 }
 
 std::vector<std::string> lines_of(const telling& about, const loss_scale_choice& choice) {
@@ -82,7 +83,7 @@ told of(const high_initial_scale& h, const telling& about) {
                            std::isnan(h.first_scale) ? "" : " " + as_power(h.first_scale), steps_text(h.skipped.steps),
                            steps_of(h.skipped), h.skipped.steps == 1 ? "was" : "were");
   t.change = std::isnan(h.fitting_scale)
-                 ? "start lower"
+                 ? "start below the last scale that overflowed"
                  : fmt::format("start at {}, the first scale that fitted", as_power(h.fitting_scale));
   if (!std::isnan(h.fitting_scale))
     t.lines = lines_of(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
@@ -144,12 +145,13 @@ told of(const forward_overflow& f, const telling& about) {
   const std::string where = fmt::format("{} ({})", steps_text(f.lost.steps), steps_of(f.lost));
   if (f.losses_lost > 0) {
     t.happened =
-        fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}, {}",
+        fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}{}",
                     f.lost.first, grouped(f.losses_lost), where, scales);
-    t.sure = "certain: no loss scale reaches the forward pass";
+    t.sure = f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
+                              : "certain: no loss scale reaches the forward pass";
   } else {
-    t.happened = fmt::format("{} are not finite {}, to the end of the run: that is no matter of the scale, but {}",
-                             where, scales,
+    t.happened = fmt::format("{} {} not finite{}, to the end of the run: that is no matter of the scale, but {}", where,
+                             f.lost.steps == 1 ? "is" : "are", scales,
                              f.loss_is_logged ? "NaN that arises in the backward pass, or the forward pass"
                                               : "overflow or NaN in the forward pass");
     t.sure = f.loss_is_logged ? "fairly sure: the loss stays finite, so look at the backward pass first"
@@ -160,13 +162,37 @@ told of(const forward_overflow& f, const telling& about) {
                                      fmt::join(f.before, ", ")));
   if (f.in_all_tensors)
     t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
-  if (!f.has_infinities) t.evidence.emplace_back("NaN only, no infinity was recorded");
+  if (about.has_tensors && !f.has_infinities) t.evidence.emplace_back("NaN only, no infinity was recorded");
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
+  if (!f.loss_is_logged) t.change += "; if the loss grew before that, lower the learning rate first";
   t.lines = lines_of(about, {.format = "bfloat16"});
   t.numbers = numbers_of(f.lost);
   t.numbers.all.push_back({"losses_lost", integer(f.losses_lost)});
   t.numbers.all.push_back({"first_scale", f.first_scale});
   t.numbers.all.push_back({"last_scale", f.last_scale});
+  return t;
+}
+
+told of(const open_overflow& o, const telling& about) {
+  told t;
+  const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
+  t.happened = fmt::format("{} ({}) overflow{}{}, and the input ends with {}", steps_text(o.lost.steps),
+                           steps_of(o.lost), o.lost.steps == 1 ? "s" : "", scales_text(o.first_scale, o.last_scale),
+                           o.lost.steps == 1 ? "it" : "them");
+  if (is_search && o.first_scale > 0x1p16) {
+    t.happened += ": a search for the scale from far above the usual 2^16";
+    t.change = "start at 2^16";
+    t.lines = lines_of(about, {.format = about.options.format_name, .init_scale = 0x1p16});
+    t.sure =
+        "fairly sure: it should end within some steps; if it goes on below the scale 1, the forward pass overflows";
+  } else {
+    t.change =
+        "let it run on until the scale is 1: if it overflows there too, the forward pass does, and no scale helps";
+    t.sure = "not sure: the input ends before a lower scale could have ended it";
+  }
+  t.numbers = numbers_of(o.lost);
+  t.numbers.all.push_back({"first_scale", o.first_scale});
+  t.numbers.all.push_back({"last_scale", o.last_scale});
   return t;
 }
 

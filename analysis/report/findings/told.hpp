@@ -24,6 +24,7 @@ struct telling {
   const std::vector<tensor_info>& tensors;
   const advice_options& options;
   std::uint64_t steps = 0;        // of the run
+  bool has_tensors = true;        // else it is a log
   std::optional<int> safe_log2;   // the largest power of two at which no step before the run's death overflows
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
 };
