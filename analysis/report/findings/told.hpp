@@ -31,6 +31,16 @@ struct telling {
 
 [[nodiscard]] told tell(const cause& of, const telling& about);
 
+// Of single tensors.
+[[nodiscard]] told told_of(const nan_source& n, const telling& about);
+[[nodiscard]] told told_of(const vanished_in_time& v, const telling& about);
+[[nodiscard]] told told_of(const vanished_in_depth& v, const telling& about);
+[[nodiscard]] told told_of(const dead_tensors& d, const telling& about);
+
+[[nodiscard]] named_values numbers_of(const step_span& s);
+// "30-fold", "10^13-fold"
+[[nodiscard]] std::string times_text(double times);
+
 }  // namespace ulp
 
 #endif
