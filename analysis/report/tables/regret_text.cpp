@@ -13,8 +13,12 @@
 namespace ulp {
 namespace {
 
+// Below a millionth of a step it is nothing.
 std::string cost_text(double cost) {
-  return cost < 1000 ? fmt::format("{:.4g}", cost) : grouped(static_cast<std::uint64_t>(std::llround(cost)));
+  constexpr double least = 1e-6;
+  return cost < least  ? "0"
+         : cost < 1000 ? fmt::format("{:.4g}", cost)
+                       : grouped(static_cast<std::uint64_t>(std::llround(cost)));
 }
 
 std::string estimate_text(double cost, const value_range& bounds) {
