@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <ulp/io/configuration_lines.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/report/advice.hpp>
 #include <ulp/report/run_notes.hpp>
@@ -74,6 +75,8 @@ int run(const options& o) {
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
 
   const std::unique_ptr<source> from = open_run(o.run);
+  const std::string logged = from->framework().substr(0, from->framework().find(" and "));
+  if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.framework = logged;
   check_tensors_exist(o.check, *from);
   adviser adviser(how, counted, checked);
   run_notes notes;
@@ -112,20 +115,37 @@ command advise_command() {
   add_config(made, o->config, {}, "writes what to change in the words");
   add_output(made, o->output);
   made.footer =
+      "The first three lines say what happened, what to change and how sure that is; --config names the framework "
+      "whose "
+      "configuration is written. Where a run was lost, the steps from there on are left out of the other questions.\n"
       "--json: an array of findings, each with topic, question, conclusion, evidence, limits and numbers. Shares are "
       "fractions of 1, [low, high] where the input leaves them open; names of scales end in log2; null: unknown or "
       "nonexistent.\n"
-      "  happened                    gradient_overflow, forward_overflow: steps first_step last_step\n"
-      "  format                      format decided epsilon censored_zeros; formats: NAME: underflow_share "
-      "lost_l1_share overflow_steps undecided_steps\n"
-      "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: underflow_share overflow_steps "
-      "undecided_steps\n"
+      "  summary                     cause happened change configuration sure left_out_from\n"
+      "  causes: steps first_step last_step and\n"
+      "    divergence                growth lost_at learning_rate_before learning_rate_after loss_before loss_after\n"
+      "    initial_scale             first_scale fitting_scale\n"
+      "    bad_batch                 loss_is_lost times\n"
+      "    forward_overflow          losses_lost first_scale last_scale\n"
+      "    open_overflow             first_scale last_scale\n"
+      "    nan_source                tensor neighbour with_nan\n"
+      "    vanished                  tensor tensors zero_share_before zero_share_after loss\n"
+      "    vanished_in_depth         small_end large_end layers all_zero log2_ratio\n"
+      "    scale_at_floor            floor greatest\n"
+      "    dead_layer                tensors first_tensor living\n"
+      "    gradient_overflow         places longest\n"
+      "    recorded_wrongly          no numbers\n"
+      "  format                      format epsilon censored_zeros; formats: NAME: lost_l1_share sqnr_db lost_sqnr_db "
+      "underflow_share overflow_steps undecided_steps; other_kinds: KIND: the same\n"
+      "  static_scale                epsilon lowest_log2 highest_log2; scales: SCALE: as of formats; other_kinds\n"
       "  growth                      defaults, best: init_scale growth_interval skipped skipped_low skipped_high "
       "decided underflow_share mean_log2_scale\n"
-      "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: underflow_share of_all_underflow max_abs\n"
+      "  worst_tensors worst_groups  scale_log2; tensors, groups: NAME: as of formats, and max_abs\n"
       "  clipping                    trigger_rate_at_1 norms median p90 p99 largest\n"
       "  tensor_scales group_scales  octaves_apart octaves_of_format; least, greatest: name scale_log2\n"
-      "  not_helped                  forward_overflow_steps overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
+      "  not_helped                  overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
+      "  log                         steps open marked max_abs_at_least max_abs_below; skipped, not_finite, "
+      "longest_in_a_row: steps first_step last_step\n"
       "  recorded_values nothing     no numbers\n"
       "\n"
       "Example:\n"

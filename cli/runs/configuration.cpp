@@ -14,7 +14,9 @@ void add_config(command& to, std::string& file, option_details details, const ch
   details.type = "FILE";
   to.add(
       "--config", &file,
-      fmt::format("{} from a configuration of DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM", instead),
+      fmt::format("{} from the configuration or script of a framework (DeepSpeed, Hugging Face, Lightning, Megatron-LM "
+                  "and others: docs/configurations.md)",
+                  instead),
       std::move(details));
 }
 

@@ -111,8 +111,9 @@ account read(source& from, const selection& selected) {
     a.scales += std::isnan(now.scalars.loss_scale) ? 0 : 1;
     a.least_scale = std::fmin(a.least_scale, now.scalars.loss_scale);
     a.greatest_scale = std::fmax(a.greatest_scale, now.scalars.loss_scale);
-    a.bounded += now.bounds ? 1 : 0;
-    a.uncertain += now.bounds && !now.bounds->certain ? 1 : 0;
+    const bool is_bounded = now.bounds && (now.bounds->low > 0 || std::isfinite(now.bounds->high));
+    a.bounded += is_bounded ? 1 : 0;
+    a.uncertain += is_bounded && !now.bounds->certain ? 1 : 0;
     a.has_found_inf = a.has_found_inf || now.scalars.found_inf.has_value();
     if (now.scalars.found_inf.value_or(false) && a.overflowed++ == 0) a.first_overflow = now.key.step;
     a.tensors.resize(from.tensors().size());

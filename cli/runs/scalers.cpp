@@ -54,6 +54,7 @@ table overview() {
       {"", "ceiling", [](const row& e) { return gist(e.ceiling); }},
       {"defaults", "", defaults_of},
       {"", "defaults", [](const row& e) { return first_defaults(defaults_of(e)); }},
+      {"window", "", [](const row& e) { return text_of(e.window); }},
       {"rules", "", [](const row& e) { return text_of(e.rules); }},
       {"quirks", "", [](const row& e) { return text_of(e.quirks); }},
       {"source", "", [](const row& e) { return text_of(e.source); }},
@@ -76,6 +77,9 @@ void print_card(const scaler_entry& entry) {
   if (!entry.aliases.empty()) fmt::print("also {}\n", joined(entry.aliases));
   fmt::print("\nParameters\n");
   for (const auto& p : entry.parameters) fmt::print("  {:<20} {:<10} {}\n", p.name, to_string(p.value), p.meaning);
+  fmt::print("  {:<20} {:<10} {}\n", "window", "",
+             entry.window.empty() ? "none: there is no growth interval"
+                                  : fmt::format("{}, under the name that it has for every scaler", entry.window));
   fmt::print("\nState (--start)\n ");
   for (const auto& [name, value] : make_scaler(entry).state()) fmt::print(" {}={}", name, shortest(value));
   fmt::print("\n");

@@ -9,11 +9,14 @@
 #include <ulp/model/sweep.hpp>
 #include <ulp/report/estimates.hpp>
 #include <ulp/report/policy_grid.hpp>
+#include <ulp/report/regret_text.hpp>
 #include <ulp/report/run_notes.hpp>
+#include <ulp/report/typed_values.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
 #include "each_step.hpp"
+#include "hindsight_csv.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -25,6 +28,8 @@ struct options {
   run_text run;
   grid_text grid;
   std::string config;
+  std::string magnitude_cost = "1";
+  std::string hindsight;  // a CSV file
   std::uint64_t show = 40;
   output_options output;
 };
@@ -55,6 +60,17 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
     return [=](const row& r) { return value_if(r.of.result.bounds.known, part(r.of.result.bounds)); };
   };
   using result = sweep_result;
+  const auto of_regret = [](auto part) {
+    return [=](const row& r) { return r.of.result.regret ? table_value{part(*r.of.result.regret)} : table_value{}; };
+  };
+  // Of the best with the same start and moves, and of the free one.
+  const auto of_best = [=](auto part) { return of_regret([=](const policy_regret& p) { return part(p.best); }); };
+  const auto of_free = [=](auto part) { return of_regret([=](const policy_regret& p) { return part(p.free); }); };
+  using best = best_trajectory;
+  const auto skipped = [](const best& b) { return integer(b.skipped); };
+  const auto magnitude_cost = [](const best& b) { return b.of_magnitude; };
+  const auto least = [](const best& b) { return std::ldexp(1.0, b.least); };
+  const auto greatest = [](const best& b) { return std::ldexp(1.0, b.greatest); };
   const std::vector<column<row>> columns = {
       {"rank", "rank", &row::rank},
       {"pareto", "", [](const row& r) { return r.of.on_front; }},
@@ -90,6 +106,28 @@ table sweep_table(const std::vector<swept_policy>& policies, std::uint64_t steps
        right},
       {"last_scale", "", of_result([](const result& r) { return r.last_scale; })},
       {"", "last scale", of_result([](const result& r) { return as_power(r.last_scale); }), {}, right},
+      {"cost", "", of_regret([](const policy_regret& p) { return p.cost; })},
+      {"magnitude_cost", "", of_regret([](const policy_regret& p) { return p.of_magnitude; })},
+      {"regret", "", of_regret([](const policy_regret& p) { return p.regret(); })},
+      {"regret_low", "", of_regret([](const policy_regret& p) { return p.regret_bounds().low; })},
+      {"regret_high", "", of_regret([](const policy_regret& p) { return p.regret_bounds().high; })},
+      {"", "regret", of_result([](const result& r) { return regret_text(r); }), {}, right},
+      {"up_log2", "", of_regret([](const policy_regret& p) { return std::int64_t{p.moves.up}; })},
+      {"down_log2", "", of_regret([](const policy_regret& p) { return std::int64_t{p.moves.down}; })},
+      {"best_skipped", "", of_best(skipped)},
+      {"best_magnitude_cost", "", of_best(magnitude_cost)},
+      {"best_least_scale", "", of_best(least)},
+      {"best_greatest_scale", "", of_best(greatest)},
+      {"free_regret", "", of_regret([](const policy_regret& p) { return p.free_regret(); })},
+      {"free_regret_low", "", of_regret([](const policy_regret& p) { return p.free_regret_bounds().low; })},
+      {"free_regret_high", "", of_regret([](const policy_regret& p) { return p.free_regret_bounds().high; })},
+      {"", "free regret", of_result([](const result& r) { return free_regret_text(r); }), {}, right},
+      {"free_best_skipped", "", of_free(skipped)},
+      {"free_best_magnitude_cost", "", of_free(magnitude_cost)},
+      {"free_best_least_scale", "", of_free(least)},
+      {"free_best_greatest_scale", "", of_free(greatest)},
+      {"why_no_regret", "why no regret",
+       of_result([](const result& r) { return value_if(!r.why_no_regret.empty(), r.why_no_regret); })},
       {"error", "", of_result([](const result& r) { return value_if(!r.error.empty(), r.error); })},
       {"", "raised", of_result([](const result& r) {
          return value_if(!r.error.empty(), fmt::format("after {} steps", grouped(r.steps - 1)));
@@ -147,10 +185,12 @@ int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
   refuse_overwriting_inputs(o.output, read);
+  read.push_back(o.output.csv);
+  refuse_hindsight_file(o.hindsight, read);
   const grid_text asked = completed(o);
   const std::vector<scenario_text> grid = grid_of(asked);
   const std::vector<scenario> scenarios = scenarios_of(grid, o.run);
-  sweep all(scenarios);
+  sweep all(scenarios, positive_number(o.magnitude_cost, "--magnitude-cost"));
   const std::unique_ptr<source> from = open_run(o.run, reading_for(o.run, scenarios));
   check_tensors_exist(asked.base.check, *from);
   run_notes notes;
@@ -169,28 +209,38 @@ int run(const options& o) {
   for (std::size_t i = 0; i < results.size(); ++i)
     if (results[i].lacks_input) throw usage_error(fmt::format("{}: {}", grid[i].scaler, results[i].error));
   check_tensors_counted(all.choice(), *from, o.run);
-  table t = sweep_table(ranked(grid, results, all.steps()), all.steps());
+  const std::vector<swept_policy> policies = ranked(grid, results, all.steps());
+  table t = sweep_table(policies, all.steps());
   if (asked.own) print_configuration(*asked.own, o.output.machine_stdout());
   print_notes(grid, scenarios, notes.lines(all.choice()), factor_unknown);
+  const bool any_applied = std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; });
+  const std::string lost_to_all = lost_to_all_text(all.steps_lost_to_all(), any_applied);
+  if (!lost_to_all.empty() && o.output.machine_stdout()) note(lost_to_all);
   write_table("sweep", t, o.output, false);
+  if (!o.hindsight.empty()) write_hindsight(o.hindsight, all, grid);
   if (o.output.machine_stdout()) return done;
   const auto counted = [](std::uint64_t n, const char* what) { return count_text(n, what); };
   fmt::print("{} over {}; * Pareto-optimal in skipped steps and underflow\n", counted(grid.size(), "scenario"),
              counted(all.steps(), "step"));
   if (std::ranges::any_of(results, [](const sweep_result& r) { return !r.error.empty(); }))
     fmt::print("steps after a policy raised an error count as skipped; its underflow covers the steps before\n");
-  if (std::ranges::any_of(results, [](const sweep_result& r) { return r.poisoned > 0; }))
-    fmt::print("steps whose infinities or NaN were applied count as skipped\n");
+  if (any_applied) fmt::print("steps whose infinities or NaN were applied count as skipped\n");
   if (std::ranges::any_of(results, [](const sweep_result& r) { return r.uncertain > 0; }))
     fmt::print(
         "~ estimates: the recording does not decide every step at other scales and formats than its own. Rows are "
         "ranked by the estimate; [low, high] is what may have been, so rows whose ranges overlap could swap\n");
+  const std::vector<std::string> best = best_lines(policies);
+  for (const std::string& line : best) fmt::print("{}\n", line);
+  if (!best.empty())
+    fmt::print("{}. A skipped step costs 1, losing a step's whole magnitude {} (--magnitude-cost)\n", regret_meaning,
+               o.magnitude_cost);
   fmt::print("\n");
   const std::size_t rows = t.rows.size();
   if (rows > o.show) t.rows.resize(o.show);
   fmt::print("{}", to_text(t));
   if (rows > o.show)
     fmt::print("\nthe first {} of {}; more with --show N, all with --csv FILE\n", o.show, grouped(rows));
+  if (!lost_to_all.empty()) fmt::print("\n{}\n", lost_to_all);
   return done;
 }
 
@@ -203,12 +253,22 @@ command sweep_command() {
   made.add("--scaler", &o->grid.scalers, "the policies (see ulp scalers)",
            {.type = "NAME,...", .split_at_commas = true});
   add_config(made, o->config, {}, "adds a policy, and takes format and clipping unless given,");
-  made.add("--set", &o->grid.base.parameters,
-           "a parameter and its values, for the policies that have it; repeat it for a grid", {.type = "key=v1,v2"});
+  made.add(
+      "--set", &o->grid.base.parameters,
+      "a parameter and its values, for the policies that have it; window is the growth interval of each; repeat it for "
+      "a grid",
+      {.type = "key=v1,v2"});
   made.add("--format", &o->grid.formats, "the formats (see ulp formats)", {.type = "F,...", .split_at_commas = true});
   add_options(made, options_of(o->grid.base), {"scaler", "set", "format", "rounding"});
   made.add("--rounding", &o->grid.roundings, "as in ulp replay; repeat it for several",
            {.type = "R", .group = "Rounding"});
+  made.add(
+      "--magnitude-cost", &o->magnitude_cost,
+      "what losing a step's whole gradient magnitude to the format costs, in skipped steps; never more than a skip",
+      {.type = "W", .show_default = true});
+  made.add("--hindsight", &o->hindsight,
+           "write CSV to this file: of each format the best scale of each step in hindsight",
+           {.type = "FILE", .check = a_name});
   made.add("--show", &o->show, "number of rows to print", {.type = "N", .show_default = true, .check = whole_number});
   add_output(made, o->output);
   made.footer =

@@ -4,6 +4,7 @@
 #include <QLabel>
 #include <algorithm>
 #include <ulp/report/estimates.hpp>
+#include <ulp/report/regret_text.hpp>
 
 namespace ulp::gui {
 namespace {
@@ -126,15 +127,22 @@ table policies_view::data() const {
   t.columns = {{"policy", "policy"},
                {"skipped", "skipped"},
                {"underflow", "underflow", alignment::right},
+               {"regret", "regret", alignment::right},
+               {"free_regret", "free regret", alignment::right},
                {"mean_scale", "mean scale", alignment::right},
                {"last_scale", "scale at the end", alignment::right},
                {"pareto", "on the front"}};
+  const bool some_without =
+      std::ranges::any_of(results_, [](const swept_policy& p) { return !p.result.why_no_regret.empty(); });
+  if (some_without) t.columns.push_back({"why_no_regret", "why no regret"});
   for (const swept_policy& p : results_) {
     const std::string skips = skipped_text(p.result.skipped, p.result.uncertain, p.result.bounds);
     t.rows.push_back({parameters_text(p.text),
                       skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(p.result.skipped),
-                      underflow_text(p.result).toStdString(), power_text(p.result.mean_log2_scale),
-                      as_power(p.result.last_scale), std::string{p.on_front ? "yes" : ""}});
+                      underflow_text(p.result).toStdString(), regret_text(p.result), free_regret_text(p.result),
+                      power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
+                      std::string{p.on_front ? "yes" : ""}});
+    if (some_without) t.rows.back().push_back(p.result.why_no_regret);
   }
   return t;
 }
@@ -142,16 +150,22 @@ table policies_view::data() const {
 void policies_view::show_results() {
   rows().set(data());
   grid().resizeColumnsToContents();
-  if (!results_.empty())
-    set_note(tr("%1 policies; those on the front are Pareto-optimal in skipped steps and underflow. Double-click one "
-                "to add it to the replays.")
-                 .arg(results_.size()));
+  if (results_.empty()) return;
+  QString note =
+      tr("%1 policies; those on the front are Pareto-optimal in skipped steps and underflow. Double-click one "
+         "to add it to the replays.")
+          .arg(results_.size());
+  for (const std::string& line : best_lines(results_)) note += "\n" + QString::fromStdString(line);
+  set_note(note);
 }
 
 QString policies_view::legend() const {
   return tr(
       "Each row is the policy in front, replayed with other parameters. Skipped steps cost training time, underflow "
-      "costs gradients. No other row beats a row on the front in both.");
+      "costs gradients. No other row beats a row on the front in both. Regret is what the policy cost above the best "
+      "trajectory of loss scales in hindsight, in skipped steps; a step that loses its whole magnitude costs as much "
+      "as a skip. The best starts where the policy does and moves no further in a step; the free one starts and moves "
+      "as it likes.");
 }
 
 }  // namespace ulp::gui

@@ -155,7 +155,6 @@ TEST_CASE("wrong usage is one line and exit code 2") {
         "advise",
         "advise tests/data/octaves/digits.ulp --rounding sr",
         "advise tests/data/octaves/digits.ulp --epsilon 0",
-        "advise tests/data/golden/inputs/p01.csv",
         "report tests/data/octaves/digits.ulp",
         "report tests/data/octaves/digits.ulp -o /nonexistent/r.html",
         "report tests/data/octaves/digits.ulp --scaler nosuch -o /tmp/r.html",

@@ -1,6 +1,7 @@
 // Pins docs/output.md: what the commands print for programs has the keys of that page, all of them and no others.
 #include "support/catch.hpp"
 
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -57,7 +58,7 @@ struct printed {
 
   // Numbers of advice hold objects, some of them under names that are no keys.
   void see_nested(const std::string& name, const nlohmann::json& row) {
-    static const keys by_name{"formats", "scales", "tensors", "groups"};
+    static const keys by_name{"formats", "scales", "tensors", "groups", "other_kinds"};
     see(name, row);
     for (const auto& [key, value] : row.items()) {
       if (!value.is_object()) continue;
@@ -92,6 +93,47 @@ struct printed {
 
 const std::string digits = "tests/data/octaves/digits.ulp";
 
+// A histogram CSV of 250 steps and six layers, one value each: 2^exponent, NaN or zero.
+enum class lost { no, nan, zero };
+template <typename Exponent, typename Lost>
+std::string histogram(Exponent exponent, Lost is_lost) {
+  std::ostringstream csv;
+  csv.precision(17);
+  csv << "step,tensor,kind,n,zero,nan,inf,max_abs,e_min,counts\n";
+  for (int step = 0; step < 250; ++step)
+    for (int layer = 0; layer < 6; ++layer) {
+      csv << step << ",layers." << layer << ".weight,weight_grad,4,";
+      const lost how = is_lost(step, layer);
+      if (how == lost::nan) csv << "0,4,0,0,0,\n";
+      if (how == lost::zero) csv << "4,0,0,0,0,\n";
+      if (how != lost::no) continue;
+      const int e = exponent(step, layer);
+      csv << "0,0,0," << std::ldexp(1.0, e) << ',' << e << ",4\n";
+    }
+  return csv.str();
+}
+
+// One of each cause of ulp advise.
+std::vector<std::string> runs_with_causes() {
+  const auto level = [](int, int) { return 0; };
+  const auto never = [](int, int) { return lost::no; };
+  std::string log = "step,found_inf,scale\n";
+  double scale = 65536;
+  for (int step = 0; step < 200; ++step) {
+    const bool overflow = step % 8 == 7;
+    log += std::to_string(step) + (overflow ? ",1," : ",0,") + std::to_string(scale) + "\n";
+    if (overflow) scale = std::max(1.0, scale / 2);
+  }
+  return {histogram([](int step, int) { return step < 100 ? 0 : std::min(40, step - 99); }, never),
+          histogram([](int step, int) { return step == 100 ? 20 : 0; }, never),
+          histogram(level, [](int step, int) { return step < 100 ? lost::no : lost::nan; }),
+          histogram(level, [](int step, int layer) { return step < 100 || layer > 2 ? lost::no : lost::nan; }),
+          histogram(level, [](int step, int layer) { return step < 100 || layer > 2 ? lost::no : lost::zero; }),
+          histogram([](int, int layer) { return 8 * layer; }, never),
+          histogram(level, [](int, int layer) { return layer > 2 ? lost::no : lost::zero; }),
+          log};
+}
+
 // Inputs and options that between them have every key.
 printed all_commands() {
   const temporary_dir dir;
@@ -105,6 +147,18 @@ printed all_commands() {
   write_file((dir / "log.csv").string(), log);
 
   printed all;
+  int number = 0;
+  for (const std::string& text : runs_with_causes()) {
+    const std::string path = (dir / ("cause" + std::to_string(number++) + ".csv")).string();
+    write_file(path, text);
+    const bool is_log = text.starts_with("step,found_inf");
+    const auto advised = run_ulp("advise " + path + (is_log ? "" : " --factor 1") + " --json");
+    REQUIRE(advised.exit_code == 0);
+    const auto first = nlohmann::json::parse(advised.out).at(0);
+    CAPTURE(number, first.at("conclusion"));
+    CHECK(first.at("numbers").at("cause") != "healthy");
+    all.see_json("ulp advise", advised.out);
+  }
   const std::vector<std::tuple<std::string, std::string, std::string>> tables = {
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by kind", ""},
       {"ulp outcomes", "outcomes " + digits + " --format fp16 --by group --group all=. --rounding sr", ""},

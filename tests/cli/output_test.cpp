@@ -139,8 +139,7 @@ TEST_CASE("a page and JSON say what stderr says of a run that lacks ranks") {
   }
   const auto page = run_ulp("report " + part + " -o -");
   CHECK(page.err.find(missing) != std::string::npos);
-  CHECK(page.out.find(missing) != std::string::npos);
-  CHECK(page.out.find(" on input and policies at the end of the page") < page.out.find("<svg"));
+  CHECK(page.out.find(missing) < page.out.find("<svg"));
 }
 
 TEST_CASE("what ulp check says besides problems is in its JSON") {

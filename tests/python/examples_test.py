@@ -121,6 +121,11 @@ class Callbacks(support.InFolder):
 
         return [struct.unpack("<d", row[-2][i + 56 : i + 64])[0] for i in range(0, len(row[-2]), 104)]
 
+    def factors(self, row):
+        import struct
+
+        return {struct.unpack("<d", row[-2][i + 72 : i + 80])[0] for i in range(0, len(row[-2]), 104)}
+
     def check(self, step, factor, losses):
         rows = support.content(self.path("a.ulp"))["step"]
         self.assertEqual([row[0] for row in rows], list(range(len(losses))))
@@ -130,21 +135,38 @@ class Callbacks(support.InFolder):
         step.change(factor / 8)
         for row in rows:
             self.assertEqual(self.largest(row), [float(p.grad.abs().max()) for p in step.model.parameters()])
+            self.assertEqual(self.factors(row), {float(factor)})
 
-    def test_lightning(self):
+    def lightning(self, step, before_hook):
         callback = self.load(
             "lightning_callback.py", lightning={}, lightning_pytorch={"Callback": object}
         ).RecorderCallback(self.path("a.ulp"))
-        step = Step()
         trainer = types.SimpleNamespace(precision_plugin=types.SimpleNamespace(scaler=step.scaler), global_step=0)
         callback.on_train_start(trainer, step.model)
         losses = []
         for trainer.global_step in range(3):
             losses.append(float(step.backward(lambda loss: callback.on_before_backward(trainer, step.model, loss))))
-            step.change(1 / 8)  # unscaled
+            before_hook()
             callback.on_before_optimizer_step(trainer, step.model, step.optimizer)
         callback.on_train_end(trainer, step.model)
-        self.check(step, 1, losses)
+        return losses
+
+    def test_lightning(self):
+        step = Step()
+        self.check(step, 1, self.lightning(step, lambda: step.change(1 / 8)))  # unscaled
+
+    def test_lightning_with_an_optimizer_that_unscales(self):
+        """Such as a fused Adam, of which Lightning leaves the unscaling to its step."""
+        step = Step()
+        step.optimizer._step_supports_amp_scaling = True
+        self.check(step, 8, self.lightning(step, lambda: None))
+
+    def test_lightning_of_old_unscales_for_every_optimizer(self):
+        step = Step()
+        step.optimizer._step_supports_amp_scaling = True
+        stage = types.SimpleNamespace(name="UNSCALED")
+        step.scaler._per_optimizer_states = {id(step.optimizer): {"stage": stage}}
+        self.check(step, 1, self.lightning(step, lambda: step.change(1 / 8)))
 
     def test_huggingface(self):
         module = self.load("huggingface_callback.py", transformers={"TrainerCallback": object})

@@ -73,21 +73,8 @@ void import_deepspeed_file(const config_section& top, const config_section& deep
              "is refused by Accelerate together with deepspeed_config_file; write it in that file only");
   deepspeed.means("deepspeed_config_file", "all that follows is read from it");
 
-  import_run inner;
-  inner.file = path_of_deepspeed_file(deepspeed);
-  inner.out.framework = "DeepSpeed";
-  inner.wanted = run.wanted;
-  const config_entry root{.line = 1, .value = parse_config(inner.file, text_of(inner.file))};
-  import_deepspeed(inner, root);
-  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
-  append(run.read, inner.read);
-  append(run.not_read, inner.not_read);
-  append(run.out.meanings, inner.out.meanings);
-  append(run.out.notes, inner.out.notes);
-  run.out.scaler = inner.out.scaler;
-  run.out.parameters = inner.out.parameters;
-  run.out.format = inner.out.format;
-  run.out.clip_norm = inner.out.clip_norm;
+  const std::string path = path_of_deepspeed_file(deepspeed);
+  import_inner_deepspeed(run, path, text_of(path));
 }
 
 void read_clipping(const config_section& section, std::string_view key) {
@@ -178,6 +165,9 @@ std::size_t accelerate_keys_in(const config_node& root) {
 void import_accelerate(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, top_keys);
   const std::string precision = precision_of(top);
+  if (top.has("fp16"))
+    top.means("fp16", top.has("mixed_precision") ? "nothing beside mixed_precision, which took its place"
+                                                 : "the old name of mixed_precision: " + precision);
   const auto deepspeed = top.section("deepspeed_config", deepspeed_keys);
   const std::string distributed = top.text("distributed_type").value_or("");
   const bool has_settings = deepspeed && !root.value.find("deepspeed_config")->value.entries.empty();

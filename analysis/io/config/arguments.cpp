@@ -1,52 +1,47 @@
 #include "arguments.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <set>
+
+#include <ulp/io/error.hpp>
+
+#include "bytes/text.hpp"
+#include "config/shell/script.hpp"
 
 namespace ulp::io {
 namespace {
+
+using words = std::vector<traced_text>;
 
 bool is_name_character(char c) {
   return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-struct word {
-  std::string text;
-  std::size_t line = 0;
-};
-
-std::vector<word> words_in(std::string_view text) {
+// Words of a text that is no command: separated by quotes, brackets and commas too.
+words words_in(std::string_view text) {
   constexpr std::string_view separators = " \t\r\n\"'()[],;&|<>`";
-  std::vector<word> words;
-  word now;
-  std::size_t line = 1;
+  words all;
+  traced_text now;
+  std::uint32_t line = 1;
   const auto finish = [&] {
-    if (!now.text.empty()) words.push_back(std::move(now));
+    if (!now.text.empty()) all.push_back(std::move(now));
     now = {};
   };
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    const bool backslash = c == '\\';
-    if (separators.find(c) != std::string_view::npos || backslash) {
+    if (separators.find(c) != std::string_view::npos || c == '\\') {
       finish();
     } else if (c == '#' && now.text.empty()) {
       i = std::min(text.find('\n', i), text.size()) - 1;
     } else {
-      if (now.text.empty()) now.line = line;
-      now.text += c;
+      now.add(c, {line, 0});
     }
     if (i < text.size() && text[i] == '\n') ++line;
   }
   finish();
-  return words;
-}
-
-// NAME of "NAME=..." at the start of a word.
-std::string assigned_name(const std::string& word) {
-  const auto end = std::ranges::find_if_not(word, is_name_character);
-  const std::string_view rest(end, word.end());
-  const bool assigns = end != word.begin() && (rest.starts_with('=') || rest.starts_with("+="));
-  return assigns ? std::string(word.begin(), end) : "";
+  return all;
 }
 
 // NAME of "$NAME" or "${NAME...".
@@ -60,6 +55,166 @@ bool seems_to_hold_arguments(const std::string& variable) {
   return variable.find("ARG") != std::string::npos || variable.find("OPT") != std::string::npos;
 }
 
+// "trainer.max_norm" of "trainer.max_norm=1", as Hydra's command lines have it; empty for other words.
+std::string overridden_name(std::string_view word) {
+  if (word.starts_with("++")) word.remove_prefix(2);
+  if (word.starts_with('+')) word.remove_prefix(1);
+  const std::size_t equals = word.find('=');
+  if (equals == std::string_view::npos || word.substr(0, equals).find('.') == std::string_view::npos) return "";
+  const std::string_view name = word.substr(0, equals);
+  const auto fits = [](char c) { return is_name_character(c) || c == '.'; };
+  return std::ranges::all_of(name, fits) ? std::string{name} : "";
+}
+
+std::string without_quotes(std::string_view text) {
+  const bool quoted = text.size() > 1 && (text.front() == '"' || text.front() == '\'') && text.back() == text.front();
+  return std::string{quoted ? text.substr(1, text.size() - 2) : text};
+}
+
+struct placed_argument {
+  argument what;
+  const traced_text* option = nullptr;
+  const traced_text* value = nullptr;  // the first
+};
+
+std::vector<placed_argument> arguments_in(const words& all, std::size_t from, std::size_t to) {
+  std::vector<placed_argument> list;
+  for (std::size_t i = from; i < to; ++i) {
+    const std::string& text = all[i].text;
+    std::string name = overridden_name(text);
+    if (name.empty() && !is_option(text)) {
+      if (list.empty()) continue;
+      if (list.back().what.values.empty()) list.back().value = &all[i];
+      list.back().what.values.push_back(text);
+      continue;
+    }
+    const std::size_t equals = text.find('=');
+    if (name.empty()) name = text.substr(0, equals);
+    placed_argument a{.what = {.name = std::move(name), .line = all[i].line()}, .option = &all[i]};
+    if (equals != std::string::npos && equals + 1 < text.size()) {
+      a.what.values.push_back(without_quotes(text.substr(equals + 1)));
+      a.value = &all[i];
+    }
+    list.push_back(std::move(a));
+  }
+  return list;
+}
+
+bool starts_program(std::string_view word) {
+  const std::string_view name = word.substr(word.find_last_of('/') + 1);
+  return name.ends_with(".py") || name == "fairseq-train" || name == "fairseq-hydra-train" || name == "torchtitan";
+}
+
+// Where the program stands among the words; a module of `python -m` where there is no file.
+std::optional<std::size_t> program_in(const words& all) {
+  constexpr std::string_view launcher = "torch.distributed";
+  constexpr std::array<std::string_view, 8> of_files{"echo", "printf", "cat", "cp", "mv", "rm", "ls", "cd"};
+  if (all.empty() || std::ranges::find(of_files, all.front().text) != of_files.end()) return {};
+  const auto file = std::ranges::find_if(all, [](const traced_text& w) { return starts_program(w.text); });
+  if (file != all.end()) return static_cast<std::size_t>(file - all.begin());
+  for (std::size_t i = 0; i + 2 < all.size(); ++i) {
+    const bool of_python = all[i].text.find("python") != std::string::npos || all[i].text == "-u";
+    if (of_python && all[i + 1].text == "-m" && !all[i + 2].text.starts_with(launcher)) return i + 2;
+  }
+  return {};
+}
+
+std::string signature_of(const std::vector<placed_argument>& list, const std::vector<std::string_view>& telling) {
+  std::string text;
+  for (const placed_argument& a : list) {
+    if (std::ranges::find(telling, bare_name(a.what.name)) == telling.end()) continue;
+    text += ' ' + a.what.name + (a.what.values.empty() ? "" : ' ' + a.what.values.front());
+  }
+  return text;
+}
+
+// The variables of a script that contradict themselves.
+class doubts {
+ public:
+  explicit doubts(const shell_script& script) : script_(script) {}
+
+  void judge(placed_argument& a) const {
+    for (const traced_text* const word : {a.option, a.value}) {
+      if (word == nullptr || !a.what.doubt.empty()) continue;
+      for (const std::string& name : variables_of(*word)) {
+        const auto values = script_.values_of(name);
+        if (values.size() > 1 && disagree(values, a.what)) a.what.doubt = text_of(values);
+      }
+    }
+  }
+
+  // Options of the values that do not count.
+  [[nodiscard]] std::vector<argument> others(const std::set<std::string>& variables,
+                                             const std::vector<placed_argument>& there) const {
+    std::vector<argument> all;
+    for (const std::string& name : variables) {
+      const auto values = script_.values_of(name);
+      if (values.size() < 2) continue;
+      for (const auto* const value : values)
+        for (placed_argument& a : options_of(*value)) {
+          const auto is_same = [&](const placed_argument& p) { return p.what.name == a.what.name; };
+          if (std::ranges::any_of(there, is_same)) continue;
+          a.what.doubt = text_of(values);
+          all.push_back(std::move(a.what));
+        }
+    }
+    return all;
+  }
+
+ private:
+  using assignments = std::vector<const shell_script::assignment*>;
+
+  static std::vector<placed_argument> options_of(const shell_script::assignment& value) {
+    std::string text;
+    for (const traced_text& w : value.words) text += w.text + ' ';
+    const words split = words_in(text);
+    auto all = arguments_in(split, 0, split.size());
+    for (placed_argument& a : all) {
+      a.what.line = value.line;
+      a.option = a.value = nullptr;
+    }
+    return all;
+  }
+
+  [[nodiscard]] std::set<std::string> variables_of(const traced_text& word) const {
+    std::set<std::string> names;
+    for (const auto& o : word.origins)
+      if (o.assignment > 0) names.insert(script_.assignments[o.assignment - 1].name);
+    return names;
+  }
+
+  static bool disagree(const assignments& values, const argument& a) {
+    bool any = false;
+    bool all = true;
+    for (const auto* const value : values) {
+      const auto options = options_of(*value);
+      const auto same = std::ranges::find_if(options, [&](const placed_argument& p) { return p.what.name == a.name; });
+      const bool is_there = same != options.end();
+      any = any || is_there;
+      const auto first = [](const argument& x) { return x.values.empty() ? "" : x.values.front(); };
+      all = all && is_there && first(same->what) == first(a);
+    }
+    // A variable that holds no options is a value, and its values differ.
+    return !any || !all;
+  }
+
+  static std::string text_of(const assignments& values) {
+    return "depends on $" + values.front()->name + ", which is assigned on lines " +
+           std::to_string(values.front()->line) + " and " + std::to_string(values.back()->line) +
+           " with different values; keep the assignment that counts";
+  }
+
+  const shell_script& script_;
+};
+
+void note_unset(argument_list& list, const words& all, std::size_t from, const shell_script& script) {
+  std::set<std::string> used;
+  for (std::size_t i = from; i < all.size(); ++i)
+    if (const std::string name = variable_in(all[i].text); seems_to_hold_arguments(name)) used.insert(name);
+  for (const std::string& name : used)
+    if (!script.of_variable.contains(name)) list.unset.push_back("$" + name);
+}
+
 }  // namespace
 
 bool is_option(std::string_view word) {
@@ -67,25 +222,86 @@ bool is_option(std::string_view word) {
          ((word[2] >= 'a' && word[2] <= 'z') || (word[2] >= 'A' && word[2] <= 'Z'));
 }
 
-argument_list read_arguments(std::string_view text) {
+bool has_option(std::string_view line) {
+  return std::ranges::any_of(words_in(line), [](const traced_text& w) { return is_option(w.text); });
+}
+
+std::string bare_name(std::string_view option) {
+  option.remove_prefix(std::min(option.find_first_not_of('-'), option.size()));
+  std::string name{option};
+  std::ranges::replace(name, '-', '_');
+  return name;
+}
+
+argument_list read_arguments(const std::string& file, std::string_view text,
+                             const std::vector<std::string_view>& telling) {
+  const shell_script script = read_script(file, text);
   argument_list list;
-  std::set<std::string> assigned;
-  std::set<std::string> used;
-  for (const word& w : words_in(text)) {
-    if (const std::string name = assigned_name(w.text); !name.empty()) assigned.insert(name);
-    if (const std::string name = variable_in(w.text); seems_to_hold_arguments(name)) used.insert(name);
-    if (!is_option(w.text)) {
-      if (!list.arguments.empty()) list.arguments.back().values.push_back(w.text);
-      continue;
-    }
-    const std::size_t equals = w.text.find('=');
-    argument a{.name = w.text.substr(0, equals), .line = w.line};
-    if (equals != std::string::npos && equals + 1 < w.text.size()) a.values.push_back(w.text.substr(equals + 1));
-    list.arguments.push_back(std::move(a));
+  list.files = script.written;
+  const shell_command* chosen = nullptr;
+  std::size_t program = 0;
+  std::string signature;
+  for (const shell_command& command : script.commands) {
+    const auto found = program_in(command.words);
+    if (!found) continue;
+    const auto own = arguments_in(command.words, *found + 1, command.words.size());
+    const std::string its = signature_of(own, telling);
+    if (chosen != nullptr && !signature.empty() && !its.empty() && its != signature)
+      throw input_error(file, at_line(command.words[*found].last_line()),
+                        "starts " + in_quotes(command.words[*found].text) +
+                            " with another loss scale than the command on line " +
+                            std::to_string(chosen->words[program].last_line()) + "; keep one of them");
+    if (chosen != nullptr && (!signature.empty() || its.empty())) continue;
+    chosen = &command;
+    program = *found;
+    signature = its;
   }
-  for (const std::string& name : used)
-    if (!assigned.contains(name)) list.unset.push_back("$" + name);
+  const words bare = chosen == nullptr ? words_in(text) : words{};
+  const words& all = chosen == nullptr ? bare : chosen->words;
+  const std::size_t from = chosen == nullptr ? 0 : program + 1;
+  auto own = arguments_in(all, from, all.size());
+  const doubts doubtful(script);
+  if (chosen != nullptr) {
+    list.program = all[program].text;
+    for (placed_argument& a : own)
+      if (std::ranges::find(telling, bare_name(a.what.name)) != telling.end()) doubtful.judge(a);
+    list.perhaps = doubtful.others(chosen->variables, own);
+    for (placed_argument& a : arguments_in(all, 0, program)) list.of_launcher.push_back(std::move(a.what));
+  }
+  for (placed_argument& a : own) list.arguments.push_back(std::move(a.what));
+  note_unset(list, all, from, script);
   return list;
+}
+
+config_entry tree_of(const std::vector<argument>& arguments) {
+  constexpr std::size_t deepest = 16;
+  config_entry root{.key = "", .line = 1, .value = {.what = config_node::kind::mapping}};
+  std::map<std::string, std::size_t> at_top;  // there may be many
+  const auto child = [&](config_node& of, const std::string& key, std::size_t line) -> config_node& {
+    if (&of == &root.value) {
+      const auto [place, is_new] = at_top.try_emplace(key, of.entries.size());
+      if (is_new) of.entries.push_back({key, line, {.what = config_node::kind::mapping}});
+      of.entries[place->second].line = line;
+      return of.entries[place->second].value;
+    }
+    const auto found = std::ranges::find(of.entries, key, &config_entry::key);
+    if (found != of.entries.end()) return found->value;
+    of.entries.push_back({key, line, {.what = config_node::kind::mapping}});
+    return of.entries.back().value;
+  };
+  for (const argument& a : arguments) {
+    std::string name = bare_name(a.name);
+    config_node* node = &root.value;
+    for (std::size_t depth = 0, dot = name.find('.'); dot != std::string::npos && depth < deepest; ++depth) {
+      node = &child(*node, name.substr(0, dot), a.line);
+      node->what = config_node::kind::mapping;
+      name.erase(0, dot + 1);
+      dot = name.find('.');
+    }
+    child(*node, name, a.line) = {.what = config_node::kind::scalar,
+                                  .text = a.values.empty() ? "true" : a.values.front()};
+  }
+  return root;
 }
 
 }  // namespace ulp::io

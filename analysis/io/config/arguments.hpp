@@ -3,29 +3,48 @@
 #define ULP_IO_CONFIG_ARGUMENTS_HPP
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/syntax/tree.hpp"
+
 namespace ulp::io {
 
 struct argument {
-  std::string name;                 // "--loss-scale"
+  std::string name;                 // "--loss-scale"; "actor.grad_clip" of "actor.grad_clip=1.0"
   std::size_t line = 0;             // from 1
   std::vector<std::string> values;  // the words up to the next option, or what stands behind "="
+  std::string doubt;                // why it may be another one when the script runs; empty: none
 };
 
 struct argument_list {
   std::vector<argument> arguments;
-  std::vector<std::string> unset;  // variables that seem to hold arguments and are not set in this text: "$GPT_ARGS"
+  std::vector<argument> perhaps;      // those that only other branches of the script have; each with its doubt
+  std::vector<std::string> unset;     // variables that seem to hold arguments and are not set in this text: "$GPT_ARGS"
+  std::string program;                // "pretrain_gpt.py", or empty where the text is arguments only
+  std::vector<argument> of_launcher;  // what stands before the program
+  std::map<std::string, std::string> files;  // that the script writes, with their texts
 };
 
-// Words are separated by blanks, ends of lines, quotes, brackets and ;&|<>, comments are left out: so options are found
-// on a bare line, behind backslashes at ends of lines, in NAME="..." and in NAME=( ... ). Nothing is executed or expanded.
-[[nodiscard]] argument_list read_arguments(std::string_view text);
+// Of the command that starts a Python program and has an option among `telling` (names without dashes, '_' for '-'), with
+// the variables in it replaced where the script assigns them; what is before the program, and all other commands, are not
+// its arguments. Where no command starts a program, all options of the text, on bare lines, in NAME="...", in
+// NAME=( ... ) or in lists of Python. Throws input_error where several commands differ in telling options.
+[[nodiscard]] argument_list read_arguments(const std::string& file, std::string_view text,
+                                           const std::vector<std::string_view>& telling);
 
 // Whether a word begins as an option does: two dashes and a letter.
 [[nodiscard]] bool is_option(std::string_view word);
+// Whether a line of text has one.
+[[nodiscard]] bool has_option(std::string_view line);
+
+// "loss_scale" of "--loss-scale".
+[[nodiscard]] std::string bare_name(std::string_view option);
+
+// A mapping of bare names to values, the last of each; "true" where there is none.
+[[nodiscard]] config_entry tree_of(const std::vector<argument>& arguments);
 
 }  // namespace ulp::io
 

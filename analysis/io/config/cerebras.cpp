@@ -24,9 +24,6 @@ constexpr known_keys backend_keys{
 constexpr known_keys precision_keys{.read = R"(enabled fp16_type precision_opt_level loss_scaling_factor
         initial_loss_scale steps_per_increase min_loss_scale max_loss_scale max_gradient_norm max_gradient_value
         log_loss_scale)"};
-// Of the files before there was a Trainer.
-constexpr known_keys legacy_keys{.read = "train_input eval_input model optimizer runconfig"};
-
 enum class device { csx, gpu, cpu };
 
 device device_of(const config_section& init) {
@@ -224,24 +221,17 @@ const config_entry& only_trainer(import_run& run, const config_entry& trainer) {
 
 // `trainer` is Lightning's too: a list, or a `precision` of several keys one level down, is Cerebras's.
 std::size_t cerebras_keys_in(const config_node& root) {
-  constexpr std::size_t more_than_others = 1000;
   const config_entry* const trainer = root.find("trainer");
-  if (trainer == nullptr) return keys_in(root, legacy_keys);
+  if (trainer == nullptr) return 0;
   const auto holds_precision = [](const config_entry& e) {
     const config_entry* const precision = e.value.find("precision");
     return e.key == "init" || (precision != nullptr && precision->value.what == config_node::kind::mapping);
   };
   const bool is_list = trainer->value.what == config_node::kind::sequence;
-  return is_list || std::ranges::any_of(trainer->value.entries, holds_precision) ? more_than_others : 0;
+  return is_list || std::ranges::any_of(trainer->value.entries, holds_precision) ? all_its_own : 0;
 }
 
 void import_cerebras(import_run& run, const config_entry& root) {
-  if (root.value.find("trainer") == nullptr)
-    throw input_error(run.file, at_line(root.line),
-                      "is a Cerebras params file from before the Trainer; write its keys as trainer.init.precision: "
-                      "fp16_type (from model), precision_opt_level (from runconfig), loss_scaling_factor, "
-                      "initial_loss_scale, steps_per_increase, min_loss_scale, max_loss_scale, max_gradient_norm, "
-                      "max_gradient_value (from optimizer)");
   const config_section top(run, "", root, top_keys);
   const config_section trainer(run, "trainer", only_trainer(run, *top.find("trainer")), trainer_keys);
   const auto init = trainer.section("init", init_keys);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include <ulp/formats/catalog.hpp>
 
@@ -59,6 +60,11 @@ bool is_enabled(const std::optional<config_section>& s, const std::string& flag_
   if (!s) return false;
   if (is_auto(*s, "enabled")) {
     const auto wanted = s->run().wanted;
+    if (s->run().by_trainer) {
+      const bool on = (flag_of_trainer == "fp16" ? float16 : bfloat16) == wanted;
+      s->means("enabled", (on ? "on, as --" : "off, without --") + flag_of_trainer);
+      return on;
+    }
     if (wanted != float16 && wanted != bfloat16)
       s->fail("enabled", "is 'auto', which Hugging Face's Trainer fills from its own argument --" + flag_of_trainer +
                              "; write true or false, or say which by --format float16 or --format bfloat16");
@@ -174,6 +180,11 @@ deepspeed_loss_scale loss_scale_of(const config_section& fp16, deepspeed_loss_sc
 
 void read_clipping(const config_section& top) {
   if (is_auto(top, "gradient_clipping")) {
+    if (const auto norm = top.run().trainer_norm) {
+      top.means("gradient_clipping", "clipped to L2 norm " + number_text(*norm) + ", the Trainer's max_grad_norm");
+      if (*norm > 0) top.run().out.clip_norm = *norm;
+      return;
+    }
     top.means("gradient_clipping",
               "no clipping here: Hugging Face's Trainer fills it from --max_grad_norm (1.0 where "
               "that is not given); give --clip-norm");
@@ -269,6 +280,35 @@ void import_deepspeed(import_run& run, const config_entry& root) {
     run.means("neither fp16 nor bf16 is enabled", "float32, the loss is not scaled");
     run.no_scaling("float32");
   }
+}
+
+void import_inner_deepspeed(import_run& run, const std::string& file, const std::string& text) {
+  import_run inner;
+  inner.file = file;
+  inner.out.framework = "DeepSpeed";
+  inner.wanted = run.wanted;
+  inner.by_trainer = run.by_trainer;
+  inner.trainer_norm = run.trainer_norm;
+  import_deepspeed(inner, {.key = "", .line = 1, .value = parse_config(file, text)});
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+  append(run.read, inner.read);
+  append(run.not_read, inner.not_read);
+  append(run.unknown, inner.unknown);
+  append(run.out.meanings, inner.out.meanings);
+  append(run.out.notes, inner.out.notes);
+  run.out.scaler = inner.out.scaler;
+  run.out.parameters = inner.out.parameters;
+  run.out.format = inner.out.format;
+  run.out.clip_norm = inner.out.clip_norm;
+}
+
+std::optional<std::string> path_beside(const std::string& file, const std::string& named) {
+  const std::filesystem::path path = named;
+  const std::filesystem::path beside = std::filesystem::path(file).parent_path() / path;
+  std::error_code ignored;
+  for (const std::filesystem::path& tried : {path, path.is_absolute() ? path : beside})
+    if (std::filesystem::is_regular_file(tried, ignored)) return tried.string();
+  return {};
 }
 
 }  // namespace ulp::io

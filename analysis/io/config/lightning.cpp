@@ -1,7 +1,7 @@
 // PyTorch Lightning's Trainer arguments as YAML, alone or as LightningCLI writes them: Lightning-AI/pytorch-lightning
 // @7f0c3436 src/lightning/fabric/plugins/precision/precision.py (names of precisions), src/lightning/pytorch/trainer/
 // trainer.py, connectors/accelerator_connector.py (which plugin), plugins/precision/amp.py, fsdp.py,
-// strategies/deepspeed.py. Reproduced: 16-mixed becomes bf16-mixed on the CPU; clipping at 0 or below is off.
+// strategies/deepspeed.py. Reproduced: 16-mixed becomes bf16-mixed on the CPU and on TPUs; clipping at 0 or below is off.
 #include <algorithm>
 #include <array>
 
@@ -145,34 +145,23 @@ void set_grad_scaler(import_run& run) {
   run.parameter("growth_interval", 2000.0);
 }
 
-// NeMo's files have Lightning's `trainer`, and a scaler of their own.
-void refuse_nemo(const import_run& run, const config_entry& root) {
-  const config_entry* const model = root.value.find("model");
-  if (model == nullptr) return;
-  constexpr std::array keys{std::pair{"native_amp_init_scale", "init_scale"},
-                            std::pair{"native_amp_growth_interval", "growth_interval"},
-                            std::pair{"hysteresis", "hysteresis"}};
-  std::string settings;
-  for (const auto& [key, parameter] : keys)
-    if (const config_entry* const e = model->value.find(key))
-      settings += " --set " + std::string{parameter} + "=" + e->value.text;
-  if (!settings.empty())
-    throw input_error(
-        run.file, at_line(model->line),
-        "is a NeMo model, whose scaler is not Lightning's; give --scaler nemo_megatron --format fp16" + settings);
-}
-
 void import_lightning(import_run& run, const config_entry& root) {
-  refuse_nemo(run, root);
   const config_section trainer = trainer_of(run, root);
   refuse_precision_plugins(trainer);
   const std::string strategy = strategy_of(trainer);
   const precision_row* precision = &precision_of(trainer);
   std::string meaning{precision->meaning};
-  if (precision->scaled && trainer.text("accelerator") == "cpu") {
+  const std::string accelerator = trainer.text("accelerator").value_or("");
+  const bool on_tpu = accelerator == "tpu" || trainer.find("tpu_cores") != nullptr;
+  if (precision->scaled && (accelerator == "cpu" || on_tpu)) {
     precision = &row_named("bf16-mixed");
-    trainer.means("accelerator", "no float16 there");
-    meaning = "bf16-mixed, to which Lightning changes it on the CPU: " + std::string{precision->meaning};
+    if (trainer.has("accelerator")) trainer.means("accelerator", "no autocast to float16 there");
+    meaning = "bf16-mixed, to which Lightning changes it on " + std::string{on_tpu ? "TPUs" : "the CPU"} + ": " +
+              std::string{precision->meaning};
+    if (on_tpu)
+      run.note(
+          "on TPUs 16-mixed is bfloat16 without a scaler; newer versions of Lightning refuse it there and want "
+          "bf16-true");
   }
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
   if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";

@@ -9,6 +9,7 @@
 
 #include "arguments.hpp"
 #include "bytes/text.hpp"
+#include "config/shell/script.hpp"
 #include "frameworks.hpp"
 #include "megatron_arguments.hpp"
 
@@ -24,7 +25,7 @@ constexpr std::array flags{"--fp16", "--bf16", "--accumulate-allreduce-grads-in-
 
 class command_line {
  public:
-  command_line(import_run& run, std::string_view text) : run_(run), list_(io::read_arguments(text)) {
+  command_line(import_run& run, const argument_list& list) : run_(run), list_(list) {
     const std::vector<std::string_view> read = words_of(read_arguments_of);
     const std::vector<std::string_view> megatron = words_of(megatron_arguments);
     const std::vector<std::string_view> launcher = words_of(launcher_arguments);
@@ -32,16 +33,18 @@ class command_line {
       return std::ranges::find(names, name) != names.end();
     };
     for (const argument& a : list_.arguments) {
-      if (among(read, a.name)) continue;
-      if (!among(megatron, a.name) && !among(launcher, a.name)) {
-        std::vector<std::string_view> all = read;
-        all.insert(all.end(), megatron.begin(), megatron.end());
-        throw input_error(
-            run.file, at_line(a.line),
-            unknown_text(a.name, "argument of Megatron-LM", all) + "; correct it, or remove it if your version has it");
+      if (among(read, a.name)) {
+        if (!a.doubt.empty()) fail(a, a.doubt);
+        continue;
       }
-      if (!among(run.not_read, a.name)) run.not_read.push_back(a.name);
+      const bool known = among(megatron, a.name) || among(launcher, a.name);
+      if (const std::string near = known ? "" : near_key(a.name, read); !near.empty())
+        throw input_error(run.file, at_line(a.line), unknown_text(a.name, "argument of Megatron-LM", near));
+      std::vector<std::string>& names = known ? run.not_read : run.unknown;
+      if (!among(names, a.name)) names.push_back(a.name);
     }
+    for (const argument& a : list_.perhaps)
+      if (among(read, a.name)) fail(a, a.doubt);
     for (const std::string& variable : list_.unset)
       run.note("what " + variable + " holds is not in this file and was not read");
   }
@@ -65,7 +68,8 @@ class command_line {
     const std::string text = value(*a);
     double result = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), result);
-    if (text.starts_with('$')) fail(*a, "is " + in_quotes(text) + "; write its value");
+    if (text.find('$') != std::string::npos || text.find('`') != std::string::npos)
+      fail(*a, "is " + in_quotes(text) + ", whose value this file does not say; write it");
     if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(result))
       fail(*a, "takes a number, not " + in_quotes(text));
     return result;
@@ -89,7 +93,7 @@ class command_line {
   [[nodiscard]] static std::string value(const argument& a) { return a.values.empty() ? "" : a.values.front(); }
 
   import_run& run_;
-  argument_list list_;
+  const argument_list& list_;
 };
 
 void check_dynamic(const command_line& args, std::string_view least, const megatron_loss_scale& s) {
@@ -117,10 +121,30 @@ void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
   run.parameter("hysteresis", s.hysteresis);
 }
 
-void import_megatron(import_run& run, std::string_view text) {
-  const command_line args(run, text);
-  if (args.has("--deepspeed"))
-    args.fail("--deepspeed", "hands the loss scale to DeepSpeed; give the JSON that --deepspeed_config names");
+std::vector<std::string_view> megatron_scale_arguments() { return words_of(read_arguments_of); }
+
+std::size_t megatron_arguments_in(const argument_list& list) {
+  const std::vector<std::string_view> read = words_of(read_arguments_of);
+  const std::vector<std::string_view> others = words_of(megatron_arguments);
+  return static_cast<std::size_t>(std::ranges::count_if(list.arguments, [&](const argument& a) {
+    return std::ranges::find(read, a.name) != read.end() || std::ranges::find(others, a.name) != others.end();
+  }));
+}
+
+void import_megatron(import_run& run, const argument_list& list) {
+  const command_line args(run, list);
+  if (args.has("--deepspeed")) {
+    const auto named = std::ranges::find_if(
+        list.arguments, [](const argument& a) { return bare_name(a.name) == "deepspeed_config" && !a.values.empty(); });
+    if (named != list.arguments.end() && list.files.contains(named->values.front())) {
+      run.means("--deepspeed", "DeepSpeed keeps the loss scale: what follows is of " + named->values.front() +
+                                   ", which this script writes");
+      import_inner_deepspeed(run, run.file, json_of_script(list.files.at(named->values.front())));
+      return;
+    }
+    args.fail("--deepspeed", "hands the loss scale to DeepSpeed; give the JSON that --deepspeed_config names" +
+                                 (named == list.arguments.end() ? "" : ": " + in_quotes(named->values.front())));
+  }
   if (args.has("--yaml-cfg")) args.fail("--yaml-cfg", "moves the arguments into another file, which is not read");
   const bool fp16 = args.has("--fp16");
   const bool bf16 = args.has("--bf16");

@@ -1,5 +1,6 @@
 // neuronx_distributed_config of AWS NxD as JSON or YAML: aws-neuron/neuronx-distributed @fbac349
-// src/neuronx_distributed/trainer/trainer.py. There is no loss scaling and no check for infinities anywhere in it.
+// src/neuronx_distributed/trainer/trainer.py; and NxD Training's YAML: aws-neuron/neuronx-distributed-training @143f4fea
+// examples/conf, whose `trainer` is Lightning's and whose `precision` is its own. There is no loss scaling and no check for infinities anywhere in it.
 #include "frameworks.hpp"
 
 namespace ulp::io {
@@ -12,6 +13,38 @@ constexpr known_keys top_keys{
         model_init_config lora_config lnc_size)"};
 constexpr known_keys precision_keys{.read = "use_master_weights use_fp32_grad_acc use_master_weights_in_ckpt"};
 constexpr known_keys optimizer_keys{.read = "zero_one_enabled grad_clipping max_grad_norm"};
+
+// Of NxD Training.
+constexpr known_keys training_keys{.read = "trainer precision",
+                                   .not_read = R"(name model_source seed exp_manager distributed_strategy data model
+        compiler_flags compiler_cache_url aync_exec_max_inflight_requests bucket_size_collectives
+        neuron_rt_exec_timeout neuron_experimental_compress_rg model_alignment_strategy)"};
+constexpr known_keys trainer_keys{.read = "gradient_clip_val",
+                                  .not_read = R"(devices num_nodes max_epochs max_steps log_every_n_steps
+        val_check_interval check_val_every_n_epoch num_sanity_val_steps limit_val_batches limit_test_batches
+        sequential_move_factor lnc)"};
+constexpr known_keys type_keys{.read = "type",
+                               .not_read = R"(master_weights fp32_grad_acc xla_use_bf16 xla_downcast_bf16
+        neuron_rt_stochastic_rounding_en parallel_layers_reduce_dtype)"};
+
+bool is_training(const config_node& root) {
+  const config_entry* const precision = root.find("precision");
+  return root.find("distributed_strategy") != nullptr && precision != nullptr &&
+         precision->value.find("type") != nullptr;
+}
+
+void import_training(import_run& run, const config_entry& root) {
+  const config_section top(run, "", root, training_keys);
+  const config_section precision = *top.section("precision", type_keys);
+  const std::string type = precision.text("type").value_or("");
+  precision.means("type", type == "fp32" ? "float32, the loss is not scaled"
+                                         : "bfloat16, the loss is not scaled, no step is skipped");
+  run.no_scaling(type == "fp32" ? "float32" : "bfloat16");
+  const auto trainer = top.section("trainer", trainer_keys);
+  const double norm = trainer ? trainer->number("gradient_clip_val").value_or(0) : 0;
+  if (trainer) trainer->means("gradient_clip_val", norm > 0 ? "clipped to this L2 norm" : "no clipping");
+  if (norm > 0) run.out.clip_norm = norm;
+}
 
 void read_clipping(const config_section& top, const std::optional<config_section>& optimizer, bool zero_one) {
   import_run& run = top.run();
@@ -36,9 +69,13 @@ void read_clipping(const config_section& top, const std::optional<config_section
 
 }  // namespace
 
-std::size_t nxd_keys_in(const config_node& root) { return keys_in(root, top_keys); }
+std::size_t nxd_keys_in(const config_node& root) { return is_training(root) ? all_its_own : keys_in(root, top_keys); }
 
 void import_nxd(import_run& run, const config_entry& root) {
+  if (is_training(root.value)) {
+    import_training(run, root);
+    return;
+  }
   const config_section top(run, "", root, top_keys);
   const auto precision = top.section("mixed_precision_config", precision_keys);
   const auto optimizer = top.section("optimizer_config", optimizer_keys);

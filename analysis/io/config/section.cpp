@@ -45,6 +45,20 @@ std::string shown(const config_node& value) {
   return "";
 }
 
+// As nearest_name compares them, and without the dashes of options.
+std::string folded(std::string_view name) {
+  std::string text{name.substr(std::min(name.find_first_not_of('-'), name.size()))};
+  for (char& c : text) c = c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return text;
+}
+
+bool swaps_neighbours(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  const auto [first, other] = std::ranges::mismatch(a, b);
+  const auto i = static_cast<std::size_t>(first - a.begin());
+  return i + 1 < a.size() && a[i] == b[i + 1] && a[i + 1] == b[i] && a.substr(i + 2) == b.substr(i + 2);
+}
+
 }  // namespace
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -58,9 +72,20 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-std::string unknown_text(std::string_view key, const std::string& what, const std::vector<std::string_view>& known) {
-  return in_quotes(key) + " is not a known " + what + "; the nearest is " +
-         in_quotes(nearest_name(key.substr(0, 100), known));
+std::string near_key(std::string_view key, const std::vector<std::string_view>& known) {
+  constexpr std::size_t longest = 100;
+  constexpr std::size_t short_name = 5;
+  if (key.size() > longest) return "";
+  const std::string_view nearest = nearest_name(key, known);
+  if (nearest.empty()) return "";
+  const std::string a = folded(key);
+  const std::string b = folded(nearest);
+  const std::size_t most = std::min(a.size(), b.size()) <= short_name ? 1 : 2;
+  return edit_distance(a, b) <= most || swaps_neighbours(a, b) ? std::string{nearest} : "";
+}
+
+std::string unknown_text(std::string_view key, const std::string& what, std::string_view near) {
+  return in_quotes(key) + " is not a known " + what + ", and nearly " + in_quotes(near) + "; correct it or remove it";
 }
 
 std::string number_text(double x) { return to_string(parameter_value{x}); }
@@ -82,10 +107,10 @@ config_section::config_section(import_run& run, std::string path, const config_e
       run.not_read.push_back(name_of(e.key));
       continue;
     }
-    std::vector<std::string_view> all = read;
-    all.insert(all.end(), not_read.begin(), not_read.end());
     const std::string where = path_.empty() ? " key" : " key of " + in_quotes(path_);
-    throw input_error(run.file, at_line(e.line), unknown_text(e.key, run.out.framework + where, all));
+    if (const std::string near = near_key(e.key, read); !near.empty())
+      throw input_error(run.file, at_line(e.line), unknown_text(e.key, run.out.framework + where, near));
+    run.unknown.push_back(name_of(e.key));
   }
 }
 
@@ -158,6 +183,8 @@ void config_section::fail(std::string_view key, const std::string& reason) const
 
 void config_section::wrong_kind(std::string_view key, const std::string& wanted) const {
   const config_node& value = find(key)->value;
+  if (value.what == config_node::kind::scalar && value.text.find_first_of("$`") != std::string::npos)
+    fail(key, "is " + in_quotes(value.text) + ", whose value this file does not say; write it");
   const bool as_text =
       value.what == config_node::kind::scalar && value.quoted && (number_of(value.text) || flag_of(value.text));
   fail(key, "takes " + wanted + ", not " + (as_text ? "the text " : "") + shown(value));

@@ -1,8 +1,9 @@
-// One mapping of a configuration: every key in it is known, and what it means for the replay is written down.
+// One mapping of a configuration: what its keys mean for the replay is written down, and which of them are not known.
 #ifndef ULP_IO_CONFIG_SECTION_HPP
 #define ULP_IO_CONFIG_SECTION_HPP
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,17 +23,23 @@ struct known_keys {
 
 [[nodiscard]] std::vector<std::string_view> words_of(std::string_view text);
 
-// "is no ... key; the nearest is 'hysteresis'".
-[[nodiscard]] std::string unknown_text(std::string_view key, const std::string& what,
-                                       const std::vector<std::string_view>& known);
+// Of the known keys that decide on the loss scale the one that `key` nearly is, in spite of case, '-' for '_' and a typing
+// error or two; empty where there is none.
+[[nodiscard]] std::string near_key(std::string_view key, const std::vector<std::string_view>& known);
+// "'hysterisis' is not a known DeepSpeed key of 'fp16', and nearly 'hysteresis'; ...".
+[[nodiscard]] std::string unknown_text(std::string_view key, const std::string& what, std::string_view near);
 
 // What is being read, and what it has amounted to.
 struct import_run {
   std::string file;
   imported_config out;
-  std::optional<format> wanted;       // by the user
-  std::vector<std::string> read;      // keys that may have a meaning
-  std::vector<std::string> not_read;  // keys without meaning for the replay
+  std::optional<format> wanted;                // by the user
+  bool by_trainer = false;                     // ... no: by Hugging Face's Trainer, which fills "auto" by it
+  std::optional<double> trainer_norm;          // likewise
+  std::map<std::string, std::string> written;  // files that the script itself writes, with their texts
+  std::vector<std::string> read;               // keys that may have a meaning
+  std::vector<std::string> not_read;           // keys without meaning for the replay
+  std::vector<std::string> unknown;            // keys that this program does not know
 
   void parameter(const std::string& name, parameter_value value) {
     out.parameters.emplace_back(name, std::move(value));
@@ -50,8 +57,8 @@ struct import_run {
 
 class config_section {
  public:
-  // Throws input_error where `entry` is not a mapping or holds a key that is not in `known`. `path` names it: "fp16", or
-  // nothing for the whole file.
+  // Throws input_error where `entry` is not a mapping or holds a key that is nearly one of known.read; other unknown keys
+  // go to run.unknown. `path` names it: "fp16", or nothing for the whole file.
   config_section(import_run& run, std::string path, const config_entry& entry, const known_keys& known);
 
   // Whether the key stands there at all, whatever its value.

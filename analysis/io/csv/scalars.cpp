@@ -1,6 +1,7 @@
 #include "scalars.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <ulp/io/error.hpp>
 
@@ -11,6 +12,10 @@ namespace {
 
 double number_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
   return at && !rows.is_blank(*at) ? rows.number(*at) : not_known;
+}
+
+bool is_nan_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
+  return at && !rows.is_blank(*at) && std::isnan(rows.number(*at));
 }
 
 std::optional<bool> flag_in(const csv_reader& rows, const std::optional<csv_reader::column>& at) {
@@ -38,7 +43,9 @@ step_scalars scalar_columns::read(const csv_reader& rows) const {
           .learning_rate = number_in(rows, learning_rate_),
           .loss_scale = number_in(rows, loss_scale_),
           .found_inf = flag_in(rows, found_inf_),
-          .applied = flag_in(rows, applied_)};
+          .applied = flag_in(rows, applied_),
+          .loss_is_nan = is_nan_in(rows, loss_),
+          .grad_norm_is_nan = is_nan_in(rows, grad_norm_)};
 }
 
 scalar_table read_scalars(const std::string& path, const read_limits& limits) {

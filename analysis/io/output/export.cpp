@@ -53,6 +53,9 @@ json number(double x) {
   return x;
 }
 
+// NaN that was logged is a text: null is what was not.
+json logged(double x, bool is_nan) { return is_nan ? json("nan") : number(x); }
+
 json flag(std::optional<bool> x) { return x ? json(*x) : json(nullptr); }
 
 std::string_view name_of(cell_sign sign) {
@@ -121,8 +124,8 @@ json step_part(const step& row) {
            {"attempt", row.key.attempt},
            {"microbatch", row.key.microbatch},
            {"ranks", row.ranks},
-           {"loss", number(x.loss)},
-           {"grad_norm", number(x.grad_norm)},
+           {"loss", logged(x.loss, x.loss_is_nan)},
+           {"grad_norm", logged(x.grad_norm, x.grad_norm_is_nan)},
            {"lr", number(x.learning_rate)},
            {"loss_scale", number(x.loss_scale)},
            {"found_inf", flag(x.found_inf)},

@@ -22,14 +22,19 @@ void apply(const std::vector<std::pair<regex, Label>>& rules, const std::string&
 void fill(double& value, double logged) {
   if (!std::isnan(logged)) value = logged;
 }
+void fill(double& value, bool& is_nan, double logged, bool logged_nan) {
+  if (std::isnan(logged) && !logged_nan) return;
+  value = logged;
+  is_nan = logged_nan;
+}
 void fill(std::optional<bool>& value, std::optional<bool> logged) {
   if (logged) value = logged;
 }
 
 // What the table knows replaces what the source said.
 void fill(step_scalars& scalars, const step_scalars& logged) {
-  fill(scalars.loss, logged.loss);
-  fill(scalars.grad_norm, logged.grad_norm);
+  fill(scalars.loss, scalars.loss_is_nan, logged.loss, logged.loss_is_nan);
+  fill(scalars.grad_norm, scalars.grad_norm_is_nan, logged.grad_norm, logged.grad_norm_is_nan);
   fill(scalars.learning_rate, logged.learning_rate);
   fill(scalars.loss_scale, logged.loss_scale);
   fill(scalars.found_inf, logged.found_inf);

@@ -96,9 +96,10 @@ std::unique_ptr<source> open_text(const std::string& path, const read_limits& li
   if (lines.at_end()) throw input_error(path, "", "is empty");
   if (!names_columns(lines.peek())) {
     if (auto log = io::open_scale_log(std::move(lines), "")) return log;
-    throw input_error(path, "",
-                      "is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log in "
-                      "which Megatron-LM, DeepSpeed, Apex or fairseq print their loss scale");
+    throw input_error(
+        path, "",
+        "is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log with "
+        "lines of a layout that is known: docs/inputs.md lists them");
   }
   io::csv_reader rows(std::move(lines));
   if (io::is_histogram_csv(rows)) {

@@ -31,9 +31,16 @@ record_match read_skipping(const record_text&, std::size_t at, bool) {
   return whole_record({.what = kind::overflow, .from = origin}, at);
 }
 
+// "DLL 2020-06-03 02:40:14.640910 - PARAMETER loss_scale : 524288.0": NVIDIA/DeepLearningExamples
+// PyTorch/LanguageModeling/BERT/run_pretraining.py (take_optimizer_step) logs the scale after an overflow.
+record_match read_parameter(const record_text& text, std::size_t at, bool last) {
+  return read_trailing(text, at, last, "", {.what = kind::overflow, .from = origin}, &scale_record::after);
+}
+
 constexpr std::array starts{
     record_start{"reducinglossscaleto", read_reducing},
     record_start{"Gradientoverflow,skippingupdate", read_skipping},
+    record_start{"PARAMETERloss_scale:", read_parameter},
 };
 
 }  // namespace

@@ -29,10 +29,62 @@ std::optional<std::uint32_t> bar_of_steps(const std::vector<scale_record>& recor
   std::optional<std::uint32_t> now;
   for (const scale_record& r : records) {
     if (r.from == origin::bar) now = r.part;
-    if (r.what == kind::overflow && now) ++overflows[*now];
+    if ((r.what == kind::overflow || r.what == kind::metrics) && now) ++overflows[*now];
   }
   const auto most = std::ranges::max_element(overflows, {}, [](const auto& o) { return o.second; });
   return most == overflows.end() ? std::nullopt : std::optional(most->first);
+}
+
+// The one that ended the run, whichever ranks say so: the scale stood at its least value already.
+void add_fatal_overflow(std::vector<scale_record>& records) {
+  double scale = not_known;
+  bool seen = false;
+  for (scale_record& r : records) {
+    if (r.what == kind::overflow) {
+      scale = r.after;
+      seen = false;
+    }
+    if (r.what != kind::fatal || std::exchange(seen, true)) continue;
+    r.what = kind::overflow;
+    r.before = r.after = scale;
+  }
+  std::erase_if(records, [](const scale_record& r) { return r.what == kind::fatal; });
+}
+
+// Batches that are counted anew in each epoch, from the first of the log on.
+void count_over_epochs(std::vector<scale_record>& records) {
+  std::int64_t before = 0;  // steps of earlier epochs
+  std::int64_t last = 0;
+  std::uint32_t epoch = 0;
+  for (scale_record& r : records) {
+    if (r.from != origin::espnet || r.what != kind::reached) continue;
+    if (r.part > epoch) before = last;
+    epoch = r.part;
+    r.step += before;
+    last = r.step;
+  }
+}
+
+// Metrics have the step that a progress bar or the script prints next, else the last; bars remain where overflows need them.
+void number_metrics(std::vector<scale_record>& records) {
+  const auto numbers = [](const scale_record& r) { return r.what == kind::reached && !is_framework(r.from); };
+  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::metrics; })) return;
+  if (std::ranges::any_of(records,
+                          [](const scale_record& r) { return r.what == kind::reached && is_framework(r.from); }))
+    std::erase_if(records, [](const scale_record& r) { return r.what == kind::metrics; });
+  if (std::ranges::none_of(records, numbers)) return;
+  std::int64_t step = -1;
+  for (const scale_record& r : records)
+    if (numbers(r)) step = r.step;
+  for (std::size_t i = records.size(); i-- > 0;) {
+    scale_record& r = records[i];
+    if (numbers(r)) step = r.step;
+    if (r.what != kind::metrics) continue;
+    r.what = kind::reached;
+    r.step = step;
+  }
+  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::overflow; }))
+    std::erase_if(records, numbers);
 }
 
 // Leaves the step numbers of the framework where it prints them, else of the progress bar, else of the script.
@@ -40,7 +92,9 @@ void choose_steps(std::vector<scale_record>& records) {
   const auto has = [&](auto&& test) {
     return std::ranges::any_of(records, [&](const scale_record& r) { return r.what == kind::reached && test(r.from); });
   };
-  const bool framework = has(is_framework);
+  // Of accumulated steps a bar shows more.
+  const bool positions = std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::position; });
+  const bool framework = positions || has(is_framework);
   const auto bar = framework ? std::nullopt : bar_of_steps(records);
   std::erase_if(records, [&](const scale_record& r) {
     if (r.from == origin::bar) return framework || bar != r.part;
@@ -56,6 +110,7 @@ void reach_positions(std::vector<scale_record>& records) {
   for (const scale_record& r : records) {
     if (r.what == kind::position && r.step != reached.step) {
       if (reached.step >= 0) told.push_back(reached);
+      reached.steps = reached.step < 0 ? 1 : -1;  // of the steps before it the log says nothing
       reached.step = r.step;
       ++reached.skipped;
     }
@@ -71,7 +126,10 @@ void reach_positions(std::vector<scale_record>& records) {
 
 std::uint64_t choose_records(std::vector<scale_record>& records) {
   const std::uint64_t others = drop_other_ranks(records);
+  add_fatal_overflow(records);
   choose_steps(records);
+  number_metrics(records);
+  count_over_epochs(records);
   reach_positions(records);
   for (scale_record& r : records)
     for (double* const scale : {&r.before, &r.after})

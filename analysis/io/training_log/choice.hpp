@@ -13,7 +13,8 @@ namespace ulp::io {
   return from != scale_record::origin::bar && from != scale_record::origin::print;
 }
 
-// Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known.
+// Leaves records of one rank, one scaler and one way of counting steps, with scales that are numbers or not known; none is
+// `fatal`, and `metrics` only where nothing tells their steps.
 // Returns how many lines of other ranks or scalers were left out.
 std::uint64_t choose_records(std::vector<scale_record>& records);
 

@@ -9,6 +9,7 @@
 //   from ... to ...", "Overflow detected. Skipping step. Attempted loss scale: ..., reducing to ...", all of the same
 //   step: runtime/fp16/fused_optimizer.py and unfused_optimizer.py (_update_scale, step);
 //   "[Rank 0] step=10, skipped=1, lr=[...], mom=[...]": runtime/engine.py (_report_progress);
+//   "Exception: Current loss scale already at minimum - cannot decrease scale anymore": loss_scaler.py (update_scale);
 //   "initial_dynamic_scale ........ 65536", "dynamic_loss_scale_args ...... {..., 'scale_window': 1000, ...}":
 //   runtime/config.py (print).
 #include <array>
@@ -76,6 +77,23 @@ record_match read_overflow(const record_text& text, std::size_t at, bool last) {
   return whole_record({.what = kind::overflow, .from = origin}, after + skipping.size());
 }
 
+// "OVERFLOW! Skipping step. Attempted loss scale: 65536.0" and no more: fp16_optimizer.py of NVIDIA/tacotron2.
+record_match read_attempted_alone(const record_text& text, std::size_t at, bool last) {
+  if (at == text.size()) return last ? no_record() : unfinished_record();
+  const auto before = text.number_at(at, ",");
+  if (!before) return no_record();
+  if (before->open && !last) return unfinished_record();
+  if (before->end < text.size() && text.view()[before->end] == ',') return no_record();
+  scale_record r{.what = kind::overflow, .from = origin};
+  r.before = before->value;
+  return whole_record(r, before->end);
+}
+
+// Instead of the line of the overflow.
+record_match read_minimum(const record_text&, std::size_t at, bool) {
+  return whole_record({.what = kind::fatal, .from = origin}, at);
+}
+
 record_match read_reducing(const record_text& text, std::size_t at, bool last) {
   return read_change(text, at, last, "t", "to", {.what = kind::overflow, .from = origin});
 }
@@ -131,6 +149,8 @@ record_match read_window(const record_text& text, std::size_t at, bool last) {
 }
 
 constexpr std::array starts{
+    record_start{"OVERFLOW!Skippingstep.Attemptedlossscale:", read_attempted_alone},
+    record_start{"Exception:Currentlossscalealreadyat", read_minimum},
     record_start{"Attemptedlossscale:", read_attempted},
     record_start{"OVERFLOW!Rank", read_overflow},
     record_start{"Reducingdynamiclossscalefrom", read_reducing},

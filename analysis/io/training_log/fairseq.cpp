@@ -46,7 +46,7 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
   const auto updates = text.number_at(at, ",|\"");
   if (!updates || step_of(*updates) < 0) return no_record();
   if (updates->open && !last) return unfinished_record();
-  scale_record r{.what = kind::reached, .from = origin, .step = step_of(*updates)};
+  scale_record r{.what = kind::reached, .from = origin, .step = step_of(*updates), .is_mean = true};
   std::size_t end = updates->end;
   constexpr int most_fields = 12;
   for (int i = 0; i < most_fields; ++i) {
@@ -69,7 +69,7 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
     const auto n = text.number_at(value, ",|\"%}");
     if (!n) break;
     if (n->open && !last) return unfinished_record();
-    if (known != nullptr) r.*known->number = n->value;
+    if (known != nullptr) r.put(known->number, n->value);
     end = n->end;
     if (end < all.size() && all[end] == '%') ++end;
     if (known != nullptr && known->number == &scale_record::after) break;
@@ -79,6 +79,12 @@ record_match read_updates(const record_text& text, std::size_t at, bool last) {
 
 record_match read_initial_scale(const record_text& text, std::size_t at, bool last) {
   return read_trailing(text, at, last, "=:'\"", {.what = kind::fresh, .from = origin}, &scale_record::after);
+}
+
+// "FloatingPointError: Minimum loss scale reached (0.0001)": optim/dynamic_loss_scaler.py (check_overflow) raises it
+// instead of the line of the overflow.
+record_match read_minimum(const record_text&, std::size_t at, bool) {
+  return whole_record({.what = kind::fatal, .from = origin}, at);
 }
 
 record_match read_loaded(const record_text& text, std::size_t at, bool) {
@@ -93,9 +99,13 @@ record_match read_loaded(const record_text& text, std::size_t at, bool) {
 }
 
 constexpr std::array starts{
-    record_start{"settinglossscaleto:", read_setting},   record_start{"num_updates", read_updates},
-    record_start{"fp16_init_scale", read_initial_scale}, record_start{"Loadedcheckpoint", read_loaded},
+    record_start{"settinglossscaleto:", read_setting},
+    record_start{"num_updates", read_updates},
+    record_start{"fp16_init_scale", read_initial_scale},
+    record_start{"Loadedcheckpoint", read_loaded},
     record_start{"loadedcheckpoint", read_loaded},
+    record_start{"Error:Minimumlossscalereached", read_minimum},
+    record_start{"Exception:Minimumlossscalereached", read_minimum},
 };
 
 }  // namespace

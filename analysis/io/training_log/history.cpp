@@ -5,10 +5,9 @@
 #include <set>
 #include <utility>
 
-#include <ulp/io/error.hpp>
-
+#include "by_order.hpp"
 #include "choice.hpp"
-#include "intervals.hpp"
+#include "numbered_runs.hpp"
 
 namespace ulp::io {
 namespace {
@@ -20,165 +19,20 @@ std::string count_text(std::uint64_t n, const std::string& what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
-// How often the scale must have doubled before this overflow.
-std::int64_t growths(double scale, const scale_record& e) {
-  const double used = std::isnan(e.before) && e.after != scale ? 2 * e.after : e.before;
-  if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
-  return static_cast<std::int64_t>(std::ceil(std::log2(used / scale)));
-}
-
-// From intervals to runs.
-class run_builder {
- public:
-  // The runs of an interval, in the order in which they are known or taken to have been.
-  void operator()(const log_interval& now) {
-    begin(now);
-    const std::vector<scale_record>& events = now.events;
-    const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
-    const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
-    const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
-    placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
-    if ((unknown > 0 && !events.empty()) || now.at_end) placed_ = false;
-
-    std::int64_t left = applied;
-    if (unknown > 0) add({.count = unknown, .skipped = true});
-    double scale = runs_.empty() ? not_known : runs_.back().after;
-    std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
-    for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
-    const bool fits = needed <= left - (now.updates_only ? 1 : 0);  // the last of them is an update
-    for (const scale_record& e : events) {
-      const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
-      scale = e.after;
-      if (good > 0) add({.count = static_cast<std::uint32_t>(good)});
-      left -= good;
-      double used = e.before;
-      // Half of it was printed, unless the scale stood at its least value already.
-      if (std::isnan(used) && e.after != scale_) used = 2 * e.after;
-      add({.skipped = true, .used = used, .after = e.after});
-    }
-    if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
-    if (runs_.size() > first_run_) describe_last();
-  }
-
-  // What came after the step is replaced by what follows.
-  void operator()(const log_restart& back) {
-    std::uint64_t gone = 0;
-    while (!runs_.empty()) {
-      scale_run& run = runs_.back();
-      const std::int64_t last = run.retries ? run.step : run.step + run.count - 1;
-      if (last <= back.to) break;
-      const std::int64_t kept = run.retries ? 0 : std::max<std::int64_t>(0, back.to - run.step + 1);
-      gone += run.count - static_cast<std::uint64_t>(kept);
-      if (kept > 0) {
-        run.count = static_cast<std::uint32_t>(kept);
-        run.after = run.loss = run.grad_norm = run.learning_rate = not_known;
-        break;
-      }
-      runs_.pop_back();
-    }
-    if (gone > 0) ++restarts_;
-    replaced_ += gone;
-    scale_ = runs_.empty() || !back.keeps_scale ? not_known : runs_.back().after;
-  }
-
-  void finish(scale_history& into) {
-    if (interval_.at_end)
-      into.notes.push_back(count_text(static_cast<std::uint64_t>(interval_.skipped), "skipped step") +
-                           " at the end of the log: taken to follow step " +
-                           std::to_string(interval_.step - interval_.steps) + " at once");
-    if (replaced_ > 0)
-      into.notes.push_back("the log goes back to an earlier step " + count_text(restarts_, "time") + ": " +
-                           count_text(replaced_, "step") + " of the earlier runs " + (replaced_ == 1 ? "is" : "are") +
-                           " replaced by the later ones");
-    std::uint64_t unplaced = 0;
-    std::uint64_t of_all = 0;
-    for (const scale_run& run : runs_) {
-      if (run.placed) continue;
-      of_all += run.count;
-      unplaced += run.skipped ? run.count : 0;
-    }
-    if (unplaced > 0)
-      into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
-                           std::to_string(unplaced) +
-                           " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
-    into.runs = std::move(runs_);
-  }
-
- private:
-  void begin(const log_interval& now) {
-    interval_ = now;
-    gap_ = gap_ || now.after_gap;
-    first_run_ = runs_.size();
-    step_ = now.step - now.steps + 1;
-    attempt_ = 0;
-  }
-
-  [[nodiscard]] static bool are_numbered(const log_interval& now) {
-    std::int64_t before = now.step - now.steps;
-    return !now.events.empty() && std::ranges::all_of(now.events, [&](const scale_record& e) {
-      return e.step > std::exchange(before, e.step) && e.step <= now.step;
-    });
-  }
-
-  void add(scale_run run) {
-    run.step = step_;
-    run.attempt = attempt_;
-    run.placed = placed_;
-    run.retries = interval_.updates_only && run.skipped;
-    run.after_gap = std::exchange(gap_, false);
-    if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
-    if (run.retries) {
-      attempt_ += static_cast<std::int32_t>(run.count);
-    } else {
-      step_ += run.count;
-      attempt_ = 0;
-    }
-    if (run.skipped || run.after_gap || !std::isnan(run.after)) scale_ = run.after;
-    runs_.push_back(run);
-  }
-
-  // What the line said of its last step.
-  void describe_last() {
-    const log_interval& now = interval_;
-    scale_run& run = runs_.back();
-    const bool single = now.steps == 1;
-    if (single) run.loss = now.record.loss;
-    if (!run.skipped) run.learning_rate = now.record.learning_rate;
-    if (!run.skipped && (single || now.from == origin::megatron)) run.grad_norm = now.record.grad_norm;
-    if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
-      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
-    if (!std::isnan(now.grown)) run.after = now.grown;
-    if (tells_scale()) run.after = now.record.after;
-    if (!std::isnan(run.after)) scale_ = run.after;
-  }
-
-  // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
-  [[nodiscard]] bool tells_scale() const {
-    const double x = interval_.record.after;
-    if (!(x >= 0.5) || (x < 1 && x != 0.5)) return false;
-    if (interval_.from != origin::fairseq) return true;
-    return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
-  }
-
-  std::vector<scale_run> runs_;
-  std::uint64_t replaced_ = 0;
-  std::uint64_t restarts_ = 0;
-  double scale_ = not_known;  // the last that was known
-  bool gap_ = false;          // before the next run
-  // Of the interval that is being added.
-  log_interval interval_;
-  std::size_t first_run_ = 0;
-  std::int64_t step_ = 0;
-  std::int32_t attempt_ = 0;
-  bool placed_ = true;
-};
-
 std::string_view name_of(origin from) noexcept {
   switch (from) {
     case origin::megatron: return "Megatron-LM";
     case origin::deepspeed: return "DeepSpeed";
     case origin::apex: return "Apex";
     case origin::fairseq: return "fairseq";
+    case origin::colossal: return "ColossalAI";
+    case origin::trainer: return "Hugging Face Trainer";
+    case origin::openmmlab: return "OpenMMLab";
+    case origin::swin: return "Swin or DeiT";
+    case origin::espnet: return "ESPnet";
+    case origin::detectron: return "Detectron2";
+    case origin::insightface: return "InsightFace";
+    case origin::llm_c: return "llm.c";
     case origin::bar:
     case origin::print: break;
   }
@@ -188,27 +42,59 @@ std::string_view name_of(origin from) noexcept {
 std::string names_of(const std::vector<scale_record>& records) {
   std::set<origin> seen;
   for (const scale_record& r : records)
-    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached)) seen.insert(r.from);
+    if (is_framework(r.from) && (r.what == kind::overflow || r.what == kind::reached || r.what == kind::metrics))
+      seen.insert(r.from);
   std::string all;
   for (const origin from : seen) all += (all.empty() ? "" : " and ") + std::string{name_of(from)};
   return all;
 }
 
+// What norms and losses that are not finite say.
+void note_what_is_lost(const std::vector<scale_record>& records, scale_history& into) {
+  std::uint64_t lost = 0;
+  std::uint64_t zero_loss = 0;
+  std::uint64_t means = 0;
+  for (const scale_record& r : records) {
+    lost += r.is_lost() ? 1 : 0;
+    zero_loss += r.from == origin::trainer && r.grad_norm_is_nan && r.loss == 0 ? 1 : 0;
+    means += r.mean_is_lost && !r.is_lost() ? 1 : 0;
+  }
+  if (lost > 0)
+    into.notes.push_back("a loss or a gradient norm that is NaN or infinite stands in " + count_text(lost, "line") +
+                         ": the gradients were not finite there");
+  if (zero_loss > 0)
+    into.notes.push_back(
+        "a loss of 0 beside a norm that is NaN stands in " + count_text(zero_loss, "line") +
+        ": in place of a loss that is not finite the Trainer takes the mean of those since the line before "
+        "(logging_nan_inf_filter), 0 where there are none");
+  if (means > 0)
+    into.notes.push_back("the mean of the gradient norm is not finite in " + count_text(means, "line") +
+                         ": so was the norm of an earlier step of that epoch, which has no line");
+}
+
 }  // namespace
+
+void scale_run::describe(const scale_record& line) {
+  loss = line.loss;
+  grad_norm = line.grad_norm;
+  learning_rate = line.learning_rate;
+  loss_is_nan = line.loss_is_nan;
+  grad_norm_is_nan = line.grad_norm_is_nan;
+  lost = line.is_lost();
+  decided = lost || !std::isnan(line.grad_norm);
+}
 
 scale_history history_of(std::vector<scale_record> records, const std::string& path) {
   scale_history all;
   const std::uint64_t others = choose_records(records);
   all.frameworks = names_of(records);
   if (all.frameworks.empty()) return all;
-  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; }))
-    throw input_error(path, "",
-                      "is a log of " + all.frameworks +
-                          " with skipped steps but no step numbers: also print 'step: N' in every step, so that the "
-                          "steps in between are known");
-  run_builder runs;
-  read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
-  runs.finish(all);
+  if (std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::reached; })) {
+    all.runs = runs_by_order(records, all.notes);
+  } else {
+    add_numbered_runs(records, path, all);
+  }
+  note_what_is_lost(records, all);
   all.float16 = std::ranges::none_of(records, [](const scale_record& r) { return r.what == kind::bfloat16; });
   constexpr double window_of_apex = 2000;  // which it does not let anybody set
   for (const scale_record& r : records) {

@@ -19,12 +19,22 @@ struct scale_run {
   bool retries = false;      // each is a further attempt at the same step
   bool after_gap = false;    // steps before it are missing, or their scale says nothing of it
   bool placed = true;        // false where the log does not tell in which order steps were applied and skipped
+  bool numbered = true;      // false where steps are numbered by the order of the lines
+  bool decided = true;       // false where nothing is known of them but that they were
   bool nan = false;          // skipped because the forward pass gave no finite loss
+  bool lost = false;         // the loss or the norm of its only step was logged, and is not finite
+  bool sure = true;          // false where that may be of a step before it
+  bool counted = false;      // the framework counts skipped steps, and did not count these
   double used = not_known;   // the scale of its first step, where it was printed
   double after = not_known;  // the scale after its last
   double loss = not_known;   // these three of its last step
   double grad_norm = not_known;
   double learning_rate = not_known;
+  bool loss_is_nan = false;
+  bool grad_norm_is_nan = false;
+
+  // With what a line says of its only step.
+  void describe(const scale_record& line);
 };
 
 struct scale_history {
@@ -36,8 +46,8 @@ struct scale_history {
 };
 
 // Records in the order of their lines. A run that goes back to an earlier step, as after a restart from a checkpoint,
-// replaces what came after that step. Empty, `frameworks` too, where no record is of a known framework; throws input_error
-// where the records do not tell the steps.
+// replaces what came after that step; without step numbers see by_order.hpp. Empty, `frameworks` too, where no record is of a
+// known framework; throws input_error where the records contradict each other.
 [[nodiscard]] scale_history history_of(std::vector<scale_record> records, const std::string& path);
 
 }  // namespace ulp::io

@@ -9,6 +9,7 @@
 #include <ulp/io/error.hpp>
 
 #include "choice.hpp"
+#include "falls.hpp"
 
 namespace ulp::io {
 namespace {
@@ -24,6 +25,9 @@ class interval_reader {
  public:
   interval_reader(const std::string& path, const std::function<void(const log_part&)>& to) : path_(path), to_(to) {}
 
+  // Each overflow has a line of its own.
+  void expect_overflows() { overflows_are_told_ = true; }
+
   // How many steps there are between one record and the next of its kind: for the first, which has none before it.
   void expect(origin from, std::int64_t steps) { spacing_[from].last = steps; }
 
@@ -35,6 +39,8 @@ class interval_reader {
       case kind::fresh: start_ = r.after; break;
       case kind::restored: restore(r); break;
       case kind::reached: reach(r); break;
+      case kind::fatal:  // choose_records made an overflow of it
+      case kind::metrics:
       case kind::window:
       case kind::bfloat16: break;
     }
@@ -176,12 +182,19 @@ class interval_reader {
       now.events.erase(now.events.begin(), now.events.end() - events);
     }
     resumed_ = false;
-    if (!reached_) reached_ = begin_of_first(r, std::max(now.skipped, events));
+    now.counted = r.skipped >= 0 || r.from == origin::deepspeed;
+    const bool is_first = !reached_;
+    if (const auto before = last_of_.find(r.from); before != last_of_.end()) now.covers = r.step - before->second.step;
+    begin_where_told(r, now);
+    if (!reached_)
+      reached_ = begin_of_first(r, std::max(now.skipped, events + untold_falls_of(now, not_known).between));
+    now.is_cut = is_first && !now.counted && *reached_ > 0;
     if (r.from == origin::deepspeed && *reached_ == 0 && !first_ && !restored_) now.skipped = r.skipped;
     now.steps = r.step - *reached_;
     // These tell of the last interval only: where lines are missing, nothing is known of the steps before it.
     const std::int64_t usual = spacing_[r.from].regular();
-    if ((r.from == origin::megatron || r.from == origin::fairseq) && usual > 0 && now.steps > usual) {
+    const bool tells_of_all = r.from == origin::deepspeed || !is_framework(r.from) || r.steps > 0;
+    if (!tells_of_all && usual > 0 && now.steps > usual) {
       now.steps = usual;
       now.after_gap = true;
     }
@@ -195,15 +208,33 @@ class interval_reader {
     open_ = std::move(now);
   }
 
+  // Whether nothing but its fall tells of skipped steps.
+  [[nodiscard]] bool tells_by_scale(const scale_record& r) const {
+    return !overflows_are_told_ && r.skipped < 0 && is_framework(r.from);
+  }
+
+  // Lines that say themselves where their steps begin, or that say nothing of the steps before theirs.
+  void begin_where_told(const scale_record& r, log_interval& now) {
+    if (r.steps <= 0 && !(tells_by_scale(r) && std::isnan(r.after))) return;
+    const std::int64_t from = r.step - (r.steps > 0 ? r.steps : 1);
+    if (reached_ && from <= *reached_) return;
+    now.after_gap = reached_.has_value();
+    reached_ = from;
+  }
+
   [[nodiscard]] std::int64_t begin_of_first(const scale_record& r, std::int64_t skipped) {
     std::int64_t steps = spacing_[r.from].last;
     // The only line: the run is a new one if its arguments are there, or if its skipped steps are.
     const bool fresh = start_ > 0 || (r.from == origin::deepspeed && r.skipped == skipped);
     if (steps <= 0) steps = fresh ? r.step : 1;
+    const bool says_nothing = !is_framework(r.from) && skipped == 0 && r.step > steps;
+    if (tells_by_scale(r) || says_nothing) steps = 1;
+    skipped += r.is_applied ? 1 : 0;
     if (steps > most_steps_at_once) steps = 1;
     if (r.from != origin::fairseq) steps = std::max(steps, skipped);
     // A script that counts from 0 prints it when that step is done; a progress bar, before the first.
-    const std::int64_t least = r.from == origin::print && r.step == 0 ? -1 : 0;
+    const bool from_zero = (r.from == origin::print && (r.step == 0 || r.step < skipped)) || tells_by_scale(r);
+    const std::int64_t least = from_zero ? -1 : 0;
     return std::max(least, r.step - steps);
   }
 
@@ -235,6 +266,7 @@ class interval_reader {
 
   void put(log_interval now) {
     now.updates_only = updates_only_;
+    now.told = overflows_are_told_;
     now.after_gap = std::exchange(gap_, false) || now.after_gap;
     now.start = start_;
     reached_ = now.step;
@@ -256,6 +288,7 @@ class interval_reader {
   std::optional<std::int64_t> reached_;  // the step up to which they go
   std::optional<std::int64_t> first_;    // step of them that was not taken back
   bool updates_only_ = false;            // steps are updates, which skipped ones are not
+  bool overflows_are_told_ = false;
   bool restored_ = false;
   bool resumed_ = false;               // the next line is the first after a restart that no line tells of
   bool gap_ = false;                   // before the next interval
@@ -283,9 +316,11 @@ void read_intervals(const std::vector<scale_record>& records, const std::string&
     if (r.what != kind::reached) continue;
     const auto [at, fresh] = first.try_emplace(r.from, r.step);
     if (fresh || at->second < 0 || r.step <= at->second) continue;
-    reader.expect(r.from, r.step - at->second);
+    reader.expect(r.from, (r.step - at->second) / std::max<std::int64_t>(r.lines, 1));
     at->second = -1;
   }
+  if (std::ranges::any_of(records, [](const scale_record& r) { return r.what == kind::overflow; }))
+    reader.expect_overflows();
   for (const scale_record& r : records) reader.add(r);
   reader.finish();
 }

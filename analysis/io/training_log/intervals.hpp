@@ -20,6 +20,10 @@ struct log_interval {
   std::int64_t skipped = 0;
   std::int64_t nans = 0;               // of the skipped ones, those whose loss was not finite
   bool updates_only = false;           // its steps are updates
+  bool counted = false;                // its line says how many steps were skipped
+  bool told = false;                   // each overflow of the log has a line of its own
+  bool is_cut = false;                 // the first of a log that does not begin with the run: some of it may be missing
+  std::int64_t covers = 0;             // steps from the line before to its own; 0 where that line is not known
   bool after_gap = false;              // steps before it are missing, or their scale says nothing of it
   bool at_end = false;                 // no line follows the steps that it tells of
   std::vector<scale_record> events{};  // overflows that had lines of their own: at most those skipped

@@ -7,6 +7,7 @@
 // _print_args of megatron/training/arguments.py, loaded checkpoints by load_checkpoint of checkpointing.py.
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "records.hpp"
 
@@ -72,6 +73,7 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
 
   std::size_t end = at + length;  // of what was read so far
   bool whole = false;
+  bool has_loss = false;
   for (std::size_t begin = end; !whole;) {
     const std::size_t bar = all.find('|', begin);
     const std::string_view segment = all.substr(begin, bar - begin);
@@ -80,11 +82,12 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
       if (!last) return unfinished_record();
       break;
     }
+    has_loss = has_loss || (segment.find("loss") != std::string_view::npos && !segment.starts_with("lossscale"));
     if (const field* const f = field_at(segment)) {
       std::size_t from = begin + f->key.size();
       if (all[from] == ':') ++from;
       if (const auto n = text.number_at(from, "|"); n && n->end == bar) {
-        if (f->number != nullptr) r.*f->number = n->value;
+        if (f->number != nullptr) r.put(f->number, n->value);
         if (f->count != nullptr) r.*f->count = step_of(*n);
       }
       end = bar + 1;
@@ -93,6 +96,8 @@ record_match read_iteration(const record_text& text, std::size_t at, bool last) 
     begin = bar + 1;
   }
   if (r.nans < 0) r.nans = 0;
+  // Lines that somebody shortened lack the rate, too.
+  r.lacks_loss = !has_loss && !std::isnan(r.learning_rate);
   if (r.skipped < 0 && !(r.after >= 0)) return no_record();
   return whole_record(r, end);
 }

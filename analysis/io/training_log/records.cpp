@@ -1,9 +1,11 @@
 #include "records.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <utility>
 
@@ -12,7 +14,7 @@ namespace {
 
 constexpr std::size_t longest_record = 4096;  // without blanks
 constexpr std::size_t most_lines = 16;        // that one record is wrapped over
-constexpr std::size_t longest_words = 40;     // of a record_start, and some more
+constexpr std::size_t longest_words = 48;     // of a record_start, and some more
 constexpr std::size_t most_labels = 4096;
 
 bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
@@ -56,7 +58,8 @@ line_label label_of(std::string_view line) noexcept {
   if (!line.substr(end).starts_with(": ")) return {};
   const bool is_number = std::ranges::all_of(name, is_digit);  // srun --label
   const std::string_view rest = line.substr(end + 2);
-  const bool is_host = rest.starts_with('[') || rest.starts_with(" iteration");  // pdsh, deepspeed
+  const bool is_counter = name == "Epoch" || name == "Train";  // "Epoch: [115]  [1298/1299]"
+  const bool is_host = (rest.starts_with('[') && !is_counter) || rest.starts_with(" iteration");  // pdsh, deepspeed
   return is_number || is_host ? line_label{end + 2, name} : line_label{};
 }
 
@@ -75,12 +78,26 @@ std::string without_blanks(std::string_view line) {
   return text;
 }
 
+// As Python, JSON and C++ spell what is no finite number.
+struct nonfinite_word {
+  std::string_view text;
+  double value;
+};
+constexpr std::array nonfinite_words{
+    nonfinite_word{"nan", not_known},
+    nonfinite_word{"NaN", not_known},
+    nonfinite_word{"inf", std::numeric_limits<double>::infinity()},
+    nonfinite_word{"Infinity", std::numeric_limits<double>::infinity()},
+};
+
 // A framework's own records come before those that look like them.
 const std::vector<record_start>& all_records() {
   static const std::vector<record_start> all = [] {
     std::vector<record_start> joined;
     for (const auto& starts :
-         {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), step_records()})
+         {megatron_records(), deepspeed_records(), apex_records(), fairseq_records(), colossal_records(),
+          trainer_records(), openmmlab_records(), swin_records(), espnet_records(), detectron_records(),
+          insightface_records(), llm_c_records(), step_records()})
       joined.insert(joined.end(), starts.begin(), starts.end());
     assert(std::ranges::all_of(joined, [](const record_start& s) { return s.words.size() < longest_words; }));
     return joined;
@@ -120,6 +137,16 @@ record_match read_record(const record_text& text, std::size_t at, bool last) {
 }
 
 }  // namespace
+
+void scale_record::put(double scale_record::*field, double value) noexcept {
+  this->*field = value;
+  if (field == &scale_record::loss) loss_is_nan = std::isnan(value);
+  if (field == &scale_record::grad_norm) grad_norm_is_nan = std::isnan(value);
+}
+
+bool scale_record::is_lost() const noexcept {
+  return loss_is_nan || grad_norm_is_nan || std::isinf(loss) || std::isinf(grad_norm);
+}
 
 void record_text::append(std::string_view line, std::uint64_t line_number) {
   lines_.push_back({text_.size(), line_number});
@@ -166,6 +193,15 @@ std::optional<record_text::number> record_text::number_at(std::size_t offset, st
     while (from < before && is_of_number(text_[from])) ++from;
     return from;
   };
+  const std::size_t sign = offset < text_.size() && (text_[offset] == '-' || text_[offset] == '+') ? 1 : 0;
+  for (const nonfinite_word& word : nonfinite_words) {
+    if (!view().substr(std::min(offset + sign, text_.size())).starts_with(word.text)) continue;
+    const std::size_t behind = offset + sign + word.text.size();
+    return number{.value = sign == 1 && text_[offset] == '-' ? -word.value : word.value,
+                  .digits = view().substr(offset, behind - offset),
+                  .end = behind,
+                  .open = behind == text_.size()};
+  }
   std::size_t end = end_of_run(offset, text_.size());
   if (end == text_.size() || enders.find(text_[end]) == std::string_view::npos) {
     end = end_of_run(offset, offset < text_.size() ? line_end(offset) : text_.size());

@@ -19,20 +19,37 @@ namespace ulp::io {
 struct scale_record {
   enum class kind : std::uint8_t {
     overflow,  // a step was skipped: the scale was `before` and is `after`
+    fatal,     // one more, at the least scale that is allowed, ended the run
     grown,     // the scale went from `before` to `after`
     position,  // the next overflow is in `step`
     reached,   // the steps up to `step` are done; the scale is `after` where printed
+    metrics,   // what was logged of the last step that was done, without its number
     fresh,     // what the configuration says: a run that starts at step 0 starts with the scale `after`
     restored,  // a checkpoint of `step` was loaded
     window,    // what the configuration says: the scale grows after `after` applied steps in a row
     bfloat16,  // the configuration says that the run is in bfloat16
   };
-  enum class origin : std::uint8_t { megatron, deepspeed, apex, fairseq, bar, print };
+  enum class origin : std::uint8_t {
+    megatron,
+    deepspeed,
+    apex,
+    fairseq,
+    colossal,
+    trainer,
+    openmmlab,
+    swin,
+    espnet,
+    detectron,
+    insightface,
+    llm_c,
+    bar,
+    print
+  };
 
   kind what = kind::overflow;
   origin from = origin::print;
   std::uint32_t label = 0;  // of the rank that printed it; see record_scanner
-  std::uint32_t part = 0;   // which of several scalers, or the length of a progress bar
+  std::uint32_t part = 0;   // which of several scalers, the length of a progress bar, or the epoch
   std::uint64_t line = 0;   // where it begins
   std::uint32_t lines = 1;  // that it stands for: those of steps that follow one another are kept as one
   double before = not_known;
@@ -40,9 +57,22 @@ struct scale_record {
   std::int64_t step = -1;
   std::int64_t skipped = -1;  // Megatron-LM: since the record before; DeepSpeed: in all
   std::int64_t nans = 0;      // of the skipped ones, those whose loss was not finite
+  std::int64_t steps = -1;    // that it tells of, where it says so itself
   double loss = not_known;
   double learning_rate = not_known;
   double grad_norm = not_known;
+  bool loss_is_nan = false;  // NaN was printed
+  bool grad_norm_is_nan = false;
+  bool is_mean = false;       // loss and norm are means of the steps since the line before, or medians
+  bool mean_is_lost = false;  // a mean that stands beside them is not finite: nor was the norm of an earlier step
+  bool is_applied = false;    // its step was applied, since it was printed or its norm is finite
+  bool lacks_loss = false;    // a loss that is not above 0 is left out, as NaN is
+  double epoch = not_known;
+
+  // Sets a number, which may be NaN.
+  void put(double scale_record::*field, double value) noexcept;
+  // What was logged says that gradients were not finite.
+  [[nodiscard]] bool is_lost() const noexcept;
 };
 
 // Lines of one rank without blanks, one after the other. A blank stays between two digits.
@@ -66,7 +96,7 @@ class record_text {
   [[nodiscard]] std::size_t line_end(std::size_t offset) const noexcept;
   [[nodiscard]] std::size_t lines_from(std::size_t offset) const noexcept;
 
-  // The number at an offset; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
+  // The number at an offset, NaN and infinity too; nullopt where there is none. It goes on over the end of its line if one of `enders` follows
   // it there, or if the next line is nothing but the rest of it.
   [[nodiscard]] std::optional<number> number_at(std::size_t offset, std::string_view enders) const;
 
@@ -98,6 +128,14 @@ struct record_start {
 [[nodiscard]] std::span<const record_start> deepspeed_records();
 [[nodiscard]] std::span<const record_start> apex_records();
 [[nodiscard]] std::span<const record_start> fairseq_records();
+[[nodiscard]] std::span<const record_start> colossal_records();
+[[nodiscard]] std::span<const record_start> trainer_records();
+[[nodiscard]] std::span<const record_start> openmmlab_records();
+[[nodiscard]] std::span<const record_start> swin_records();
+[[nodiscard]] std::span<const record_start> espnet_records();
+[[nodiscard]] std::span<const record_start> detectron_records();
+[[nodiscard]] std::span<const record_start> insightface_records();
+[[nodiscard]] std::span<const record_start> llm_c_records();
 // Step numbers that scripts print themselves, for frameworks that print none.
 [[nodiscard]] std::span<const record_start> step_records();
 

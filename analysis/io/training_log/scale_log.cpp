@@ -58,7 +58,7 @@ scale_range between(const nearest_scale& before, const nearest_scale& next, doub
 class scale_log final : public source {
  public:
   scale_log(scale_history history, bool bounded)
-      : history_(std::move(history)), bounded_(bounded), next_(runs().size()) {
+      : history_(std::move(history)), bounded_(bounded), has_scale_(has_scale(history_)), next_(runs().size()) {
     nearest_scale next;
     for (std::size_t i = runs().size(); i-- > 0;) {
       const scale_run& run = runs()[i];
@@ -72,7 +72,10 @@ class scale_log final : public source {
   }
 
   [[nodiscard]] source_kind kind() const override { return source_kind::training_log; }
-  [[nodiscard]] std::string description() const override { return "loss-scale log of " + history_.frameworks; }
+  [[nodiscard]] std::string description() const override {
+    return (has_scale_ ? "loss-scale log of " : "training log of ") + history_.frameworks;
+  }
+  [[nodiscard]] std::string framework() const override { return history_.frameworks; }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return none_; }
   [[nodiscard]] std::vector<std::string> notes() const override { return history_.notes; }
   [[nodiscard]] std::uint64_t step_count() const override { return steps_; }
@@ -85,8 +88,8 @@ class scale_log final : public source {
     into = {};
     into.key.step = run.retries ? run.step : run.step + row_;
     into.key.attempt = run.retries ? run.attempt + static_cast<std::int32_t>(row_) : row_ == 0 ? run.attempt : 0;
-    into.scalars.found_inf = run.skipped;
-    into.scalars.applied = !run.skipped;
+    if (run.decided || run.lost) into.scalars.found_inf = run.skipped || run.lost;
+    if (run.decided && (!run.lost || run.counted)) into.scalars.applied = !run.skipped;
     describe(into, run);
 
     before_.pass(run, 1);
@@ -94,6 +97,8 @@ class scale_log final : public source {
     into.scalars.loss = run.loss;
     into.scalars.grad_norm = run.grad_norm;
     into.scalars.learning_rate = run.learning_rate;
+    into.scalars.loss_is_nan = run.loss_is_nan;
+    into.scalars.grad_norm_is_nan = run.grad_norm_is_nan;
     if (!std::isnan(run.after)) before_ = {.value = run.after, .counts_anew = run.skipped};
     row_ = 0;
     ++run_;
@@ -101,6 +106,12 @@ class scale_log final : public source {
   }
 
  private:
+  // Whether the log tells any scale.
+  static bool has_scale(const scale_history& history) {
+    return std::ranges::any_of(history.runs,
+                               [](const scale_run& run) { return !std::isnan(run.used) || !std::isnan(run.after); });
+  }
+
   [[nodiscard]] const std::vector<scale_run>& runs() const noexcept { return history_.runs; }
 
   // The least double whose product with the scale, rounded to a double, overflows float16.
@@ -129,17 +140,25 @@ class scale_log final : public source {
       into.max_abs = not_known;
       return;
     }
-    if (!bounded_) return;
-    max_abs_bounds bounds{.certain = run.placed};
-    if (run.skipped && scale.high < infinity)
+    if (run.lost && run.sure && !bounded_) {
+      const bool nan = run.grad_norm_is_nan || run.loss_is_nan;
+      into.max_abs = nan ? not_known : infinity;
+      return;
+    }
+    if (!bounded_ && has_scale_ && run.decided && !run.lost) return;
+    max_abs_bounds bounds{.certain = run.placed && run.numbered && run.sure};
+    if (!run.decided && !run.lost) bounds.certain = false;
+    if (!bounded_ || (!run.decided && !run.lost)) scale = {};
+    if ((run.skipped || run.lost) && scale.high < infinity)
       bounds.low = std::min(least_that_overflows(scale.high), std::numeric_limits<double>::max());
-    if (!run.skipped && scale.low > 0) bounds.high = least_that_overflows(scale.low);
+    if (!run.skipped && !run.lost && scale.low > 0) bounds.high = least_that_overflows(scale.low);
     // A skipped step whose scale is not known is taken to overflow at every scale, as in other logs without scales.
-    if (bounds.low > 0 || !run.skipped || !run.placed) into.bounds = bounds;
+    if (bounds.low > 0 || !run.skipped || !bounds.certain) into.bounds = bounds;
   }
 
   scale_history history_;
   bool bounded_;
+  bool has_scale_;
   std::vector<nearest_scale> next_;  // after each run
   std::uint64_t steps_ = 0;
   std::size_t run_ = 0;
@@ -151,6 +170,7 @@ class scale_log final : public source {
 // Runs in bfloat16 and float32 print a loss scale too: 1 in every step.
 bool is_scaled(const scale_history& history) {
   return std::ranges::any_of(history.runs, [](const scale_run& run) {
+    if (run.skipped && !run.nan && !std::isnan(run.used)) return true;
     return (!std::isnan(run.used) && run.used != 1) || (!std::isnan(run.after) && run.after != 1);
   });
 }

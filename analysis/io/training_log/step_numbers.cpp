@@ -1,6 +1,6 @@
 // Step numbers that training scripts print themselves, beside a framework that prints none: progress bars of tqdm,
 // "378/2724 [13:58:09<86:18:35, 132.44s/it]" (tqdm/tqdm tqdm/std.py, format_meter), and "step 12", "global_step: 12",
-// "iter=12", "iteration 12".
+// "iter=12", "iteration 12"; and lines that are those of one script.
 #include <array>
 
 #include "records.hpp"
@@ -54,11 +54,51 @@ record_match read_number(const record_text& text, std::size_t at, bool last, std
   return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, n->end);
 }
 
+// yolact: "[  1]    1520 || B: 5.535 | C: 3.031 |"; `at` is behind "||B:".
+record_match read_columns(const record_text& text, std::size_t at, bool) {
+  constexpr std::size_t words = 4;
+  const std::string_view all = text.view();
+  const std::size_t end = at - words;
+  std::size_t begin = end;
+  while (begin > text.line_begin(at - 1) && is_digit(all[begin - 1])) --begin;
+  if (begin == end) return no_record();
+  const auto n = text.number_at(begin, "|");
+  if (!n || step_of(*n) < 0) return no_record();
+  return whole_record({.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*n)}, at);
+}
+
+// NVIDIA/tacotron2 train.py: "Train loss 15 47.531357 Grad Norm 11.616506 2.96s/it", before
+// "Train iter 16 loss 49.316841 Grad Norm 10.800460 3.22s/it", not of skipped steps, from 0 on.
+record_match read_train_loss(const record_text& text, std::size_t at, bool last) {
+  const auto step = at < text.size() ? text.number_at(at, " l") : std::nullopt;
+  if (!step || step_of(*step) < 0) return no_record();
+  scale_record r{.what = kind::reached, .from = scale_record::origin::print, .step = step_of(*step)};
+  r.is_applied = true;
+  constexpr std::string_view word = "loss";
+  const std::string_view rest = text.view().substr(step->end);
+  if (!rest.starts_with(' ') && !rest.starts_with(word)) return no_record();
+  const std::size_t number = step->end + (rest.starts_with(' ') ? 1 : word.size());
+  const auto loss = number < text.size() ? text.number_at(number, "G") : std::nullopt;
+  if (!loss) return no_record();
+  if (loss->open && !last) return unfinished_record();
+  r.put(&scale_record::loss, loss->value);
+  constexpr std::string_view words = "GradNorm";
+  if (text.view().substr(loss->end).starts_with(words))
+    if (const auto norm = text.number_at(loss->end + words.size(), " ")) r.put(&scale_record::grad_norm, norm->value);
+  return whole_record(r, loss->end);
+}
+
 record_match read_four(const record_text& text, std::size_t at, bool last) { return read_number(text, at, last, 4); }
 
 constexpr std::array starts{
-    record_start{"<", read_bar},     record_start{"step", read_four}, record_start{"Step", read_four},
-    record_start{"iter", read_four}, record_start{"Iter", read_four},
+    record_start{"<", read_bar},
+    record_start{"Trainloss", read_train_loss},
+    record_start{"Trainiter", read_train_loss},
+    record_start{"||B:", read_columns},
+    record_start{"step", read_four},
+    record_start{"Step", read_four},
+    record_start{"iter", read_four},
+    record_start{"Iter", read_four},
 };
 
 }  // namespace

@@ -76,18 +76,14 @@ nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors,
   return n;
 }
 
-const first_lost* lost_at(const survey& run, std::size_t step) {
-  const auto& all = run.lost_places();
-  const auto at = std::ranges::find(all, step, &first_lost::step);
-  return at == all.end() ? nullptr : &*at;
-}
-
-std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps) {
+// From the index `begin` on.
+std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
   constexpr double deep = 0x1p10;
   constexpr std::uint64_t few = 20;
   scale_at_floor f{.floor = std::numeric_limits<double>::infinity()};
   std::uint64_t finite = 0;
-  for (const step_survey& s : steps) {
+  for (std::size_t i = begin; i < steps.size(); ++i) {
+    const step_survey& s = steps[i];
     if (!(s.loss_scale > 0)) continue;
     f.greatest = std::max(f.greatest, s.loss_scale);
     if (s.loss_scale < f.floor) {
@@ -107,8 +103,12 @@ std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps) {
 
 class examination {
  public:
-  examination(const survey& run, const std::vector<tensor_info>& tensors)
-      : run_(run), tensors_(tensors), steps_(run.steps()), places_(lost_places_of(steps_)) {}
+  examination(const survey& run, const std::vector<tensor_info>& tensors) : run_(run), tensors_(tensors) {
+    for (std::size_t i = 0; i < run.steps().size(); ++i)
+      if (tells(run.steps()[i])) told_.push_back(i);
+    for (const std::size_t i : told_) steps_.push_back(run.steps()[i]);
+    places_ = lost_places_of(steps_);
+  }
 
   diagnosis result();
 
@@ -116,23 +116,32 @@ class examination {
   void see_place(const lost_place& place);
   void see_end(const lost_end& end);
   [[nodiscard]] bool is_nan_source(const lost_place& place) const;
+  // nullptr where that was not kept. `step`: an index of steps_.
+  [[nodiscard]] const first_lost* lost_at(std::size_t step) const {
+    const auto& all = run_.lost_places();
+    const auto at = std::ranges::find(all, told_[step], &first_lost::step);
+    return at == all.end() ? nullptr : &*at;
+  }
 
   const survey& run_;
   const std::vector<tensor_info>& tensors_;
-  const std::vector<step_survey>& steps_;
+  std::vector<std::size_t> told_;   // indices of the run's steps that tell something
+  std::vector<step_survey> steps_;  // these
   std::vector<lost_place> places_;
   std::optional<high_initial_scale> initial_;
   bad_batches bad_;
   handled_overflow handled_;
   std::optional<forward_overflow> forward_;
+  std::optional<open_overflow> open_;
   std::optional<nan_source> nan_;
 };
 
 bool examination::is_nan_source(const lost_place& place) const {
-  const first_lost* const first = lost_at(run_, place.first);
+  const first_lost* const first = lost_at(place.first);
   if (first == nullptr || place.has_infinities || first->with_nan.empty()) return false;
+  // The loss may be lost after it: NaN that is applied reaches everything.
   const step_survey& s = steps_[place.first];
-  return s.lost < s.tensors && place.losses == 0;
+  return s.lost < s.tensors && !s.loss_is_lost;
 }
 
 void examination::see_place(const lost_place& place) {
@@ -141,8 +150,8 @@ void examination::see_place(const lost_place& place) {
   const bool goes_on = place.last + 1 < steps_.size();
   const step_span span = span_of(steps_, place);
   if (place.first == 0 && goes_on && place.losses == 0 && place.length() >= long_search && !is_nan_source(place)) {
-    const double first = steps_.front().loss_scale;
-    const double then = steps_[place.last + 1].loss_scale;
+    const double first = scale_of(steps_.front());
+    const double then = scale_of(steps_[place.last + 1]);
     if (!(then >= first)) {
       initial_ = {span, first, then};
       return;
@@ -150,7 +159,7 @@ void examination::see_place(const lost_place& place) {
   }
   if (place.length() >= long_search && is_nan_source(place)) {
     if (nan_) return;
-    nan_ = source_of(run_, tensors_, *lost_at(run_, place.first));
+    nan_ = source_of(run_, tensors_, *lost_at(place.first));
     nan_->lost = span;
     return;
   }
@@ -158,6 +167,10 @@ void examination::see_place(const lost_place& place) {
   if (is_short && (place.losses > 0 || is_far_from_scale(steps_, place))) {
     for (std::size_t i = place.first; i <= place.last; ++i) bad_.steps.push_back(steps_[i].key.step);
     bad_.loss_is_lost = bad_.loss_is_lost || place.losses > 0;
+    return;
+  }
+  if (!goes_on) {
+    open_ = {span, place.first == 0, scale_of(steps_[place.first]), scale_of(steps_[place.last])};
     return;
   }
   if (handled_.places++ == 0) handled_.skipped.first = span.first;
@@ -169,31 +182,34 @@ void examination::see_place(const lost_place& place) {
 void examination::see_end(const lost_end& end) {
   const step_survey& first = steps_[end.first];
   const step_span span{first.key.step, steps_.back().key.step, end.lost};
-  lost_place whole{end.first, steps_.size() - 1, end.losses, end.has_infinities, first.tensors > 0};
-  if (is_nan_source(whole)) {
-    nan_ = source_of(run_, tensors_, *lost_at(run_, end.first));
-    nan_->lost = span;
+  if (is_nan_source(places_.back())) {
+    nan_ = source_of(run_, tensors_, *lost_at(places_.back().first));
+    nan_->lost = span_of(steps_, places_.back());
     nan_->ends_the_run = true;
     return;
   }
   forward_ = {.lost = span,
               .losses_lost = end.losses,
               .loss_is_logged = std::ranges::any_of(steps_, [](const auto& s) { return std::isfinite(s.loss); }),
+              .starts_the_run = end.first == 0,
               .ends_the_run = true,
               .in_all_tensors = first.tensors > 0 && first.lost == first.tensors,
               .has_infinities = end.has_infinities,
-              .first_scale = first.loss_scale,
-              .last_scale = steps_.back().loss_scale};
+              .first_scale = scale_of(first),
+              .last_scale = scale_of(steps_.back())};
 }
 
 diagnosis examination::result() {
   diagnosis d;
+  d.told_steps = static_cast<std::uint64_t>(std::ranges::count_if(steps_, tells_of_overflow));
+  if (steps_.empty()) return d;
   if (std::string why = run_.doubts().gravest(); !why.empty()) {
     d.causes.emplace_back(recorded_wrongly{std::move(why)});
     return d;
   }
   const std::optional<lost_end> end = lost_end_of(steps_, places_);
-  const std::size_t alive = end ? end->first : steps_.size();
+  const bool begins_with_nan = end && is_nan_source(places_.back());
+  const std::size_t alive = begins_with_nan ? places_.back().first : end ? end->first : steps_.size();
   for (const lost_place& place : places_)
     if (place.first < alive) see_place(place);
   if (end) see_end(*end);
@@ -223,13 +239,14 @@ diagnosis examination::result() {
     d.causes.emplace_back(std::move(outliers));
   // What comes after a divergence is its consequence.
   if (forward_ && !diverged) d.causes.emplace_back(*forward_);
+  if (open_ && !diverged) d.causes.emplace_back(*open_);
   if (nan_ && !diverged) d.causes.emplace_back(*nan_);
   const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_);
   if (!diverged)
     if (const auto v = vanished_in_time_of(run_, tensors_, alive)) d.causes.emplace_back(*v);
   if (depth) d.causes.emplace_back(*depth);
   if (!end && !diverged)
-    if (const auto f = floor_of(steps_)) d.causes.emplace_back(*f);
+    if (const auto f = floor_of(steps_, initial_ ? places_.front().last + 1 : 0)) d.causes.emplace_back(*f);
   if (!depth)
     if (const auto dead = dead_tensors_of(run_, tensors_)) d.causes.emplace_back(*dead);
   if (handled_.places > 0) d.causes.emplace_back(handled_);
@@ -240,8 +257,8 @@ diagnosis examination::result() {
 
 std::string name_of(const cause& of) {
   constexpr std::array<const char*, std::variant_size_v<cause>> names{
-      "recorded_wrongly", "divergence", "initial_scale",     "bad_batch",      "gradient_overflow", "forward_overflow",
-      "nan_source",       "vanished",   "vanished_in_depth", "scale_at_floor", "dead_layer"};
+      "recorded_wrongly", "divergence", "initial_scale", "bad_batch",         "gradient_overflow", "forward_overflow",
+      "open_overflow",    "nan_source", "vanished",      "vanished_in_depth", "scale_at_floor",    "dead_layer"};
   return names.at(of.index());
 }
 

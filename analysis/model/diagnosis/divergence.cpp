@@ -59,17 +59,10 @@ point largest_from(std::span<const point> points, std::size_t i) {
   return std::ranges::max(points.subspan(i), {}, &point::value);
 }
 
-// The largest rise of the learning rate just before a step.
+// Not long before a step: momentum and second moments take some time to follow.
 std::optional<rate_jump> jump_near(const std::vector<step_survey>& steps, std::size_t onset) {
-  constexpr std::size_t before = 10;
-  std::optional<rate_jump> largest;
-  for (std::size_t i = onset > before ? onset - before : 1; i <= onset && i < steps.size(); ++i) {
-    const double was = steps[i - 1].learning_rate;
-    const double now = steps[i].learning_rate;
-    if (!(was > 0) || !(now >= doubled * was)) continue;
-    if (!largest || now / was > largest->after / largest->before) largest = {steps[i].key.step, was, now};
-  }
-  return largest;
+  constexpr std::size_t before = 30;
+  return largest_jump(steps, onset - std::min(onset, before), onset);
 }
 
 bool rate_rises(const std::vector<step_survey>& steps, std::size_t first, std::size_t last) {
@@ -158,6 +151,17 @@ double size_of(const step_survey& s, gradient_size of) {
   return s.known ? s.max_abs : not_known;
 }
 
+std::optional<rate_jump> largest_jump(const std::vector<step_survey>& steps, std::size_t from, std::size_t to) {
+  std::optional<rate_jump> largest;
+  for (std::size_t i = std::max<std::size_t>(from, 1); i <= to && i < steps.size(); ++i) {
+    const double was = steps[i - 1].learning_rate;
+    const double now = steps[i].learning_rate;
+    if (!(was > 0) || !(now >= doubled * was)) continue;
+    if (!largest || now / was > largest->after / largest->before) largest = {steps[i].key.step, was, now};
+  }
+  return largest;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return not_known;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -203,7 +207,8 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
     found = described(steps, sizes, losses, rise->onset);
     found->what.loss_before = rise->before;
     found->what.loss_after = rise->after;
-    if (!found->what.jump && !(found->what.growth >= tenfold)) found.reset();
+    const bool is_driven = steps[end - 1].learning_rate >= doubled * steps[rise->onset].learning_rate;
+    if (!found->what.jump && !(found->what.growth >= tenfold) && !is_driven) found.reset();
   }
   if (!found) return std::nullopt;
   divergence& d = found->what;

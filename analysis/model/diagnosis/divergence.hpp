@@ -17,6 +17,10 @@ namespace ulp {
 // Of the middle one or the mean of the middle two; NaN of none.
 [[nodiscard]] double median(std::vector<double> values);
 
+// The largest rise of the learning rate, doubling it at least, in the steps [from, to].
+[[nodiscard]] std::optional<rate_jump> largest_jump(const std::vector<step_survey>& steps, std::size_t from,
+                                                    std::size_t to);
+
 // Looks at the steps before `end`, where the run was lost, or at all. `onset` is the index of the first step that belongs
 // to it.
 struct found_divergence {

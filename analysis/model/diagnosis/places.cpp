@@ -9,6 +9,21 @@ bool is_lost(const step_survey& s) {
   return s.lost > 0 || s.found_inf.value_or(false) || (s.known && !std::isfinite(s.max_abs));
 }
 
+bool tells_of_overflow(const step_survey& s) {
+  return is_lost(s) || s.known || s.found_inf || std::isfinite(s.logged_norm) || s.loss_is_lost;
+}
+
+bool tells(const step_survey& s) {
+  // Where a scaler is at work a finite loss says nothing of its overflows.
+  return tells_of_overflow(s) || (std::isfinite(s.loss) && std::isnan(scale_of(s)));
+}
+
+double scale_of(const step_survey& s) {
+  constexpr double overflows_at = 65520;  // where float16 rounds to infinity
+  if (!std::isnan(s.loss_scale) || !s.bounds || !(s.bounds->low > 0)) return s.loss_scale;
+  return overflows_at / s.bounds->low;
+}
+
 std::vector<lost_place> lost_places_of(const std::vector<step_survey>& steps) {
   std::vector<lost_place> all;
   bool inside = false;
@@ -36,7 +51,7 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
   lost_end end{last.first, last.length(), last.losses, last.has_infinities};
   if (last.losses == 0) {
     const bool is_nan = last.has_values && !last.has_infinities && last.length() >= few;
-    const bool is_unscaled = last.length() >= few && steps.back().loss_scale <= 1;
+    const bool is_unscaled = scale_of(steps.back()) <= 1;
     if (!is_nan && !is_unscaled && last.length() < too_long) return std::nullopt;
     return end;
   }

@@ -13,6 +13,12 @@ namespace ulp {
 // As recorded, or as the log says.
 [[nodiscard]] bool is_lost(const step_survey& s);
 
+// Whether the input tells that, or the opposite, of the step; whether it tells anything of it, be it a finite loss.
+[[nodiscard]] bool tells_of_overflow(const step_survey& s);
+[[nodiscard]] bool tells(const step_survey& s);
+// What the loss was scaled with, as logged, or as a bound on the gradient has it.
+[[nodiscard]] double scale_of(const step_survey& s);
+
 // Successive steps that are lost, by their indices.
 struct lost_place {
   std::size_t first = 0;

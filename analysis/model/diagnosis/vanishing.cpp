@@ -149,6 +149,8 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
     v.mostly_from = p == parts.end() ? parts.back().first_step : p->first_step;
   }
   if (v.tensors == 0) return std::nullopt;
+  const auto from = std::ranges::lower_bound(run.steps(), v.mostly_from, {}, [](const auto& s) { return s.key.step; });
+  v.jump = largest_jump(run.steps(), 1, static_cast<std::size_t>(from - run.steps().begin()));
   return v;
 }
 

@@ -7,17 +7,12 @@
 #include "cells/binades.hpp"
 #include "cells/buckets.hpp"
 #include "cells/ramps.hpp"
+#include "lost_in_binade.hpp"
 
 namespace ulp {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// Of values of one sign.
-struct zero_rule {
-  threshold least;  // from here on every rounding of the rule gives a number above zero
-  threshold most;   // below here none does
-};
 
 zero_rule rule_of(const format& to, const rounding& mode, cell_sign sign, multiplier by) {
   const threshold positive = divided(thresholds_of(to, mode, false).nonzero, by);
@@ -26,55 +21,6 @@ zero_rule rule_of(const format& to, const rounding& mode, cell_sign sign, multip
   if (sign == cell_sign::negative) return {negative, negative};
   const bool positive_first = positive.at < negative.at || (positive.at == negative.at && positive.closed);
   return positive_first ? zero_rule{negative, positive} : zero_rule{positive, negative};
-}
-
-lost_mass sum_of(const value_range& x, double count) {
-  return {{count * x.low, count * x.high}, {count * x.low * x.low, count * x.high * x.high}};
-}
-
-lost_mass from_nothing(const lost_mass& m) { return {{0, m.magnitudes.high}, {0, m.squares.high}}; }
-
-lost_mass both(const lost_mass& a, const lost_mass& b) {
-  return {both(a.magnitudes, b.magnitudes), both(a.squares, b.squares)};
-}
-
-lost_mass difference(const lost_mass& all, const lost_mass& part) {
-  return {{all.magnitudes.low - part.magnitudes.high, all.magnitudes.high - part.magnitudes.low},
-          {all.squares.low - part.squares.high, all.squares.high - part.squares.low}};
-}
-
-// All values of a binade.
-lost_mass total_mass(const binade& o, const cell_table& table) {
-  lost_mass all;
-  for (const cell& c : o.cells) all += sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
-  if (o.sums == nullptr) return all;
-  const binade_total exact = total_of(o, table.cut_significands > 0);
-  return both(all, {exact.sum, exact.squares});
-}
-
-// What a deterministic rounding loses of a binade.
-lost_mass lost_in(const binade& o, const cell_table& table, const zero_rule& rule) {
-  lost_mass lost;
-  lost_mass kept;
-  bool any_lost = false;
-  bool any_kept = false;
-  for (const cell& c : o.cells) {
-    const cell_range range = range_of(c);
-    const lost_mass mass = sum_of(magnitudes_of(c, table), static_cast<double>(c.count));
-    const bool point = range.low == range.high;
-    const magnitude largest = table.max_abs > 0 ? magnitude_of(table.max_abs) : range.high;
-    const bool some = largest < range.high ? rule.most.reached_by(largest)
-                      : point              ? rule.most.reached_by(range.high)
-                                           : rule.most.at < range.high;
-    const bool all = range.low_closed ? rule.least.reached_by(range.low) : rule.least.reached_above(range.low);
-    lost += all ? lost_mass{} : some ? from_nothing(mass) : mass;
-    kept += all ? mass : some ? from_nothing(mass) : lost_mass{};
-    any_lost = any_lost || !all;
-    any_kept = any_kept || some;
-  }
-  if (!any_lost) return {};
-  const lost_mass total = total_mass(o, table);
-  return any_kept ? both(lost, difference(total, kept)) : total;
 }
 
 // The mean over the draws of stochastic rounding.

@@ -32,6 +32,8 @@ class reachable_states {
 
   // Whether the estimate is all there is, so that a decided step needs no advance().
   [[nodiscard]] bool is_one() const noexcept { return totals_.known && ways_.empty(); }
+  // Whether some way ended in an error, so that its totals are not those of the run.
+  [[nodiscard]] bool any_raised() const noexcept { return !ended_.empty(); }
   [[nodiscard]] const bounds_of_run& totals() const noexcept { return totals_; }
 
  private:

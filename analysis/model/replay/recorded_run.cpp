@@ -24,9 +24,11 @@ void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors)
   const bool is_finite = !now.scalars.found_inf.value_or(false) &&
                          std::ranges::all_of(now.tensors, [](const tensor_row& t) { return t.table.nonfinite() == 0; });
   const double loss = now.scalars.loss;
-  if (is_finite && std::isnan(loss)) lacks_loss_ = true;
+  const bool is_logged = !std::isnan(loss) || now.scalars.loss_is_nan;
+  if (is_finite && !is_logged) lacks_loss_ = true;
   if (is_finite && std::isfinite(loss)) ++losses_;
-  loss_is_lost_ = std::isinf(loss) || (std::isnan(loss) && !is_finite && losses_ >= enough_losses && !lacks_loss_);
+  loss_is_lost_ = (is_logged && !std::isfinite(loss)) ||
+                  (std::isnan(loss) && !is_finite && losses_ >= enough_losses && !lacks_loss_);
 }
 
 }  // namespace ulp

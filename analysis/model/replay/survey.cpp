@@ -1,8 +1,11 @@
 #include <ulp/model/survey.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
 
 #include "step_accumulator.hpp"
 
@@ -17,7 +20,12 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info, std
   ++of.steps;
   of.numel += t.table.numel;
   of.zeros += t.table.zeros;
-  if (t.type == dtype::float16 || !info.through.empty()) of.censored += t.table.zeros;
+  if (t.type == dtype::float16 || !info.through.empty()) {
+    of.censored += t.table.zeros;
+    const std::optional<format> through = info.through.empty() ? float16 : find_format(info.through);
+    const int least = through ? through->min_quantum_exponent() - 1 : float16.min_quantum_exponent() - 1;
+    of.censored_magnitude += std::ldexp(static_cast<double>(t.table.zeros), least) / t.unit();
+  }
   of.nonfinite += t.table.nonfinite();
   if (t.table.numel > 0)
     of.least_zero_share =
@@ -137,6 +145,8 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   if (run_.rounded_to() != nullptr) s.rounded_to = *run_.rounded_to();
   s.several_formats = run_.has_several_formats();
   s.found_inf = now.scalars.found_inf;
+  s.applied = now.scalars.applied;
+  s.bounds = now.bounds;
   s.loss_is_lost = run_.loss_is_lost();
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();
@@ -153,6 +163,12 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
 std::uint64_t survey::censored() const {
   std::uint64_t all = 0;
   for (const tensor_survey& t : tensors_) all += t.censored;
+  return all;
+}
+
+double survey::censored_magnitude(const tensor_set& of) const {
+  double all = 0;
+  for (const std::size_t i : of.tensors) all += tensors_[i].censored_magnitude;
   return all;
 }
 

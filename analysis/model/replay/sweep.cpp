@@ -5,192 +5,38 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <mutex>
-
-#include <ulp/formats/catalog.hpp>
-#include <ulp/formats/codec.hpp>
+#include <optional>
 
 #include "cells/buckets.hpp"
+#include "policy_costs.hpp"
 #include "reachable_states.hpp"
 #include "smallest_overflowing.hpp"
 #include "step_accumulator.hpp"
 #include "step_overflow.hpp"
+#include "underflow_counts.hpp"
 
 namespace ulp {
 namespace {
 
-// Format and rounding, which the stored counts and critical scales are of.
-struct delivery {
-  ulp::format format;
-  ulp::rounding rounding;
-  friend bool operator==(const delivery&, const delivery&) = default;
-};
-
-// Whether found_inf is a matter of the largest magnitude alone, and no count depends on a sign.
-bool follows_from_largest(const scenario& s) {
-  if (s.rounding.direction == direction::stochastic) return false;
-  if (s.clip_value && s.order.clip_before_check) return false;  // which hides infinities
+// Why found_inf is not a matter of the largest magnitude alone, or some count depends on a sign; empty where neither.
+std::string why_replayed(const scenario& s) {
+  if (s.rounding.direction == direction::stochastic) return "stochastic rounding is drawn";
+  if (s.clip_value && s.order.clip_before_check) return "values are clipped before the overflow check";
   const threshold positive = thresholds_of(s.format, s.rounding, false).nonzero;
   const threshold negative = thresholds_of(s.format, s.rounding, true).nonzero;
-  const bool signs_agree = positive == negative && overflow_is_infinite(s.format, s.rounding, false) ==
-                                                       overflow_is_infinite(s.format, s.rounding, true);
-  return signs_agree && !s.rounding.daz && !s.scaler.per_layer() && std::isnan(s.scaler.edge());
+  if (!(positive == negative) || overflow_depends_on_sign(s.format, s.rounding))
+    return "the rounding depends on the sign";
+  if (s.rounding.daz) return "inputs are flushed (DAZ)";
+  if (s.scaler.per_layer()) return "a scale for each layer";
+  if (!std::isnan(s.scaler.edge())) return "the policy counts by an edge";
+  return "";
 }
-
-// Underflow counts at the scales 2^j: entry i at j = first - i, of ascending counts; beyond the ends nothing more
-// changes.
-struct underflow_counts {
-  int first = 0;
-  std::vector<count_range> at;
-
-  [[nodiscard]] const count_range& of(int j) const {
-    const int i = std::clamp(first - j, 0, static_cast<int>(at.size()) - 1);
-    return at[static_cast<std::size_t>(i)];
-  }
-};
 
 int exponent_of(double power) { return std::ilogb(power); }
-
-// Makes entries for the scales 2^last to 2^first too.
-void widen(underflow_counts& a, int first, int last) {
-  if (first > a.first) {
-    a.at.insert(a.at.begin(), static_cast<std::size_t>(first - a.first), a.at.front());
-    a.first = first;
-  }
-  const int end = a.first - static_cast<int>(a.at.size()) + 1;
-  if (last < end) a.at.insert(a.at.end(), static_cast<std::size_t>(end - last), a.at.back());
-}
-
-// Adds to counts the underflow of a table whose values are recorded times `factor`, a power of two: the threshold at the
-// scale 2^j lies in one binade, all below it underflow, and in that binade the cells decide.
-void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
-  for (const bool negative : {false, true}) {
-    const threshold edge = thresholds_of(to.format, to.rounding, negative).nonzero;
-    if (edge.at.exponent < 2 * binary64.emin()) continue;  // no nonzero value becomes zero
-    // Binade by binade: how many values, and how many of them are below the threshold's place in a binade.
-    struct binade {
-      std::uint64_t all = 0;
-      count_range below;
-    };
-    std::map<int, binade> binades;
-    for (const cell& c : table.cells) {
-      if (c.sign != (negative ? cell_sign::negative : cell_sign::positive) &&
-          !(c.sign == cell_sign::unknown && !negative))
-        continue;
-      const cell_range range = range_of(c);
-      const magnitude at{.exponent = c.exponent, .fraction = edge.at.fraction};
-      const auto is_below = [&](const magnitude& m, bool included) {
-        return m < at || (m == at && (!edge.closed || !included));
-      };
-      binade& o = binades[c.exponent];
-      o.all += c.count;
-      const bool single = range.low == range.high;
-      const bool all = is_below(range.high, single);
-      const bool some = all || range.low < at || (range.low == at && range.low_closed && !edge.closed);
-      if (all) o.below.low += c.count;
-      if (some) o.below.high += c.count;
-    }
-    if (binades.empty()) continue;
-    const int lowest = binades.begin()->first;
-    const int highest = binades.rbegin()->first;
-    // At 2^j the threshold is in binade edge.exponent - j + factor_exponent.
-    const auto j_of = [&](int k) { return edge.at.exponent + factor_exponent - k; };
-    const int first = j_of(lowest - 1);
-    const int last = j_of(highest + 1);
-    if (counts.at.empty()) {
-      counts.first = first;
-      counts.at.assign(static_cast<std::size_t>(first - last) + 1, {});
-    }
-    widen(counts, first, last);
-    std::uint64_t below = 0;
-    auto next = binades.begin();
-    for (std::size_t i = 0; i < counts.at.size(); ++i) {
-      const int k = edge.at.exponent + factor_exponent - (counts.first - static_cast<int>(i));
-      while (next != binades.end() && next->first < k) {
-        below += next->second.all;
-        ++next;
-      }
-      const bool here = next != binades.end() && next->first == k;
-      counts.at[i].low += below + (here ? next->second.below.low : 0);
-      counts.at[i].high += below + (here ? next->second.below.high : 0);
-    }
-  }
-}
-
-// The same for its buckets: each underflows up to some scale for certain, and perhaps up to a greater one.
-void add_buckets(underflow_counts& counts, const cell_table& table, const delivery& to, int factor_exponent) {
-  const threshold edge = thresholds_of(to.format, to.rounding, false).nonzero;
-  if (edge.at.exponent < 2 * binary64.emin()) return;
-  // The greatest j with x * 2^j / factor below the threshold.
-  const auto last_below = [&](double x) {
-    const magnitude m = magnitude_of(x);
-    const bool in_binade = m.fraction < edge.at.fraction || (m.fraction == edge.at.fraction && !edge.closed);
-    return edge.at.exponent + factor_exponent - m.exponent - (in_binade ? 0 : 1);
-  };
-  struct change {
-    int from;  // this scale down
-    count_range by;
-  };
-  std::vector<change> changes;
-  std::uint64_t always = 0;
-  for_each_bucket(table, [&](const bucket_values& v) {
-    const auto n = static_cast<std::uint64_t>(v.count);
-    if (v.maybe_zero)
-      always += n;  // some may be as small as one likes
-    else
-      changes.push_back({last_below(v.magnitudes.low), {0, n}});
-    if (!v.maybe_zero) changes.push_back({last_below(v.magnitudes.high), {n, 0}});
-  });
-  if (changes.empty() && always == 0) return;
-  int first = counts.first;
-  int last = counts.first - static_cast<int>(counts.at.size()) + 1;
-  for (const change& c : changes) {
-    first = counts.at.empty() && &c == &changes.front() ? c.from + 1 : std::max(first, c.from + 1);
-    last = counts.at.empty() && &c == &changes.front() ? c.from : std::min(last, c.from);
-  }
-  if (counts.at.empty()) {
-    counts.first = first;
-    counts.at.assign(static_cast<std::size_t>(std::max(first - last, 0)) + 1, {});
-  }
-  widen(counts, first, last);
-  std::ranges::sort(changes, std::greater{}, &change::from);
-  count_range below{0, always};
-  auto next = changes.begin();
-  for (std::size_t i = 0; i < counts.at.size(); ++i) {
-    for (; next != changes.end() && next->from >= counts.first - static_cast<int>(i); ++next) below += next->by;
-    counts.at[i] += below;
-  }
-}
-
-// Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
-// so is the count.
-void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor) {
-  const int exponent = std::ilogb(factor);
-  const auto add = [&](underflow_counts& at, int power) {
-    add_underflow(at, table, to, power);
-    if (!table.buckets.empty()) add_buckets(at, table, to, power);
-  };
-  if (std::ldexp(1.0, exponent) == factor) return add(counts, exponent);
-  underflow_counts fewest;
-  underflow_counts most;
-  add(fewest, exponent);
-  add(most, exponent + 1);
-  if (fewest.at.empty()) return;
-  const int first = std::max(fewest.first, most.first);
-  const int last =
-      std::min(fewest.first - static_cast<int>(fewest.at.size()), most.first - static_cast<int>(most.at.size())) + 1;
-  if (counts.at.empty()) {
-    counts.first = first;
-    counts.at.assign(static_cast<std::size_t>(first - last) + 1, {});
-  }
-  widen(counts, first, last);
-  for (std::size_t i = 0; i < counts.at.size(); ++i) {
-    const int j = counts.first - static_cast<int>(i);
-    counts.at[i] += {fewest.of(j).low, most.of(j).high};
-  }
-}
 
 // Where a step begins to overflow: the least scales above 0.
 struct overflow_onset {
@@ -227,6 +73,11 @@ overflow_onset onset_of(const step_overflow& overflow, const scenario& s) {
   return onset;
 }
 
+overflow_exponents exponents_of(const overflow_onset& onset) {
+  return {overflow_exponent_of(onset.certain), overflow_exponent_of(onset.likely),
+          overflow_exponent_of(onset.possible)};
+}
+
 struct stored_step {
   step_key key;
   double norm = not_known;  // as the replay's scaler sees it
@@ -235,6 +86,7 @@ struct stored_step {
   std::uint64_t in_no_cell = 0;   // of those: may underflow or not
   std::uint64_t maybe_zeros = 0;  // of those
   bool has_counts = false;
+  bool is_lost = false;  // holds infinities or NaN as recorded
 
   void add(const cell_table& counted) {
     has_counts = true;
@@ -251,7 +103,11 @@ struct by_delivery {
   std::vector<overflow_onset> overflow;
   std::vector<underflow_counts> underflow;
   std::vector<count_range> unscaled;  // underflow of what no scale multiplies
+  run_costs costs;
 };
+
+// Indices, ascending.
+using lost_steps = std::vector<std::size_t>;
 
 }  // namespace
 
@@ -267,32 +123,43 @@ struct sweep::implementation {
     replayer replay;
     trajectory_summary sum;
     bool lacks_input = false;
+    std::string why;
+    lost_steps lost;
   };
   std::vector<slow_replay> slow;
   static constexpr std::size_t by_replay = static_cast<std::size_t>(-1);
 
-  explicit implementation(std::vector<scenario> all)
-      : scenarios(std::move(all)), choice(scenarios.front().counted, scenarios.front().checked) {
+  lost_steps lost_to_all;  // after results()
+
+  bool tells_regret;
+
+  implementation(std::vector<scenario> all, std::optional<double> magnitude_weight)
+      : scenarios(std::move(all)),
+        choice(scenarios.front().counted, scenarios.front().checked),
+        tells_regret(magnitude_weight.has_value()) {
     for (std::size_t i = 0; i < scenarios.size(); ++i) {
       const scenario& s = scenarios[i];
-      if (!follows_from_largest(s)) {
+      if (std::string why = why_replayed(s); !why.empty()) {
         delivery_of.push_back(by_replay);
-        slow.push_back({i, replayer(s), {}});
+        slow.push_back({.scenario = i, .replay = replayer(s), .why = std::move(why)});
         continue;
       }
       const delivery d{s.format, s.rounding};
       const auto same = std::find_if(deliveries.begin(), deliveries.end(), [&](const auto& b) { return b.of == d; });
       delivery_of.push_back(static_cast<std::size_t>(same - deliveries.begin()));
-      if (same == deliveries.end()) deliveries.push_back({.of = d, .scenario = i});
+      if (same == deliveries.end())
+        deliveries.push_back({.of = d, .scenario = i, .costs = run_costs(magnitude_weight.value_or(1))});
     }
   }
 
-  // One scenario over the stored steps.
-  [[nodiscard]] sweep_result result_of(std::size_t index) const {
+  // One scenario over the stored steps; `lost` gets those that are recorded as lost and that it loses.
+  [[nodiscard]] sweep_result result_of(std::size_t index, lost_steps& lost) const {
     const by_delivery& of = deliveries[delivery_of[index]];
     const scenario& s = scenarios[index];
     scaler policy = s.scaler;
     reachable_states states;
+    policy_way way;
+    bool raising_lost = false;
     sweep_result r;
     r.least_scale = std::numeric_limits<double>::infinity();
     r.greatest_scale = 0;
@@ -326,32 +193,48 @@ struct sweep::implementation {
       }
       const overflow_answer answer = of.overflow[i].at(scale);
       const auto input = [&](double, bool found) { return input_of(now.largest, now.norm, found); };
-      const bool one = states.is_one() && answer.decided();
-      if (!one && !states.advance(policy, answer.decided(), {[&](double at) { return of.overflow[i].at(at); }, input})
-                       .found_certain)
-        ++r.uncertain;
+      std::optional<value_range> open;  // the scales that may have been used
+      if (!states.is_one() || !answer.decided()) {
+        const bounds_of_step all =
+            states.advance(policy, answer.decided(), {[&](double at) { return of.overflow[i].at(at); }, input});
+        if (!all.found_certain) ++r.uncertain;
+        open = all.scale_used;
+      }
       scaler_verdict verdict = policy.update(input(scale, answer.likely));
       states.follow(policy, verdict, answer.likely);
+      const bool is_lost = verdict.skipped || answer.likely;
+      if (tells_regret) way.add(of.costs, i, now.key.step, scale, is_lost, open);
+      if (now.is_lost && is_lost) lost.push_back(i);
       scale = policy.scale();
       ++r.steps;
       r.skipped += verdict.skipped ? 1 : 0;
       r.poisoned += answer.likely && !verdict.skipped && verdict.error.empty() ? 1 : 0;
       if (!verdict.error.empty()) {
+        raising_lost = is_lost && !verdict.skipped;
         r.error = std::move(verdict.error);
         r.lacks_input = verdict.lacks_input;
         break;
       }
     }
+    for (std::size_t i = r.steps; i < steps.size(); ++i)
+      if (steps[i].is_lost) lost.push_back(i);
+    way.leave_undone(steps.size() - r.steps, raising_lost);
+    r.why_no_regret = way.why_none();
     r.last_scale = scale;
     r.bounds = states.totals();
     r.bounds.known = r.bounds.known && (r.error.empty() || states.is_one());
+    if (tells_regret && way.why_none().empty()) {
+      bounds_of_run bounds = r.bounds;
+      bounds.known = bounds.known && !states.any_raised();
+      r.regret = way.cost(bounds);
+    }
     if (r.steps > 0) r.mean_log2_scale = log2_sum / static_cast<double>(r.steps);
     return r;
   }
 };
 
-sweep::sweep(std::vector<scenario> scenarios)
-    : implementation_(std::make_unique<implementation>(std::move(scenarios))) {}
+sweep::sweep(std::vector<scenario> scenarios, std::optional<double> magnitude_weight)
+    : implementation_(std::make_unique<implementation>(std::move(scenarios), magnitude_weight)) {}
 sweep::~sweep() = default;
 
 std::size_t sweep::steps() const noexcept { return implementation_->steps.size(); }
@@ -360,13 +243,6 @@ const tensor_choice& sweep::choice() const noexcept { return implementation_->ch
 void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   implementation& all = *implementation_;
   all.choice.see(tensors);
-  for (auto& s : all.slow) {
-    if (!s.sum.error.empty()) continue;
-    const trajectory_row row = s.replay.advance(now, tensors);
-    s.sum.add(row);
-    s.lacks_input = row.lacks_input;
-  }
-
   stored_step& stored = all.steps.emplace_back();
   stored.key = now.key;
   step_accumulator sums;
@@ -384,7 +260,10 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
       if (!fresh) at->second.merge(t.table);
     }
     if (m.checked) overflow.add(t, kind);
-    if (m.seen_if_lost) overflow.add_lost(t);
+    if (m.seen_if_lost) {
+      overflow.add_lost(t);
+      stored.is_lost = stored.is_lost || t.table.nonfinite() > 0;
+    }
     sums.add(t, m, kind);
   }
   if (now.tensors.empty())
@@ -393,11 +272,28 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
     overflow.add_finding();
   stored.largest = sums.largest;
   stored.norm = sums.norm.as_seen();
+  stored.is_lost = stored.is_lost || sums.largest.is_lost();
 
+  const std::size_t index = all.steps.size() - 1;
+  for (auto& s : all.slow) {
+    bool is_lost = true;
+    if (s.sum.error.empty()) {
+      const trajectory_row row = s.replay.advance(now, tensors);
+      s.sum.add(row);
+      s.lacks_input = row.lacks_input;
+      is_lost = row.skipped || row.poisoned;
+    }
+    if (stored.is_lost && is_lost) s.lost.push_back(index);
+  }
   for (by_delivery& d : all.deliveries) {
     d.overflow.push_back(onset_of(overflow, all.scenarios[d.scenario]));
     underflow_counts& counts = d.underflow.emplace_back();
-    for (const auto& [factor, table] : counted) add_underflow(counts, table, d.of, factor);
+    magnitude_loss loss;
+    for (const auto& [factor, table] : counted) {
+      add_underflow(counts, table, d.of, factor);
+      if (all.tells_regret) loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
+    }
+    if (all.tells_regret) d.costs.add(exponents_of(d.overflow.back()), loss);
     count_range& at_one = d.unscaled.emplace_back();
     for (const auto& [factor, table] : unscaled)
       at_one += outcomes_of(table, d.of.format, d.of.rounding, {.factor = factor}).underflow;
@@ -407,12 +303,29 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
 std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
   implementation& all = *implementation_;
   std::vector<sweep_result> results(all.scenarios.size());
+  all.lost_to_all.clear();
+  for (std::size_t i = 0; i < all.steps.size(); ++i)
+    if (all.steps[i].is_lost) all.lost_to_all.push_back(i);
+  const auto keep_common = [&](const lost_steps& lost) {
+    lost_steps common;
+    std::ranges::set_intersection(all.lost_to_all, lost, std::back_inserter(common));
+    all.lost_to_all = std::move(common);
+  };
   std::mutex telling;
   tbb::parallel_for(std::size_t{0}, results.size(), [&](std::size_t i) {
-    if (all.delivery_of[i] != implementation::by_replay) results[i] = all.result_of(i);
+    lost_steps lost;
+    const bool is_fast = all.delivery_of[i] != implementation::by_replay;
+    if (is_fast) results[i] = all.result_of(i, lost);
     const std::lock_guard lock(telling);
+    if (is_fast) keep_common(lost);
     if (done) done();
   });
+  for (std::size_t d = 0; all.tells_regret && d < all.deliveries.size(); ++d) {
+    std::vector<policy_regret*> policies;
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (all.delivery_of[i] == d && results[i].regret) policies.push_back(&*results[i].regret);
+    compare_with_best(all.deliveries[d].costs, policies);
+  }
   for (const auto& s : all.slow) {
     sweep_result& r = results[s.scenario];
     r.steps = s.sum.steps;
@@ -429,9 +342,25 @@ std::vector<sweep_result> sweep::results(const std::function<void()>& done) {
     r.error = s.sum.error;
     r.lacks_input = s.lacks_input;
     r.mean_log2_scale = s.sum.mean_log2_scale();
+    r.why_no_regret = s.why;
+    keep_common(s.lost);
   }
   return results;
 }
+
+std::vector<std::int64_t> sweep::steps_lost_to_all() const {
+  std::vector<std::int64_t> numbers;
+  for (const std::size_t i : implementation_->lost_to_all) numbers.push_back(implementation_->steps[i].key.step);
+  return numbers;
+}
+
+std::optional<best_trajectory> sweep::free_best(std::size_t scenario) const {
+  const std::size_t delivery = implementation_->delivery_of[scenario];
+  if (delivery == implementation::by_replay || !implementation_->tells_regret) return std::nullopt;
+  return best_in_hindsight(implementation_->deliveries[delivery].costs, {}, any_moves);
+}
+
+std::int64_t sweep::step_number(std::size_t step) const { return implementation_->steps[step].key.step; }
 
 std::vector<bool> pareto_front(const std::vector<sweep_result>& results, std::uint64_t all_steps) {
   std::vector<bool> front(results.size(), true);

@@ -14,6 +14,8 @@ constexpr double infinite_inverse = 0x1p-128;
 constexpr std::uint64_t many_nans = 5;
 // Of a scale during longest_search.
 constexpr double deep_fall = 0x1p20;
+// Halvings at the start: that of 2^16 is not taken for too high where 2^12 would do.
+constexpr std::uint64_t long_search = 5;
 constexpr std::uint64_t few_overflows_at_floor = 3;
 constexpr std::uint64_t many_steps_at_floor = 1000;
 constexpr std::uint64_t least_rows_of_a_run = 100;
@@ -58,6 +60,7 @@ bool trajectory_watch::streak::beyond_scaling() const {
 void trajectory_watch::add(const trajectory_row& row) {
   if (rows_++ == 0) first_scale_ = row.scale_used;
   as_recorded_ = as_recorded_ || row.as_recorded;
+  overflowing_ += row.found_inf ? 1 : 0;
   if (row.critical_scale > 0) least_critical_ = std::min(least_critical_, row.critical_scale);
   if (row.skipped && !first_skip_) first_skip_ = row.key.step;
   raised_ = raised_ || !row.error.empty();
@@ -107,8 +110,6 @@ bool trajectory_watch::can_grow_within_run() const {
 }
 
 std::optional<std::string> trajectory_watch::start_warning() const {
-  // Five halvings: the usual start of 2^16 is not taken for too high where 2^12 would do.
-  constexpr std::uint64_t long_search = 5;
   if (!first_ || first_->rows < long_search || !first_->has_fitting || as_recorded_) return std::nullopt;
   const bool is_known = std::isfinite(first_->least_critical);
   return "the initial scale " + text(first_->first_scale) + " is too high: " + count(first_->rows, "step") +
@@ -123,8 +124,7 @@ std::optional<std::string> trajectory_watch::start_warning() const {
 std::string trajectory_watch::factor_warning() const {
   std::string line =
       "the factor of the recorded values is not known, and at the scales of this replay they overflow in " +
-      count(below_one_.rows + (hopeless_ ? hopeless_->rows : 0), "step") +
-      ": they may have been recorded under a loss scale";
+      count(overflowing_, "step") + ": they may have been recorded under a loss scale";
   if (std::isfinite(least_critical_) && least_critical_ > 0 && first_scale_ > least_critical_)
     line += ". A factor of " + text(std::exp2(std::ceil(std::log2(first_scale_ / least_critical_)))) +
             " or more would explain it";
@@ -159,7 +159,8 @@ std::vector<std::string> trajectory_watch::warnings() const {
         std::to_string(longest_nans_->first_step) + " or, if the loss was already lost before, at that step");
   const bool is_unexplained = hopeless_ && !(nans && hopeless_->all_nan);
   const bool hopeless = is_unexplained && !as_recorded_;
-  if (as_recorded_ && (is_unexplained || below_one_.rows > 0)) all.push_back(factor_warning());
+  const bool searches = first_ && first_->rows >= long_search;
+  if (as_recorded_ && (is_unexplained || below_one_.rows > 0 || searches)) all.push_back(factor_warning());
   if (const std::optional<std::string> start = start_warning()) all.push_back(*start);
   if (hopeless)
     all.push_back(

@@ -52,6 +52,7 @@ registration apex_amp_row() {
        .overflow_test = "float32 sum of the scaled gradients of a tensor; in its Python path",
        .floor = "min_loss_scale; at 0 it raises",
        .ceiling = "max_loss_scale",
+       .window = "scale_window",
        .rules = "a scale of 0: raises ZeroDivisionError\n"
                 "overflow: skip, scale = max(scale / 2, min_loss_scale), unskipped = 0\n"
                 "good step: unskipped += 1; when it equals scale_window: scale = min(scale * 2, max_loss_scale), "

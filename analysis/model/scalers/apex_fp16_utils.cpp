@@ -39,6 +39,7 @@ registration apex_fp16_utils_row() {
        .overflow_test = "float32 sum of the scaled gradients of a tensor",
        .floor = "1",
        .ceiling = "none",
+       .window = "scale_window",
        .rules = "overflow: skip, scale = max(scale / scale_factor, 1), last overflow = this step\n"
                 "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor",
        .quirks = "the floor of 1 is fixed\n"

@@ -29,6 +29,7 @@ registration apex_update_scale_hysteresis_row() {
        .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
+       .window = "growth_interval",
        .rules = hysteresis_rules,
        .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
                  "no floor; growth that would leave float32 is dropped",

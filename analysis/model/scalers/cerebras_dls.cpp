@@ -105,6 +105,7 @@ registration cerebras_dls_row() {
        .overflow_test = "float32 sum of squares of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
+       .window = "steps_per_increase",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
                 "overflow_tolerance < overflows / steps: scale /= 2, both counters = 0\n"
                 "steps_per_increase < steps: scale *= 2, both counters = 0\n"

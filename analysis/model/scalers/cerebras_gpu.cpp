@@ -53,6 +53,7 @@ registration cerebras_gpu_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
+       .window = "steps_per_increase",
        .rules = "overflow: skip, scale /= 2, tracker = 0\n"
                 "good step: tracker += 1; when it equals steps_per_increase: scale *= 2, tracker = 0\n"
                 "with a number as loss_scaling_factor the scale never grows",

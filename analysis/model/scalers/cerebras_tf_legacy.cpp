@@ -90,6 +90,7 @@ registration cerebras_tf_legacy_row() {
        .overflow_test = "float32 norm of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "max_loss_scale",
+       .window = "increment_period",
        .rules = "every step: steps += 1; overflow: skip, overflows += 1\n"
                 "overflows / steps > overflow_tolerance: scale /= 2, both counters = 0\n"
                 "steps == increment_period: scale *= 2, both counters = 0\n"

@@ -56,6 +56,7 @@ registration chainer_dynamic_row() {
                                .overflow_test = "element of the scaled gradients",
                                .floor = "1",
                                .ceiling = "65504",
+                               .window = "interval",
                                .rules = "overflow: skip, scale /= 2\n"
                                         "good step before the first overflow of the run: scale *= 2\n"
                                         "good step after it: scale *= 2^(1/interval)\n"

@@ -71,6 +71,7 @@ registration colossalai_dynamic_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "min_scale",
        .ceiling = "max_scale",
+       .window = "growth_interval",
        .rules =
            "overflow: skip, growth step = 0, hysteresis step += 1; when it is hysteresis or more: scale = max(scale "
            "* backoff_factor, min_scale)\n"

@@ -19,6 +19,7 @@ registration composer_closure_row() {
        .overflow_test = "element of the scaled gradients of any rank",
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
+       .window = "growth_interval",
        .rules = gradscaler_rules,
        .quirks = "as pytorch_gradscaler\n"
                  "the closure returns None where any rank overflowed",

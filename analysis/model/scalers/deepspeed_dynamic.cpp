@@ -70,6 +70,7 @@ registration deepspeed_dynamic_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "min_scale; an overflow there raises",
        .ceiling = "none; an overflow at infinity raises",
+       .window = "scale_window",
        .rules = "overflow: skip, last overflow = this step; if the hysteresis left is 1: scale = max(scale / "
                 "scale_factor, min_scale), and an error if it was min_scale; else hysteresis left -= 1\n"
                 "good step: if (step - last overflow) mod scale_window is 0: scale *= scale_factor, hysteresis left = "

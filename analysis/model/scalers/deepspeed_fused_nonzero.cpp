@@ -46,6 +46,7 @@ registration deepspeed_fused_nonzero_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "largest double; an int raises beyond, a float becomes infinite",
+       .window = "scale_window",
        .rules = "overflow: skip, scale = max(scale / 2, min_loss_scale), last overflow = this step\n"
                 "good step: with k = step - last overflow - 1: if k > 0 and k mod scale_window is 0: scale *= 2",
        .quirks = "grows on good step scale_window + 1, then 2 scale_window + 1, ...\n"

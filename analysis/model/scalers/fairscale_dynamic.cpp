@@ -14,6 +14,7 @@ registration fairscale_dynamic_row() {
        .overflow_test = "norm of the scaled gradients",
        .floor = "threshold; else min_loss_scale, which raises",
        .ceiling = "none",
+       .window = "scale_window",
        .rules = "overflow: skip, last overflow = this iteration, overflows += 1\n"
                 "if overflows / iterations since the last change >= tolerance: scale = max(scale / scale_factor, "
                 "threshold), overflows = 0\n"

@@ -58,6 +58,7 @@ registration fairscale_layerwise_row() {
        .overflow_test = "element of the layer's scaled gradients",
        .floor = "min_scale",
        .ceiling = "max_scale",
+       .window = "growth_interval",
        .rules = "overflow in the layer: skip the whole step, scale *= backoff_factor, tracker = 0\n"
                 "good step of the layer: tracker += 1; when it equals growth_interval: scale *= growth_factor, "
                 "tracker = 0\n"

@@ -21,6 +21,7 @@ registration fairscale_sharded_cpu_row() {
        .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "none",
+       .window = "growth_interval",
        .rules = gradscaler_rules,
        .quirks = "no floor and no ceiling: 0 and infinity stay\n"
                  "with several ranks only a sum of flags of exactly 1 counts as overflow: two ranks that overflow "

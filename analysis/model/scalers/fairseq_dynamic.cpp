@@ -15,6 +15,7 @@ registration fairseq_dynamic_row() {
        .overflow_test = "norm of the scaled gradients; not averaged",
        .floor = "threshold; else min_loss_scale, which raises",
        .ceiling = "none",
+       .window = "scale_window",
        .rules = "overflow: skip, last overflow = this step, overflows += 1\n"
                 "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "
                 "threshold), overflows = 0\n"

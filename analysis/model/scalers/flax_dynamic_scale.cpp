@@ -76,6 +76,7 @@ registration flax_dynamic_scale_row() {
        .overflow_test = "element of the unscaled gradients",
        .floor = "minimum_scale",
        .ceiling = "largest float32",
+       .window = "growth_interval",
        .rules = "overflow: skip, scale = max(scale * backoff_factor, minimum_scale), fin_steps = 0\n"
                 "good step with fin_steps == growth_interval: scale = min(scale * growth_factor, FLT_MAX), "
                 "fin_steps = 0\n"

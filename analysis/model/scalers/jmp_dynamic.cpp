@@ -46,6 +46,7 @@ registration jmp_dynamic_row() {
        .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "min_loss_scale",
        .ceiling = "kept finite",
+       .window = "period",
        .rules = "overflow: the caller skips, scale = max(scale / factor, min_loss_scale), counter = 0\n"
                 "good step: counter += 1; when it equals period: scale *= factor, counter = 0",
        .quirks = "growth that would leave float32 is dropped, the counter restarts\n"

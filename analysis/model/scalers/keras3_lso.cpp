@@ -36,6 +36,7 @@ registration keras3_lso_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "none",
+       .window = "dynamic_growth_steps",
        .rules = "overflow: skip, scale /= 2, counter = 0\n"
                 "good step: counter += 1; when it equals dynamic_growth_steps: scale *= 2, counter = 0",
        .quirks = "no floor: the scale can reach 0 and stays there\n"

@@ -62,6 +62,7 @@ registration megatron_dynamic_row() {
        .overflow_test = "element of the scaled gradients; the main gradients",
        .floor = "min_scale",
        .ceiling = "none",
+       .window = "growth_interval",
        .rules = "overflow: skip, tracker = 0, hysteresis tracker -= 1; when it is 0 or below: scale = max(scale * "
                 "backoff_factor, min_scale)\n"
                 "good step: tracker += 1; when it equals growth_interval: scale *= growth_factor, tracker = 0, "

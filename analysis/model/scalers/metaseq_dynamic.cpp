@@ -24,6 +24,7 @@ registration metaseq_dynamic_row() {
        .overflow_test = "norm of the scaled gradients",
        .floor = "min_loss_scale; or threshold",
        .ceiling = "none",
+       .window = "scale_window",
        .rules = "overflow: skip, last overflow = this step, overflows += 1\n"
                 "if overflows / steps since the last change >= tolerance: scale = max(scale / scale_factor, "
                 "threshold), window = max(int(window / scale_factor), 1), overflows = 0\n"

@@ -51,6 +51,7 @@ registration mindspore_amp_scaler_row() {
        .overflow_test = "what the caller passes; by its documentation an element of the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
+       .window = "scale_window",
        .rules = "overflow: the caller skips, scale = max(scale / scale_factor, 1), counter = 0\n"
                 "good step: counter += 1; when it equals scale_window: scale *= scale_factor, counter = 0",
        .quirks = "the floor of 1 is fixed\n"

@@ -60,6 +60,7 @@ registration mindspore_manager_row() {
        .overflow_test = "what the caller passes",
        .floor = "1",
        .ceiling = "largest double; an int raises beyond, a float becomes infinite",
+       .window = "scale_window",
        .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last overflow = this step, bad += 1\n"
                 "good step: bad = 0; if (step - last overflow) mod scale_window is 0: scale *= scale_factor\n"
                 "bad above 1000: raises RuntimeError",

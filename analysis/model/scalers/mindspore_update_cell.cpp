@@ -44,6 +44,7 @@ registration mindspore_update_cell_row() {
        .overflow_test = "element of the unscaled gradients",
        .floor = "1",
        .ceiling = "none",
+       .window = "scale_window",
        .rules = "overflow: skip, scale = max(scale * (1 / scale_factor), 1), last change = this step\n"
                 "good step: if step - last change >= scale_window: scale *= scale_factor, last change = this step",
        .quirks = "the floor of 1 is fixed\n"

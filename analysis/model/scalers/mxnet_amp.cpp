@@ -66,6 +66,7 @@ registration mxnet_amp_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "_max_loss_scale",
+       .window = "_scale_seq_len",
        .rules = "every step: the pending scale becomes the scale\n"
                 "overflow: skip, pending = scale / 2, counter = 0\n"
                 "good step: counter += 1; when it equals _scale_seq_len: pending = min(_max_loss_scale, 2 * scale), "

@@ -19,6 +19,7 @@ registration nemo_gradscaler_row() {
        .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
+       .window = "growth_interval",
        .rules = hysteresis_rules,
        .quirks = "the hysteresis is for overflows in a row: any good step refills it\n"
                  "after a resume the hysteresis tracker is 1, whatever was saved: the first overflow backs off\n"

@@ -64,6 +64,7 @@ registration nnabla_updater_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "none; a good step at 0 raises",
        .ceiling = "none",
+       .window = "N",
        .rules = "overflow: scale /= scaling_factor, counter = 0, the same update runs again, at most 100 times\n"
                 "good step: if counter > N: scale *= scaling_factor, counter = 0; then counter += 1",
        .quirks = "grows first on good step N + 2, then every N + 1\n"

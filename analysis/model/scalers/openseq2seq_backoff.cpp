@@ -73,6 +73,7 @@ registration openseq2seq_backoff_row() {
        .overflow_test = "element of the unscaled float32 gradients",
        .floor = "scale_min",
        .ceiling = "scale_max",
+       .window = "step_window",
        .rules = "overflow: skip, scale /= step_factor\n"
                 "good step with (iteration - last overflow) % step_window == 0: scale *= step_factor\n"
                 "clipped to [scale_min, scale_max]",

@@ -28,6 +28,7 @@ registration paddle_dygraph_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "none; 0 stays",
        .ceiling = "none",
+       .window = "incr_every_n_steps",
        .rules = "overflow: skip, incr count = 0, decr count += 1; when it equals decr_every_n_nan_or_inf: scale *= "
                 "decr_ratio, decr count = 0\n"
                 "good step: decr count = 0, incr count += 1; when it equals incr_every_n_steps: scale *= incr_ratio, "

@@ -39,6 +39,7 @@ registration paddle_static_row() {
        .overflow_test = "element of the scaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
+       .window = "incr_every_n_steps",
        .rules = "overflow: skip, good = 0, bad += 1; when bad equals decr_every_n_nan_or_inf: scale = max(scale * "
                 "decr_ratio, 1), bad = 0\n"
                 "good step: bad = 0, good += 1; when good equals incr_every_n_steps: scale *= incr_ratio, good = 0",

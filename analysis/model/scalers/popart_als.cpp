@@ -72,6 +72,7 @@ registration popart_als_row() {
        .overflow_test = "share of scaled gradients above an edge; binEdgeLocation * 65504 in magnitude",
        .floor = "none",
        .ceiling = "none",
+       .window = "updatePeriod",
        .rules = "upper > t / (1 - t) * lower, t = thresholdUpperCountProportion: scale /= 2; else scale *= 2\n"
                 "in the first step of every updatePeriod; no step is skipped",
        .quirks = "no dead band: the scale doubles or halves in every update, forever\n"

@@ -21,6 +21,7 @@ registration pytorch_fsdp_sharded_cpu_row() {
        .overflow_test = "element of the scaled gradients of any rank",
        .floor = "none; 0 stays",
        .ceiling = "none",
+       .window = "growth_interval",
        .rules = gradscaler_rules,
        .quirks = "no floor, and none of the kernel's guard: the scale grows to infinity and stays there\n"
                  "in torch 1.13 the flag is read on the CPU before the ranks have agreed on it",

@@ -21,6 +21,7 @@ registration pytorch_gradscaler_row() {
        .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "kept finite",
+       .window = "growth_interval",
        .rules = gradscaler_rules,
        .quirks = "no floor: from 2^16 the scale reaches 0 at the 166th overflow in a row and stays there\n"
                  "no ceiling but float32: growth that would be infinite is dropped, the tracker restarts\n"

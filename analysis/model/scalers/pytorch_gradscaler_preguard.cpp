@@ -33,6 +33,7 @@ registration pytorch_gradscaler_preguard_row() {
        .overflow_test = gradscaler_tests,
        .floor = "none; 0 stays",
        .ceiling = "none",
+       .window = "growth_interval",
        .rules = gradscaler_rules,
        .quirks = "grows to infinity and stays there: infinity times backoff_factor is infinity\n"
                  "no floor: the scale can reach 0 and stays there",

@@ -53,6 +53,7 @@ registration tf_contrib_exponential_row() {
        .overflow_test = "what the caller passes as finite_grads; LossScaleOptimizer passes the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
+       .window = "incr_every_n_steps",
        .rules = "overflow: skip, good = 0, bad += 1; when bad reaches decr_every_n_nan_or_inf: scale = max(scale * "
                 "decr_ratio, 1), bad = 0\n"
                 "good step: good += 1; when good reaches incr_every_n_steps: scale *= incr_ratio, good = bad = 0",

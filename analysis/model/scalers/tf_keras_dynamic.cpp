@@ -44,6 +44,7 @@ registration tf_keras_dynamic_row() {
        .overflow_test = "element of the unscaled gradients",
        .floor = "1",
        .ceiling = "kept finite",
+       .window = "growth_steps",
        .rules = "overflow: skip, scale = max(scale / multiplier, 1), counter = 0\n"
                 "good step: counter += 1; when it reaches growth_steps: scale *= multiplier, counter = 0",
        .quirks = "the floor of 1 is fixed\n"

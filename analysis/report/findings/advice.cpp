@@ -108,6 +108,8 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
       for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, o));
     }
     all.findings.push_back(what_scaling_cannot_help(run, tensors, w, o));
+  } else if (std::optional<finding> shown = what_log_shows(whole_)) {
+    all.findings.push_back(std::move(*shown));
   } else if (std::ranges::any_of(whole_.steps(), &step_survey::known)) {
     all.findings.push_back({.topic = "nothing",
                             .question = "What does the run need?",

@@ -52,10 +52,14 @@ window window_of(const survey& run, const format& to, const rounding& mode) {
     const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);
     // What nobody rounded, so far as is known, was rounded to float16 if the loss was scaled.
     const format in = s.rounded_to.value_or(float16);
-    const bool own = (s.rounded_to || (has_scale && s.loss_scale != 1)) && !s.several_formats && in == to && is_nearest;
+    const bool alike = (s.rounded_to || has_scale) && !s.several_formats && in == to && is_nearest;
+    const bool own = alike && (s.rounded_to || s.loss_scale != 1);
     if (found || !std::isfinite(s.max_abs)) {
       w.safe.push_back(0);
-      w.open.push_back(!own ? never : s.loss_is_lost ? 0 : has_scale ? std::nextafter(s.loss_scale, 0.0) : never);
+      w.open.push_back(!alike                  ? never
+                       : s.loss_is_lost && own ? 0
+                       : has_scale             ? std::nextafter(s.loss_scale, 0.0)
+                                               : never);
       continue;
     }
     const auto largest_safe = [&](double magnitude) {

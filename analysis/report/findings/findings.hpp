@@ -62,6 +62,9 @@ struct best_trial {
 [[nodiscard]] std::vector<scenario> scaler_trials(const advice_options& options, const selection& counted,
                                                   const name_predicate& checked);
 
+// What a training log says of overflow without any gradient: where, and how large gradients were; nullopt where it
+// says nothing but which steps overflowed.
+[[nodiscard]] std::optional<finding> what_log_shows(const survey& run);
 [[nodiscard]] finding which_format(const survey& run, const std::vector<named_kind>& kinds, const advice_options& o);
 [[nodiscard]] finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w,
                                   const advice_options& o, bool has_values);

@@ -44,10 +44,15 @@ std::vector<std::string> formats_to_try() {
 struct kind_answer {
   std::string sufficient;  // of 16 bits
   std::string perhaps;     // where the input leaves it open
+  bool unknown = false;    // too much may have underflowed before it was recorded
   named_values formats;
+  [[nodiscard]] table_value value() const {
+    return unknown || sufficient.empty() ? table_value{} : table_value{sufficient};
+  }
 };
 
 std::string answer_text(const kind_answer& a) {
+  if (a.unknown) return "unknown, since zeros were rounded to a narrow format before they were recorded";
   const std::string sure = a.sufficient.empty() ? "none of 16 bits" : a.sufficient;
   return a.perhaps.empty() || a.perhaps == a.sufficient
              ? sure
@@ -56,6 +61,7 @@ std::string answer_text(const kind_answer& a) {
 
 kind_answer formats_for(const survey& run, const named_kind& kind, const advice_options& o, finding& f) {
   kind_answer a;
+  a.unknown = run.censored_magnitude(kind.set) > o.epsilon * run.magnitudes(kind.set).low;
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const rounding mode = o.typed.value(to);
@@ -89,14 +95,12 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
     if (is_first)
       first = a;
     else
-      others.all.push_back(
-          {kind.key, named_values{{{"format", a.sufficient.empty() ? table_value{} : table_value{a.sufficient}},
-                                   {"formats", a.formats}}}});
+      others.all.push_back({kind.key, named_values{{{"format", a.value()}, {"formats", a.formats}}}});
   }
   const std::uint64_t censored = run.censored();
   const bool is_rounded = censored > 0;
   f.conclusion = fmt::format("{}", fmt::join(answers, "; "));
-  f.numbers = {{"format", first.sufficient.empty() ? table_value{} : table_value{first.sufficient}},
+  f.numbers = {{"format", first.value()},
                {"epsilon", o.epsilon},
                {"formats", first.formats},
                {"other_kinds", others},
@@ -110,9 +114,9 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
       "how "
       "much precision training needs, and accumulation is not examined.";
   if (is_rounded)
-    f.limits +=
-        fmt::format(" {} rounded to a narrow format before recording; what had underflowed by then is not counted.",
-                    were(censored, "zero"));
+    f.limits += fmt::format(
+        " {} rounded to a narrow format before recording; what had underflowed by then is not counted here.",
+        were(censored, "zero"));
   return f;
 }
 
@@ -133,22 +137,32 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     f.evidence.push_back("a step log does not show what underflows");
     return f;
   }
-  const named_kind& judged = kinds.front();
-  const std::optional<int> least = least_scale(run, judged.set, o);
+  // The kind that asks for the highest scale decides: weight gradients are made of activation gradients.
+  const named_kind* judged = &kinds.front();
+  std::optional<int> least = least_scale(run, judged->set, o);
+  for (const named_kind& kind : kinds) {
+    if (!least) break;
+    const std::optional<int> of_kind = least_scale(run, kind.set, o);
+    if (of_kind && *of_kind <= *least) continue;
+    judged = &kind;
+    least = of_kind;
+  }
   f.numbers[1].value = integer(least);
-  const std::string lost = fmt::format("at most {:.2g} of the magnitude of the {}", o.epsilon, judged.noun);
   const auto loses = [&](int k) {
-    return magnitude_text(magnitude_loss_of(run, judged.set, o.format, o.rounding, std::ldexp(1.0, k)));
+    return magnitude_text(magnitude_loss_of(run, judged->set, o.format, o.rounding, std::ldexp(1.0, k))) + " of the " +
+           judged->noun;
   };
+  const std::string at_most = fmt::format("at most {:.2g} of the magnitude of the {}", o.epsilon, judged->noun);
   if (least && *least <= 0 && (!most || *most >= 0))
     f.conclusion = fmt::format("none needed: without one {} is lost, and {}", loses(0), top);
   else if (least && (!most || *least <= *most))
-    f.conclusion = fmt::format(
-        "{} lose {}, and {}",
-        *least == *most ? power(*least) + " alone" : power(*least) + " to " + (most ? power(*most) : "any"), lost, top);
+    f.conclusion = fmt::format("{} lose {}, and {}",
+                               most && *least == *most ? power(*least) + " alone"
+                                                       : power(*least) + " to " + (most ? power(*most) : "any"),
+                               at_most, top);
   else if (most)
     f.conclusion = fmt::format("no scale does both: {}, where it loses {}{}", top, loses(*most),
-                               least ? fmt::format("; {} would take {}", lost, power(*least)) : "");
+                               least ? fmt::format("; {} would take {}", at_most, power(*least)) : "");
   else
     f.conclusion = fmt::format("none: even at {} it loses {}", power(greatest_tried), loses(greatest_tried));
   std::vector<int> shown{0, 8, 16};
@@ -170,10 +184,10 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
       numbers.all.push_back({"undecided_steps", integer(w.undecided(scale))});
       of_kind.all.push_back({power(k), numbers});
     }
-    if (&kind == &judged)
+    if (&kind == &kinds.front())
       f.numbers.push_back({"scales", of_kind});
     else
-      scales.all.push_back({kind.key, of_kind});
+      scales.all.push_back({kind.key, named_values{{{"scales", of_kind}}}});
   }
   f.numbers.push_back({"other_kinds", scales});
   return f;

@@ -57,7 +57,7 @@ finding which_clipping(const survey& run) {
            static_cast<double>(norms.size());
   };
   if (norms.size() < steps_for_rates) {
-    f.conclusion = fmt::format("not answered: {} are too few for rates; the largest norm is {:.3g}",
+    f.conclusion = fmt::format("not answered: {} cannot tell; the largest norm is {:.3g}",
                                count_text(norms.size(), "finite step"), norms.back());
     f.numbers = {{"norms", integer(norms.size())}, {"largest", norms.back()}};
     return f;

@@ -48,8 +48,12 @@ std::string magnitude_text(const value_range& share) {
   constexpr double none = 1e-12;
   if (share.high == 0) return "nothing";
   if (share.high < none) return "less than 1e-12 of the magnitude";
-  const auto text = [](double x) { return x < none ? std::string{"0"} : fmt::format("{:.2g}", x); };
-  return ends_text(text(share.low), text(share.high)) + " of the magnitude";
+  if (share.low > 0.9995) return "all of the magnitude";
+  const bool is_visible = share.high >= 1e-3;
+  const auto text = [&](double x) {
+    return x < none ? std::string{"0"} : fmt::format("{:.2g}", is_visible ? 100 * x : x);
+  };
+  return ends_text(text(share.low), text(share.high)) + (is_visible ? " %" : "") + " of the magnitude";
 }
 
 std::string loss_text(const range_loss& loss) {

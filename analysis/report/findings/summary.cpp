@@ -37,8 +37,13 @@ std::optional<double> scale_of_the_run(const survey& run) {
 
 summary_of::summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
                        const advice_options& options, const diagnosis& found, const window& w)
-    : judged_(judged), tensors_(tensors), options_(options), window_(w), all_steps_(whole.steps().size()) {
-  const telling about{tensors, options, all_steps_, w.largest_safe(), usual_norm_of(judged)};
+    : judged_(judged),
+      tensors_(tensors),
+      options_(options),
+      window_(w),
+      all_steps_(whole.steps().size()),
+      told_steps_(found.told_steps) {
+  const telling about{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)};
   for (const cause& c : found.causes) {
     told t = tell(c, about);
     const auto* const handled = std::get_if<handled_overflow>(&c);
@@ -85,9 +90,17 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.sure = "nothing was judged";
     return s;
   }
-  s.happened = handled_.empty() ? fmt::format("nothing is wrong: none of {} overflowed", steps_text(all_steps_))
-                                : "nothing is wrong: " + handled_;
-  s.sure = "certain for the steps that were recorded";
+  const std::uint64_t open = all_steps_ - told_steps_;
+  if (told_steps_ == 0)
+    s.happened = "the loss is finite wherever it was logged";
+  else
+    s.happened = (has_values ? "nothing is wrong: " : "the log shows nothing wrong: ") +
+                 (handled_.empty() ? fmt::format("none of {} overflowed", steps_text(told_steps_)) : handled_);
+  if (open > 0)
+    s.happened +=
+        fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
+  s.sure = has_values ? "certain for the steps that were recorded"
+                      : "certain for the steps that it tells of; without gradients nothing is known of underflow";
   s.change = "nothing";
   if (!has_values) return s;
 

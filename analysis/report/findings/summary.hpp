@@ -26,7 +26,8 @@ class summary_of {
   const std::vector<tensor_info>& tensors_;
   const advice_options& options_;
   const window& window_;
-  std::size_t all_steps_;
+  std::uint64_t all_steps_;
+  std::uint64_t told_steps_;
   std::vector<finding> causes_;
   std::optional<told> first_;
   std::string first_name_;

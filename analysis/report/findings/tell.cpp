@@ -8,32 +8,33 @@
 #include "told.hpp"
 
 namespace ulp {
-namespace {
 
 named_values numbers_of(const step_span& s) {
   return {{{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}}};
 }
 
-std::string steps_of(const step_span& s) { return places_text(s.first, s.last); }
-
-// "30-fold", "10^13-fold".
 std::string times_text(double times) {
   constexpr double many = 1e5;
   return times < many ? fmt::format("{:.3g}-fold", times)
                       : fmt::format("10^{}-fold", static_cast<int>(std::floor(std::log10(times))));
 }
 
+namespace {
+
+std::string steps_of(const step_span& s) { return places_text(s.first, s.last); }
+
+// ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
 std::string scales_text(double first, double last) {
-  return std::isnan(first) || std::isnan(last) ? std::string{"at every scale"}
-         : first == last                       ? fmt::format("at the scale {}", as_power(first))
-                         : fmt::format("at every scale from {} down to {}", as_power(first), as_power(last));
+  if (std::isnan(first) || std::isnan(last)) return "";
+  if (first == last) return ", at the scale " + as_power(first);
+  return fmt::format(", at every scale from {} down to {}", as_power(first), as_power(last));
 }
 
 std::vector<std::string> lines_of(const telling& about, const loss_scale_choice& choice) {
   return configuration_lines(about.options.framework, choice);
 }
 
-told of(const recorded_wrongly& r, const telling&) {
+told told_of(const recorded_wrongly& r, const telling&) {
   told t;
   t.happened = r.why;
   t.change = "record once more, or say what was recorded as named above: nothing below holds until then";
@@ -41,7 +42,7 @@ told of(const recorded_wrongly& r, const telling&) {
   return t;
 }
 
-told of(const divergence& d, const telling& about) {
+told told_of(const divergence& d, const telling& about) {
   const char* const size = d.of == gradient_size::largest ? "the largest gradient" : "the gradient norm";
   told t;
   std::vector<std::string> parts;
@@ -76,13 +77,13 @@ told of(const divergence& d, const telling& about) {
   return t;
 }
 
-told of(const high_initial_scale& h, const telling& about) {
+told told_of(const high_initial_scale& h, const telling& about) {
   told t;
   t.happened = fmt::format("the initial loss scale{} was too high: {} ({}) {} lost to the search for one that fits",
                            std::isnan(h.first_scale) ? "" : " " + as_power(h.first_scale), steps_text(h.skipped.steps),
                            steps_of(h.skipped), h.skipped.steps == 1 ? "was" : "were");
   t.change = std::isnan(h.fitting_scale)
-                 ? "start lower"
+                 ? "start below the last scale that overflowed"
                  : fmt::format("start at {}, the first scale that fitted", as_power(h.fitting_scale));
   if (!std::isnan(h.fitting_scale))
     t.lines = lines_of(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
@@ -93,7 +94,7 @@ told of(const high_initial_scale& h, const telling& about) {
   return t;
 }
 
-told of(const bad_batches& b, const telling&) {
+told told_of(const bad_batches& b, const telling&) {
   told t;
   const std::size_t n = b.steps.size();
   constexpr std::size_t most = 8;
@@ -125,7 +126,7 @@ told of(const bad_batches& b, const telling&) {
   return t;
 }
 
-told of(const handled_overflow& h, const telling& about) {
+told told_of(const handled_overflow& h, const telling& about) {
   told t;
   t.happened = fmt::format("{} of {} overflowed ({}) and cost a skip each; a lower scale ended it every time",
                            grouped(h.skipped.steps), steps_text(about.steps), steps_of(h.skipped));
@@ -138,18 +139,19 @@ told of(const handled_overflow& h, const telling& about) {
   return t;
 }
 
-told of(const forward_overflow& f, const telling& about) {
+told told_of(const forward_overflow& f, const telling& about) {
   told t;
   const std::string scales = scales_text(f.first_scale, f.last_scale);
   const std::string where = fmt::format("{} ({})", steps_text(f.lost.steps), steps_of(f.lost));
   if (f.losses_lost > 0) {
     t.happened =
-        fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}, {}",
+        fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}{}",
                     f.lost.first, grouped(f.losses_lost), where, scales);
-    t.sure = "certain: no loss scale reaches the forward pass";
+    t.sure = f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
+                              : "certain: no loss scale reaches the forward pass";
   } else {
-    t.happened = fmt::format("{} are not finite {}, to the end of the run: that is no matter of the scale, but {}",
-                             where, scales,
+    t.happened = fmt::format("{} {} not finite{}, to the end of the run: that is no matter of the scale, but {}", where,
+                             f.lost.steps == 1 ? "is" : "are", scales,
                              f.loss_is_logged ? "NaN that arises in the backward pass, or the forward pass"
                                               : "overflow or NaN in the forward pass");
     t.sure = f.loss_is_logged ? "fairly sure: the loss stays finite, so look at the backward pass first"
@@ -160,8 +162,9 @@ told of(const forward_overflow& f, const telling& about) {
                                      fmt::join(f.before, ", ")));
   if (f.in_all_tensors)
     t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
-  if (!f.has_infinities) t.evidence.emplace_back("NaN only, no infinity was recorded");
+  if (about.has_tensors && !f.has_infinities) t.evidence.emplace_back("NaN only, no infinity was recorded");
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
+  if (!f.loss_is_logged) t.change += "; if the loss grew before that, lower the learning rate first";
   t.lines = lines_of(about, {.format = "bfloat16"});
   t.numbers = numbers_of(f.lost);
   t.numbers.all.push_back({"losses_lost", integer(f.losses_lost)});
@@ -170,67 +173,30 @@ told of(const forward_overflow& f, const telling& about) {
   return t;
 }
 
-told of(const nan_source& n, const telling& about) {
+told told_of(const open_overflow& o, const telling& about) {
   told t;
-  const std::string& name = about.tensors[n.tensor].name;
-  t.happened =
-      fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
-                  n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan), grouped(n.tensors));
-  if (n.neighbour)
-    t.happened += fmt::format(", and {}, the next towards the loss, is finite", about.tensors[*n.neighbour].name);
-  t.change = n.neighbour
-                 ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
-                 : fmt::format("look at what is computed after {}", name);
-  t.change += ": a division, root, norm or logarithm at 0 (torch.autograd.set_detect_anomaly(True) names it)";
-  t.sure = "very sure that no scale cures it: overflow would leave infinities, and end as the scale falls";
-  t.numbers = numbers_of(n.lost);
-  t.numbers.all.push_back({"tensor", name});
-  t.numbers.all.push_back({"neighbour", n.neighbour ? table_value{about.tensors[*n.neighbour].name} : table_value{}});
-  t.numbers.all.push_back({"with_nan", std::int64_t{n.with_nan}});
+  const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
+  t.happened = fmt::format("{} ({}) overflow{}{}, and the input ends with {}", steps_text(o.lost.steps),
+                           steps_of(o.lost), o.lost.steps == 1 ? "s" : "", scales_text(o.first_scale, o.last_scale),
+                           o.lost.steps == 1 ? "it" : "them");
+  if (is_search && o.first_scale > 0x1p16) {
+    t.happened += ": a search for the scale from far above the usual 2^16";
+    t.change = "start at 2^16";
+    t.lines = lines_of(about, {.format = about.options.format_name, .init_scale = 0x1p16});
+    t.sure =
+        "fairly sure: it should end within some steps; if it goes on below the scale 1, the forward pass overflows";
+  } else {
+    t.change =
+        "let it run on until the scale is 1: if it overflows there too, the forward pass does, and no scale helps";
+    t.sure = "not sure: the input ends before a lower scale could have ended it";
+  }
+  t.numbers = numbers_of(o.lost);
+  t.numbers.all.push_back({"first_scale", o.first_scale});
+  t.numbers.all.push_back({"last_scale", o.last_scale});
   return t;
 }
 
-told of(const vanished_in_time& v, const telling& about) {
-  told t;
-  const std::string& name = about.tensors[v.tensor].name;
-  t.happened = fmt::format("gradients vanish: zeros of {} rise from {} to {}, most of it by step {}", name,
-                           percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
-  if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
-  if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
-  t.change =
-      "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
-      "16-bit format first, a higher loss scale tells whether they underflowed";
-  t.sure = "fairly sure: the zeros are counted, what made them is not";
-  t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
-  t.numbers = {{{"tensor", name},
-                {"tensors", std::int64_t{v.tensors}},
-                {"zero_share_before", v.zeros_before},
-                {"zero_share_after", v.zeros_after},
-                {"first_step", v.mostly_from},
-                {"loss", v.loss}}};
-  return t;
-}
-
-told of(const vanished_in_depth& v, const telling& about) {
-  told t;
-  const std::string& small = about.tensors[v.small_end].name;
-  const std::string& large = about.tensors[v.large_end].name;
-  t.happened = fmt::format("gradients vanish on their way: from {} to {} the mean magnitude falls {}2^{:.0f}", large,
-                           small, v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
-  if (v.all_zero > 0) t.happened += fmt::format(", and {} beyond it are all zero", count_text(v.all_zero, "layer"));
-  t.change =
-      "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "
-      "layers alike";
-  t.sure = "certain for what was recorded; whether it hurts depends on what these layers have to learn";
-  t.numbers = {{{"small_end", small},
-                {"large_end", large},
-                {"layers", std::int64_t{v.layers}},
-                {"all_zero", std::int64_t{v.all_zero}},
-                {"log2_ratio", v.log2_ratio}}};
-  return t;
-}
-
-told of(const scale_at_floor& s, const telling&) {
+told told_of(const scale_at_floor& s, const telling&) {
   told t;
   t.happened = fmt::format("the loss scale fell from {} to {} and was there in {} ({})", as_power(s.greatest),
                            as_power(s.floor), steps_text(s.at_floor.steps), steps_of(s.at_floor));
@@ -242,32 +208,10 @@ told of(const scale_at_floor& s, const telling&) {
   return t;
 }
 
-told of(const dead_tensors& d, const telling& about) {
-  told t;
-  constexpr std::size_t most = 4;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(d.tensors.size(), most); ++i) names.push_back(about.tensors[d.tensors[i]].name);
-  const std::size_t more = d.tensors.size() - names.size();
-  t.happened = fmt::format("no gradient reaches {}{}: exact zeros in all {} since the first", fmt::join(names, ", "),
-                           more > 0 ? fmt::format(" and {} more", more) : "", steps_text(d.steps.steps));
-  const std::string living = d.living ? about.tensors[*d.living].name : "";
-  if (d.living) t.happened += fmt::format("; {} is the next that has one", living);
-  t.change = fmt::format(
-      "look for dead units{}: their bias, initialisation and input; or for tensors that the loss does "
-      "not use",
-      d.living ? " just before " + living : "");
-  t.sure = "certain that they are zero; frozen or unused tensors look the same";
-  t.numbers = numbers_of(d.steps);
-  t.numbers.all.push_back({"tensors", integer(std::uint64_t{d.tensors.size()})});
-  t.numbers.all.push_back({"first_tensor", names.front()});
-  t.numbers.all.push_back({"living", d.living ? table_value{living} : table_value{}});
-  return t;
-}
-
 }  // namespace
 
 told tell(const cause& c, const telling& about) {
-  return std::visit([&](const auto& one) { return of(one, about); }, c);
+  return std::visit([&](const auto& one) { return told_of(one, about); }, c);
 }
 
 }  // namespace ulp

@@ -24,11 +24,22 @@ struct telling {
   const std::vector<tensor_info>& tensors;
   const advice_options& options;
   std::uint64_t steps = 0;        // of the run
+  bool has_tensors = true;        // else it is a log
   std::optional<int> safe_log2;   // the largest power of two at which no step before the run's death overflows
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
 };
 
 [[nodiscard]] told tell(const cause& of, const telling& about);
+
+// Of single tensors.
+[[nodiscard]] told told_of(const nan_source& n, const telling& about);
+[[nodiscard]] told told_of(const vanished_in_time& v, const telling& about);
+[[nodiscard]] told told_of(const vanished_in_depth& v, const telling& about);
+[[nodiscard]] told told_of(const dead_tensors& d, const telling& about);
+
+[[nodiscard]] named_values numbers_of(const step_span& s);
+// "30-fold", "10^13-fold"
+[[nodiscard]] std::string times_text(double times);
 
 }  // namespace ulp
 

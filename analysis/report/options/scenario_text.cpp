@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <ulp/formats/name_suggestions.hpp>
@@ -27,10 +28,27 @@ std::vector<std::pair<std::string, std::string>> pairs_of(const std::vector<std:
   return all;
 }
 
+// What stands for the growth interval of every policy, whatever its framework calls it.
+constexpr std::string_view window_key = "window";
+
 std::vector<std::string> parameters_of(const scaler_entry& entry) {
   std::vector<std::string> names;
   for (const scaler_parameter& p : entry.parameters) names.push_back(p.name);
+  names.emplace_back(window_key);
   return names;
+}
+
+// Under the policy's own name. Throws where it has none.
+std::vector<std::string> with_own_window(std::vector<std::string> parameters, std::string_view scaler) {
+  for (std::string& text : parameters) {
+    if (!text.starts_with(std::string{window_key} + "=")) continue;
+    const scaler_entry& entry = scaler_named(std::string{scaler});
+    if (entry.window.empty())
+      throw std::invalid_argument(fmt::format(
+          "--set: window is the growth interval of any policy, and {} has none; leave one of them out", scaler));
+    text = std::string{entry.window} + text.substr(window_key.size());
+  }
+  return parameters;
 }
 
 std::vector<std::string> state_of(const scaler_entry& entry) {
@@ -49,7 +67,7 @@ std::vector<std::vector<std::string>> shared_out(const std::vector<std::string>&
     bool is_used = false;
     for (std::size_t i = 0; i < policies.size(); ++i) {
       const std::vector<std::string> keys = keys_of(scaler_named(policies[i]));
-      known.insert(known.end(), keys.begin(), keys.end());
+      std::ranges::copy_if(keys, std::back_inserter(known), [](const std::string& k) { return k != window_key; });
       if (std::ranges::find(keys, key) == keys.end()) continue;
       own[i].push_back(key + "=" + value);
       is_used = true;
@@ -70,7 +88,7 @@ std::vector<text_option> options_of(scenario_text& text) {
       {.name = "set",
        .value = &text.parameters,
        .type = "key=value",
-       .help = "a parameter of the policy, under the framework's name"},
+       .help = "a parameter of the policy, under the framework's name; window is the growth interval of any policy"},
       {.name = "start",
        .value = &text.start,
        .type = "key=value",
@@ -120,8 +138,12 @@ std::optional<std::string> parameter_of(const scenario_text& text, const std::st
 scaler scaler_of(const scenario_text& text) {
   if (text.scaler.empty()) throw std::invalid_argument("--scaler: the name is empty (see ulp scalers)");
   std::vector<std::pair<std::string, parameter_value>> parameters;
-  for (const auto& [key, value] : pairs_of(text.parameters, "--set"))
+  for (const auto& [key, value] : pairs_of(with_own_window(text.parameters, text.scaler), "--set")) {
+    if (value.find(',') != std::string::npos)
+      throw std::invalid_argument(
+          fmt::format("--set: {}={} is several values, and a replay takes one; ulp sweep takes several", key, value));
     parameters.emplace_back(key, parse_parameter(value));
+  }
   scaler made = make_scaler(scaler_named(text.scaler), parameters);
   for (const auto& [key, value] : pairs_of(text.start, "--start")) {
     const parameter_value parsed = parse_parameter(value);
@@ -209,6 +231,7 @@ scenario_text with_configuration(scenario_text given, const configuration& confi
   if (said.clip_value) given.clip_value = to_string(parameter_value{*said.clip_value});
 
   given.scaler = said.scaler;
+  given.parameters = with_own_window(given.parameters, given.scaler);
   std::vector<std::string> parameters;
   for (const auto& [name, value] : said.parameters) {
     if (!parameter_of(given, name)) parameters.push_back(name + "=" + to_string(value));
@@ -227,7 +250,7 @@ std::vector<scenario_text> under_each(const scenario_text& given, const std::vec
   std::vector<scenario_text> all(names.size(), given);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].scaler = names[i];
-    all[i].parameters = parameters[i];
+    all[i].parameters = with_own_window(parameters[i], names[i]);
     all[i].start = start[i];
   }
   if (!own) return all;

@@ -16,11 +16,14 @@ std::string matrix_section(const report_page& page) {
       html_table(page.matrix));
 }
 
+// Before the pictures, which they are about; folded where they would keep them from being seen.
 std::string notes_section(const report_page& page) {
   if (page.notes.empty()) return "";
-  std::string text = "<section><h2>Notes</h2><ul>\n";
+  constexpr std::size_t few = 2;
+  std::string text = fmt::format("<details class=\"notes\"{}><summary>{} on the input and the policies</summary><ul>\n",
+                                 page.notes.size() <= few ? " open" : "", count_text(page.notes.size(), "note"));
   for (const std::string& n : page.notes) text += fmt::format("<li>{}</li>\n", prose(n));
-  return text + "</ul></section>\n";
+  return text + "</ul></details>\n";
 }
 
 std::string commands_section(const report_page& page) {
@@ -42,11 +45,8 @@ std::string html_of(const report_page& page) {
                       escaped(page.format_name), page_style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
-  if (!page.notes.empty())
-    text += fmt::format("<p class=\"soft\">{} on input and policies at the end of the page.</p>\n",
-                        count_text(page.notes.size(), "note"));
-  for (const auto section : {summary_section, logged_section, window_section, scale_section, loss_section, norm_section,
-                             findings_section, matrix_section, notes_section, commands_section})
+  for (const auto section : {summary_section, notes_section, logged_section, window_section, scale_section,
+                             loss_section, norm_section, findings_section, matrix_section, commands_section})
     text += section(page);
   return text + "</body></html>\n";
 }

@@ -72,8 +72,9 @@ void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
   logged_values& logged = page_.logged.at_step(now.key.step);
   logged.loss.add(now.scalars.loss);
   logged.learning_rate.add(now.scalars.learning_rate);
-  if (!seen().steps().empty() && seen().steps().back().key == now.key && seen().steps().back().loss_is_lost)
-    ++logged.losses_lost;
+  const bool tells_lost =
+      !seen().steps().empty() && seen().steps().back().key == now.key && seen().steps().back().loss_is_lost;
+  if (tells_lost || now.scalars.loss_is_nan) ++logged.losses_lost;
   binade_counts& binades = page_.binades.at_step(now.key.step);
   for (const tensor_row& t : now.tensors)
     if (seen().choice()[t.tensor].counted) binades.add(t.table, t.factor);

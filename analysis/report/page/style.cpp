@@ -31,7 +31,7 @@ svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark
 .warn{border-left:3px solid var(--over);padding-left:.6rem}
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--card:#fff;--faint:#ccc;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#444;--normal:#c77700}
 body{max-width:none;margin:0;font-size:11pt}.plot,h2,h3,tr,.first,.warn{break-inside:avoid}h2,h3{break-after:avoid}.plot svg{min-width:0}.wide{overflow:visible}th,td{white-space:normal}
-svg rect,.key,.first{print-color-adjust:exact;-webkit-print-color-adjust:exact}.evidence::details-content{content-visibility:visible;display:block}}
+svg rect,.key,.first{print-color-adjust:exact;-webkit-print-color-adjust:exact}.evidence::details-content,.notes::details-content{content-visibility:visible;display:block}}
 )css";
 
 }  // namespace ulp

@@ -90,7 +90,8 @@ std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
   const std::vector<scenario_text> texts = grid_of(grid);
   const std::vector<scenario> scenarios = scenarios_of(texts, run);
   const selection counted = run.selected();
-  sweep all(scenarios);
+  constexpr double magnitude_weight = 1;
+  sweep all(scenarios, magnitude_weight);
   const auto from = open_source(run.inputs, reading_for(run, scenarios));
   constexpr double reading = 0.8;  // of the time
   step now;

@@ -67,9 +67,46 @@ TEST_CASE("contradictions and mistakes are one line and exit 2") {
   check(dir.replay(grad_scaler, "--scaler pytorch"), "--scaler excludes --config");
   check(dir.replay(grad_scaler, "--set grow=1"), "no parameter 'grow'");
   check(dir.replay("trainer:\n  precission: 16-mixed\n"),
-        "c: line 2: 'precission' is not a known Lightning key of 'trainer'; the nearest is 'precision'");
+        "c: line 2: 'precission' is not a known Lightning key of 'trainer', and nearly 'precision'; correct it or "
+        "remove it");
   check(dir.replay("what: ever\n"), "c: has no key of a configuration that is read");
   check(run_ulp("replay - --config /nowhere/c", log_of_steps), "/nowhere/c: ");
   check(run_ulp("replay - --format fp16", log_of_steps), "--scaler or --config is required");
   check(run_ulp("replay - --scaler pytorch", log_of_steps), "--format is required");
+}
+
+TEST_CASE("keys that are not known are one note") {
+  const folder dir;
+  const program_result run = dir.replay(grad_scaler + "  new_a: 1\n  new_b: 2\nnew_c: 3\n");
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.err, "c: not known here, and left out: new_c, trainer.new_a, trainer.new_b\n"));
+}
+
+TEST_CASE("a script is a configuration") {
+  const folder dir;
+  const program_result run = dir.replay(
+      "#!/bin/bash\n#SBATCH --nodes=2\nW=200\nARGS=(--fp16 --loss-scale-window $W)\nsrun -l torchrun --nnodes 2 "
+      "pretrain_gpt.py ${ARGS[@]} --clip-grad 0 2>&1 | tee log\n");
+  CHECK(run.exit_code == 0);
+  CHECK(has(run.out, "c: Megatron-LM\n"));
+  CHECK(has(run.out, "--loss-scale-window 200 -> good steps in a row before the scale doubles"));
+  const program_result unset = dir.replay("#!/bin/bash\npython pretrain_gpt.py --fp16 --loss-scale-window $W\n");
+  CHECK(unset.exit_code == 2);
+  CHECK(has(unset.err, "c: line 2: --loss-scale-window is '$W', whose value this file does not say; write it"));
+}
+
+TEST_CASE("one growth interval for all policies of a sweep") {
+  const program_result sweep =
+      run_ulp("sweep - --scaler pytorch,deepspeed,jmp --set window=5,25 --format fp16 --csv -", log_of_steps);
+  CHECK(sweep.exit_code == 0);
+  for (const std::string set :
+       {"growth_interval=5", "growth_interval=25", "scale_window=5", "scale_window=25", "period=5", "period=25"})
+    CHECK(has(sweep.out, "," + set + ","));
+  const program_result none = run_ulp("sweep - --scaler pytorch,static --set window=5 --format fp16", log_of_steps);
+  CHECK(none.exit_code == 2);
+  CHECK(has(none.err, "window is the growth interval of any policy, and static has none"));
+  const program_result two =
+      run_ulp("replay - --scaler pytorch --set growth_interval=5,25 --format fp16", log_of_steps);
+  CHECK(two.exit_code == 2);
+  CHECK(has(two.err, "growth_interval=5,25 is several values, and a replay takes one; ulp sweep takes several"));
 }

@@ -457,6 +457,22 @@ class views_test : public QObject {
     for (QPushButton* const b : s.shown->findChildren<QPushButton*>()) QTest::mouseClick(b, Qt::LeftButton);
     QTRY_COMPARE(s.grid().model()->rowCount(), 4);
     QVERIFY(s.cell(0, 0).contains("init_scale=8"));
+    // A start at 2^24 costs skips that its own class shares, and the best of all does not.
+    const ulp::table swept = s.shown->data();
+    const auto column = [&](const std::string& key) {
+      return static_cast<int>(std::ranges::find(swept.columns, key, &ulp::table_column::key) - swept.columns.begin());
+    };
+    const auto number = [&](int row, const std::string& key) {
+      return s.cell(row, column(key)).remove('~').section(' ', 0, 0).toDouble();
+    };
+    int high = 0;
+    for (int row = 0; row < 4; ++row) {
+      if (!s.cell(row, 0).contains("init_scale=16777216")) continue;
+      ++high;
+      QVERIFY(number(row, "free_regret") > number(row, "regret") + 1);
+    }
+    QCOMPARE(high, 2);
+    QVERIFY2(shown_text(*s.shown).contains("best of all in hindsight, "), qPrintable(shown_text(*s.shown)));
     const QString last = s.cell(3, 0);
     double_click(s.grid(), 3, 1);
     QTRY_COMPARE(s.doc.replays().size(), std::size_t{2});

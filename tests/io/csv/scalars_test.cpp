@@ -85,3 +85,22 @@ TEST_CASE("scalars that are given as the input are told from gradients") {
   CHECK_FALSE(place.error("a.csv", "loss,lr\n0,1\n").starts_with(by_option));
   CHECK(place.error("a.csv", "step,loss,found_inf\n0,1,0\n").empty());  // a step log
 }
+
+TEST_CASE("scalars: a NaN that was logged is not an empty field") {
+  const playground place;
+  place.write("log.csv", "step,found_inf,loss,grad_norm,scale\n0,1,nan,,2\n1,0,,nan,1\n2,0,3,inf,1\n");
+  const contents read = place.open(std::vector<std::string>{"log.csv"});
+  REQUIRE(read.steps.size() == 3);
+  CHECK(read.steps[0].scalars.loss_is_nan);
+  CHECK_FALSE(read.steps[0].scalars.grad_norm_is_nan);
+  CHECK_FALSE(read.steps[1].scalars.loss_is_nan);
+  CHECK(read.steps[1].scalars.grad_norm_is_nan);
+  CHECK_FALSE(read.steps[2].scalars.grad_norm_is_nan);
+  // A number that --scalars gives replaces it, and an empty field leaves it.
+  place.write("s.csv", "step,loss,grad_norm\n0,8,\n1,,\n2,nan,1\n");
+  const contents filled = place.open(std::vector<std::string>{"log.csv"}, scalars_from("s.csv"));
+  CHECK_FALSE(filled.steps[0].scalars.loss_is_nan);
+  CHECK(filled.steps[1].scalars.grad_norm_is_nan);
+  CHECK(filled.steps[2].scalars.loss_is_nan);
+  CHECK(std::isnan(filled.steps[2].scalars.loss));
+}

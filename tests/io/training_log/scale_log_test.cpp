@@ -377,8 +377,8 @@ TEST_CASE("scale log: other layouts of DeepSpeed") {
   };
   check_rows(place.open("train.log", on_iteration(0, "65536", "32768.0") + on_iteration(3, "32768.0", "16384.0")),
              {skipped(1, 65536), applied(2, 32768), applied(3, 32768), skipped(4, 32768)});
-  check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")),
-             {unknown_scale(applied(1, 2)), unknown_scale(applied(2, 4)), skipped(3, 8)});  // it may have grown
+  // Of the steps before the first, which may have overflowed, too, the log says nothing.
+  check_rows(place.open("train.log", on_iteration(2, "8.0", "4.0")), {skipped(3, 8)});
 
   // Under a progress bar, whose line the overflow goes on.
   const std::string bar =
@@ -487,6 +487,141 @@ TEST_CASE("scale log: gaps and ends") {
   CHECK(place.open("train.log", deepspeed_log + deepspeed("16384", "8192").substr(0, 150)).steps.size() == 6);
 }
 
+namespace {
+
+// Without a count of skipped steps.
+std::string uncounted(int iteration, const std::string& scale, const std::string& norm, const std::string& loss) {
+  return " iteration " + std::to_string(iteration) + "/ 100 | learning rate 1.500E-04 | lm loss " + loss +
+         " | loss scale " + scale + " | grad norm " + norm + " |\n";
+}
+struct verdict {
+  std::optional<bool> found_inf;
+  std::optional<bool> applied;
+  friend bool operator==(const verdict&, const verdict&) = default;
+};
+const verdict was_applied{false, true};
+const verdict was_skipped{true, false};
+const verdict is_open{};
+const verdict was_lost{true, std::nullopt};
+
+std::vector<verdict> verdicts(const contents& read) {
+  std::vector<verdict> all;
+  for (const step& s : read.steps) all.push_back({s.scalars.found_inf, s.scalars.applied});
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("scale log: a fall of the scale without a line of an overflow proves one") {
+  const playground place;
+  const contents each =
+      place.open("train.log", uncounted(1, "64.0", "1.2", "7.1") + uncounted(2, "64.0", "1.2", "7.1") +
+                                  uncounted(3, "32.0", "1.2", "7.1") + uncounted(4, "4.0", "1.2", "7.1") +
+                                  uncounted(5, "0.1", "nan", "nan") + uncounted(6, "0.1", "nan", "nan"));
+  CHECK(verdicts(each) == std::vector{was_applied, was_applied, was_skipped, was_skipped, was_skipped, was_lost});
+  // By more than half: the overflow was at the scale before it.
+  CHECK(each.steps[2].bounds == max_abs_bounds{.low = overflow / 64});
+  CHECK(each.steps[3].bounds == max_abs_bounds{.low = overflow / 32});
+  CHECK(each.steps[4].scalars.loss_is_nan);
+  CHECK(each.steps[4].scalars.grad_norm_is_nan);
+  CHECK(has_note(each, "that proves 3 skipped steps at least"));
+
+  // 64, 8, 4: three of the first four steps, one of the next; which is not told, nor that the others were applied.
+  const contents fourth =
+      place.open("train.log", uncounted(4, "64.0", "1.2", "7.1") + uncounted(8, "8.0", "1.2", "7.1") +
+                                  uncounted(12, "4.0", "inf", "7.1"));
+  CHECK(verdicts(fourth) == std::vector{was_applied, was_skipped, was_skipped, was_skipped, is_open, was_applied,
+                                        was_applied, was_applied, was_skipped});
+  CHECK(fourth.steps[1].bounds->certain == false);
+  // The norm is that of the last step: where only one was skipped, it is that one.
+  CHECK(fourth.steps[8].bounds == max_abs_bounds{.low = overflow / 8});
+
+  // The count of the line says otherwise.
+  const contents counted =
+      place.open("train.log", megatron(1, "64.0", 0) + megatron(2, "64.0", 0) + megatron(3, "8.0", 0));
+  CHECK(verdicts(counted) == std::vector{was_applied, was_applied, is_open});
+  // Without its overflows: tried again at half the scale each time, and then updated.
+  const contents tried = place.open("train.log", fairseq_json(1, "64") + fairseq_json(2, "64") + fairseq_json(3, "16"));
+  CHECK(verdicts(tried) == std::vector{was_applied, was_applied, was_skipped, was_skipped, was_applied});
+  CHECK(tried.steps[3].key.attempt == 1);
+  // Of a rounded scale it is none.
+  const contents rounded = place.open("train.log", uncounted(1, "0.2", "1", "7") + uncounted(2, "0.2", "1", "7"));
+  CHECK(verdicts(rounded) == std::vector{was_applied, was_applied});
+}
+
+TEST_CASE("scale log: norms and losses that are not finite are no healthy run") {
+  const playground place;
+  std::string nan_norm = replaced(megatron(1, "1.0", 0) + megatron(2, "1.0", 0), "grad norm: 1.250", "grad norm: nan");
+  const contents unscaled = place.open("train.log", nan_norm);
+  CHECK(verdicts(unscaled) ==
+        std::vector<verdict>{{true, true}, {true, true}});  // the count says that they were applied
+  CHECK((unscaled.steps[0].max_abs && std::isnan(*unscaled.steps[0].max_abs)));
+  CHECK(unscaled.steps[0].scalars.grad_norm_is_nan);
+  const contents scaled = place.open("train.log", replaced(nan_norm, "scale: 1.0", "scale: 8.0"));
+  CHECK(scaled.steps[1].bounds == max_abs_bounds{.low = overflow / 8});
+  // Megatron-LM leaves out a loss that is NaN.
+  const contents without =
+      place.open("train.log", replaced(replaced(nan_norm, " lm loss: 1.031250E+01 |", ""), " grad norm: nan |", ""));
+  CHECK(verdicts(without) == std::vector{is_open, is_open});
+}
+
+TEST_CASE("scale log: what the Hugging Face Trainer logs") {
+  const playground place;
+  const auto entry = [](const std::string& loss, const std::string& norm, const std::string& epoch) {
+    return "{'loss': " + loss + ", 'grad_norm': " + norm + ", 'learning_rate': 5e-05, 'epoch': " + epoch + "}\n";
+  };
+  const std::string three = entry("2.5", "1.5", "0.1") + entry("0.0", "nan", "0.2") + entry("0.0", "'nan'", "0.3");
+  const contents read = place.open("train.log", three);
+  CHECK(read.description == "training log of Hugging Face Trainer");
+  CHECK(verdicts(read) == std::vector{was_applied, was_lost, was_lost});
+  CHECK(has_note(read, "numbered from 1 in their order"));
+  CHECK(has_note(read, "a loss of 0 beside a norm that is NaN stands in 2 lines"));
+  // The bar that is drawn again below an entry has its step.
+  const auto bar = [](int step) {
+    return " 14%|#    | " + std::to_string(step) + "/300 [13:58:09<86:18:35, 132.44s/it]\r";
+  };
+  const contents barred = place.open("train.log", bar(9) + "\n" + entry("2.5", "1.5", "0.1") + bar(10) + bar(11) +
+                                                      "\n" + entry("0.0", "nan", "0.2") + bar(20));
+  REQUIRE(barred.steps.size() == 2);
+  CHECK(barred.steps[0].key.step == 10);
+  CHECK(barred.steps[1].key.step == 20);
+  CHECK(verdicts(barred) == std::vector{was_applied, was_lost});
+  // Evaluations and summaries are no steps.
+  CHECK(place
+            .open("train.log", three + "{'eval_loss': nan, 'eval_runtime': 3.2, 'epoch': 0.3}\n"
+                                       "{'train_runtime': 9.1, 'train_loss': 0.8, 'epoch': 0.3}\n")
+            .steps.size() == 3);
+}
+
+TEST_CASE("scale log: an error that ends the run is one more overflow") {
+  const playground place;
+  const std::string ended = "Exception: Current loss scale already at minimum - cannot decrease scale anymore.\n";
+  const contents read = place.open("train.log", deepspeed("4", "2") + deepspeed("2", "1") + ended + ended);
+  REQUIRE(read.steps.size() == 3);
+  CHECK(read.steps[2].scalars.loss_scale == 1);
+  CHECK(read.steps[2].bounds == max_abs_bounds{.low = overflow, .certain = false});
+  // A code line that raises it is none.
+  CHECK(place.open("train.log", deepspeed("4", "2") + "    raise Exception(\n").steps.size() == 1);
+}
+
+TEST_CASE("scale log: equal lines of several ranks are one overflow") {
+  const playground place;
+  const auto times = [](const std::string& line, int n) {
+    std::string all;
+    for (int i = 0; i < n; ++i) all += line;
+    return all;
+  };
+  CHECK(place.open("train.log", times(apex("32768.0"), 4) + times(apex("16384.0"), 4)).steps.size() == 2);
+  // With one rank, a line that comes again tells of another overflow, after the scale has grown.
+  const contents grown = place.open("train.log", apex("32768.0") + apex("32768.0") + apex("16384.0"));
+  REQUIRE(grown.steps.size() == 3);
+  CHECK(grown.steps[0].scalars.loss_scale == 65536);
+  CHECK(std::isnan(grown.steps[1].scalars.loss_scale));  // or it stood at its least value
+  CHECK(grown.steps[1].bounds == max_abs_bounds{.low = overflow / 65536, .certain = false});
+  // Where the scale stands at its least, each line is one.
+  CHECK(place.open("train.log", times(deepspeed("1", "1"), 5)).steps.size() == 5);
+}
+
 TEST_CASE("scale log: what stands between the lines is passed over") {
   const playground place;
   std::string noise = "\x01\x02\xFF\xFE|||iteration/|step=,num_updates<<[/[1:2<";
@@ -501,14 +636,12 @@ TEST_CASE("scale log: what stands between the lines is passed over") {
 TEST_CASE("scale log: each way it can be wrong") {
   const playground place;
   const std::string neither =
-      "train.log: is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log in which "
-      "Megatron-LM, DeepSpeed, Apex or fairseq print their loss scale";
+      "train.log: is neither a CSV of histograms or steps, whose line 1 names its columns, nor a training log with "
+      "lines "
+      "of a layout that is known: docs/inputs.md lists them";
   CHECK(place.error("train.log", "hello\n") == neither);
   CHECK(place.error("train.log", "step 1\nstep 2\nloss scale: 4\n") == neither);
   CHECK(place.error("train.log", replaced(megatron_log, "loss scale", "lost scale")) == "");  // skips alone are told
-  CHECK(place.error("train.log", apex("32768.0") + apex("16384.0")) ==
-        "train.log: is a log of Apex with skipped steps but no step numbers: also print 'step: N' in every step, so "
-        "that the steps in between are known");
   CHECK(place.error("train.log", deepspeed_step(2, 0) + deepspeed("4", "2") + deepspeed("2", "1") +
                                      deepspeed("1", "1") + deepspeed_step(4, 3)) ==
         "train.log: line 5: 3 of the 2 steps up to step 4 were skipped: lines are missing, or several ranks print "

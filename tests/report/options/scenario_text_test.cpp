@@ -302,3 +302,43 @@ TEST_CASE("totals do not suffice where something tells tensors apart") {
   CHECK_FALSE(merged(usual(), {.kinds = {"fc=weight"}}));
   CHECK_FALSE(merged(usual(), {.roles = {"fc=low"}}));
 }
+
+TEST_CASE("a replay takes one value of a parameter, of every policy alike") {
+  for (const auto& [scaler, parameter] : std::vector<std::pair<std::string, std::string>>{
+           {"pytorch", "growth_interval"}, {"cerebras_gpu", "loss_scaling_factor"}, {"chainer", "scale"}}) {
+    scenario_text text{.scaler = scaler, .parameters = {parameter + "=5,25"}, .format = "float16"};
+    CHECK(refusal(text) ==
+          "--set: " + parameter + "=5,25 is several values, and a replay takes one; ulp sweep takes several");
+  }
+}
+
+TEST_CASE("window is the growth interval of every policy") {
+  const auto interval = [](const std::string& name, const std::string& parameter) {
+    const scaler policy = scaler_of({.scaler = name, .parameters = {"window=7"}, .format = "float16"});
+    for (const scaler_parameter& p : policy.parameters())
+      if (p.name == parameter) return to_string(p.value);
+    return std::string{"none"};
+  };
+  CHECK(interval("pytorch", "growth_interval") == "7");
+  CHECK(interval("deepspeed", "scale_window") == "7");
+  CHECK(interval("jmp", "period") == "7");
+  CHECK(interval("cerebras", "steps_per_increase") == "7");
+
+  scenario_text text = usual();
+  text.parameters = {"window=5,25", "init_scale=8"};
+  const auto all = under_each(text, {"pytorch", "jmp"});
+  CHECK(all[0].parameters == std::vector<std::string>{"growth_interval=5,25", "init_scale=8"});
+  CHECK(all[1].parameters == std::vector<std::string>{"period=5,25", "init_scale=8"});
+  CHECK_THROWS_WITH(under_each(text, {"pytorch", "static"}),
+                    "--set: window is the growth interval of any policy, and static has none; leave one of them out");
+  text.parameters = {"window=5", "growth_interval=6"};
+  CHECK(refusal(text) == "--set: growth_interval is given twice");
+
+  // In place of what a configuration says.
+  const temporary_dir dir;
+  write_file(dir / "c", "--fp16 --loss-scale-window 200");
+  scenario_text given{.parameters = {"window=9"}};
+  const scenario_text with = with_configuration(given, read_configuration((dir / "c").string(), given));
+  CHECK(std::ranges::count(with.parameters, "growth_interval=9") == 1);
+  CHECK(std::ranges::count(with.parameters, "growth_interval=200") == 0);
+}

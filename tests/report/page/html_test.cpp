@@ -306,13 +306,16 @@ TEST_CASE("what is missing is hatched, what loses nothing is left empty") {
   CHECK(html.find("<details><summary>1 tensor loses nothing</summary><p>whole</p></details>") != std::string::npos);
 }
 
-TEST_CASE("notes are at the end, and their number at the start") {
+TEST_CASE("notes are before the pictures, and folded where there are many") {
   report_page page = page_of(3);
-  CHECK(html_of(page).find("at the end of the page") == std::string::npos);
+  CHECK(html_of(page).find("class=\"notes\"") == std::string::npos);
   page.notes = {"this is unknown", "that is 2^-3"};
-  const std::string html = html_of(page);
-  CHECK(html.find(">2 notes on input and policies at the end of the page.</p>") < html.find("<svg"));
-  CHECK(html.find("<li>this is unknown</li>\n<li>that is 2⁻³</li>") > html.find("Findings</h2>"));
+  std::string html = html_of(page);
+  CHECK(html.find("<details class=\"notes\" open><summary>2 notes") < html.find("<svg"));
+  CHECK(html.find("<li>this is unknown</li>\n<li>that is 2⁻³</li>") < html.find("<svg"));
+  page.notes.resize(3, "more");
+  html = html_of(page);
+  CHECK(html.find("<details class=\"notes\"><summary>3 notes") < html.find("<svg"));
 }
 
 TEST_CASE("a scale that collapses does not stretch the picture of the gradients") {

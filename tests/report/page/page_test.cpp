@@ -61,7 +61,8 @@ TEST_CASE("what was logged is in the columns of the page, and a lost loss is tol
   for (int i = 0; i < 60; ++i) {
     now.key.step = i;
     now.scalars = {.loss = i == 50 ? std::numeric_limits<double>::infinity() : 60.0 - i, .learning_rate = 0.5};
-    if (i == 20) now.scalars.loss = not_known;
+    if (i == 20 || i == 55) now.scalars.loss = not_known;
+    now.scalars.loss_is_nan = i == 55;
     maker.add(now, one);
   }
   const report_page page = maker.page(one);
@@ -73,6 +74,7 @@ TEST_CASE("what was logged is in the columns of the page, and a lost loss is tol
   CHECK(columns[20].losses_lost == 0);
   CHECK(columns[50].loss.steps == 0);
   CHECK(columns[50].losses_lost == 1);
+  CHECK(columns[55].losses_lost == 1);
 }
 
 TEST_CASE("a page does not round by chance") {

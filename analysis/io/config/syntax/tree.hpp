@@ -33,10 +33,12 @@ struct config_entry {
 // "line 7".
 [[nodiscard]] std::string at_line(std::size_t line);
 
-// Both throw input_error for malformed text, keys given twice, and trees too deep or too large to be a configuration.
+// These throw input_error for malformed text, keys given twice, and trees too deep or too large to be a configuration.
 // Comments are read over in JSON too, as DeepSpeed does.
 [[nodiscard]] config_node parse_json(const std::string& file, std::string_view text);
 [[nodiscard]] config_node parse_yaml(const std::string& file, std::string_view text);
+// Tables, dotted keys, strings of a line, numbers, booleans and arrays of these; other TOML is an input_error too.
+[[nodiscard]] config_node parse_toml(const std::string& file, std::string_view text);
 
 // Builds the tree from the events of a parser, and checks it meanwhile.
 class tree_builder {

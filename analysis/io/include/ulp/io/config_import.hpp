@@ -24,11 +24,11 @@ struct imported_config {
   std::vector<std::string> notes;     // what a user should know about it
 };
 
-// Reads a DeepSpeed, Accelerate, Lightning, Cerebras, NxD or Megatron-LM configuration; which one it is, is read from its
-// content. docs/configurations.md has the keys. Throws input_error: for what is none of them, for a key that the framework
-// does not have (with the nearest one that it has), for a key given twice, for a value that the framework refuses. "-" is
-// standard input. `wanted` is the format that the user asks for, if any: it decides where a file leaves open ("auto")
-// which one is enabled.
+// Reads the configuration of a framework: a file of its own, or a command line or shell script that starts it; which one
+// it is, is read from its content. docs/configurations.md has the keys. A key that is not known is a note, one for all.
+// Throws input_error: for what is none of them, for a key that is nearly one that decides on the loss scale, for a key
+// given twice, for a value that the framework refuses. "-" is standard input. `wanted` is the format that the user asks
+// for, if any: it decides where a file leaves open ("auto") which one is enabled.
 [[nodiscard]] imported_config import_config(const std::string& path, std::optional<format> wanted = {});
 
 }  // namespace ulp

@@ -53,6 +53,9 @@ class source {
   // The same for people: "safetensors dump", "recording".
   [[nodiscard]] virtual std::string description() const = 0;
 
+  // Of a training log, whose it is: "DeepSpeed", "DeepSpeed and Megatron-LM"; else empty.
+  [[nodiscard]] virtual std::string framework() const { return {}; }
+
   // The tensors seen so far; indices never change, the list may grow with each step.
   [[nodiscard]] virtual const std::vector<tensor_info>& tensors() const = 0;
 
@@ -78,6 +81,7 @@ class forwarding_source : public source {
 
   [[nodiscard]] source_kind kind() const override { return inner_->kind(); }
   [[nodiscard]] std::string description() const override { return inner_->description(); }
+  [[nodiscard]] std::string framework() const override { return inner_->framework(); }
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return inner_->tensors(); }
   [[nodiscard]] bool next(step& into) override { return inner_->next(into); }
   [[nodiscard]] std::vector<std::string> notes() const override { return inner_->notes(); }

@@ -77,10 +77,20 @@ struct forward_overflow {
   step_span lost;
   std::uint64_t losses_lost = 0;  // of these steps
   bool loss_is_logged = false;
+  bool starts_the_run = false;
   bool ends_the_run = false;
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
   bool in_all_tensors = false;       // at its first step, of those that are recorded
   bool has_infinities = false;
+  double first_scale = not_known;
+  double last_scale = not_known;
+};
+
+// Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
+// pass.
+struct open_overflow {
+  step_span lost;
+  bool starts_the_run = false;
   double first_scale = not_known;
   double last_scale = not_known;
 };
@@ -103,6 +113,7 @@ struct vanished_in_time {
   double zeros_after = 0;
   std::int64_t mostly_from = 0;  // step
   double largest_after = 0;
+  std::optional<rate_jump> jump;  // the largest of the learning rate before that
   double loss = not_known;
 };
 
@@ -131,13 +142,14 @@ struct dead_tensors {
 
 using cause =
     std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow,
-                 nan_source, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
+                 open_overflow, nan_source, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
 
-// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "nan_source",
+// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "open_overflow", "nan_source",
 // "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
 [[nodiscard]] std::string name_of(const cause& of);
 
 struct diagnosis {
+  std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
   std::vector<cause>
       causes;  // the first explains most: in the order of the alternatives of `cause`, but what the scaler handled comes last
   // From this step on the run is lost: what comes then says nothing of what training needs.

@@ -80,9 +80,10 @@ struct scaler_entry {
   std::string_view overflow_test;  // what it looks at for infinity or NaN
   std::string_view floor;          // least scale: a number, the parameter that gives it, or what happens there
   std::string_view ceiling;        // greatest scale, likewise; "kept finite": growth to infinity is dropped
-  std::string_view rules;          // the state machine in words, some lines
-  std::string_view quirks;         // what surprises, some lines, or empty
-  std::string_view source;         // repository, path, commit
+  std::string_view window;  // the parameter that is its growth interval, as it counts it; empty where there is none
+  std::string_view rules;   // the state machine in words, some lines
+  std::string_view quirks;  // what surprises, some lines, or empty
+  std::string_view source;  // repository, path, commit
   std::vector<scaler_parameter> parameters;
   bool unscales_with_next = false;  // see scaler::unscales_with_next
   bool per_layer = false;           // see scaler::per_layer

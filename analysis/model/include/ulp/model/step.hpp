@@ -74,6 +74,9 @@ struct step_scalars {
   double loss_scale = not_known;
   std::optional<bool> found_inf;
   std::optional<bool> applied;
+  // NaN was logged, and not nothing; a recording does not keep these.
+  bool loss_is_nan = false;
+  bool grad_norm_is_nan = false;
 };
 
 // What was added up to a gradient, in float32: the uses of a shared parameter, micro-batches, ranks. A sum may be finite

@@ -58,6 +58,7 @@ struct tensor_survey {
   std::uint64_t nonfinite = 0;
   double least_zero_share = 1;  // over its steps
   std::uint64_t censored = 0;   // zeros of values that had been rounded to a narrow format before they were recorded
+  double censored_magnitude = 0;  // what these may have been at most, in sum, unscaled
   double max_abs = 0;           // largest finite unscaled gradient of the run
   bool counted = false;
   bool checked = false;
@@ -96,6 +97,9 @@ struct step_survey {
   std::optional<bool> found_inf;
   bool several_formats = false;
   bool loss_is_lost = false;
+  // Of a training log.
+  std::optional<bool> applied;
+  std::optional<max_abs_bounds> bounds;
 };
 
 // The first of successive steps whose gradients are not finite: which tensors are not, by their indices.
@@ -137,6 +141,7 @@ class survey {
   [[nodiscard]] rounding_noise noise(const tensor_set& of, const format& to, const rounding& mode, double scale) const;
   [[nodiscard]] value_range magnitudes(const tensor_set& of) const;
   [[nodiscard]] std::uint64_t censored() const;
+  [[nodiscard]] double censored_magnitude(const tensor_set& of) const;
 
  private:
   selection counted_;

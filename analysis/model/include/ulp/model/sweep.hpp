@@ -5,6 +5,8 @@
 // each pair of format and rounding, and results() runs them in parallel. The others (a scale per layer, a policy that
 // counts by an edge, stochastic rounding, directions that treat the signs apart, DAZ, clamping before the overflow check)
 // replay step by step.
+// Where the policy's scales are powers of two, its distance to the best trajectory in hindsight is told too
+// (hindsight.hpp); the others replay without it.
 // Results do not depend on threads, and are those of `replayer`: skips and scales exactly; underflow counts too where
 // the scale is a power of two, else as the range that the powers beside it give, and likewise where cells do not decide
 // (tables are merged over tensors of one factor, so a range may be wider than the replay's).
@@ -15,9 +17,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <ulp/model/hindsight.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
@@ -39,6 +43,8 @@ struct sweep_result {
   bool has_counts = false;
   std::string error;         // the scaler raised at the last step
   bool lacks_input = false;  // scaler_verdict::lacks_input
+  std::optional<policy_regret> regret;
+  std::string why_no_regret;  // where there is none
 
   // Of the nonzero values; of a range the upper end: what is not decided is not counted as a gain.
   [[nodiscard]] double underflow_share() const noexcept {
@@ -54,7 +60,8 @@ struct sweep_result {
 class sweep {
  public:
   // At least one scenario; all count and check the same tensors and steps: those of the first.
-  explicit sweep(std::vector<scenario> scenarios);
+  // `magnitude_weight` is w in hindsight.hpp; without it no regrets are told, which takes less time.
+  explicit sweep(std::vector<scenario> scenarios, std::optional<double> magnitude_weight = {});
   ~sweep();
 
   // The next step, as for replayer::advance.
@@ -65,6 +72,14 @@ class sweep {
   // In the order of the scenarios. `done` is told of each scenario that is finished, one at a time; what it throws ends
   // the work and passes through.
   [[nodiscard]] std::vector<sweep_result> results(const std::function<void()>& done = {});
+
+  // After results(): steps whose gradients hold infinities or NaN as recorded, and which every scenario lost.
+  [[nodiscard]] std::vector<std::int64_t> steps_lost_to_all() const;
+
+  // The best trajectory that starts and moves as it likes, in the scenario's format and rounding; nullopt where regrets
+  // in these are not told.
+  [[nodiscard]] std::optional<best_trajectory> free_best(std::size_t scenario) const;
+  [[nodiscard]] std::int64_t step_number(std::size_t step) const;
 
  private:
   struct implementation;

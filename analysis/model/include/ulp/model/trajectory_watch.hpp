@@ -75,6 +75,7 @@ class trajectory_watch {
   double least_tiny_ = 0;
   tally below_one_;  // overflows that are not NaN as recorded
   bool as_recorded_ = false;
+  std::uint64_t overflowing_ = 0;
   double first_scale_ = 0;
   double least_critical_ = std::numeric_limits<double>::infinity();  // of all rows, above 0
   tally at_floor_;

@@ -1,0 +1,138 @@
+// Hugging Face's TrainingArguments, as JSON, as YAML (LLaMA-Factory's and axolotl's files hold more besides) or on a command
+// line: huggingface/transformers src/transformers/training_args.py, trainer.py, integrations/deepspeed.py (what fills
+// "auto"), hiyouga/LLaMA-Factory @9fd7a410 examples, axolotl-ai-cloud/axolotl @107c67ae examples. There is no argument of
+// the GradScaler, which Accelerate constructs with its defaults; clipping is to 1 where max_grad_norm is not given.
+#include <algorithm>
+
+#include <ulp/formats/catalog.hpp>
+
+#include "config/shell/script.hpp"
+#include "frameworks.hpp"
+
+namespace ulp::io {
+namespace {
+
+constexpr known_keys keys{
+    .read =
+        "fp16 bf16 max_grad_norm deepspeed half_precision_backend fp16_backend pure_bf16 bfloat16 float16 "
+        "gradient_clipping",
+    .not_read = R"(adafactor adam_beta1 adam_beta2 adam_epsilon auto_find_batch_size bf16_full_eval
+        data_seed dataloader_drop_last dataloader_num_workers dataloader_pin_memory ddp_backend ddp_find_unused_parameters
+        ddp_timeout debug disable_tqdm do_eval do_predict do_train eval_accumulation_steps eval_on_start eval_steps
+        eval_strategy evaluation_strategy fp16_full_eval fp16_opt_level fsdp fsdp_config full_determinism
+        gradient_accumulation_steps gradient_checkpointing gradient_checkpointing_kwargs greater_is_better
+        group_by_length hub_model_id hub_strategy hub_token ignore_data_skip include_inputs_for_metrics jit_mode_eval
+        label_names label_smoothing_factor learning_rate length_column_name load_best_model_at_end local_rank log_level
+        log_on_each_node logging_dir logging_first_step logging_steps logging_strategy lr_scheduler_kwargs
+        lr_scheduler_type max_steps metric_for_best_model neftune_noise_alpha no_cuda num_train_epochs optim optim_args
+        output_dir overwrite_output_dir past_index per_device_eval_batch_size per_device_train_batch_size
+        predict_with_generate prediction_loss_only push_to_hub remove_unused_columns report_to resume_from_checkpoint
+        run_name save_only_model save_safetensors save_steps save_strategy save_total_limit seed skip_memory_metrics
+        tf32 torch_compile torch_empty_cache_steps use_cpu warmup_ratio warmup_steps weight_decay
+        cache_dir config_name dataset_config_name dataset_name line_by_line max_eval_samples max_seq_length
+        max_source_length max_target_length max_train_samples model_name_or_path model_type overwrite_cache
+        preprocessing_num_workers task_name tokenizer_name train_file use_fast_tokenizer validation_file
+        cutoff_len dataset dataset_dir finetuning_type flash_attn lora_alpha lora_dropout lora_rank lora_target
+        max_samples plot_loss quantization_bit stage template trust_remote_code val_size
+        adapter base_model chat_template dataset_prepared_path datasets evals_per_epoch flash_attention load_in_4bit
+        load_in_8bit lora_model_dir lora_r lora_target_linear lora_target_modules lr_scheduler micro_batch_size
+        num_epochs optimizer pad_to_sequence_len sample_packing saves_per_epoch sequence_len special_tokens
+        tokenizer_type train_on_inputs val_set_size wandb_entity wandb_log_model wandb_name wandb_project wandb_watch)"};
+
+bool is_given(const config_section& top, std::string_view key) {
+  const config_entry* const e = top.find(key);
+  return e != nullptr && e->value.text != "auto" && e->value.text != "full" && top.flag(key).value_or(false);
+}
+
+void refuse_apex(const config_section& top) {
+  for (const std::string_view key : {"half_precision_backend", "fp16_backend"})
+    if (top.text(key).value_or("auto") == "apex")
+      top.fail(key, "is apex, whose loss scale is another one; replay that by --scaler apex_amp");
+}
+
+// DeepSpeed's file, or its content, with what the Trainer fills in.
+void import_with_deepspeed(const config_section& top, const std::string& format, double norm) {
+  import_run& run = top.run();
+  run.by_trainer = true;
+  run.trainer_norm = norm;
+  run.wanted = format == "float16" ? float16 : format == "bfloat16" ? bfloat16 : float32;
+  const std::string named = top.text("deepspeed").value();
+  if (const auto written = run.written.find(named); written != run.written.end()) {
+    top.means("deepspeed", "DeepSpeed keeps the loss scale: what follows is of this file, which the script writes");
+    import_inner_deepspeed(run, run.file, json_of_script(written->second));
+    return;
+  }
+  if (const auto path = path_beside(run.file, named)) {
+    top.means("deepspeed", "DeepSpeed keeps the loss scale: what follows is of this file");
+    import_inner_deepspeed(run, *path, text_of(*path));
+    return;
+  }
+  if (format == "float16")
+    top.fail("deepspeed",
+             "hands the loss scale to DeepSpeed, and there is no such file here; give it by --config with "
+             "--format float16");
+  top.means("deepspeed", "a file that is not here; it keeps the loss scale of float16 only");
+  run.no_scaling(format);
+  if (norm > 0) run.out.clip_norm = norm;
+}
+
+}  // namespace
+
+std::size_t hugging_face_keys_in(const config_node& root) {
+  // DeepSpeed's fp16 and bf16 are sections.
+  const auto is_section = [&](std::string_view key) {
+    const config_entry* const e = root.find(key);
+    return e != nullptr && e->value.what == config_node::kind::mapping;
+  };
+  return is_section("fp16") || is_section("bf16") ? 0 : keys_in(root, keys);
+}
+
+std::vector<std::string_view> hugging_face_scale_keys() { return words_of(keys.read); }
+
+void import_hugging_face(import_run& run, const config_entry& root) {
+  const config_section top(run, "", root, keys);
+  refuse_apex(top);
+  bool fp16 = is_given(top, "fp16") || is_given(top, "float16");
+  bool bf16 = is_given(top, "bf16") || is_given(top, "bfloat16") || is_given(top, "pure_bf16");
+  const std::string choice = top.text("bf16").value_or("");
+  if (choice == "auto" || choice == "full") {
+    bf16 = choice == "full" || run.wanted != float16;
+    fp16 = !bf16;
+    top.means("bf16", bf16 ? "bfloat16" : "float16, as the format asked for says");
+    if (choice == "auto" && !run.wanted)
+      run.note(
+          "bf16 = auto is bfloat16 on GPUs that have it, which is assumed here, and float16 on others: for these "
+          "--format float16");
+  } else if (bf16) {
+    top.means(top.has("bf16")        ? "bf16"
+              : top.has("pure_bf16") ? "pure_bf16"
+                                     : "bfloat16",
+              "bfloat16, the loss is not scaled");
+  }
+  if (fp16 && bf16) top.fail("bf16", "and fp16 cannot both be true");
+  const std::string format = fp16 ? "float16" : bf16 ? "bfloat16" : "float32";
+
+  const std::string_view clip =
+      top.has("gradient_clipping") && !top.has("max_grad_norm") ? "gradient_clipping" : "max_grad_norm";
+  const double norm = top.number(clip).value_or(1);
+  if (norm < 0) top.fail(clip, "must not be negative");
+  const std::string& how = norm > 0 ? "clipped to L2 norm " + number_text(norm) : "no clipping";
+  if (top.find(clip) != nullptr || top.text("deepspeed").value_or("").empty())
+    run.means(top.given(clip), how + (top.find(clip) == nullptr ? ", the Trainer's default" : ""));
+
+  if (fp16) top.means(top.has("fp16") ? "fp16" : "float16", "autocast to float16, the loss is scaled");
+  if (!top.text("deepspeed").value_or("").empty()) {
+    import_with_deepspeed(top, format, norm);
+    return;
+  }
+  if (fp16) {
+    run.means("the GradScaler has no argument", "torch.amp.GradScaler's defaults, by Accelerate");
+    set_grad_scaler(run);
+  } else {
+    if (!bf16) run.means("neither fp16 nor bf16", "float32, the loss is not scaled");
+    run.no_scaling(format);
+  }
+  if (norm > 0) run.out.clip_norm = norm;
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,41 @@
+#include "falls.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ulp::io {
+
+std::int64_t falls(double from, double to) noexcept {
+  constexpr double least_printed = 0.5;  // 0 may be printed for what is below
+  // 0.25 is printed as 0.2, 0.125 as 0.1: a little less is no fall.
+  constexpr double rounded = 0.75;
+  if (!(from > 0) || !(to >= 0) || !std::isfinite(from) || !(to < from)) return 0;
+  if (to == 0 && from <= least_printed) return 0;
+  if (to == 0) to = least_printed;
+  if (to < 1 && to > rounded * from) return 0;
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::floor(std::log2(from) - std::log2(to))));
+}
+
+double used_scale(const scale_record& overflow, double scale) noexcept {
+  if (!std::isnan(overflow.before) || overflow.after == scale) return overflow.before;
+  if (overflow.after == 0) return scale;  // half of the smallest number is rounded to 0
+  return 2 * overflow.after;              // half of it was printed, unless the scale stood at its least value already
+}
+
+double scale_after(const scale_record& overflow) noexcept {
+  return std::isnan(overflow.after) && !std::isnan(overflow.before) ? overflow.before / 2 : overflow.after;
+}
+
+untold_falls untold_falls_of(const log_interval& now, double scale) noexcept {
+  untold_falls all;
+  for (const scale_record& e : now.events) {
+    all.between += falls(scale, used_scale(e, scale));
+    scale = scale_after(e);
+  }
+  // Before 2021 fairseq printed means: one that is lower than a scale says that it fell, but nothing follows from two.
+  const bool is_mean = now.from == scale_record::origin::fairseq && !is_power_of_two(now.record.after);
+  if (!is_mean || is_power_of_two(scale)) all.after = falls(scale, now.record.after);
+  return all;
+}
+
+}  // namespace ulp::io

@@ -1,0 +1,29 @@
+// What a fall of the loss scale proves: every scaler that is read here halves it, and only after an overflow.
+#ifndef ULP_IO_TRAINING_LOG_FALLS_HPP
+#define ULP_IO_TRAINING_LOG_FALLS_HPP
+
+#include <cstdint>
+
+#include "intervals.hpp"
+
+namespace ulp::io {
+
+// How often the scale was halved at least from one value to another, both as printed: small ones are rounded, and may be 0.
+[[nodiscard]] std::int64_t falls(double from, double to) noexcept;
+
+// The scale that an overflow was found at; `scale` is that before it, where known.
+[[nodiscard]] double used_scale(const scale_record& overflow, double scale) noexcept;
+
+// And that after it, where the log tells it or what it was.
+[[nodiscard]] double scale_after(const scale_record& overflow) noexcept;
+
+struct untold_falls {
+  std::int64_t between = 0;  // before or between the overflows that have lines
+  std::int64_t after = 0;    // from there to the printed scale
+};
+// Those of an interval that begins at this scale that no line tells of.
+[[nodiscard]] untold_falls untold_falls_of(const log_interval& now, double scale) noexcept;
+
+}  // namespace ulp::io
+
+#endif

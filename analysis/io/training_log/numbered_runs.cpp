@@ -1,0 +1,295 @@
+#include "numbered_runs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "choice.hpp"
+#include "falls.hpp"
+#include "intervals.hpp"
+
+namespace ulp::io {
+namespace {
+
+using origin = scale_record::origin;
+
+std::string count_text(std::uint64_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// How often the scale must have doubled before this overflow.
+std::int64_t growths(double scale, const scale_record& e) {
+  const double used = used_scale(e, scale);
+  if (!(scale > 0) || !(used > scale) || !std::isfinite(used)) return 0;
+  return static_cast<std::int64_t>(std::ceil(std::log2(used / scale)));
+}
+
+// From intervals to runs.
+class run_builder {
+ public:
+  // The runs of an interval, in the order in which they are known or taken to have been.
+  void operator()(log_interval now) {
+    const bool contradicts = add_untold(now);
+    begin(now);
+    const std::vector<scale_record>& events = now.events;
+    const auto unknown = static_cast<std::uint32_t>(now.skipped - std::int64_t(events.size()));
+    const std::int64_t applied = now.updates_only ? now.steps : now.steps - now.skipped;
+    const auto between = std::min(unknown, static_cast<std::uint32_t>(untold_between_));
+    const bool numbered = !now.updates_only && unknown == 0 && are_numbered(now);
+    placed_ = now.skipped == 0 || numbered || (now.updates_only ? applied == 1 : applied == 0);
+    if (now.record.is_applied && applied == 1 && !now.at_end)
+      placed_ = true;  // all before the last
+    else if ((unknown > between && !events.empty()) || now.at_end || contradicts)
+      placed_ = false;
+    if (now.is_cut && !events.empty() && now.covers == 0 && now.from != origin::bar) placed_ = false;
+    decided_ = !contradicts && is_decided(now);
+
+    std::int64_t left = applied;
+    // The norm that is printed is that of the last step.
+    const bool ends_lost =
+        untold_here_ > 0 && unknown > between && !now.updates_only && applied > 0 && is_norm_of_last_lost(now.record);
+    if (ends_lost && now.skipped == 1) placed_ = decided_ = true;
+    const std::uint32_t first = unknown - between - (ends_lost ? 1 : 0);
+    if (first > 0) add({.count = first, .skipped = true, .used = first_used_});
+    double scale = runs_.empty() ? not_known : runs_.back().after;
+    std::int64_t needed = 0;  // steps in which the scale must have grown before it fell
+    for (double now_at = scale; const scale_record& e : events) needed += growths(std::exchange(now_at, e.after), e);
+    const bool fits = needed <= left - (now.updates_only ? 1 : 0);  // the last of them is an update
+    for (const scale_record& e : events) {
+      const std::int64_t good = numbered ? e.step - step_ : fits ? growths(scale, e) : 0;
+      const double before = std::exchange(scale, scale_after(e));
+      if (good > 0) add({.count = static_cast<std::uint32_t>(good)});
+      left -= good;
+      const auto fell = between > 0 ? falls(before, used_scale(e, before)) : 0;
+      if (fell > 0) add({.count = static_cast<std::uint32_t>(fell), .skipped = true, .used = before});
+      add({.skipped = true, .used = used_scale(e, scale_), .after = e.after});
+    }
+    if (left > 0) add({.count = static_cast<std::uint32_t>(left)});
+    if (ends_lost) add({.skipped = true});
+    if (runs_.size() > first_run_) describe_last();
+  }
+
+  // What came after the step is replaced by what follows.
+  void operator()(const log_restart& back) {
+    std::uint64_t gone = 0;
+    while (!runs_.empty()) {
+      scale_run& run = runs_.back();
+      const std::int64_t last = run.retries ? run.step : run.step + run.count - 1;
+      if (last <= back.to) break;
+      const std::int64_t kept = run.retries ? 0 : std::max<std::int64_t>(0, back.to - run.step + 1);
+      gone += run.count - static_cast<std::uint64_t>(kept);
+      if (kept > 0) {
+        run.count = static_cast<std::uint32_t>(kept);
+        run.after = run.loss = run.grad_norm = run.learning_rate = not_known;
+        break;
+      }
+      runs_.pop_back();
+    }
+    if (gone > 0) ++restarts_;
+    replaced_ += gone;
+    printed_ = not_known;
+    scale_ = runs_.empty() || !back.keeps_scale ? not_known : runs_.back().after;
+  }
+
+  void finish(scale_history& into) {
+    if (interval_.at_end)
+      into.notes.push_back(count_text(static_cast<std::uint64_t>(interval_.skipped), "skipped step") +
+                           " at the end of the log: taken to follow step " +
+                           std::to_string(interval_.step - interval_.steps) + " at once");
+    if (replaced_ > 0)
+      into.notes.push_back("the log goes back to an earlier step " + count_text(restarts_, "time") + ": " +
+                           count_text(replaced_, "step") + " of the earlier runs " + (replaced_ == 1 ? "is" : "are") +
+                           " replaced by the later ones");
+    describe_falls(into);
+    std::uint64_t unplaced = 0;
+    std::uint64_t of_all = 0;
+    const std::size_t end = interval_.at_end ? first_run_ : runs_.size();  // those have a note of their own
+    for (std::size_t i = 0; i < end; ++i) {
+      const scale_run& run = runs_[i];
+      if (run.placed) continue;
+      of_all += run.count;
+      unplaced += run.skipped ? run.count : 0;
+    }
+    if (unplaced > 0)
+      into.notes.push_back("the log does not tell which of " + std::to_string(of_all) + " steps were the " +
+                           std::to_string(unplaced) +
+                           " skipped ones: the first of each interval are taken, and marked ~; log every step to know");
+    into.runs = std::move(runs_);
+  }
+
+ private:
+  // Adds the skipped steps that only a fall of the scale tells of; true where the line's own count contradicts it.
+  bool add_untold(log_interval& now) {
+    untold_here_ = untold_between_ = 0;
+    first_used_ = not_known;
+    const double before = gap_ || now.after_gap ? not_known : std::isnan(scale_) ? printed_ : scale_;
+    const untold_falls untold = untold_falls_of(now, before);
+    const auto told = static_cast<std::int64_t>(now.events.size());
+    printed_ = now.record.after;
+    if (now.counted) {
+      const bool contradicts = untold.after > 0 && now.skipped < told + untold.after && now.steps > now.skipped;
+      contradicted_ += contradicts ? 1 : 0;
+      return contradicts;
+    }
+    if (untold.between + untold.after == 0) return false;
+    const std::int64_t skipped = told + untold.between + untold.after;
+    // More falls than steps: not by halves, or set again; one overflow at least.
+    const bool by_halves = now.updates_only || skipped <= now.steps;
+    now.skipped = std::max(now.skipped, by_halves ? skipped : std::min(told + 1, now.steps));
+    if (told == 0 && now.skipped == now.steps && is_power_of_two(before)) first_used_ = before;
+    untold_here_ = now.skipped - told;
+    untold_between_ = untold_here_ >= untold.between ? untold.between : 0;
+    untold_ += untold_here_;
+    return false;
+  }
+
+  // Whether steps of the interval that are not skipped are known to be applied.
+  [[nodiscard]] bool is_decided(const log_interval& now) const {
+    const scale_record& line = now.record;
+    if (now.updates_only) return true;
+    if (line.lacks_loss && now.skipped < now.steps && !std::isfinite(line.grad_norm)) return false;
+    if (now.counted) return true;
+    if (untold_here_ > 0 && !placed_) return false;
+    const bool tells_nothing_before = now.is_cut || (is_framework(now.from) && now.covers == 0) || now.after_gap;
+    if (now.told && !now.is_cut) return true;
+    if (!tells_nothing_before && !std::isnan(line.after)) return true;
+    // Means of OpenMMLab are over all steps.
+    return line.is_applied || (now.told && !now.events.empty()) ||
+           (std::isfinite(line.grad_norm) && (!line.is_mean || now.from == origin::openmmlab));
+  }
+
+  void describe_falls(scale_history& into) const {
+    if (untold_ > 0)
+      into.notes.push_back("the loss scale falls without a line of an overflow: that proves " +
+                           count_text(static_cast<std::uint64_t>(untold_), "skipped step") + " at least");
+    if (contradicted_ > 0)
+      into.notes.push_back("the loss scale falls in " + count_text(contradicted_, "interval") +
+                           " in which the log counts fewer skipped steps: whether these overflowed is left open");
+  }
+
+  void begin(const log_interval& now) {
+    interval_ = now;
+    gap_ = gap_ || now.after_gap;
+    first_run_ = runs_.size();
+    step_ = now.step - now.steps + 1;
+    attempt_ = 0;
+  }
+
+  [[nodiscard]] static bool are_numbered(const log_interval& now) {
+    std::int64_t before = now.step - now.steps;
+    return !now.events.empty() && std::ranges::all_of(now.events, [&](const scale_record& e) {
+      return e.step > std::exchange(before, e.step) && e.step <= now.step;
+    });
+  }
+
+  void add(scale_run run) {
+    run.step = step_;
+    run.attempt = attempt_;
+    run.placed = placed_;
+    run.decided = decided_ || run.skipped;
+    run.counted = interval_.counted;
+    run.retries = interval_.updates_only && run.skipped;
+    run.after_gap = std::exchange(gap_, false);
+    if (runs_.empty() && step_ == 1 && std::isnan(run.used)) run.used = interval_.start;
+    if (run.retries) {
+      attempt_ += static_cast<std::int32_t>(run.count);
+    } else {
+      step_ += run.count;
+      attempt_ = 0;
+    }
+    if (run.skipped || run.after_gap || !std::isnan(run.after)) scale_ = run.after;
+    runs_.push_back(run);
+  }
+
+  // What the line said of its last step.
+  void describe_last() {
+    const log_interval& now = interval_;
+    scale_run& run = runs_.back();
+    const bool single = now.steps == 1;
+    if (single) put_loss(run);
+    if (!run.skipped) run.learning_rate = now.record.learning_rate;
+    const bool is_of_last = single || !now.record.is_mean;
+    if (is_of_last && (!run.skipped || is_norm_of_last_lost(now.record))) put_norm(run);
+    if (now.nans > 0 && now.nans >= now.skipped && now.skipped == now.steps)
+      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].nan = true;
+    if (!std::isnan(now.grown)) run.after = now.grown;
+    if (tells_scale()) run.after = now.record.after;
+    if (!std::isnan(run.after)) scale_ = run.after;
+    if (now.record.is_lost() && (now.skipped == 0 || now.updates_only) && !run.skipped) set_last_lost();
+  }
+
+  static bool is_norm_of_last_lost(const scale_record& line) {
+    return !line.is_mean && (line.grad_norm_is_nan || std::isinf(line.grad_norm));
+  }
+
+  void put_loss(scale_run& run) const {
+    run.loss = interval_.record.loss;
+    run.loss_is_nan = interval_.record.loss_is_nan;
+  }
+  void put_norm(scale_run& run) const {
+    run.grad_norm = interval_.record.grad_norm;
+    run.grad_norm_is_nan = interval_.record.grad_norm_is_nan;
+  }
+
+  // A loss or a norm that is not finite, in an interval that skipped nothing, is of its last step; a mean, as losses are, of one of them.
+  void set_last_lost() {
+    const scale_record& line = interval_.record;
+    const bool of_several = interval_.steps > 1 || (interval_.covers != 1 && line.is_mean);
+    const bool of_any = of_several && !is_norm_of_last_lost(line);
+    if (of_any)
+      for (std::size_t i = first_run_; i < runs_.size(); ++i) runs_[i].decided = false;
+    if (runs_.back().count > 1) {
+      scale_run last = runs_.back();
+      last.step += last.count - 1;
+      last.count = 1;
+      last.used = not_known;
+      last.after_gap = false;
+      scale_run& rest = runs_.back();
+      --rest.count;
+      rest.after = rest.loss = rest.grad_norm = rest.learning_rate = not_known;
+      rest.loss_is_nan = rest.grad_norm_is_nan = false;
+      runs_.push_back(last);
+    }
+    runs_.back().lost = true;
+    runs_.back().sure = !of_any;
+    put_loss(runs_.back());
+    put_norm(runs_.back());
+  }
+
+  // Whether the printed loss scale is the scale after the step: it is rounded, and fairseq prints means.
+  [[nodiscard]] bool tells_scale() const {
+    const double x = interval_.record.after;
+    if (!(x >= 0.5) || (x < 1 && x != 0.5)) return false;
+    if (interval_.from != origin::fairseq) return true;
+    return is_power_of_two(x) && interval_.skipped == 0 && (interval_.steps == 1 || std::isnan(scale_) || x == scale_);
+  }
+
+  std::vector<scale_run> runs_;
+  std::uint64_t replaced_ = 0;
+  std::uint64_t restarts_ = 0;
+  double scale_ = not_known;    // the last that was known
+  double printed_ = not_known;  // the last that was printed, perhaps rounded
+  std::int64_t untold_ = 0;     // skipped steps that only a fall of the scale tells of
+  std::int64_t untold_here_ = 0;
+  double first_used_ = not_known;    // the scale of the first of them, where all steps are
+  std::int64_t untold_between_ = 0;  // of these, those before or between overflows that have lines
+  std::uint64_t contradicted_ = 0;
+  bool gap_ = false;  // before the next run
+  // Of the interval that is being added.
+  log_interval interval_;
+  std::size_t first_run_ = 0;
+  std::int64_t step_ = 0;
+  std::int32_t attempt_ = 0;
+  bool placed_ = true;
+  bool decided_ = true;
+};
+
+}  // namespace
+
+void add_numbered_runs(const std::vector<scale_record>& records, const std::string& path, scale_history& into) {
+  run_builder runs;
+  read_intervals(records, path, [&](const log_part& part) { std::visit(runs, part); });
+  runs.finish(into);
+}
+
+}  // namespace ulp::io

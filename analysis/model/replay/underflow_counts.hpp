@@ -1,0 +1,41 @@
+// How many values underflow at each power-of-two scale, of whole tables.
+#ifndef ULP_MODEL_UNDERFLOW_COUNTS_HPP
+#define ULP_MODEL_UNDERFLOW_COUNTS_HPP
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include <ulp/formats/format.hpp>
+#include <ulp/formats/rounding.hpp>
+#include <ulp/model/cell_table.hpp>
+#include <ulp/model/outcome.hpp>
+
+namespace ulp {
+
+// Format and rounding, which the stored counts and critical scales are of.
+struct delivery {
+  ulp::format format;
+  ulp::rounding rounding;
+  friend bool operator==(const delivery&, const delivery&) = default;
+};
+
+// Underflow counts at the scales 2^j: entry i at j = first - i, of ascending counts; beyond the ends nothing more
+// changes.
+struct underflow_counts {
+  int first = 0;
+  std::vector<count_range> at;
+
+  [[nodiscard]] const count_range& of(int j) const {
+    const int i = std::clamp(first - j, 0, static_cast<int>(at.size()) - 1);
+    return at[static_cast<std::size_t>(i)];
+  }
+};
+
+// Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and
+// so is the count.
+void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor);
+
+}  // namespace ulp
+
+#endif

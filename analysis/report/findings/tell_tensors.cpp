@@ -1,0 +1,96 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "findings.hpp"
+#include "told.hpp"
+
+namespace ulp {
+
+told told_of(const nan_source& n, const telling& about) {
+  told t;
+  const std::string& name = about.tensors[n.tensor].name;
+  t.happened =
+      fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
+                  n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan), grouped(n.tensors));
+  if (n.neighbour)
+    t.happened += fmt::format(", and {}, the next towards the loss, is finite", about.tensors[*n.neighbour].name);
+  t.change = n.neighbour
+                 ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
+                 : fmt::format("look at what is computed after {}", name);
+  t.change += ": a division, root, norm or logarithm at 0 (torch.autograd.set_detect_anomaly(True) names it)";
+  t.sure = "very sure that no scale cures it: overflow would leave infinities, and end as the scale falls";
+  t.numbers = numbers_of(n.lost);
+  t.numbers.all.push_back({"tensor", name});
+  t.numbers.all.push_back({"neighbour", n.neighbour ? table_value{about.tensors[*n.neighbour].name} : table_value{}});
+  t.numbers.all.push_back({"with_nan", std::int64_t{n.with_nan}});
+  return t;
+}
+
+told told_of(const vanished_in_time& v, const telling& about) {
+  told t;
+  const std::string& name = about.tensors[v.tensor].name;
+  t.happened = fmt::format("gradients vanish: zeros of {} rise from {} to {}, most of it by step {}", name,
+                           percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
+  if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
+  if (v.jump)
+    t.happened += fmt::format(", after the learning rate rose {} in step {}",
+                              times_text(v.jump->after / v.jump->before), v.jump->step);
+  if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
+  t.change = (v.jump ? fmt::format("lower the learning rate from step {} on, and ", v.jump->step) : "") +
+             "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
+             "16-bit format first, a higher loss scale tells whether they underflowed";
+  t.sure = "fairly sure: the zeros are counted, what made them is not";
+  t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
+  t.numbers = {{{"tensor", name},
+                {"tensors", std::int64_t{v.tensors}},
+                {"zero_share_before", v.zeros_before},
+                {"zero_share_after", v.zeros_after},
+                {"first_step", v.mostly_from},
+                {"loss", v.loss}}};
+  return t;
+}
+
+told told_of(const vanished_in_depth& v, const telling& about) {
+  told t;
+  const std::string& small = about.tensors[v.small_end].name;
+  const std::string& large = about.tensors[v.large_end].name;
+  t.happened = fmt::format("gradients vanish on their way: from {} to {} the mean magnitude falls {}2^{:.0f}", large,
+                           small, v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
+  if (v.all_zero > 0) t.happened += fmt::format(", and {} beyond it are all zero", count_text(v.all_zero, "layer"));
+  t.change =
+      "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "
+      "layers alike";
+  t.sure = "certain for what was recorded; whether it hurts depends on what these layers have to learn";
+  t.numbers = {{{"small_end", small},
+                {"large_end", large},
+                {"layers", std::int64_t{v.layers}},
+                {"all_zero", std::int64_t{v.all_zero}},
+                {"log2_ratio", v.log2_ratio}}};
+  return t;
+}
+
+told told_of(const dead_tensors& d, const telling& about) {
+  told t;
+  constexpr std::size_t most = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(d.tensors.size(), most); ++i) names.push_back(about.tensors[d.tensors[i]].name);
+  const std::size_t more = d.tensors.size() - names.size();
+  t.happened = fmt::format("no gradient reaches {}{}: exact zeros in all {} since the first", fmt::join(names, ", "),
+                           more > 0 ? fmt::format(" and {} more", more) : "", steps_text(d.steps.steps));
+  const std::string living = d.living ? about.tensors[*d.living].name : "";
+  if (d.living) t.happened += fmt::format("; {} is the next that has one", living);
+  t.change = fmt::format(
+      "look for dead units{}: their bias, initialisation and input; or for tensors that the loss does "
+      "not use",
+      d.living ? " just before " + living : "");
+  t.sure = "certain that they are zero; frozen or unused tensors look the same";
+  t.numbers = numbers_of(d.steps);
+  t.numbers.all.push_back({"tensors", integer(std::uint64_t{d.tensors.size()})});
+  t.numbers.all.push_back({"first_tensor", names.front()});
+  t.numbers.all.push_back({"living", d.living ? table_value{living} : table_value{}});
+  return t;
+}
+
+}  // namespace ulp

@@ -1,0 +1,209 @@
+// Pins what is concluded from runs that are made up so that their cause is known: growth, logs, depth, ends.
+#include <ulp/model/diagnosis.hpp>
+
+#include <cmath>
+#include <limits>
+#include <ulp/model/cell_counter.hpp>
+
+#include "support/catch.hpp"
+
+using namespace ulp;
+
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+
+// A run of named weight gradients, one value each, or of a log.
+class made_run {
+ public:
+  explicit made_run(std::vector<std::string> names = {}) {
+    for (std::string& name : names) tensors_.push_back({.name = std::move(name), .kind = tensor_kind::weight_grad});
+  }
+  step_scalars scalars;  // of the next step
+
+  void add(const std::vector<std::vector<float>>& values) {
+    step s;
+    s.key.step = number_++;
+    s.scalars = scalars;
+    for (std::uint32_t i = 0; i < values.size(); ++i) {
+      tensor_row row{.tensor = i, .type = dtype::float32, .factor = 1};
+      row.table = count_cells(std::span{values[i]});
+      s.tensors.push_back(std::move(row));
+    }
+    seen_.add(s, tensors_);
+  }
+  void add(float value) { add({{value, value / 2}}); }
+  void log(bool overflow, double scale) {
+    scalars.found_inf = overflow;
+    scalars.loss_scale = scale;
+    add(std::vector<std::vector<float>>{});
+  }
+  [[nodiscard]] diagnosis found() const { return diagnosis_of(seen_, tensors_); }
+  [[nodiscard]] std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const cause& c : found().causes) all.push_back(name_of(c));
+    return all;
+  }
+
+ private:
+  std::vector<tensor_info> tensors_;
+  survey seen_{{}, {}};
+  std::int64_t number_ = 0;
+};
+
+using names = std::vector<std::string>;
+
+template <typename Cause>
+Cause first_of(const made_run& run) {
+  const diagnosis d = run.found();
+  REQUIRE(!d.causes.empty());
+  REQUIRE(std::holds_alternative<Cause>(d.causes.front()));
+  return std::get<Cause>(d.causes.front());
+}
+
+}  // namespace
+
+TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 100; ++i) {
+    run.scalars.learning_rate = 1e-3 * i;
+    run.scalars.loss = 2;
+    run.add(1 + 0.1F * static_cast<float>(i % 7));
+  }
+  for (int i = 0; i < 17; ++i) {
+    run.scalars.learning_rate += 1e-3;
+    run.scalars.loss *= 1.5;
+    run.add(std::pow(10.0F, static_cast<float>(i + 1) * 13 / 17));
+  }
+  run.scalars.loss = not_known;
+  for (int i = 0; i < 40; ++i) run.add(not_a_number);
+  const auto d = first_of<divergence>(run);
+  CHECK(d.growing.first == 100);
+  CHECK(d.growing.last == 116);
+  CHECK(d.growth_steps == 17);
+  CHECK(std::log10(d.growth) == Approx(13).margin(0.3));
+  CHECK(d.lost_at == 117);
+  CHECK(d.rate_rises);
+  CHECK_FALSE(d.jump);
+  CHECK(run.found().died_at == 100);
+  CHECK(run.names() == names{"divergence"});
+}
+
+TEST_CASE("gradients that are larger at the start, or fall, are no divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    run.scalars.loss = 1 + std::exp(-i / 30.0);
+    run.add(1e4F * std::exp(static_cast<float>(-i) / 20) + 1e-3F * static_cast<float>(1 + i % 5));
+  }
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("a warm-up whose gradients grow while the loss falls is none") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.learning_rate = 1e-5 * std::min(i, 100);
+    run.scalars.loss = 5 - 0.02 * i;
+    run.add(1e-4F * std::exp(static_cast<float>(std::min(i, 100)) / 10));
+  }
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("NaN in all tensors without an infinity, to the end, is not gradient overflow") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 50; ++i) run.add({{1.0F}, {0.5F}});
+  for (int i = 0; i < 20; ++i) run.add({{not_a_number}, {not_a_number}});
+  const auto f = first_of<forward_overflow>(run);
+  CHECK(f.lost.first == 50);
+  CHECK(f.lost.steps == 20);
+  CHECK_FALSE(f.has_infinities);
+  CHECK(f.in_all_tensors);
+  CHECK_FALSE(f.loss_is_logged);
+  CHECK(run.names() == names{"forward_overflow"});
+  CHECK(run.found().died_at == 50);
+}
+
+TEST_CASE("overflow that a lower scale ends is handled, with NaN beside the infinities too") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.loss_scale = i < 100 ? 65536 : 32768;
+    if (i == 99)
+      run.add({{infinity, not_a_number}, {0.5F}});
+    else
+      run.add({{0.9F}, {0.5F}});
+  }
+  CHECK(run.names() == names{"gradient_overflow"});
+  CHECK(first_of<handled_overflow>(run).skipped.steps == 1);
+  CHECK_FALSE(run.found().died_at);
+}
+
+TEST_CASE("a log of overflow alone") {
+  SECTION("a search for the scale at the start") {
+    made_run run;
+    for (int i = 0; i < 17; ++i) run.log(true, std::ldexp(1.0, 32 - i));
+    for (int i = 0; i < 100; ++i) run.log(false, 32768);
+    CHECK(run.names() == names{"initial_scale"});
+    CHECK(first_of<high_initial_scale>(run).fitting_scale == 32768);
+  }
+  SECTION("an end at every scale") {
+    made_run run;
+    for (int i = 0; i < 100; ++i) run.log(false, 65536);
+    for (int i = 0; i < 20; ++i) run.log(true, std::ldexp(1.0, 16 - i));
+    CHECK(run.names() == names{"forward_overflow"});
+    CHECK(first_of<forward_overflow>(run).lost.first == 100);
+    CHECK(run.found().died_at == 100);
+  }
+  SECTION("a few overflows at the end are a scaler at work") {
+    made_run run;
+    for (int i = 0; i < 100; ++i) run.log(false, 65536);
+    for (int i = 0; i < 3; ++i) run.log(true, std::ldexp(1.0, 16 - i));
+    CHECK(run.names() == names{"gradient_overflow"});
+    CHECK_FALSE(run.found().died_at);
+  }
+  SECTION("a scale that ends at its floor though steps are finite") {
+    made_run run;
+    double scale = 65536;
+    for (int i = 0; i < 300; ++i) {
+      const bool overflow = i % 10 == 9;
+      run.log(overflow, scale);
+      if (overflow) scale = std::max(1.0, scale / 2);
+    }
+    CHECK(run.names() == names{"scale_at_floor", "gradient_overflow"});
+    CHECK(first_of<scale_at_floor>(run).floor == 1);
+  }
+}
+
+TEST_CASE("magnitudes that fall from layer to layer") {
+  std::vector<std::string> layers;
+  for (int i = 0; i < 12; ++i) layers.push_back("layers." + std::to_string(i) + ".weight");
+  const auto with = [&](float factor) {
+    made_run run(layers);
+    for (int step = 0; step < 40; ++step) {
+      std::vector<std::vector<float>> values;
+      for (int i = 0; i < 12; ++i) values.push_back({std::pow(factor, static_cast<float>(11 - i))});
+      run.add(values);
+    }
+    return run;
+  };
+  const made_run vanishing = with(0.1F);
+  CHECK(vanishing.names() == names{"vanished_in_depth"});
+  CHECK(first_of<vanished_in_depth>(vanishing).log2_ratio == Approx(11 * std::log2(10)).epsilon(1e-6));
+  CHECK(first_of<vanished_in_depth>(vanishing).small_end == 0);
+  CHECK(with(0.5F).names().empty());  // 2^11: nothing unusual
+}
+
+TEST_CASE("a bias without gradient beside a weight that has one is no dead layer") {
+  made_run run({"k.weight", "k.bias", "v.weight"});
+  for (int i = 0; i < 40; ++i) run.add({{1.0F}, {0.0F}, {1.0F}});
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("of no steps, of one, and of nothing but zeros nothing is concluded") {
+  made_run none({"a.weight"});
+  CHECK(none.names().empty());
+  none.add(1);
+  CHECK(none.names().empty());
+  made_run zeros({"a.weight", "b.weight"});
+  for (int i = 0; i < 50; ++i) zeros.add({{0.0F}, {0.0F}});
+  CHECK(zeros.names().empty());
+}
