@@ -128,6 +128,7 @@ command advise_command() {
       "    bad_batch                 loss_is_lost times\n"
       "    forward_overflow          losses_lost first_scale last_scale\n"
       "    open_overflow             first_scale last_scale\n"
+      "    unhandled_overflow        applied scale\n"
       "    nan_source                tensor neighbour with_nan\n"
       "    vanished                  tensor tensors zero_share_before zero_share_after loss\n"
       "    vanished_in_depth         small_end large_end layers all_zero log2_ratio\n"

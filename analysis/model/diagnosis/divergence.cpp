@@ -50,7 +50,8 @@ std::optional<std::size_t> onset_of_growth(std::span<const point> sizes) {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t i = sizes.size(); i-- > least_level_steps;) {
     least = std::min(least, sizes[i].value);
-    if (least > above_level * level_before(sizes, i)) onset = i;
+    const double level = level_before(sizes, i);
+    if (level > 0 && least > above_level * level) onset = i;
   }
   return onset;
 }
@@ -126,7 +127,9 @@ found_divergence described(const std::vector<step_survey>& steps, const std::vec
   }
   if (const std::size_t i = index_from(losses, onset); i > 0 && i < losses.size()) {
     d.loss_before = level_before(losses, i);
-    d.loss_after = losses.back().value;
+    constexpr std::size_t last = 5;
+    const std::size_t n = std::min(last, losses.size() - i);
+    d.loss_after = median_of(std::span(losses).last(n));
   }
   d.jump = jump_near(steps, onset);
   return found;
@@ -135,11 +138,14 @@ found_divergence described(const std::vector<step_survey>& steps, const std::vec
 }  // namespace
 
 gradient_size size_kept(const std::vector<step_survey>& steps) {
-  const auto has = [&](double step_survey::*member) {
-    return std::ranges::any_of(steps, [&](const step_survey& s) { return std::isfinite(s.*member) && s.*member > 0; });
+  const auto count = [&](double step_survey::*member) {
+    return std::ranges::count_if(steps,
+                                 [&](const step_survey& s) { return std::isfinite(s.*member) && s.*member > 0; });
   };
-  if (has(&step_survey::norm)) return gradient_size::norm;
-  return has(&step_survey::logged_norm) ? gradient_size::logged_norm : gradient_size::largest;
+  const auto recorded = count(&step_survey::norm);
+  const auto logged = count(&step_survey::logged_norm);
+  if (recorded > 0 && recorded >= logged) return gradient_size::norm;
+  return logged > 0 ? gradient_size::logged_norm : gradient_size::largest;
 }
 
 double size_of(const step_survey& s, gradient_size of) {
@@ -152,12 +158,24 @@ double size_of(const step_survey& s, gradient_size of) {
 }
 
 std::optional<rate_jump> largest_jump(const std::vector<step_survey>& steps, std::size_t from, std::size_t to) {
+  // A warm-up rises from its first steps on, and a warm restart comes back to where it was: neither is a jump.
+  constexpr std::size_t steady_rates = 5;
+  constexpr double steady = 1.5;
   std::optional<rate_jump> largest;
-  for (std::size_t i = std::max<std::size_t>(from, 1); i <= to && i < steps.size(); ++i) {
-    const double was = steps[i - 1].learning_rate;
+  std::vector<double> rates;  // as logged
+  double peak = 0;
+  for (std::size_t i = 0; i <= to && i < steps.size(); ++i) {
     const double now = steps[i].learning_rate;
-    if (!(was > 0) || !(now >= doubled * was)) continue;
-    if (!largest || now / was > largest->after / largest->before) largest = {steps[i].key.step, was, now};
+    if (std::isnan(now)) continue;
+    if (i >= from && rates.size() >= steady_rates) {
+      const double was = rates.back();
+      const bool was_steady = was > 0 && was <= steady * rates[rates.size() - steady_rates];
+      const bool is_larger = !largest || now / was > largest->after / largest->before;
+      if (was_steady && now >= doubled * was && now >= doubled * peak && is_larger)
+        largest = {steps[i].key.step, was, now};
+    }
+    rates.push_back(now);
+    peak = std::max(peak, now);
   }
   return largest;
 }
@@ -189,18 +207,26 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   const std::optional<std::size_t> of_sizes = lasting(sizes);
   const std::optional<std::size_t> of_losses = lasting(losses);
   constexpr double hundredfold = 100;
+  // Near zero a loss may rise a hundredfold and mean nothing.
+  constexpr double of_initial = 0.1;
+  const double initial = median_of(std::span(losses).first(std::min<std::size_t>(losses.size(), 5)));
+  const auto loss_rises = [&](const divergence& d, double times) {
+    return d.loss_before > 0 && d.loss_after > times * d.loss_before && d.loss_after > of_initial * initial;
+  };
   std::optional<found_divergence> found;
   if (of_sizes) {
     found = described(steps, sizes, losses, of_losses ? std::min(*of_sizes, *of_losses) : *of_sizes);
     const divergence& d = found->what;
-    const bool is_supported = d.jump || rise || d.loss_after > doubled * d.loss_before;
-    const bool is_grown = d.growth >= orders_of_magnitude || (d.growth >= tenfold && is_supported);
-    if (!is_grown || d.loss_after <= d.loss_before) found.reset();
+    const bool has_loss = !std::isnan(d.loss_before) && !std::isnan(d.loss_after);
+    const bool is_supported = d.jump || rise || loss_rises(d, doubled);
+    // Where nobody logged the loss, growth alone may be a warm-up.
+    const bool is_alone = d.growth >= orders_of_magnitude && (has_loss ? d.loss_after > d.loss_before : is_lost_after);
+    const bool falls = has_loss && d.loss_after <= d.loss_before;
+    if (!is_alone && !(d.growth >= tenfold && is_supported && !falls)) found.reset();
   }
   if (!found && of_losses) {
     found = described(steps, sizes, losses, *of_losses);
-    if (!(found->what.loss_before > 0) || !(found->what.loss_after >= hundredfold * found->what.loss_before))
-      found.reset();
+    if (!loss_rises(found->what, hundredfold)) found.reset();
   }
   if (!found && rise) {
     // A peak of the gradients, or a rise of the learning rate, threw the training back.
@@ -218,7 +244,9 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   if (d.jump)
     while (found->onset > 0 && steps[found->onset].key.step > d.jump->step) --found->onset;
   d.growing = {steps[found->onset].key.step, steps[last - 1].key.step, last - found->onset};
-  if (is_lost_after) d.lost_at = steps[end].key.step;
+  const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(found->onset);
+  const bool was_lost = std::any_of(begin, steps.begin() + static_cast<std::ptrdiff_t>(last), is_lost);
+  if (is_lost_after && !was_lost) d.lost_at = steps[end].key.step;
   return found;
 }
 

@@ -6,7 +6,8 @@
 namespace ulp {
 
 bool is_lost(const step_survey& s) {
-  return s.lost > 0 || s.found_inf.value_or(false) || (s.known && !std::isfinite(s.max_abs));
+  if (s.lost > 0 || s.found_inf.value_or(false) || (s.known && !std::isfinite(s.max_abs))) return true;
+  return s.tensors == 0 && (s.loss_is_lost || std::isinf(s.logged_norm));
 }
 
 bool tells_of_overflow(const step_survey& s) {
@@ -42,6 +43,20 @@ std::vector<lost_place> lost_places_of(const std::vector<step_survey>& steps) {
   return all;
 }
 
+namespace {
+
+// Far below what finite steps not long before were scaled with; 0 where none was.
+double held_before(const std::vector<step_survey>& steps, std::size_t end) {
+  constexpr std::size_t before = 50;
+  constexpr double far_below = 0x1p-10;
+  double held = 0;
+  for (std::size_t i = end - std::min(end, before); i < end; ++i)
+    if (!is_lost(steps[i]) && scale_of(steps[i]) > held) held = scale_of(steps[i]);
+  return far_below * held;
+}
+
+}  // namespace
+
 std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const std::vector<lost_place>& places) {
   // No search for a scale is that long (longest_search); with NaN alone, or down to a scale below one, it is none.
   constexpr std::size_t too_long = 30;
@@ -51,8 +66,11 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
   lost_end end{last.first, last.length(), last.losses, last.has_infinities};
   if (last.losses == 0) {
     const bool is_nan = last.has_values && !last.has_infinities && last.length() >= few;
-    const bool is_unscaled = scale_of(steps.back()) <= 1;
-    if (!is_nan && !is_unscaled && last.length() < too_long) return std::nullopt;
+    const double scale = scale_of(steps.back());
+    // A single one at the scale 1 may be a batch at the floor of the policy.
+    const bool is_unscaled = scale < 1 || (scale == 1 && last.length() > 1);
+    const bool is_long = last.length() >= too_long && (std::isnan(scale) || scale <= held_before(steps, last.first));
+    if (!is_nan && !is_unscaled && !is_long) return std::nullopt;
     return end;
   }
   for (auto place = std::next(places.rbegin()); place != places.rend(); ++place) {

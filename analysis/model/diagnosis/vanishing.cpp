@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,7 +20,17 @@ bool is_weight_gradient(const tensor_info& t) {
 
 bool has_values(const tensor_survey& t) { return t.counted && !t.history.parts().empty(); }
 
-bool is_all_zero(const tensor_survey& t) { return t.nonfinite == 0 && t.zeros == t.numel; }
+// Whose steps are all up to `last`.
+std::vector<tensor_history::part> parts_until(const tensor_survey& t, std::int64_t last) {
+  std::vector<tensor_history::part> parts = t.history.parts();
+  std::erase_if(parts, [&](const tensor_history::part& p) { return p.last_step > last; });
+  return parts;
+}
+
+bool is_all_zero(const tensor_survey& t, std::int64_t last) {
+  const auto parts = parts_until(t, last);
+  return !parts.empty() && std::ranges::all_of(parts, [](const auto& p) { return p.zeros == p.numel && p.numel > 0; });
+}
 
 // "layers.0.attn" of "layers.0.attn.weight"; empty of a name without a dot.
 std::string_view module_of(std::string_view name) {
@@ -28,20 +39,20 @@ std::string_view module_of(std::string_view name) {
 }
 
 // Whether the loss stood still at the end, and has not fallen to near zero: then gradients vanish as they should.
-bool loss_stands_still(const std::vector<step_survey>& steps, std::size_t end, double& level) {
+bool loss_stands_still(const std::vector<step_survey>& steps, std::int64_t last, double& level) {
   constexpr double near_zero = 0.1;
   constexpr double still = 0.1;
   std::vector<double> losses;
-  for (std::size_t i = 0; i < end; ++i)
-    if (std::isfinite(steps[i].loss)) losses.push_back(steps[i].loss);
+  for (const step_survey& s : steps)
+    if (s.key.step <= last && std::isfinite(s.loss)) losses.push_back(s.loss);
   constexpr std::size_t few = 10;
   if (losses.size() < few) return losses.empty();
-  const std::size_t n = losses.size() / 5;
-  const double first = median({losses.begin(), losses.begin() + static_cast<std::ptrdiff_t>(n)});
-  const double before =
-      median({losses.end() - static_cast<std::ptrdiff_t>(2 * n), losses.end() - static_cast<std::ptrdiff_t>(n)});
-  level = median({losses.end() - static_cast<std::ptrdiff_t>(n), losses.end()});
-  return level > near_zero * first && before - level < still * std::abs(level);
+  const auto n = static_cast<std::ptrdiff_t>(losses.size() / 5);
+  const double first = median({losses.begin(), losses.begin() + n});
+  const double before = median({losses.end() - 2 * n, losses.end() - n});
+  level = median({losses.end() - n, losses.end()});
+  const bool is_small = first > 0 && level <= near_zero * first;
+  return !is_small && before - level < still * std::abs(level);
 }
 
 // The name without its numbers, and the numbers.
@@ -66,12 +77,15 @@ std::pair<std::string, std::vector<std::uint64_t>> family_of(std::string_view na
 struct layer {
   std::uint32_t tensor = 0;
   std::vector<std::uint64_t> numbers;
-  double log2_mean = 0;  // of the magnitudes; minus infinity where all are zero
+  double log2_largest = 0;  // minus infinity where all are zero
 };
 
-double log2_mean_of(const tensor_survey& t) {
-  const value_range sum = t.magnitudes();
-  return std::log2(sum.high / static_cast<double>(std::max<std::uint64_t>(t.numel, 1)));
+// The middle one of the largest magnitudes of the parts; minus infinity where all are zero.
+double log2_largest_of(const std::vector<tensor_history::part>& parts) {
+  std::vector<double> largest;
+  for (const tensor_history::part& p : parts)
+    if (p.max_abs > 0) largest.push_back(std::log2(p.max_abs));
+  return largest.empty() ? -std::numeric_limits<double>::infinity() : median(std::move(largest));
 }
 
 // How far magnitudes go one way: concordant pairs less discordant ones, of all.
@@ -80,8 +94,8 @@ double trend_of(const std::vector<layer>& layers) {
   double pairs = 0;
   for (std::size_t i = 0; i < layers.size(); ++i)
     for (std::size_t j = i + 1; j < layers.size(); ++j) {
-      const double a = layers[i].log2_mean;
-      const double b = layers[j].log2_mean;
+      const double a = layers[i].log2_largest;
+      const double b = layers[j].log2_largest;
       if (a == b) continue;
       sum += a < b ? 1 : -1;
       ++pairs;
@@ -99,12 +113,12 @@ std::optional<vanished_in_depth> shrinks_through(std::vector<layer> layers) {
   const double trend = trend_of(layers);
   if (std::abs(trend) < steady) return std::nullopt;
   if (trend < 0) std::ranges::reverse(layers);
-  const auto first = std::ranges::find_if(layers, [](const layer& l) { return std::isfinite(l.log2_mean); });
+  const auto first = std::ranges::find_if(layers, [](const layer& l) { return std::isfinite(l.log2_largest); });
   if (first == layers.end()) return std::nullopt;
   vanished_in_depth v{.small_end = first->tensor,
                       .large_end = layers.back().tensor,
                       .layers = static_cast<std::uint32_t>(layers.size()),
-                      .log2_ratio = layers.back().log2_mean - first->log2_mean,
+                      .log2_ratio = layers.back().log2_largest - first->log2_largest,
                       .all_zero = static_cast<std::uint32_t>(first - layers.begin())};
   if (!(v.log2_ratio >= least_log2_ratio)) return std::nullopt;
   return v;
@@ -113,20 +127,17 @@ std::optional<vanished_in_depth> shrinks_through(std::vector<layer> layers) {
 }  // namespace
 
 std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std::vector<tensor_info>& tensors,
-                                                    std::size_t end) {
+                                                    std::int64_t last) {
   constexpr double almost_all = 0.9;
   constexpr double much_more = 0.3;
-  if (end == 0) return std::nullopt;
   vanished_in_time v;
-  if (!loss_stands_still(run.steps(), end, v.loss)) return std::nullopt;
-  const std::int64_t last_step = run.steps()[end - 1].key.step;
+  if (!loss_stands_still(run.steps(), last, v.loss)) return std::nullopt;
   double most = 0;
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
     if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
-    std::vector<tensor_history::part> parts = t.history.parts();
-    std::erase_if(parts, [&](const tensor_history::part& p) { return p.last_step > last_step; });
-    constexpr std::size_t least_parts = 8;
+    const auto parts = parts_until(t, last);
+    constexpr std::size_t least_parts = 24;
     if (parts.size() < least_parts) continue;
     const std::size_t n = parts.size() / 8;
     const auto share = [&](std::size_t from) {
@@ -154,14 +165,16 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
   return v;
 }
 
-std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const std::vector<tensor_info>& tensors) {
+std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const std::vector<tensor_info>& tensors,
+                                                      std::int64_t last) {
   std::map<std::pair<std::string, tensor_kind>, std::vector<layer>> families;
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
     if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
+    const auto parts = parts_until(t, last);
     auto [family, numbers] = family_of(tensors[i].name);
-    if (numbers.empty()) continue;
-    families[{std::move(family), tensors[i].kind}].push_back({i, std::move(numbers), log2_mean_of(t)});
+    if (numbers.empty() || parts.empty()) continue;
+    families[{std::move(family), tensors[i].kind}].push_back({i, std::move(numbers), log2_largest_of(parts)});
   }
   std::optional<vanished_in_depth> worst;
   for (auto& [family, layers] : families) {
@@ -171,16 +184,20 @@ std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const s
   return worst;
 }
 
-std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors) {
+std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors,
+                                            std::int64_t last) {
   // A bias alone may have none by its mathematics, as that of keys in attention: a module is dead where all it has is.
   std::map<std::string_view, bool> module_lives;
-  const auto is_meant = [&](std::size_t i) { return has_values(run.tensors()[i]) && is_weight_gradient(tensors[i]); };
+  const auto is_meant = [&](std::size_t i) {
+    return has_values(run.tensors()[i]) && is_weight_gradient(tensors[i]) &&
+           !parts_until(run.tensors()[i], last).empty();
+  };
   for (std::size_t i = 0; i < run.tensors().size(); ++i)
-    if (is_meant(i) && !is_all_zero(run.tensors()[i])) module_lives[module_of(tensors[i].name)] = true;
+    if (is_meant(i) && !is_all_zero(run.tensors()[i], last)) module_lives[module_of(tensors[i].name)] = true;
   dead_tensors dead;
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     if (!is_meant(i)) continue;
-    const bool is_dead = is_all_zero(run.tensors()[i]) && run.tensors()[i].numel > 0;
+    const bool is_dead = is_all_zero(run.tensors()[i], last) && run.tensors()[i].numel > 0;
     const std::string_view module = module_of(tensors[i].name);
     if (is_dead && (module.empty() || !module_lives[module])) {
       dead.tensors.push_back(i);
@@ -191,10 +208,10 @@ std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector
     }
   }
   const bool something_lives = std::ranges::any_of(module_lives, [](const auto& m) { return m.second; });
-  constexpr std::uint64_t few = 3;
+  constexpr std::uint64_t few = 20;
   if (dead.tensors.empty() || !something_lives || dead.steps.steps < few) return std::nullopt;
   dead.steps.first = run.steps().front().key.step;
-  dead.steps.last = run.steps().back().key.step;
+  dead.steps.last = std::min(run.steps().back().key.step, last);
   return dead;
 }
 

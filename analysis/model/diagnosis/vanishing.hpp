@@ -2,6 +2,7 @@
 #ifndef ULP_MODEL_DIAGNOSIS_VANISHING_HPP
 #define ULP_MODEL_DIAGNOSIS_VANISHING_HPP
 
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -9,13 +10,15 @@
 
 namespace ulp {
 
-// Each before `end`, the index of the step where the run was lost, or its length.
+// Each by what the steps up to `last` hold, after which the run was lost.
 [[nodiscard]] std::optional<vanished_in_time> vanished_in_time_of(const survey& run,
                                                                   const std::vector<tensor_info>& tensors,
-                                                                  std::size_t end);
+                                                                  std::int64_t last);
 [[nodiscard]] std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run,
-                                                                    const std::vector<tensor_info>& tensors);
-[[nodiscard]] std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors);
+                                                                    const std::vector<tensor_info>& tensors,
+                                                                    std::int64_t last);
+[[nodiscard]] std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors,
+                                                          std::int64_t last);
 
 }  // namespace ulp
 

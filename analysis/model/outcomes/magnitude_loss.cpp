@@ -144,6 +144,7 @@ void add_clamping(magnitude_loss& to, const std::vector<binade_mass>& masses, co
 
 // Counts between edges of the source's own: the worst that a bucket leaves open, scale by scale.
 void add_bucket(magnitude_loss& to, const bucket_values& v, const delivery_edges& edges) {
+  if (!(v.magnitudes.high > 0)) return;
   constexpr int span = 60;  // of its binades; what is left below them weighs nothing
   const int highest = std::ilogb(v.magnitudes.high);
   const int lowest = std::max(std::ilogb(v.magnitudes.low), highest - span);

@@ -58,6 +58,10 @@ void recording_doubts::see_values(const step& now, const std::vector<tensor_info
 
 void recording_doubts::see_scale(const step& now, bool is_finite) {
   const double scale = now.scalars.loss_scale;
+  // Between steps that were not recorded anything may have happened.
+  const bool follows = now.key.step == step_before_ + 1;
+  step_before_ = now.key.step;
+  if (!follows) scale_before_ = not_known;
   // A scale that falls again and again tells neither.
   if (scale < scale_before_ && !finite_before_ && is_finite) ++falls_after_;
   if (scale < scale_before_ && finite_before_ && !is_finite && falls_within_++ == 0) first_fall_within_ = now.key.step;

@@ -115,7 +115,7 @@ std::optional<std::string> trajectory_watch::start_warning() const {
   return "the initial scale " + text(first_->first_scale) + " is too high: " + count(first_->rows, "step") +
          " (steps " + std::to_string(first_->first_step) + " to " + std::to_string(first_->last_step) +
          ") are lost until it has fallen" +
-         (is_known ? ". Start at " + text(std::exp2(std::floor(std::log2(first_->least_critical)))) +
+         (is_known ? ". Start at " + text(std::ldexp(1.0, std::ilogb(first_->least_critical))) +
                          ", the largest power of two at which none of them overflows"
                    : " far enough. Start lower");
 }

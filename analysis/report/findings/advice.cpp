@@ -83,7 +83,7 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
   const bool maxima = has_maxima(run);
   const window w = window_of(run, o.format, o.rounding);
   const std::vector<named_kind> kinds = kinds_of(run, tensors);
-  const bool died_at_once = found_->died_at && !less_;
+  const bool died_at_once = found_->died_at && *found_->died_at == whole_.steps().front().key.step;
 
   advice all;
   const summary_of told(whole_, run, tensors, o, *found_, w);

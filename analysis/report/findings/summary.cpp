@@ -107,24 +107,42 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   const std::optional<double> own = scale_of_the_run(judged_);
   constexpr int usual = 16;
   const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
-  std::vector<std::pair<double, std::string>> losers;
+  // What is tiny beside the others moves no weight: the gradient of a key's bias in attention is rounding noise.
+  constexpr double tiny = 0x1p-20;
   constexpr double much = 0.1;
-  std::size_t judged_tensors = 0;
-  for (const tensor_set& set : sets_by_tensor(judged_, tensors_)) {
-    if (tensors_[set.tensors.front()].kind == tensor_kind::activation_grad) continue;
-    ++judged_tensors;
-    const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, scale).low;
-    if (lost >= much) losers.emplace_back(lost, set.name);
-  }
-  if (!losers.empty()) {
+  const auto mean_of = [&](const tensor_set& set) {
+    return judged_.magnitudes(set).high / static_cast<double>(judged_.tensors()[set.tensors.front()].numel);
+  };
+  std::vector<tensor_set> judged_sets = sets_by_tensor(judged_, tensors_);
+  std::erase_if(judged_sets, [&](const tensor_set& set) {
+    return tensors_[set.tensors.front()].kind == tensor_kind::activation_grad ||
+           judged_.tensors()[set.tensors.front()].numel == 0;
+  });
+  double largest_mean = 0;
+  for (const tensor_set& set : judged_sets) largest_mean = std::max(largest_mean, mean_of(set));
+  std::erase_if(judged_sets, [&](const tensor_set& set) { return mean_of(set) < tiny * largest_mean; });
+  const auto losers_at = [&](double at) {
+    std::vector<std::pair<double, std::string>> losers;
+    for (const tensor_set& set : judged_sets)
+      if (const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, at).low; lost >= much)
+        losers.emplace_back(lost, set.name);
+    return losers;
+  };
+  if (const auto losers = losers_at(scale); !losers.empty()) {
     const auto& worst = *std::ranges::max_element(losers);
     s.cause = "underflow";
     s.happened =
         fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
-                    losers.size(), judged_tensors, percent(much), options_.format_name, as_power(scale),
+                    losers.size(), judged_sets.size(), percent(much), options_.format_name, as_power(scale),
                     own ? " of the run" : "", worst.second, percent(worst.first));
-    s.change = "a higher scale where the window allows it, else bfloat16";
-    s.lines = configuration_lines(options_.framework, {.format = "bfloat16"});
+    const double safe = std::ldexp(1.0, window_.largest_safe().value_or(usual));
+    if (safe > scale && losers_at(safe).empty()) {
+      s.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
+      s.lines = configuration_lines(options_.framework, {.format = options_.format_name, .init_scale = safe});
+    } else {
+      s.change = "train in bfloat16: no scale that does not overflow keeps these gradients";
+      s.lines = configuration_lines(options_.framework, {.format = "bfloat16"});
+    }
     s.sure = "certain for these gradients; what they would have changed is not known";
     return s;
   }

@@ -65,8 +65,10 @@ told told_of(const divergence& d, const telling& about) {
   if (std::isfinite(about.usual_norm) && about.usual_norm > 0)
     t.change +=
         fmt::format(", and clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
-  t.sure = d.lost_at || d.jump ? "very sure: the growth came first, while every gradient was finite"
-                               : "fairly sure: gradients and loss grew together, and did not come back";
+  t.sure = d.jump                     ? "very sure: the learning rate rose first"
+           : d.lost_at                ? "very sure: the growth came first, while every gradient was finite"
+           : std::isnan(d.loss_after) ? "fairly sure: the gradients grew, and did not come back"
+                                      : "fairly sure: gradients and loss grew together, and did not come back";
   t.numbers = numbers_of(d.growing);
   t.numbers.all.push_back({"growth", d.growth});
   t.numbers.all.push_back({"lost_at", d.lost_at ? table_value{*d.lost_at} : table_value{}});
@@ -128,14 +130,45 @@ told told_of(const bad_batches& b, const telling&) {
 
 told told_of(const handled_overflow& h, const telling& about) {
   told t;
-  t.happened = fmt::format("{} of {} overflowed ({}) and cost a skip each; a lower scale ended it every time",
-                           grouped(h.skipped.steps), steps_text(about.steps), steps_of(h.skipped));
+  t.happened = fmt::format("{} of {} overflowed ({}) and cost a skip each", grouped(h.skipped.steps),
+                           steps_text(about.steps), steps_of(h.skipped));
+  if (h.at_end > 0)
+    t.happened += fmt::format("; the input ends with {} of them", grouped(h.at_end));
+  else if (h.fell)
+    t.happened += "; a lower scale ended it every time";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = "certain for these steps";
   t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"places", integer(h.places)});
   t.numbers.all.push_back({"longest", integer(h.longest)});
+  return t;
+}
+
+told told_of(const unhandled_overflow& u, const telling& about) {
+  told t;
+  const bool is_static = u.has_scaler && !std::isnan(u.scale);
+  t.happened = fmt::format("gradients are infinite or NaN in {} of {} ({})", grouped(u.lost.steps),
+                           steps_text(about.steps), steps_of(u.lost));
+  if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
+  if (!u.has_scaler) t.happened += ", and no loss scale is at work";
+  if (u.applied > 0)
+    t.happened += fmt::format("; {} of these steps {} applied, and the weights are lost from there on",
+                              grouped(u.applied), u.applied == 1 ? "was" : "were");
+  t.change = "look at the data and the forward pass of these steps";
+  t.sure = "certain of these steps; what caused it is not told by gradients alone";
+  if (is_static && about.safe_log2) {
+    const double safe = std::ldexp(1.0, *about.safe_log2);
+    t.change =
+        safe < u.scale
+            ? fmt::format("lower the scale to {}, up to which no finite step overflows, or let it move", as_power(safe))
+            : "let the scale move, or look at the data of these steps: those around them fit the scale";
+    if (safe < u.scale) t.lines = lines_of(about, {.format = about.options.format_name, .static_scale = safe});
+    t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
+  }
+  t.numbers = numbers_of(u.lost);
+  t.numbers.all.push_back({"applied", integer(u.applied)});
+  t.numbers.all.push_back({"scale", u.scale});
   return t;
 }
 
@@ -147,8 +180,11 @@ told told_of(const forward_overflow& f, const telling& about) {
     t.happened =
         fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost in {} of {}{}",
                     f.lost.first, grouped(f.losses_lost), where, scales);
-    t.sure = f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
-                              : "certain: no loss scale reaches the forward pass";
+    constexpr std::uint64_t few = 3;
+    t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
+                 ? "not sure: the input ends with it, so it may have been a single batch"
+             : f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
+                                : "certain: no loss scale reaches the forward pass";
   } else {
     t.happened = fmt::format("{} {} not finite{}, to the end of the run: that is no matter of the scale, but {}", where,
                              f.lost.steps == 1 ? "is" : "are", scales,

@@ -15,7 +15,7 @@ told told_of(const nan_source& n, const telling& about) {
       fmt::format("NaN begins in {} in step {}{}: {} of {} tensors hold NaN there and none an infinity", name,
                   n.lost.first, n.ends_the_run ? " and stays to the end" : "", grouped(n.with_nan), grouped(n.tensors));
   if (n.neighbour)
-    t.happened += fmt::format(", and {}, the next towards the loss, is finite", about.tensors[*n.neighbour].name);
+    t.happened += fmt::format(", and {}, the next one recorded, is finite", about.tensors[*n.neighbour].name);
   t.change = n.neighbour
                  ? fmt::format("look at what is computed between {} and {}", name, about.tensors[*n.neighbour].name)
                  : fmt::format("look at what is computed after {}", name);
@@ -56,7 +56,7 @@ told told_of(const vanished_in_depth& v, const telling& about) {
   told t;
   const std::string& small = about.tensors[v.small_end].name;
   const std::string& large = about.tensors[v.large_end].name;
-  t.happened = fmt::format("gradients vanish on their way: from {} to {} the mean magnitude falls {}2^{:.0f}", large,
+  t.happened = fmt::format("gradients vanish on their way: from {} to {} the largest gradient falls {}2^{:.0f}", large,
                            small, v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
   if (v.all_zero > 0) t.happened += fmt::format(", and {} beyond it are all zero", count_text(v.all_zero, "layer"));
   t.change =

@@ -158,6 +158,7 @@ TEST_CASE("a log of overflow alone") {
     for (int i = 0; i < 100; ++i) run.log(false, 65536);
     for (int i = 0; i < 3; ++i) run.log(true, std::ldexp(1.0, 16 - i));
     CHECK(run.names() == names{"gradient_overflow"});
+    CHECK(first_of<handled_overflow>(run).at_end == 3);
     CHECK_FALSE(run.found().died_at);
   }
   SECTION("a scale that ends at its floor though steps are finite") {
@@ -206,4 +207,140 @@ TEST_CASE("of no steps, of one, and of nothing but zeros nothing is concluded") 
   made_run zeros({"a.weight", "b.weight"});
   for (int i = 0; i < 50; ++i) zeros.add({{0.0F}, {0.0F}});
   CHECK(zeros.names().empty());
+}
+
+TEST_CASE("losses below zero and near zero are not taken for growth") {
+  made_run gan({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    gan.scalars.loss = -1 + 0.02 * std::sin(i);
+    gan.add(i < 100 ? 1.0F : 20.0F);
+  }
+  CHECK(gan.names().empty());
+  made_run overfit({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    overfit.scalars.loss = i < 200 ? 2 * std::exp(-i / 13.0) + 1e-6 : 1.4e-4;
+    overfit.add(i < 200 ? 0.01F : 0.5F);
+  }
+  CHECK(overfit.names().empty());
+}
+
+TEST_CASE("a warm-up and a warm restart are no jumps of the learning rate") {
+  made_run warm_up({"a.weight"});
+  made_run restarts({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    warm_up.scalars.learning_rate = 1e-5 * std::min(i + 1, 100);
+    warm_up.scalars.loss = 2 + 0.05 * std::sin(i * i);
+    warm_up.add(i < 20 ? 0.01F : 0.15F);
+    restarts.scalars.learning_rate = 1e-6 + 0.005 * (1 + std::cos(3.14159 * (i % 90) / 90));
+    restarts.scalars.loss = i % 90 < 20 && i > 90 ? 1.6 : 1 + std::exp(-(i % 90) / 20.0);
+    restarts.add(i % 90 < 20 ? 1.0F : 0.2F);
+  }
+  CHECK(warm_up.names().empty());
+  CHECK(restarts.names().empty());
+}
+
+TEST_CASE("growth that levels off, without a loss, is not called a divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) run.add(i < 40 ? 1e-4F : 1.0F);
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("sparse rewards are no bad batches, a single outlier is one") {
+  made_run sparse({"a.weight"});
+  made_run once({"a.weight"});
+  for (int i = 0; i < 500; ++i) {
+    sparse.add(i % 29 == 0 ? 1e4F : 1.0F);
+    once.add(i == 250 ? 1e4F : 1.0F);
+  }
+  CHECK(sparse.names().empty());
+  CHECK(once.names() == names{"bad_batch"});
+  CHECK(first_of<bad_batches>(once).steps == std::vector<std::int64_t>{250});
+}
+
+TEST_CASE("infinities that no scaler takes care of are not called handled") {
+  SECTION("without a scaler") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) run.add(i == 50 ? infinity : 1.0F);
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK_FALSE(first_of<unhandled_overflow>(run).has_scaler);
+  }
+  SECTION("at a static scale") {
+    made_run run({"a.weight"});
+    run.scalars.loss_scale = 4096;
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.found_inf = i % 7 == 3;
+      run.add(i % 7 == 3 ? infinity : 15.0F);
+    }
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK(first_of<unhandled_overflow>(run).scale == 4096);
+  }
+  SECTION("applied") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.loss_scale = i < 51 ? 65536 : 32768;
+      run.scalars.found_inf = i == 50;
+      run.scalars.applied = true;
+      run.add(i == 50 ? infinity : 0.9F);
+    }
+    CHECK(run.names() == names{"unhandled_overflow"});
+    CHECK(first_of<unhandled_overflow>(run).applied == 1);
+  }
+  SECTION("ten lost losses without a scaler") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      const bool lost = i >= 50 && i < 60;
+      run.scalars.loss = lost ? not_known : 1;
+      run.add(lost ? not_a_number : 1.0F);
+    }
+    CHECK(run.names() == names{"forward_overflow"});
+    CHECK_FALSE(first_of<forward_overflow>(run).ends_the_run);
+    CHECK_FALSE(run.found().died_at);
+  }
+}
+
+TEST_CASE("a run that begins without a scale has no initial scale") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 100; ++i) run.add(i < 6 ? infinity : 1.0F);
+  CHECK(run.names() == names{"unhandled_overflow"});
+}
+
+TEST_CASE("thirty overflows at scales far above one are no forward pass") {
+  made_run search;
+  for (int i = 0; i < 35; ++i) search.log(true, std::ldexp(1.0, 60 - i));
+  CHECK(search.names() == names{"open_overflow"});
+  made_run constant({"a.weight"});
+  constant.scalars.loss_scale = 4096;
+  for (int i = 0; i < 140; ++i) {
+    constant.scalars.found_inf = i >= 100;
+    constant.add(i >= 100 ? infinity : 14.0F);
+  }
+  CHECK(constant.names() == names{"open_overflow"});
+}
+
+TEST_CASE("a scale that grew is not said to have fallen") {
+  made_run run;
+  for (int i = 0; i < 200; ++i) run.log(false, i < 50 ? 1 : 4096);
+  CHECK(run.names().empty());
+}
+
+TEST_CASE("a layer is dead though an overflow made its zeros NaN") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 60; ++i) {
+    run.scalars.loss_scale = i < 31 ? 65536 : 32768;
+    run.scalars.found_inf = i == 30;
+    run.add(i == 30 ? std::vector<std::vector<float>>{{not_a_number}, {infinity}}
+                    : std::vector<std::vector<float>>{{0.0F}, {0.9F}});
+  }
+  CHECK(run.names() == names{"dead_layer", "gradient_overflow"});
+}
+
+TEST_CASE("logged norms speak where few are recorded") {
+  made_run run;
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.grad_norm = i < 150 ? 1 : std::pow(10.0, (i - 149) / 7.0);
+    run.scalars.loss = i < 150 ? 1 : 1 + (i - 149);
+    run.add(std::vector<std::vector<float>>{});
+  }
+  CHECK(run.names() == names{"divergence"});
+  CHECK(first_of<divergence>(run).of == gradient_size::logged_norm);
 }

@@ -85,7 +85,8 @@ TEST_CASE("the format and the scales that hold a run of known range") {
   // From 2^-34 to 1: float16 loses the small half at scale 1, cbfloat16 nothing. As magnitude they are nothing.
   for (int i = 0; i < 40; ++i) r.add({1, 0.5F}, {0x1p-34F, 0x1p-33F});
   CHECK(r.conclusion("without a loss scale") == "float16");
-  CHECK(says(r.conclusion("static loss scales"), "none needed: without one 1.2e-10 of the magnitude is lost"));
+  CHECK(says(r.conclusion("static loss scales"),
+             "none needed: without one 1.2e-10 of the magnitude of the weight gradients is lost"));
   CHECK(says(r.conclusion("static loss scales"), "no finite step overflows up to 2^15"));
   CHECK(says(r.conclusion("lose most"), "none: nothing underflows"));
   CHECK(r.number("worst_tensors", "tensors") == "{}");
@@ -166,9 +167,23 @@ TEST_CASE("a range wider than the format has no static scale") {
   CHECK(equal.number("worst_tensors", "scale_log2") == "5");
   CHECK(says(equal.number("worst_tensors", "tensors"), R"({"small.weight":{"lost_l1_share":1.0,)"));
   CHECK(equal.number("growth", "best").find(R"("underflow_share":)") != std::string::npos);
-  // A tensor that loses all of its gradients is told first, though no step is lost.
-  CHECK(equal.given().first.cause == "underflow");
-  CHECK(says(equal.given().first.happened, "1 of 2 tensors lose more than 10 % of their magnitude in float16"));
+  // What is tiny beside the others moves nothing.
+  CHECK(equal.given().first.cause == "healthy");
+}
+
+TEST_CASE("a tensor that loses its gradients is told first, though no step is lost") {
+  const auto given = [](float large) {
+    run r;
+    for (int i = 0; i < 40; ++i) {
+      step s = step_of({large}, {0x1p-18F});
+      s.scalars.loss_scale = 0x1p-8;
+      r.add_step(s, two);
+    }
+    return r.given().first;
+  };
+  CHECK(given(1).cause == "underflow");
+  CHECK(says(given(1).happened, "1 of 2 tensors lose more than 10 % of their magnitude in float16 at the scale 2^-8"));
+  CHECK(given(1).lines == std::vector<std::string>{"torch.amp.GradScaler(init_scale=2.0**15)"});
 }
 
 TEST_CASE("a cause comes first, and what came after the run's death is left out of the rest") {
@@ -204,7 +219,8 @@ TEST_CASE("groups are compared as tensors are") {
   for (int i = 0; i < 4; ++i) parted.add({1, 0x1p-60F, 1, 1}, {0x1p-60F, 0x1p-60F});
   parted.group("nothing", "^$");
   parted.group("large", "^big");
-  CHECK(says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others named less"));
+  CHECK(
+      says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others named less"));
   CHECK(says(parted.conclusion("scale for each group"), "groups are 60.0 binades apart"));
   CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
 }
@@ -281,7 +297,7 @@ TEST_CASE("overflow flags alone tell that a step overflowed, and nothing of the 
   step s;
   s.scalars.found_inf = true;
   r.add_step(s, {});
-  CHECK(r.given().first.cause == "healthy");
+  CHECK(r.given().first.cause == "open_overflow");
   CHECK(r.given().findings.size() == 1);
 }
 

@@ -43,7 +43,7 @@ struct divergence {
   gradient_size of = gradient_size::norm;
   double growth = not_known;            // from the level before to the largest
   std::uint64_t growth_steps = 0;       // that this took
-  std::optional<std::int64_t> lost_at;  // the first step after it whose gradients are not finite
+  std::optional<std::int64_t> lost_at;  // the first step that is not finite, where all were finite up to there
   std::optional<rate_jump> jump;        // where the learning rate at least doubled at the onset
   bool rate_rises = false;              // up to the last finite step
   double loss_before = not_known;
@@ -65,11 +65,13 @@ struct bad_batches {
   double outlier = not_known;  // times what the steps around them have, the largest; where finite
 };
 
-// Overflow that a falling scale ended.
+// Overflow that a scaler skipped, and after which training went on.
 struct handled_overflow {
   step_span skipped;
   std::uint64_t places = 0;
   std::uint64_t longest = 0;
+  bool fell = true;          // the scale, every time
+  std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
 };
 
 // Infinity or NaN whatever the scale: with the loss, or in all tensors at once.
@@ -93,6 +95,14 @@ struct open_overflow {
   bool starts_the_run = false;
   double first_scale = not_known;
   double last_scale = not_known;
+};
+
+// Infinities or NaN that no scaler takes care of: none is at work, its scale is constant, or the steps were applied.
+struct unhandled_overflow {
+  step_span lost;
+  bool has_scaler = false;
+  std::uint64_t applied = 0;
+  double scale = not_known;  // where it is constant
 };
 
 // NaN without any infinity in some tensors, while the loss and the others are finite.
@@ -140,11 +150,11 @@ struct dead_tensors {
   step_span steps;
 };
 
-using cause =
-    std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow,
-                 open_overflow, nan_source, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
+using cause = std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow,
+                           forward_overflow, open_overflow, unhandled_overflow, nan_source, vanished_in_time,
+                           vanished_in_depth, scale_at_floor, dead_tensors>;
 
-// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "open_overflow", "nan_source",
+// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "open_overflow", "unhandled_overflow", "nan_source",
 // "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
 [[nodiscard]] std::string name_of(const cause& of);
 

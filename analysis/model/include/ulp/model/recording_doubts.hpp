@@ -39,6 +39,7 @@ class recording_doubts {
   std::int64_t first_zero_step_ = 0;
   std::uint64_t steps_ = 0;
   double scale_before_ = not_known;
+  std::int64_t step_before_ = 0;
   bool finite_before_ = false;
   std::uint64_t falls_after_ = 0;  // of the loss scale after a step that overflowed
   std::uint64_t falls_within_ = 0;

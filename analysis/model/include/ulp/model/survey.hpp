@@ -56,10 +56,10 @@ struct tensor_survey {
   std::uint64_t numel = 0;
   std::uint64_t zeros = 0;
   std::uint64_t nonfinite = 0;
-  double least_zero_share = 1;  // over its steps
-  std::uint64_t censored = 0;   // zeros of values that had been rounded to a narrow format before they were recorded
+  double least_zero_share = 1;    // over its steps
+  std::uint64_t censored = 0;     // zeros of values that had been rounded to a narrow format before they were recorded
   double censored_magnitude = 0;  // what these may have been at most, in sum, unscaled
-  double max_abs = 0;           // largest finite unscaled gradient of the run
+  double max_abs = 0;             // largest finite unscaled gradient of the run
   bool counted = false;
   bool checked = false;
   bool is_scaled = true;  // else no loss scale multiplies it: every scale is 1
