@@ -124,7 +124,8 @@ std::vector<std::string> runs_with_causes() {
     log += std::to_string(step) + (overflow ? ",1," : ",0,") + std::to_string(scale) + "\n";
     if (overflow) scale = std::max(1.0, scale / 2);
   }
-  return {histogram([](int step, int) { return step < 100 ? 0 : std::min(40, step - 99); }, never),
+  return {histogram([](int step, int) { return step < 100 ? 0 : std::min(40, step - 99); },
+                    [](int step, int) { return step < 200 ? lost::no : lost::nan; }),
           histogram([](int step, int) { return step == 100 ? 20 : 0; }, never),
           histogram(level, [](int step, int) { return step < 100 ? lost::no : lost::nan; }),
           histogram(level, [](int step, int layer) { return step < 100 || layer > 2 ? lost::no : lost::nan; }),
