@@ -132,7 +132,8 @@ std::vector<std::string> runs_with_causes() {
           histogram(level, [](int step, int layer) { return step < 100 || layer > 2 ? lost::no : lost::zero; }),
           histogram([](int, int layer) { return 8 * layer; }, never),
           histogram(level, [](int, int layer) { return layer > 2 ? lost::no : lost::zero; }),
-          log};
+          log,
+          "step,found_inf,scale\n0,1,64\n1,1,32\n2,1,16\n3,1,8\n4,1,4\n5,0,2\n6,0,2\n"};
 }
 
 // Inputs and options that between them have every key.

@@ -218,7 +218,7 @@ void examination::see_place(const lost_place& place) {
     numbers(bad_loss_.steps);
   } else if (goes_on && place.length() <= short_place && is_far_from_scale(steps_, place)) {
     numbers(bad_.steps);
-  } else if (!has_scaler_ || is_applied(place) || (goes_on && is_constant_ && place.length() >= few)) {
+  } else if (!has_scaler_ || is_applied(place) || (is_constant_ && place.length() >= few)) {
     add_unhandled(place);
   } else if (!goes_on && !(place.length() <= short_place && place.first >= 10 && scale >= 1)) {
     open_ = {span, place.first == 0, scale, scale_of(steps_[place.last])};

@@ -90,6 +90,15 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.sure = "nothing was judged";
     return s;
   }
+  if (!has_values && !tensors_.empty()) {
+    s.cause = "zero_gradients";
+    s.happened = fmt::format("every gradient is zero in all {}", steps_text(all_steps_));
+    s.change =
+        "raise the loss scale if they went through a 16-bit format; else look whether they are recorded before "
+        "zero_grad(), and whether the loss reaches the parameters";
+    s.sure = "certain that they are zero; why is not told by zeros";
+    return s;
+  }
   const std::uint64_t open = all_steps_ - told_steps_;
   if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";

@@ -314,7 +314,7 @@ TEST_CASE("thirty overflows at scales far above one are no forward pass") {
     constant.scalars.found_inf = i >= 100;
     constant.add(i >= 100 ? infinity : 14.0F);
   }
-  CHECK(constant.names() == names{"open_overflow"});
+  CHECK(constant.names() == names{"unhandled_overflow"});
 }
 
 TEST_CASE("a scale that grew is not said to have fallen") {

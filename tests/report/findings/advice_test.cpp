@@ -233,6 +233,7 @@ TEST_CASE("what cannot be judged is not") {
   run zero;
   zero.add({0}, {0});
   CHECK(says(zero.conclusion("What does the run need?"), "nothing to judge"));
+  CHECK(zero.given().first.cause == "zero_gradients");
   // Zeros of values that had been float16 may have underflowed.
   run half;
   for (int i = 0; i < 3; ++i) {
