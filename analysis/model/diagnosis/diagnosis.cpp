@@ -262,6 +262,7 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
                      .has_infinities = has_infinities};
   for (std::size_t i = first; i <= last; ++i) {
     const double scale = scale_of(steps_[i]);
+    f.loss_is_logged = f.loss_is_logged || std::isfinite(steps_[i].loss);
     if (!is_lost(steps_[i]) || std::isnan(scale)) continue;
     f.first_scale = std::isnan(f.first_scale) ? scale : std::max(f.first_scale, scale);
     f.last_scale = std::isnan(f.last_scale) ? scale : std::min(f.last_scale, scale);
@@ -274,6 +275,13 @@ void examination::see_end(const lost_end& end) {
     nan_ = source_of(run_, tensors_, *lost_at(places_.back().first));
     nan_->lost = span_of(steps_, places_.back());
     nan_->ends_the_run = true;
+    return;
+  }
+  // What was applied just before explains the rest.
+  const lost_place& last = places_.back();
+  if (last.first < end.first && is_applied(last)) {
+    unhandled_.reset();
+    add_unhandled(last);
     return;
   }
   std::vector<std::int64_t> before;
@@ -306,6 +314,13 @@ diagnosis examination::result() {
   // Losses that are lost again and again are no single batches.
   constexpr std::size_t many = 10;
   bad_loss_.loss_is_lost = true;
+  constexpr std::size_t few = 3;
+  const bool comes_again = end && end->losses > 0 && end->lost <= few && bad_loss_.steps.size() > many;
+  if (comes_again) {
+    bad_loss_.steps.push_back(forward_->lost.last);
+    forward_.reset();
+    if (!diverged) d.died_at.reset();
+  }
   if (bad_loss_.steps.size() > std::max(many, alive / 100) && !forward_)
     forward_ = forward_overflow{.lost = {bad_loss_.steps.front(), bad_loss_.steps.back(), bad_loss_.steps.size()},
                                 .losses_lost = bad_loss_.steps.size(),

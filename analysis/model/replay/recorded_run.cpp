@@ -28,7 +28,7 @@ void recorded_run::see(const step& now, const std::vector<tensor_info>& tensors)
   if (is_finite && !is_logged) lacks_loss_ = true;
   if (is_finite && std::isfinite(loss)) ++losses_;
   loss_is_lost_ = (is_logged && !std::isfinite(loss)) ||
-                  (std::isnan(loss) && !is_finite && losses_ >= enough_losses && !lacks_loss_);
+                  (std::isnan(loss) && !is_finite && !now.tensors.empty() && losses_ >= enough_losses && !lacks_loss_);
 }
 
 }  // namespace ulp

@@ -99,7 +99,8 @@ std::vector<std::string> recording_doubts::wrong() const {
                   "give --factor scale)");
   if (falls_within_ > falls_after_)
     all.push_back("recorded wrongly: the loss scale falls in the steps that overflow (" +
-                  std::to_string(falls_within_) + " times, first in step " + std::to_string(first_fall_within_) +
+                  (falls_within_ == 1 ? std::string("once") : std::to_string(falls_within_) + " times") +
+                  ", first in step " + std::to_string(first_fall_within_) +
                   "), and not after them: it is that of the next step. Take scaler.get_scale() before scaler.update()");
   return all;
 }

@@ -99,11 +99,15 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.sure = "certain that they are zero; why is not told by zeros";
     return s;
   }
+  constexpr std::uint64_t many = 50;  // one step in so many
+  const bool skips_often = skipped_ > 2 && many * skipped_ > told_steps_;
   const std::uint64_t open = all_steps_ - told_steps_;
   if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
-    s.happened = (has_values ? "nothing is wrong: " : "the log shows nothing wrong: ") +
+    s.happened = (skips_often  ? "nothing is wrong but that steps are skipped often: "
+                  : has_values ? "nothing is wrong: "
+                               : "the log shows nothing wrong: ") +
                  (handled_.empty() ? fmt::format("none of {} overflowed", steps_text(told_steps_)) : handled_);
   if (open > 0)
     s.happened +=
@@ -160,8 +164,6 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return s;
   }
   if (best) {
-    constexpr std::uint64_t many = 50;  // one step in so many
-    const bool skips_often = many * skipped_ > all_steps_;
     s.change = fmt::format("{}: {} with {}", skips_often ? "skip less often" : "nothing; for a new run of this kind",
                            options_.format_name, best->text);
     s.lines = configuration_lines(

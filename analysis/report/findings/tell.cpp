@@ -116,8 +116,9 @@ told told_of(const bad_batches& b, const telling&) {
         "{} {}: gradients overflow there though those around are far from it at the same scale: a bad batch", where,
         alone);
   if (n == 1 && b.is_finite) t.happened.replace(t.happened.rfind("bad batches"), 11, "a bad batch");
-  t.change = b.is_finite ? "look at the data of these steps; clipping the norm bounds what they do"
-                         : "look at the data of these steps; a scaler that skips them loses no more than them";
+  t.change =
+      fmt::format("look at the data of {}; {}", n == 1 ? "this step" : "these steps",
+                  b.is_finite ? "clipping the norm bounds what it does" : "a scaler that skips it loses nothing else");
   t.sure = b.loss_is_lost ? "very sure: the steps around them are healthy at the same scale"
                           : "fairly sure: the steps around them are healthy";
   t.numbers = {{{"steps", integer(std::uint64_t{n})},
@@ -130,12 +131,14 @@ told told_of(const bad_batches& b, const telling&) {
 
 told told_of(const handled_overflow& h, const telling& about) {
   told t;
-  t.happened = fmt::format("{} of {} overflowed ({}) and cost a skip each", grouped(h.skipped.steps),
-                           steps_text(about.steps), steps_of(h.skipped));
+  const bool is_one = h.skipped.steps == 1;
+  t.happened = fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps), steps_text(about.steps),
+                           steps_of(h.skipped), is_one ? "was" : "were");
   if (h.at_end > 0)
-    t.happened += fmt::format("; the input ends with {} of them", grouped(h.at_end));
+    t.happened +=
+        is_one ? "; the input ends with it" : fmt::format("; the input ends with {} of them", grouped(h.at_end));
   else if (h.fell)
-    t.happened += "; a lower scale ended it every time";
+    t.happened += is_one ? "; a lower scale ended it" : "; a lower scale ended it every time";
   t.change = "nothing: that is how a dynamic loss scale works";
   t.sure = "certain for these steps";
   t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
@@ -191,7 +194,7 @@ told told_of(const forward_overflow& f, const telling& about) {
                              f.loss_is_logged ? "NaN that arises in the backward pass, or the forward pass"
                                               : "overflow or NaN in the forward pass");
     t.sure = f.loss_is_logged ? "fairly sure: the loss stays finite, so look at the backward pass first"
-                              : "fairly sure: the loss would tell, but was not logged (see --scalars)";
+                              : "fairly sure: the loss would tell, but was not logged, or was NaN (see --scalars)";
   }
   if (!f.before.empty())
     t.evidence.push_back(fmt::format("the loss was lost before, in step{} {}", f.before.size() == 1 ? "" : "s",

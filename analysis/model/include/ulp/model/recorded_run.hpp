@@ -26,7 +26,7 @@ class recorded_run {
   [[nodiscard]] const format* rounded_to() const { return several_ || !all_ ? nullptr : &*all_; }
   [[nodiscard]] bool has_several_formats() const noexcept { return several_; }
   // Whether the loss of the step was infinite or NaN. A recording has no NaN: it is one where every step whose gradients
-  // were finite has a loss, and there were a few of them.
+  // were finite has a loss, and there were a few of them. Logs say NaN; what they leave out was not lost.
   [[nodiscard]] bool loss_is_lost() const noexcept { return loss_is_lost_; }
 
  private:
