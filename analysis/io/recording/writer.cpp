@@ -1,6 +1,8 @@
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include <ulp/io/recording.hpp>
 
@@ -221,7 +223,13 @@ bool recording_writer::state::finish() {
   sqlite3_db_config(last->get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
   constexpr int patience = 2000;  // milliseconds
   sqlite3_busy_timeout(last->get(), patience);
-  return commits->end();
+  // SQLite does not wait where a connection leaves its log: a reader that looks in again and again is waited out here.
+  constexpr int pause = 5;
+  for (int waited = 0; !commits->end(); waited += pause) {
+    if (waited >= patience) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(pause));
+  }
+  return true;
 }
 
 bool recording_writer::close() {
