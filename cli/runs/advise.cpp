@@ -69,14 +69,14 @@ int run(const options& o) {
   scenario_text asked{.format = o.format_name, .rounding = o.rounding};
   const std::optional<configuration> own = configuration_of(o.config, asked, o.run);
   advice_options how = advice_options_of(o.format_name, o.rounding, o.epsilon, o.run);
-  if (own) how.framework = own->said.framework;
+  if (own) how.configured = own_configuration_of(own->said);
   const selection counted = o.run.selected();
   name_predicate checked;
   if (!o.check.empty()) checked = regex_of(o.check, "--check");
 
   const std::unique_ptr<source> from = open_run(o.run);
   const std::string logged = from->framework().substr(0, from->framework().find(" and "));
-  if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.framework = logged;
+  if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.configured.framework = logged;
   check_tensors_exist(o.check, *from);
   adviser adviser(how, counted, checked);
   run_notes notes;

@@ -42,7 +42,7 @@ int run(const options& o) {
   page_maker maker({.run = o.run,
                     .policies = policies_of(o, own),
                     .epsilon = o.epsilon,
-                    .framework = own ? own->said.framework : ""});
+                    .configured = own ? std::optional{own_configuration_of(own->said)} : std::nullopt});
 
   const std::unique_ptr<source> from = open_run(o.run);
   check_tensors_exist(o.what.check, *from);

@@ -12,6 +12,13 @@ bool is_number_of(const format& f, double value) {
   return value <= to_double(f, f.max_finite_code()) && to_double(f, encode(f, value).code) == value;
 }
 
+// A small multiple of the least number of float16. `value` is finite.
+bool is_near_least(double value) {
+  constexpr double few = 16;
+  const double units = std::ldexp(value, -float16.min_quantum_exponent());
+  return units >= 1 && units <= few && units == std::floor(units);
+}
+
 }  // namespace
 
 void value_classes::see(const step& now) {
@@ -28,13 +35,15 @@ void value_classes::see(const step& now) {
     ++t.steps;
     t.float16 += is_number_of(float16, value) ? 1 : 0;
     t.bfloat16 += is_number_of(bfloat16, value) ? 1 : 0;
+    t.near_least += is_known && is_near_least(row.table.min_abs * (scale / row.factor)) ? 1 : 0;
   }
 }
 
 value_class value_classes::operator[](std::size_t tensor) const noexcept {
   if (tensor >= tensors_.size() || tensors_[tensor].steps < least_steps) return value_class::unknown;
   const tally& t = tensors_[tensor];
-  if (t.bfloat16 == t.steps) return value_class::bfloat16;
+  const bool is_cut_off = t.float16 == t.steps && 2 * t.near_least >= t.steps;
+  if (t.bfloat16 == t.steps && !is_cut_off) return value_class::bfloat16;
   if (t.float16 == t.steps) return value_class::float16;
   return 100 * t.float16 <= t.steps ? value_class::float32 : value_class::sum;
 }

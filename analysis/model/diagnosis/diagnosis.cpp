@@ -4,79 +4,19 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <ulp/formats/catalog.hpp>
 
+#include "batches.hpp"
 #include "divergence.hpp"
+#include "loss_scales.hpp"
 #include "places.hpp"
 #include "vanishing.hpp"
+#include "zeros.hpp"
 
 namespace ulp {
 namespace {
 
 step_span span_of(const std::vector<step_survey>& steps, const lost_place& place) {
   return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
-}
-
-// Whether what was lost stands alone, and would have fitted the scale by far by what the steps around it hold.
-bool is_far_from_scale(const std::vector<step_survey>& steps, const lost_place& place) {
-  constexpr double far = 64;
-  constexpr std::size_t around = 5;
-  const step_survey& lost = steps[place.first];
-  if (!(lost.loss_scale > 0)) return false;
-  const format& to = lost.rounded_to ? *lost.rounded_to : float16;
-  const double limit = std::ldexp(1.0, to.emax() + 1);
-  std::size_t seen = 0;
-  const auto fits = [&](std::size_t i) {
-    const step_survey& s = steps[i];
-    if (is_lost(s)) return false;
-    if (!s.known) return true;
-    ++seen;
-    return s.max_abs * lost.loss_scale * far < limit;
-  };
-  for (std::size_t i = place.first - std::min(place.first, around); i < place.first; ++i)
-    if (!fits(i)) return false;
-  for (std::size_t i = place.last + 1; i < std::min(place.last + 1 + around, steps.size()); ++i)
-    if (!fits(i)) return false;
-  return seen > 1;
-}
-
-using indexed_sizes = std::vector<std::pair<std::size_t, double>>;
-
-// What 95 % of the hundred steps before and after one do not exceed.
-double high_of(const indexed_sizes& sizes, std::size_t i) {
-  constexpr std::size_t around = 100;
-  std::vector<double> values;
-  for (std::size_t j = i - std::min(i, around); j < std::min(i + around + 1, sizes.size()); ++j)
-    if (j != i) values.push_back(sizes[j].second);
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(values.size() * 95 / 100);
-  std::ranges::nth_element(values, at);
-  return *at;
-}
-
-// Steps whose gradients are finite and far larger than those of the steps around them.
-bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
-  constexpr double far = 100;
-  constexpr double beyond_spread = 30;
-  constexpr std::size_t around = 5;
-  const gradient_size of = size_kept(steps);
-  indexed_sizes sizes;
-  for (std::size_t i = 0; i < end; ++i)
-    if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size) && size > 0)
-      sizes.emplace_back(i, size);
-  bad_batches bad{.is_finite = true};
-  for (std::size_t i = around; i + around < sizes.size(); ++i) {
-    double largest = 0;
-    for (std::size_t j = i - around; j <= i + around; ++j)
-      if (j != i) largest = std::max(largest, sizes[j].second);
-    const double times = sizes[i].second / largest;
-    if (!(times >= far) || !(sizes[i].second >= beyond_spread * high_of(sizes, i))) continue;
-    bad.steps.push_back(steps[sizes[i].first].key.step);
-    bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
-  }
-  // What comes again and again belongs to the data: sparse rewards, rare tokens.
-  const std::size_t rare = std::max<std::size_t>(3, sizes.size() / 100);
-  if (bad.steps.size() > rare) bad.steps.clear();
-  return bad;
 }
 
 // The last weight gradient with NaN in the order of the model, and the next one, which is finite.
@@ -91,36 +31,6 @@ nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors,
   for (std::uint32_t i = n.tensor + 1; i < tensors.size() && !n.neighbour; ++i)
     if (tensors[i].kind == tensors[n.tensor].kind && run.tensors()[i].steps > 0) n.neighbour = i;
   return n;
-}
-
-// From the index `begin` on.
-std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
-  constexpr double deep = 0x1p10;
-  constexpr std::uint64_t few = 20;
-  scale_at_floor f{.floor = std::numeric_limits<double>::infinity()};
-  std::uint64_t finite = 0;
-  double greatest = 0;
-  double last = not_known;
-  for (std::size_t i = begin; i < steps.size(); ++i) {
-    const step_survey& s = steps[i];
-    if (!(s.loss_scale > 0)) continue;
-    last = s.loss_scale;
-    greatest = std::max(greatest, s.loss_scale);
-    if (s.loss_scale < f.floor) {
-      f.floor = s.loss_scale;
-      f.greatest = greatest;
-      f.at_floor = {s.key.step, s.key.step, 0};
-      finite = 0;
-    }
-    if (s.loss_scale > f.floor) continue;
-    f.at_floor.last = s.key.step;
-    ++f.at_floor.steps;
-    finite += is_lost(s) ? 0 : 1;
-  }
-  constexpr double near = 4;  // it may try to rise
-  const bool stays = f.at_floor.steps >= few && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
-  if (!(f.greatest >= deep * f.floor) || !stays || finite == 0) return std::nullopt;
-  return f;
 }
 
 class examination {
@@ -145,11 +55,15 @@ class examination {
   void see_place(const lost_place& place);
   void see_end(const lost_end& end);
   void add_unhandled(const lost_place& place);
-  [[nodiscard]] bool is_search(const lost_place& place) const;
   [[nodiscard]] bool is_applied(const lost_place& place) const;
   [[nodiscard]] forward_overflow forward_of(std::size_t first, std::size_t last, std::size_t lost, std::size_t losses,
                                             bool has_infinities) const;
+  void see_search(const high_initial_scale& search, bool starts_the_run);
+  [[nodiscard]] bool judge_lost_losses(const std::optional<lost_end>& end, std::size_t alive);
+  [[nodiscard]] std::optional<found_divergence> diverged_before(std::size_t end) const;
+  [[nodiscard]] std::optional<loss_overflow> lost_losses_before(std::size_t end) const;
   [[nodiscard]] bool is_nan_source(const lost_place& place) const;
+  [[nodiscard]] bool is_nan_alone(const lost_place& place) const;
   // nullptr where that was not kept. `step`: an index of steps_.
   [[nodiscard]] const first_lost* lost_at(std::size_t step) const {
     const auto& all = run_.lost_places();
@@ -166,8 +80,10 @@ class examination {
   bool is_constant_ = false;  // the scale, wherever it is known
   double scale_ = not_known;  // the last one
   std::optional<high_initial_scale> initial_;
-  bad_batches bad_;       // that stand far from the scale
-  bad_batches bad_loss_;  // whose loss is lost
+  std::optional<high_initial_scale> jump_;  // the longest after one
+  bad_batches bad_;                         // that stand far from the scale
+  bad_batches bad_loss_;                    // whose loss is lost
+  std::vector<std::int64_t> nan_alone_;     // steps where nothing tells more
   std::optional<unhandled_overflow> unhandled_;
   handled_overflow handled_;
   std::uint64_t held_ = 0;  // of these, at a scale that is the same throughout
@@ -184,16 +100,15 @@ bool examination::is_nan_source(const lost_place& place) const {
   return s.lost < s.tensors && !s.loss_is_lost;
 }
 
-bool examination::is_search(const lost_place& place) const {
-  constexpr std::size_t long_search = 5;
-  constexpr std::int64_t early = 100;
-  if (place.first != 0 || place.losses > 0 || place.length() < long_search || is_nan_source(place)) return false;
-  const double first = scale_of(steps_.front());
-  const double then = scale_of(steps_[place.last + 1]);
-  const bool is_start = steps_.front().key.step <= early || first > 0x1p17;
-  const bool falls = then < first || (std::isnan(then) && scale_of(steps_[place.last]) < first);
-  const bool is_unlogged = std::isnan(first) && std::isnan(then) && steps_.front().found_inf;
-  return is_start && (falls || is_unlogged);
+// NaN in all tensors and no infinity, which gradients that grow too large would leave.
+bool examination::is_nan_alone(const lost_place& place) const {
+  const step_survey& s = steps_[place.first];
+  return place.length() == 1 && s.tensors > 1 && s.with_nan == s.tensors && s.with_infinities == 0;
+}
+
+void examination::see_search(const high_initial_scale& search, bool starts_the_run) {
+  std::optional<high_initial_scale>& kept = starts_the_run ? initial_ : jump_;
+  if (!kept || search.skipped.steps > kept->skipped.steps) kept = search;
 }
 
 void examination::see_place(const lost_place& place) {
@@ -202,12 +117,14 @@ void examination::see_place(const lost_place& place) {
   const bool goes_on = place.last + 1 < steps_.size();
   const step_span span = span_of(steps_, place);
   const double scale = scale_of(steps_[place.first]);
+  const bool is_nan = is_nan_source(place);
+  const auto search = goes_on && !is_nan ? search_of(steps_, place) : std::nullopt;
   const auto numbers = [&](std::vector<std::int64_t>& into) {
     for (std::size_t i = place.first; i <= place.last; ++i) into.push_back(steps_[i].key.step);
   };
-  if (goes_on && is_search(place)) {
-    initial_ = {span, scale, scale_of(steps_[place.last + 1])};
-  } else if (place.length() >= few && is_nan_source(place)) {
+  if (search) {
+    see_search(*search, place.first == 0);
+  } else if (place.length() >= few && is_nan) {
     if (nan_) return;
     nan_ = source_of(run_, tensors_, *lost_at(place.first));
     nan_->lost = span;
@@ -216,8 +133,10 @@ void examination::see_place(const lost_place& place) {
     forward_ = forward_of(place.first, place.last, place.length(), place.losses, place.has_infinities);
   } else if (goes_on && place.losses > 0) {
     numbers(bad_loss_.steps);
-  } else if (goes_on && place.length() <= short_place && is_far_from_scale(steps_, place)) {
+  } else if (goes_on && is_batch(steps_, place)) {
     numbers(bad_.steps);
+  } else if (goes_on && is_nan_alone(place)) {
+    numbers(nan_alone_);
   } else if (!has_scaler_ || is_applied(place) || (is_constant_ && place.length() >= few)) {
     add_unhandled(place);
   } else if (!goes_on && !(place.length() <= short_place && place.first >= 10 && scale >= 1)) {
@@ -254,16 +173,16 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
   const step_survey& s = steps_[first];
   forward_overflow f{.lost = {s.key.step, steps_[last].key.step, lost},
                      .losses_lost = losses,
-                     .loss_is_logged =
-                         std::ranges::any_of(steps_, [](const auto& one) { return std::isfinite(one.loss); }),
                      .starts_the_run = first == 0,
                      .ends_the_run = last + 1 == steps_.size(),
+                     .has_scaler = has_scaler_,
                      .in_all_tensors = s.tensors > 0 && s.lost == s.tensors,
                      .has_infinities = has_infinities};
   for (std::size_t i = first; i <= last; ++i) {
     const double scale = scale_of(steps_[i]);
-    f.loss_is_logged = f.loss_is_logged || std::isfinite(steps_[i].loss);
-    if (!is_lost(steps_[i]) || std::isnan(scale)) continue;
+    if (!is_lost(steps_[i])) continue;
+    f.losses_finite += std::isfinite(steps_[i].loss) ? 1 : 0;
+    if (std::isnan(scale)) continue;
     f.first_scale = std::isnan(f.first_scale) ? scale : std::max(f.first_scale, scale);
     f.last_scale = std::isnan(f.last_scale) ? scale : std::min(f.last_scale, scale);
   }
@@ -290,6 +209,50 @@ void examination::see_end(const lost_end& end) {
   forward_->before = std::move(before);
 }
 
+// Losses that are lost again and again are no single batches. Returns whether the end of the run is one more of them.
+bool examination::judge_lost_losses(const std::optional<lost_end>& end, std::size_t alive) {
+  constexpr std::size_t many = 10;
+  constexpr std::size_t few = 3;
+  const bool comes_again = end && end->losses > 0 && end->lost <= few && bad_loss_.steps.size() > many;
+  if (comes_again) {
+    bad_loss_.steps.push_back(forward_->lost.last);
+    forward_.reset();
+  }
+  if (bad_loss_.steps.empty()) std::swap(bad_loss_.steps, nan_alone_);
+  bad_loss_.loss_is_lost = std::ranges::any_of(places_, [](const lost_place& p) { return p.losses > 0; });
+  if (bad_loss_.steps.size() > std::max(many, alive / 100) && !forward_)
+    forward_ = forward_overflow{.lost = {bad_loss_.steps.front(), bad_loss_.steps.back(), bad_loss_.steps.size()},
+                                .losses_lost = bad_loss_.steps.size(),
+                                .has_scaler = has_scaler_};
+  else if (forward_)
+    forward_->before.insert(forward_->before.end(), bad_loss_.steps.begin(), bad_loss_.steps.end());
+  if (forward_) bad_loss_.steps.clear();
+  return comes_again;
+}
+
+std::optional<found_divergence> examination::diverged_before(std::size_t end) const {
+  if (auto found = divergence_of(steps_, end)) return found;
+  std::optional<found_divergence> peak = peak_of(steps_, end);
+  if (!peak) return std::nullopt;
+  // Gradients that come down again say nothing; with the loss above where it was, or units dead, they do.
+  const bool is_thrown_back = peak->what.loss_after > peak->what.loss_before;
+  const bool has_loss = !std::isnan(peak->what.loss_after) && !std::isnan(peak->what.loss_before);
+  const bool left_zeros = units_die_at(run_, tensors_, steps_[peak->onset].key.step);
+  return is_thrown_back || (!has_loss && left_zeros) ? peak : std::nullopt;
+}
+
+// Infinite, while every gradient is finite.
+std::optional<loss_overflow> examination::lost_losses_before(std::size_t end) const {
+  loss_overflow all;
+  for (std::size_t i = 0; i < end; ++i) {
+    const step_survey& s = steps_[i];
+    if (!std::isinf(s.loss) || is_lost(s) || s.tensors == 0) continue;
+    if (all.lost.steps++ == 0) all.lost.first = s.key.step;
+    all.lost.last = s.key.step;
+  }
+  return all.lost.steps > 0 ? std::optional{all} : std::nullopt;
+}
+
 diagnosis examination::result() {
   diagnosis d;
   d.told_steps = static_cast<std::uint64_t>(std::ranges::count_if(steps_, tells_of_overflow));
@@ -304,57 +267,61 @@ diagnosis examination::result() {
   for (const lost_place& place : places_)
     if (place.first < alive) see_place(place);
   if (end) see_end(*end);
-
-  const std::optional<found_divergence> diverged = divergence_of(steps_, alive);
-  if (diverged)
-    d.died_at = diverged->what.growing.first;
-  else if (end)
-    d.died_at = steps_[alive].key.step;
-
-  // Losses that are lost again and again are no single batches.
-  constexpr std::size_t many = 10;
-  bad_loss_.loss_is_lost = true;
-  constexpr std::size_t few = 3;
-  const bool comes_again = end && end->losses > 0 && end->lost <= few && bad_loss_.steps.size() > many;
-  if (comes_again) {
-    bad_loss_.steps.push_back(forward_->lost.last);
-    forward_.reset();
-    if (!diverged) d.died_at.reset();
-  }
-  if (bad_loss_.steps.size() > std::max(many, alive / 100) && !forward_)
-    forward_ = forward_overflow{.lost = {bad_loss_.steps.front(), bad_loss_.steps.back(), bad_loss_.steps.size()},
-                                .losses_lost = bad_loss_.steps.size(),
-                                .loss_is_logged = true};
-  else if (forward_)
-    forward_->before.insert(forward_->before.end(), bad_loss_.steps.begin(), bad_loss_.steps.end());
-  if (forward_) bad_loss_.steps.clear();
+  const bool goes_on = judge_lost_losses(end, alive);
   // Hysteresis may hold a scale once; one that is held again and again is constant.
   constexpr std::uint64_t once = 2;
   if (held_ > once) {
     unhandled_ = unhandled_overflow{.lost = handled_.skipped, .has_scaler = true, .scale = scale_};
     handled_ = {};
   }
-  if (diverged) d.causes.emplace_back(diverged->what);
-  if (initial_) d.causes.emplace_back(*initial_);
-  if (!bad_loss_.steps.empty()) d.causes.emplace_back(bad_loss_);
-  if (!bad_.steps.empty()) d.causes.emplace_back(bad_);
-  if (bad_batches outliers = outliers_of(steps_, diverged ? diverged->onset : alive); !outliers.steps.empty())
-    d.causes.emplace_back(std::move(outliers));
-  // What comes after a divergence is its consequence.
-  if (forward_ && !diverged) d.causes.emplace_back(*forward_);
-  if (open_ && !diverged) d.causes.emplace_back(*open_);
-  if (unhandled_ && !diverged) d.causes.emplace_back(*unhandled_);
-  if (nan_ && !diverged) d.causes.emplace_back(*nan_);
-  const std::int64_t last_alive = alive == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[alive - 1].key.step;
-  const std::int64_t last = diverged ? diverged->what.growing.first - 1 : last_alive;
+  const std::optional<scale_at_floor> high_floor = end ? std::nullopt : high_floor_of(steps_);
+  if (high_floor) {
+    initial_.reset();
+    open_.reset();
+    unhandled_.reset();
+    handled_ = {};
+  }
+
+  const std::optional<found_divergence> diverged = diverged_before(alive);
+  const std::size_t healthy = diverged ? diverged->onset : alive;
+  if (diverged)
+    d.died_at = diverged->what.growing.first;
+  else if (end && !goes_on)
+    d.died_at = steps_[alive].key.step;
+  const std::optional<bad_batches> ruin = diverged ? ruinous_batch_of(steps_, *diverged, alive) : std::nullopt;
+  const auto add = [&](const auto& found) {
+    if (found) d.causes.emplace_back(*found);
+  };
+  if (ruin)
+    d.causes.emplace_back(*ruin);
+  else if (diverged)
+    d.causes.emplace_back(diverged->what);
+  add(initial_);
+  add(jump_);
+  for (bad_batches bad : {bad_loss_, bad_, outliers_of(steps_, healthy)}) {
+    if (diverged) std::erase_if(bad.steps, [&](std::int64_t step) { return step >= *d.died_at; });
+    if (!bad.steps.empty()) d.causes.emplace_back(std::move(bad));
+  }
+  const std::int64_t last = healthy == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[healthy - 1].key.step;
   const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_, last);
-  if (!diverged)
-    if (const auto v = vanished_in_time_of(run_, tensors_, last)) d.causes.emplace_back(*v);
-  if (depth) d.causes.emplace_back(*depth);
-  if (!end && !diverged)
-    if (const auto f = floor_of(steps_, initial_ ? places_.front().last + 1 : 0)) d.causes.emplace_back(*f);
-  if (!depth)
-    if (const auto dead = dead_tensors_of(run_, tensors_, last)) d.causes.emplace_back(*dead);
+  const std::optional<underflow_before_recording> underflow =
+      depth || end || forward_ || nan_ || unhandled_ ? std::nullopt : underflow_before_recording_of(run_, tensors_);
+  // What comes after a divergence is its consequence.
+  if (!diverged) {
+    add(forward_);
+    add(lost_losses_before(alive));
+    add(open_);
+    add(unhandled_);
+    add(nan_);
+    const std::optional<zero_gradients> zero = end ? std::nullopt : zero_gradients_of(steps_);
+    add(zero);
+    add(underflow);
+    if (!zero && !underflow) add(vanished_in_time_of(run_, tensors_, last));
+  }
+  add(depth);
+  add(high_floor);
+  if (!end && !diverged && !high_floor) add(floor_of(steps_, initial_ ? places_.front().last + 1 : 0));
+  if (!depth && !underflow) add(dead_tensors_of(run_, tensors_, last));
   if (handled_.places > 0) d.causes.emplace_back(handled_);
   return d;
 }
@@ -363,9 +330,10 @@ diagnosis examination::result() {
 
 std::string name_of(const cause& of) {
   constexpr std::array<const char*, std::variant_size_v<cause>> names{
-      "recorded_wrongly",  "divergence",     "initial_scale",      "bad_batch",  "gradient_overflow",
-      "forward_overflow",  "open_overflow",  "unhandled_overflow", "nan_source", "vanished",
-      "vanished_in_depth", "scale_at_floor", "dead_layer"};
+      "recorded_wrongly",   "divergence",        "initial_scale",  "bad_batch",
+      "gradient_overflow",  "forward_overflow",  "loss_overflow",  "open_overflow",
+      "unhandled_overflow", "nan_source",        "zero_gradients", "underflow",
+      "vanished",           "vanished_in_depth", "scale_at_floor", "dead_layer"};
   return names.at(of.index());
 }
 

@@ -44,14 +44,15 @@ double level_before(std::span<const point> points, std::size_t i) {
   return median_of(points.subspan(i - n, n));
 }
 
-// The first point from which on all are above three times the level before it.
+// The first point from which on all are above three times the level before it, or five times that of one or two points.
 std::optional<std::size_t> onset_of_growth(std::span<const point> sizes) {
+  constexpr double above_few = 5;
   std::optional<std::size_t> onset;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = sizes.size(); i-- > least_level_steps;) {
+  for (std::size_t i = sizes.size(); i-- > 1;) {
     least = std::min(least, sizes[i].value);
     const double level = level_before(sizes, i);
-    if (level > 0 && least > above_level * level) onset = i;
+    if (level > 0 && least > (i < least_level_steps ? above_few : above_level) * level) onset = i;
   }
   return onset;
 }
@@ -102,10 +103,11 @@ std::optional<loss_rise> loss_rise_of(const std::vector<point>& losses) {
   for (std::size_t i = best_end - window + 1; i < best_end; ++i)
     steps_of_loss.push_back(std::abs(all[i].value - all[i - 1].value));
   const double rise = final - best;
+  const double noticed = std::min(rise, initial - best) / 4;
   if (!(initial > best) || !(rise >= (initial - best) / 2) || !(rise > noise * median(steps_of_loss)))
     return std::nullopt;
   std::size_t onset = all.size();
-  while (onset > best_end - window && all[onset - 1].value > best + rise / 4) --onset;
+  while (onset > best_end - window && all[onset - 1].value > best + noticed) --onset;
   if (onset == all.size()) return std::nullopt;
   return loss_rise{all[onset].step, best, final};
 }
@@ -114,14 +116,27 @@ std::size_t index_from(const std::vector<point>& points, std::size_t step) {
   return static_cast<std::size_t>(std::ranges::lower_bound(points, step, {}, &point::step) - points.begin());
 }
 
+// Before `end`, where a size is known and finite.
+std::vector<point> sizes_of(const std::vector<step_survey>& steps, std::size_t end, gradient_size of) {
+  return points_of(steps, end, [&](const step_survey& s) {
+    const double size = size_of(s, of);
+    return size > 0 && !is_lost(s) ? size : not_known;
+  });
+}
+
+std::vector<point> losses_of(const std::vector<step_survey>& steps, std::size_t end) {
+  return points_of(steps, end, [](const step_survey& s) { return s.loss; });
+}
+
 // What is known of a divergence that begins at a step.
 found_divergence described(const std::vector<step_survey>& steps, const std::vector<point>& sizes,
                            const std::vector<point>& losses, std::size_t onset) {
   found_divergence found{.onset = onset};
   divergence& d = found.what;
-  if (const std::size_t i = index_from(sizes, onset); i >= least_level_steps && i < sizes.size()) {
+  if (const std::size_t i = index_from(sizes, onset); i > 0 && i < sizes.size()) {
     const point largest = largest_from(sizes, i);
-    d.growth = largest.value / level_before(sizes, i);
+    found.level = level_before(sizes, i);
+    d.growth = largest.value / found.level;
     d.growth_steps = largest.step - onset + 1;
     d.rate_rises = rate_rises(steps, sizes[i - 1].step, sizes.back().step);
   }
@@ -133,6 +148,20 @@ found_divergence described(const std::vector<step_survey>& steps, const std::vec
   }
   d.jump = jump_near(steps, onset);
   return found;
+}
+
+// What is told of all divergences.
+void complete(found_divergence& found, const std::vector<step_survey>& steps, std::size_t end, gradient_size of) {
+  divergence& d = found.what;
+  d.of = of;
+  std::size_t last = end;
+  while (last > found.onset + 1 && is_lost(steps[last - 1])) --last;
+  if (d.jump)
+    while (found.onset > 0 && steps[found.onset].key.step > d.jump->step) --found.onset;
+  d.growing = {steps[found.onset].key.step, steps[last - 1].key.step, last - found.onset};
+  const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(found.onset);
+  const bool was_lost = std::any_of(begin, steps.begin() + static_cast<std::ptrdiff_t>(last), is_lost);
+  if (end < steps.size() && !was_lost) d.lost_at = steps[end].key.step;
 }
 
 }  // namespace
@@ -190,11 +219,8 @@ double median(std::vector<double> values) {
 
 std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end) {
   const gradient_size of = size_kept(steps);
-  const std::vector<point> sizes = points_of(steps, end, [&](const step_survey& s) {
-    const double size = size_of(s, of);
-    return size > 0 && !is_lost(s) ? size : not_known;
-  });
-  const std::vector<point> losses = points_of(steps, end, [](const step_survey& s) { return s.loss; });
+  const std::vector<point> sizes = sizes_of(steps, end, of);
+  const std::vector<point> losses = losses_of(steps, end);
   const std::optional<loss_rise> rise = loss_rise_of(losses);
   const bool is_lost_after = end < steps.size();
 
@@ -207,6 +233,8 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   const std::optional<std::size_t> of_sizes = lasting(sizes);
   const std::optional<std::size_t> of_losses = lasting(losses);
   constexpr double hundredfold = 100;
+  constexpr std::size_t most_early = 5;
+  constexpr double early_growth = 30;
   // Near zero a loss may rise a hundredfold and mean nothing.
   constexpr double of_initial = 0.1;
   const double initial = median_of(std::span(losses).first(std::min<std::size_t>(losses.size(), 5)));
@@ -228,6 +256,12 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
     found = described(steps, sizes, losses, *of_losses);
     if (!loss_rises(found->what, hundredfold)) found.reset();
   }
+  if (!found && is_lost_after && sizes.size() > 1 && sizes.size() <= most_early) {
+    // Too few steps for a level.
+    found = described(steps, sizes, losses, sizes.front().step + 1);
+    const divergence& d = found->what;
+    if (!(d.growth >= early_growth) || d.loss_after < d.loss_before) found.reset();
+  }
   if (!found && rise) {
     // A peak of the gradients, or a rise of the learning rate, threw the training back.
     found = described(steps, sizes, losses, rise->onset);
@@ -237,16 +271,28 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
     if (!found->what.jump && !(found->what.growth >= tenfold) && !is_driven) found.reset();
   }
   if (!found) return std::nullopt;
-  divergence& d = found->what;
-  d.of = of;
-  std::size_t last = end;
-  while (last > found->onset + 1 && is_lost(steps[last - 1])) --last;
-  if (d.jump)
-    while (found->onset > 0 && steps[found->onset].key.step > d.jump->step) --found->onset;
-  d.growing = {steps[found->onset].key.step, steps[last - 1].key.step, last - found->onset};
-  const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(found->onset);
-  const bool was_lost = std::any_of(begin, steps.begin() + static_cast<std::ptrdiff_t>(last), is_lost);
-  if (is_lost_after && !was_lost) d.lost_at = steps[end].key.step;
+  if (rise && rise->onset < found->onset) {
+    const std::optional<found_divergence> earlier = described(steps, sizes, losses, rise->onset);
+    if (earlier->what.jump || !found->what.jump) found = earlier;
+  }
+  complete(*found, steps, end, of);
+  return found;
+}
+
+std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, std::size_t end) {
+  constexpr double far = 100;
+  constexpr double high = 10;
+  const gradient_size of = size_kept(steps);
+  const std::vector<point> sizes = sizes_of(steps, end, of);
+  if (sizes.empty()) return std::nullopt;
+  const auto peak = static_cast<std::size_t>(std::ranges::max_element(sizes, {}, &point::value) - sizes.begin());
+  const std::optional<std::size_t> onset = onset_of_growth(std::span(sizes).first(peak + 1));
+  if (!onset) return std::nullopt;
+  found_divergence found = described(steps, sizes, losses_of(steps, end), sizes[*onset].step);
+  const auto is_high = [&](const point& p) { return p.value > high * found.level; };
+  // A single step is an outlier.
+  if (!(found.what.growth >= far) || std::ranges::count_if(sizes, is_high) < 2) return std::nullopt;
+  complete(found, steps, end, of);
   return found;
 }
 

@@ -26,8 +26,12 @@ namespace ulp {
 struct found_divergence {
   divergence what;
   std::size_t onset = 0;
+  double level = not_known;  // of the gradients before it
 };
 [[nodiscard]] std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end);
+// Gradients that grow a hundredfold over several steps, whatever comes then: a divergence where something else tells that
+// the training was thrown back.
+[[nodiscard]] std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, std::size_t end);
 
 }  // namespace ulp
 

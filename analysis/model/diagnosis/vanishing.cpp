@@ -4,39 +4,17 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "divergence.hpp"
 #include "places.hpp"
+#include "tensor_parts.hpp"
 
 namespace ulp {
 namespace {
-
-bool is_weight_gradient(const tensor_info& t) {
-  return t.kind == tensor_kind::weight_grad || t.kind == tensor_kind::unknown;
-}
-
-bool has_values(const tensor_survey& t) { return t.counted && !t.history.parts().empty(); }
-
-// Whose steps are all up to `last`.
-std::vector<tensor_history::part> parts_until(const tensor_survey& t, std::int64_t last) {
-  std::vector<tensor_history::part> parts = t.history.parts();
-  std::erase_if(parts, [&](const tensor_history::part& p) { return p.last_step > last; });
-  return parts;
-}
-
-bool is_all_zero(const tensor_survey& t, std::int64_t last) {
-  const auto parts = parts_until(t, last);
-  return !parts.empty() && std::ranges::all_of(parts, [](const auto& p) { return p.zeros == p.numel && p.numel > 0; });
-}
-
-// "layers.0.attn" of "layers.0.attn.weight"; empty of a name without a dot.
-std::string_view module_of(std::string_view name) {
-  const std::size_t dot = name.rfind('.');
-  return dot == std::string_view::npos ? std::string_view{} : name.substr(0, dot);
-}
 
 // Whether the loss stood still at the end, and has not fallen to near zero: then gradients vanish as they should.
 bool loss_stands_still(const std::vector<step_survey>& steps, std::int64_t last, double& level) {
@@ -72,6 +50,62 @@ std::pair<std::string, std::vector<std::uint64_t>> family_of(std::string_view na
     numbers.back() = std::min(most, numbers.back() * 10 + static_cast<std::uint64_t>(name[i] - '0'));
   }
   return {family, numbers};
+}
+
+constexpr double almost_all = 0.9;
+using part_iterator = std::vector<tensor_history::part>::const_iterator;
+
+double median_zero_share(part_iterator begin, part_iterator end) {
+  std::vector<double> shares;
+  for (auto p = begin; p != end; ++p) shares.push_back(p->zero_share());
+  return median(std::move(shares));
+}
+
+// How the zeros of a tensor came to be almost all of it.
+struct zero_rise {
+  double before = 0;  // shares
+  double after = 0;
+  std::int64_t mostly_from = 0;  // step
+  double largest_after = 0;
+};
+
+std::optional<zero_rise> zero_rise_of(const tensor_survey& t, std::int64_t last) {
+  constexpr double much_more = 0.3;
+  constexpr std::size_t least_parts = 24;
+  const auto parts = parts_until(t, last);
+  if (parts.size() < least_parts) return std::nullopt;
+  const auto n = static_cast<std::ptrdiff_t>(parts.size() / 8);
+  zero_rise r{.before = median_zero_share(parts.begin(), parts.begin() + n),
+              .after = median_zero_share(parts.end() - n, parts.end()),
+              .largest_after = parts.back().max_abs};
+  if (r.after < almost_all || r.after - r.before < much_more) return std::nullopt;
+  auto p = parts.end();
+  while (p != parts.begin() && std::prev(p)->zero_share() >= (r.before + r.after) / 2) --p;
+  r.mostly_from = p == parts.end() ? parts.back().first_step : p->first_step;
+  return r;
+}
+
+// The largest gradients of the 30 steps before an index, beside the level before these.
+void see_peak_before(vanished_in_time& v, const std::vector<step_survey>& steps, std::size_t index) {
+  constexpr std::size_t near = 30;
+  constexpr double stands_out = 5;
+  const gradient_size of = size_kept(steps);
+  std::vector<double> before;
+  std::size_t largest = index;
+  for (std::size_t i = 0; i <= index && i < steps.size(); ++i) {
+    const double size = size_of(steps[i], of);
+    if (!std::isfinite(size) || is_lost(steps[i])) continue;
+    if (i + near < index || before.empty())
+      before.push_back(size);
+    else if (largest == index || size > size_of(steps[largest], of))
+      largest = i;
+  }
+  const double level = median(std::move(before));
+  if (largest == index || !(level > 0)) return;
+  const double peak = size_of(steps[largest], of) / level;
+  if (!(peak >= stands_out)) return;
+  v.peak = peak;
+  v.peak_step = steps[largest].key.step;
 }
 
 struct layer {
@@ -128,41 +162,50 @@ std::optional<vanished_in_depth> shrinks_through(std::vector<layer> layers) {
 
 std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std::vector<tensor_info>& tensors,
                                                     std::int64_t last) {
-  constexpr double almost_all = 0.9;
-  constexpr double much_more = 0.3;
   vanished_in_time v;
   if (!loss_stands_still(run.steps(), last, v.loss)) return std::nullopt;
-  double most = 0;
+  std::map<std::uint32_t, zero_rise> rises;
+  std::set<std::string_view> living;  // modules
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
-    const tensor_survey& t = run.tensors()[i];
-    if (!has_values(t) || !is_scaled(tensors[i].kind)) continue;
-    const auto parts = parts_until(t, last);
-    constexpr std::size_t least_parts = 24;
-    if (parts.size() < least_parts) continue;
-    const std::size_t n = parts.size() / 8;
-    const auto share = [&](std::size_t from) {
-      std::vector<double> shares;
-      for (std::size_t p = from; p < from + n; ++p) shares.push_back(parts[p].zero_share());
-      return median(std::move(shares));
-    };
-    const double before = share(0);
-    const double after = share(parts.size() - n);
-    if (after < almost_all || after - before < much_more) continue;
-    ++v.tensors;
-    if (after - before <= most) continue;
-    most = after - before;
-    v.tensor = i;
-    v.zeros_before = before;
-    v.zeros_after = after;
-    v.largest_after = parts.back().max_abs;
-    auto p = parts.end();
-    while (p != parts.begin() && std::prev(p)->zero_share() >= (before + after) / 2) --p;
-    v.mostly_from = p == parts.end() ? parts.back().first_step : p->first_step;
+    if (!has_values(run.tensors()[i]) || !is_scaled(tensors[i].kind)) continue;
+    if (const std::optional<zero_rise> rise = zero_rise_of(run.tensors()[i], last))
+      rises[i] = *rise;
+    else
+      living.insert(module_of(tensors[i].name));
   }
-  if (v.tensors == 0) return std::nullopt;
+  if (rises.empty()) return std::nullopt;
+  const auto lives = [&](std::uint32_t i) {
+    return is_weight_gradient(tensors[i]) && has_values(run.tensors()[i]) && !rises.contains(i);
+  };
+  // A layer whose input died has zeros too, but not in its bias: the module where all vanish is where it happened.
+  auto worst = std::ranges::max_element(rises, {}, [](const auto& r) { return r.second.after - r.second.before; });
+  for (auto r = rises.begin(); r != rises.end(); ++r)
+    if (is_weight_gradient(tensors[r->first]) && !living.contains(module_of(tensors[r->first].name))) worst = r;
+  v.tensor = worst->first;
+  for (std::uint32_t i = v.tensor + 1; i < tensors.size() && !v.living; ++i)
+    if (lives(i)) v.living = i;
+  v.tensors = static_cast<std::uint32_t>(rises.size());
+  v.zeros_before = worst->second.before;
+  v.zeros_after = worst->second.after;
+  v.mostly_from = worst->second.mostly_from;
+  v.largest_after = worst->second.largest_after;
   const auto from = std::ranges::lower_bound(run.steps(), v.mostly_from, {}, [](const auto& s) { return s.key.step; });
-  v.jump = largest_jump(run.steps(), 1, static_cast<std::size_t>(from - run.steps().begin()));
+  const auto index = static_cast<std::size_t>(from - run.steps().begin());
+  v.jump = largest_jump(run.steps(), 1, index);
+  see_peak_before(v, run.steps(), index);
   return v;
+}
+
+bool units_die_at(const survey& run, const std::vector<tensor_info>& tensors, std::int64_t step) {
+  constexpr double few = 0.6;
+  for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
+    if (!has_values(run.tensors()[i]) || !is_weight_gradient(tensors[i])) continue;
+    const auto& parts = run.tensors()[i].history.parts();
+    const auto after = std::ranges::find_if(parts, [&](const auto& p) { return p.first_step > step; });
+    const bool was_alive = parts.front().first_step < step && parts.front().zero_share() < few;
+    if (was_alive && after != parts.end() && median_zero_share(after, parts.end()) >= almost_all) return true;
+  }
+  return false;
 }
 
 std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const std::vector<tensor_info>& tensors,
@@ -182,37 +225,6 @@ std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run, const s
     if (v && (!worst || v->log2_ratio > worst->log2_ratio)) worst = v;
   }
   return worst;
-}
-
-std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors,
-                                            std::int64_t last) {
-  // A bias alone may have none by its mathematics, as that of keys in attention: a module is dead where all it has is.
-  std::map<std::string_view, bool> module_lives;
-  const auto is_meant = [&](std::size_t i) {
-    return has_values(run.tensors()[i]) && is_weight_gradient(tensors[i]) &&
-           !parts_until(run.tensors()[i], last).empty();
-  };
-  for (std::size_t i = 0; i < run.tensors().size(); ++i)
-    if (is_meant(i) && !is_all_zero(run.tensors()[i], last)) module_lives[module_of(tensors[i].name)] = true;
-  dead_tensors dead;
-  for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
-    if (!is_meant(i)) continue;
-    const bool is_dead = is_all_zero(run.tensors()[i], last) && run.tensors()[i].numel > 0;
-    const std::string_view module = module_of(tensors[i].name);
-    if (is_dead && (module.empty() || !module_lives[module])) {
-      dead.tensors.push_back(i);
-      dead.living.reset();
-      dead.steps.steps = std::max(dead.steps.steps, run.tensors()[i].steps);
-    } else if (!is_dead && !dead.living && !dead.tensors.empty()) {
-      dead.living = i;
-    }
-  }
-  const bool something_lives = std::ranges::any_of(module_lives, [](const auto& m) { return m.second; });
-  constexpr std::uint64_t few = 20;
-  if (dead.tensors.empty() || !something_lives || dead.steps.steps < few) return std::nullopt;
-  dead.steps.first = run.steps().front().key.step;
-  dead.steps.last = std::min(run.steps().back().key.step, last);
-  return dead;
 }
 
 }  // namespace ulp

@@ -1,4 +1,4 @@
-// Tensors whose gradients vanish: as training goes on, from layer to layer, or from the first step on.
+// Tensors whose gradients vanish: as training goes on, or from layer to layer.
 #ifndef ULP_MODEL_DIAGNOSIS_VANISHING_HPP
 #define ULP_MODEL_DIAGNOSIS_VANISHING_HPP
 
@@ -17,8 +17,8 @@ namespace ulp {
 [[nodiscard]] std::optional<vanished_in_depth> vanished_in_depth_of(const survey& run,
                                                                     const std::vector<tensor_info>& tensors,
                                                                     std::int64_t last);
-[[nodiscard]] std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector<tensor_info>& tensors,
-                                                          std::int64_t last);
+// Whether some tensor that had gradients before the step has almost none after it.
+[[nodiscard]] bool units_die_at(const survey& run, const std::vector<tensor_info>& tensors, std::int64_t step);
 
 }  // namespace ulp
 

@@ -125,6 +125,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
       if (t.table.nans > 0) lost.with_nan.push_back(t.tensor);
       if (t.table.infinities() > 0) lost.with_infinities.push_back(t.tensor);
       if (t.table.nonfinite() > 0) ++s.lost;
+      s.is_zero = (s.tensors == 1 || s.is_zero) && t.table.zeros == t.table.numel;
     }
     sums.add(t, m, all[t.tensor].kind);
     if (m.checked && t.parts.is_sum()) {

@@ -34,6 +34,10 @@ finding recorded_values() {
 
 }  // namespace
 
+own_configuration own_configuration_of(const imported_config& said) {
+  return {said.framework, said.format.value_or(""), said.scaler == "static"};
+}
+
 advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,
                                  const run_text& run) {
   advice_options o{.format_name = format, .format = value_format_named(format), .typed = rounding};

@@ -40,6 +40,11 @@ std::vector<std::string> formats_to_try() {
   return names;
 }
 
+// Whether too much may have underflowed before it was recorded.
+bool is_cut_off(const survey& run, const tensor_set& of, double epsilon) {
+  return run.censored_magnitude(of) > epsilon * run.magnitudes(of).low;
+}
+
 // What one kind of tensors answers.
 struct kind_answer {
   std::string sufficient;  // of 16 bits
@@ -61,7 +66,7 @@ std::string answer_text(const kind_answer& a) {
 
 kind_answer formats_for(const survey& run, const named_kind& kind, const advice_options& o, finding& f) {
   kind_answer a;
-  a.unknown = run.censored_magnitude(kind.set) > o.epsilon * run.magnitudes(kind.set).low;
+  a.unknown = is_cut_off(run, kind.set, o.epsilon);
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const rounding mode = o.typed.value(to);
@@ -147,13 +152,18 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     judged = &kind;
     least = of_kind;
   }
-  f.numbers[1].value = integer(least);
+  if (!is_cut_off(run, judged->set, o.epsilon)) f.numbers[1].value = integer(least);
   const auto loses = [&](int k) {
     return magnitude_text(magnitude_loss_of(run, judged->set, o.format, o.rounding, std::ldexp(1.0, k))) + " of the " +
            judged->noun;
   };
   const std::string at_most = fmt::format("at most {:.2g} of the magnitude of the {}", o.epsilon, judged->noun);
-  if (least && *least <= 0 && (!most || *most >= 0))
+  if (is_cut_off(run, judged->set, o.epsilon))
+    f.conclusion = fmt::format(
+        "{}; how low it may be is unknown, since zeros of the {} were rounded to a narrow format before they were "
+        "recorded",
+        top, judged->noun);
+  else if (least && *least <= 0 && (!most || *most >= 0))
     f.conclusion = fmt::format("none needed: without one {} is lost, and {}", loses(0), top);
   else if (least && (!most || *least <= *most))
     f.conclusion = fmt::format("{} lose {}, and {}",

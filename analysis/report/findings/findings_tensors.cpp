@@ -42,7 +42,8 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   losers.resize(std::min(losers.size(), o.worst));
   std::erase_if(losers, [](const loser& l) { return l.magnitude.high == 0; });
   if (losers.empty()) {
-    f.conclusion = "none: nothing underflows";
+    f.conclusion = run.censored() == 0 ? "none: nothing underflows"
+                                       : "none: nothing more underflows than had before it was recorded";
     return f;
   }
   std::size_t longest = 0;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ulp/io/configuration_lines.hpp>
 
 #include "loss.hpp"
 
@@ -42,10 +41,10 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       options_(options),
       window_(w),
       all_steps_(whole.steps().size()),
-      told_steps_(found.told_steps) {
-  const telling about{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)};
+      told_steps_(found.told_steps),
+      about_{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
   for (const cause& c : found.causes) {
-    told t = tell(c, about);
+    told t = tell(c, about_);
     const auto* const handled = std::get_if<handled_overflow>(&c);
     const bool is_handled = handled != nullptr;
     finding f{.topic = name_of(c),
@@ -88,15 +87,6 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.happened = "the input does not tell: it has neither gradients nor overflow flags, loss or norm";
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
     s.sure = "nothing was judged";
-    return s;
-  }
-  if (!has_values && !tensors_.empty()) {
-    s.cause = "zero_gradients";
-    s.happened = fmt::format("every gradient is zero in all {}", steps_text(all_steps_));
-    s.change =
-        "raise the loss scale if they went through a 16-bit format; else look whether they are recorded before "
-        "zero_grad(), and whether the loss reaches the parameters";
-    s.sure = "certain that they are zero; why is not told by zeros";
     return s;
   }
   constexpr std::uint64_t many = 50;  // one step in so many
@@ -151,14 +141,15 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     const double safe = std::ldexp(1.0, window_.largest_safe().value_or(usual));
     if (safe > scale && losers_at(safe).empty()) {
       s.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
-      s.lines = configuration_lines(options_.framework, {.format = options_.format_name, .init_scale = safe});
+      s.lines = lines_for(about_, {.format = options_.format_name, .init_scale = safe});
     } else {
       s.change = "train in bfloat16: no scale that does not overflow keeps these gradients";
-      s.lines = configuration_lines(options_.framework, {.format = "bfloat16"});
+      s.lines = lines_for(about_, {.format = "bfloat16"});
     }
     s.sure = "certain for these gradients; what they would have changed is not known";
     return s;
   }
+  if (judged_.censored() > 0) s.sure += "; what had been rounded to zero before that is not known";
   if (judged_.as_recorded()) {
     s.sure += "; their factor is not known, so nothing is said of scales";
     return s;
@@ -166,9 +157,10 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   if (best) {
     s.change = fmt::format("{}: {} with {}", skips_often ? "skip less often" : "nothing; for a new run of this kind",
                            options_.format_name, best->text);
-    s.lines = configuration_lines(
-        options_.framework,
-        {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
+    if (!options_.configured.is_static)
+      s.lines = lines_for(
+          about_,
+          {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
     s.sure += "; the rates of a replay carry over to a similar run, single steps do not";
   }
   return s;

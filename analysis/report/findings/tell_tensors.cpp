@@ -28,26 +28,91 @@ told told_of(const nan_source& n, const telling& about) {
   return t;
 }
 
+told told_of(const zero_gradients& z, const telling& about) {
+  told t;
+  t.happened = z.starts_the_run ? fmt::format("every gradient is zero in {}{}", z.zero.steps > 1 ? "all " : "",
+                                              z.zero.steps > 1 ? steps_text(z.zero.steps) : span_text(z.zero))
+                                : fmt::format("every gradient is zero from step {} to the end ({})", z.zero.first,
+                                              steps_text(z.zero.steps));
+  if (z.loss_is_zero) t.happened += ", and the loss is logged as 0";
+  t.change = z.starts_the_run
+                 ? std::string{"raise the loss scale if they went through a 16-bit format; else look whether they are "
+                               "recorded before zero_grad(), and whether the loss reaches the parameters"}
+                 : fmt::format("look at step {}: units that died, a loss that no longer depends on the parameters, or, "
+                               "in 16 bits, underflow, which a higher loss scale cures",
+                               z.zero.first);
+  if (z.loss_is_zero && !about.has_tensors)
+    t.change += "; a loss of exactly 0 may stand for NaN (Hugging Face: logging_nan_inf_filter=False shows it)";
+  t.sure = z.overflowed ? fmt::format(
+                              "certain that they are zero; step {} overflowed, as zeros cannot: these are not the "
+                              "gradients that the run had",
+                              *z.overflowed)
+                        : "certain that they are zero; why is not told by zeros";
+  if (z.overflowed) t.change = "record before zero_grad(): nothing else is told by zeros";
+  t.numbers = numbers_of(z.zero);
+  t.numbers.all.push_back({"loss_is_zero", z.loss_is_zero});
+  return t;
+}
+
+told told_of(const underflow_before_recording& u, const telling& about) {
+  told t;
+  const std::string& name = about.tensors[u.worst].name;
+  const bool has_scale = !std::isnan(u.scale);
+  t.happened = fmt::format(
+      "gradients underflow{}: {} of {} tensors had been rounded near the least number of their format before they were "
+      "recorded, {} most: {} zeros, and the others average {:.2g} of the least number",
+      has_scale ? " at the scale " + as_power(u.scale) : "", u.tensors, u.of, name, percent(u.zeros), u.mean_units);
+  if (u.all_zero > 0) t.evidence.push_back(fmt::format("all of {} is zero", count_text(u.all_zero, "tensor")));
+  const double safe = about.safe_log2 ? std::ldexp(1.0, *about.safe_log2) : 0;
+  if (safe > u.scale || (!has_scale && safe > 1)) {
+    t.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
+    t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = safe});
+  } else {
+    t.change = "train in bfloat16: no scale that does not overflow keeps these gradients";
+    t.lines = lines_for(about, {.format = "bfloat16"});
+  }
+  t.sure = "very sure that values were cut off; how many, gradients recorded in float32 would tell";
+  t.numbers = {{{"tensor", name},
+                {"tensors", std::int64_t{u.tensors}},
+                {"of", std::int64_t{u.of}},
+                {"all_zero", std::int64_t{u.all_zero}},
+                {"zero_share", u.zeros},
+                {"mean_units", u.mean_units},
+                {"scale", u.scale}}};
+  return t;
+}
+
 told told_of(const vanished_in_time& v, const telling& about) {
   told t;
   const std::string& name = about.tensors[v.tensor].name;
-  t.happened = fmt::format("gradients vanish: zeros of {} rise from {} to {}, most of it by step {}", name,
+  t.happened = fmt::format("gradients vanish at {}: its zeros rise from {} to {}, most of it by step {}", name,
                            percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
   if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
   if (v.jump)
     t.happened += fmt::format(", after the learning rate rose {} in step {}",
                               times_text(v.jump->after / v.jump->before), v.jump->step);
+  else if (!std::isnan(v.peak))
+    t.happened += fmt::format(", after the gradients peaked {} in step {}", times_text(v.peak), v.peak_step);
   if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
-  t.change = (v.jump ? fmt::format("lower the learning rate from step {} on, and ", v.jump->step) : "") +
-             "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
-             "16-bit format first, a higher loss scale tells whether they underflowed";
+  t.change = v.jump ? fmt::format("lower the learning rate from step {} on, and ", v.jump->step)
+             : !std::isnan(v.peak)
+                 ? fmt::format("lower the learning rate, or clip what peaked in step {}, and ", v.peak_step)
+                 : "";
+  t.change +=
+      "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
+      "16-bit format first, a higher loss scale tells whether they underflowed";
   t.sure = "fairly sure: the zeros are counted, what made them is not";
   t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
+  const std::string living = v.living ? about.tensors[*v.living].name : "";
+  if (v.living) t.evidence.push_back(fmt::format("{} is the next that keeps its gradients", living));
   t.numbers = {{{"tensor", name},
+                {"living", v.living ? table_value{living} : table_value{}},
                 {"tensors", std::int64_t{v.tensors}},
                 {"zero_share_before", v.zeros_before},
                 {"zero_share_after", v.zeros_after},
                 {"first_step", v.mostly_from},
+                {"peak", v.peak},
+                {"peak_step", std::isnan(v.peak) ? table_value{} : table_value{v.peak_step}},
                 {"loss", v.loss}}};
   return t;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/io/configuration_lines.hpp>
 #include <ulp/model/diagnosis.hpp>
 #include <ulp/report/advice.hpp>
 
@@ -31,13 +32,29 @@ struct telling {
 
 [[nodiscard]] told tell(const cause& of, const telling& about);
 
-// Of single tensors.
+// Of the loss scale and what overflows.
+[[nodiscard]] told told_of(const high_initial_scale& h, const telling& about);
+[[nodiscard]] told told_of(const handled_overflow& h, const telling& about);
+[[nodiscard]] told told_of(const unhandled_overflow& u, const telling& about);
+[[nodiscard]] told told_of(const forward_overflow& f, const telling& about);
+[[nodiscard]] told told_of(const loss_overflow& l, const telling& about);
+[[nodiscard]] told told_of(const open_overflow& o, const telling& about);
+[[nodiscard]] told told_of(const scale_at_floor& s, const telling& about);
+
+// Of tensors.
+[[nodiscard]] told told_of(const zero_gradients& z, const telling& about);
+[[nodiscard]] told told_of(const underflow_before_recording& u, const telling& about);
 [[nodiscard]] told told_of(const nan_source& n, const telling& about);
 [[nodiscard]] told told_of(const vanished_in_time& v, const telling& about);
 [[nodiscard]] told told_of(const vanished_in_depth& v, const telling& about);
 [[nodiscard]] told told_of(const dead_tensors& d, const telling& about);
 
+// Of the framework, in the manner of the user's own configuration; empty where that has it already.
+[[nodiscard]] std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice);
+
 [[nodiscard]] named_values numbers_of(const step_span& s);
+// "step 7", "12 steps (steps 7 to 30)", "3 attempts at step 7"
+[[nodiscard]] std::string span_text(const step_span& s);
 // "30-fold", "10^13-fold"
 [[nodiscard]] std::string times_text(double times);
 

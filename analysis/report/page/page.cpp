@@ -49,7 +49,7 @@ std::vector<page_maker::replayed> page_maker::replays_of(const page_question& as
 advice_options page_maker::options_of_advice() const {
   const scenario_text& first = replays_.front().text;
   advice_options o = advice_options_of(first.format, first.rounding, asked_.epsilon, asked_.run);
-  o.framework = asked_.framework.empty() ? replays_.front().page.name : asked_.framework;
+  o.configured = asked_.configured.value_or(own_configuration{.framework = replays_.front().page.name});
   return o;
 }
 

@@ -56,6 +56,29 @@ TEST_CASE("values tell the format they were rounded to") {
         value_class::float32);
 }
 
+TEST_CASE("a few units of the least float16 number are bfloat16 numbers too, and tell by their least") {
+  std::mt19937 random(5);
+  const auto class_with_least = [&](double least) {
+    value_classes classes;
+    for (std::int64_t i = 0; i < 40; ++i) {
+      step now;
+      now.key.step = i;
+      now.scalars.loss_scale = 8;
+      tensor_row row{.tensor = 0, .type = dtype::float32, .factor = 1};
+      row.table.max_abs = std::ldexp(static_cast<double>(1 + random() % 200), -24) / 8;
+      row.table.min_abs = least / 8;
+      now.tensors.push_back(row);
+      classes.see(now);
+    }
+    return classes[0];
+  };
+  CHECK(class_with_least(0x1p-24) == value_class::float16);
+  CHECK(class_with_least(0x3p-24) == value_class::float16);
+  CHECK(class_with_least(0x1.8p-24) == value_class::bfloat16);
+  CHECK(class_with_least(0x1p-30) == value_class::bfloat16);
+  CHECK(class_with_least(not_known) == value_class::bfloat16);
+}
+
 TEST_CASE("few steps, zeros and micro-batches tell nothing") {
   const auto half = [](auto& r) { return rounded(float16, any(r)); };
   CHECK(class_of(half, 29) == value_class::unknown);

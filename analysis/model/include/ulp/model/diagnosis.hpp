@@ -50,11 +50,14 @@ struct divergence {
   double loss_after = not_known;
 };
 
-// The run begins with a search for the scale.
+// A search for the scale: at the start of the run, or after the scale had jumped, as where a run is resumed without the state
+// of its scaler.
 struct high_initial_scale {
   step_span skipped;
   double first_scale = not_known;
+  double last_scale = not_known;     // of those that overflowed
   double fitting_scale = not_known;  // of the first finite step
+  double scale_before = not_known;   // of the last step before a jump
 };
 
 // Steps among healthy ones that no scale explains.
@@ -63,6 +66,7 @@ struct bad_batches {
   bool is_finite = false;  // outliers; else their gradients are infinite or NaN
   bool loss_is_lost = false;
   double outlier = not_known;  // times what the steps around them have, the largest; where finite
+  bool ends_the_run = false;   // it was applied, and the training did not come back
 };
 
 // Overflow that a scaler skipped, and after which training went on.
@@ -78,14 +82,20 @@ struct handled_overflow {
 struct forward_overflow {
   step_span lost;
   std::uint64_t losses_lost = 0;  // of these steps
-  bool loss_is_logged = false;
+  std::uint64_t losses_finite = 0;
   bool starts_the_run = false;
   bool ends_the_run = false;
+  bool has_scaler = true;            // else nothing says that 16 bits are at work
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
   bool in_all_tensors = false;       // at its first step, of those that are recorded
   bool has_infinities = false;
   double first_scale = not_known;
   double last_scale = not_known;
+};
+
+// The loss overflows, while all gradients are finite: the sum over a batch, or what is logged.
+struct loss_overflow {
+  step_span lost;
 };
 
 // Overflow that the input does not see end, at scales above one: too short to tell a search for the scale from the forward
@@ -115,15 +125,39 @@ struct nan_source {
   bool ends_the_run = false;
 };
 
+// Every gradient is zero, to the end.
+struct zero_gradients {
+  step_span zero;
+  bool starts_the_run = false;
+  std::optional<std::int64_t>
+      overflowed;             // the first of these steps that is logged to have overflowed, as zeros cannot
+  bool loss_is_zero = false;  // in all of these steps
+};
+
+// Gradients that had been rounded to a narrow format near its least number, so that many of their zeros were none.
+struct underflow_before_recording {
+  std::uint32_t worst = 0;        // tensor: with the most zeros of those that have values
+  double zeros = 0;               // share of its elements
+  double mean_units = not_known;  // of its nonzero magnitudes, in least numbers of the format
+  std::uint32_t tensors = 0;
+  std::uint32_t all_zero = 0;  // of these
+  std::uint32_t of = 0;
+  double scale = not_known;  // of the last step
+};
+
 // Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
 struct vanished_in_time {
-  std::uint32_t tensor = 0;  // the one that changed most
+  std::uint32_t tensor =
+      0;  // the last one in the order of the model whose module has no other: backward reaches it first
+  std::optional<std::uint32_t> living;  // the next one, which keeps its gradients
   std::uint32_t tensors = 0;
   double zeros_before = 0;  // shares
   double zeros_after = 0;
   std::int64_t mostly_from = 0;  // step
   double largest_after = 0;
   std::optional<rate_jump> jump;  // the largest of the learning rate before that
+  double peak = not_known;  // of the gradients not long before that, times the level before it; where it stands out
+  std::int64_t peak_step = 0;
   double loss = not_known;
 };
 
@@ -136,11 +170,14 @@ struct vanished_in_depth {
   std::uint32_t all_zero = 0;  // layers of them
 };
 
-// The scale fell to its least and stays there, though steps are finite.
+// The scale fell to its least and stays there, though steps are finite; or because it may fall no further, though most
+// overflow.
 struct scale_at_floor {
   step_span at_floor;
   double floor = 0;
   double greatest = 0;
+  std::uint64_t lost = 0;  // of these steps
+  [[nodiscard]] bool is_too_high() const noexcept { return 2 * lost >= at_floor.steps; }
 };
 
 // Modules whose gradients are zero in every step.
@@ -150,11 +187,13 @@ struct dead_tensors {
   step_span steps;
 };
 
-using cause = std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow,
-                           forward_overflow, open_overflow, unhandled_overflow, nan_source, vanished_in_time,
-                           vanished_in_depth, scale_at_floor, dead_tensors>;
+using cause =
+    std::variant<recorded_wrongly, divergence, high_initial_scale, bad_batches, handled_overflow, forward_overflow,
+                 loss_overflow, open_overflow, unhandled_overflow, nan_source, zero_gradients,
+                 underflow_before_recording, vanished_in_time, vanished_in_depth, scale_at_floor, dead_tensors>;
 
-// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow", "forward_overflow", "open_overflow", "unhandled_overflow", "nan_source",
+// One word for programs: "recorded_wrongly", "divergence", "initial_scale", "bad_batch", "gradient_overflow",
+// "forward_overflow", "loss_overflow", "open_overflow", "unhandled_overflow", "nan_source", "zero_gradients", "underflow",
 // "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
 [[nodiscard]] std::string name_of(const cause& of);
 

@@ -91,6 +91,7 @@ struct step_survey {
   std::uint32_t with_nan = 0;
   std::uint32_t with_infinities = 0;
   std::uint32_t lost = 0;  // with either
+  bool is_zero = false;    // all that they hold
   // What the run itself found holds at this scale, in this format; NaN, nullopt where unknown.
   double loss_scale = not_known;
   std::optional<format> rounded_to;

@@ -9,6 +9,7 @@
 
 #include <ulp/formats/format.hpp>
 #include <ulp/formats/rounding.hpp>
+#include <ulp/io/config_import.hpp>
 #include <ulp/model/diagnosis.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
@@ -45,15 +46,23 @@ struct advice {
   std::vector<finding> findings;  // causes first, then the other questions
 };
 
+// Whose configuration is written, and what it says already.
+struct own_configuration {
+  std::string framework = "pytorch_gradscaler";  // or a scaler
+  std::string format;                            // a name of the catalogue; empty where it does not say
+  bool is_static = false;                        // its scale is constant
+};
+[[nodiscard]] own_configuration own_configuration_of(const imported_config& said);
+
 struct advice_options {
   std::string format_name = "float16";  // the format that is scaled
   ulp::format format;
-  ulp::rounding rounding;                        // to it
-  rounding_text typed;                           // each format that is compared may have another
-  double epsilon = 1e-5;                         // the share of the magnitude of gradients that underflow may take
-  std::size_t worst = 5;                         // tensors that are named
-  std::vector<tensor_group> groups;              // looked at beside single tensors
-  std::string framework = "pytorch_gradscaler";  // or a scaler: whose configuration is written
+  ulp::rounding rounding;            // to it
+  rounding_text typed;               // each format that is compared may have another
+  double epsilon = 1e-5;             // the share of the magnitude of gradients that underflow may take
+  std::size_t worst = 5;             // tensors that are named
+  std::vector<tensor_group> groups;  // looked at beside single tensors
+  own_configuration configured;
 };
 
 // What they are as texts: `groups` are the run's. Throws std::invalid_argument, also where the rounding is drawn.

@@ -18,10 +18,10 @@
 namespace ulp {
 
 struct page_question {
-  run_text run;                         // groups are looked at beside single tensors
-  std::vector<scenario_text> policies;  // at least one; alike except for scaler, parameters and start
-  std::string epsilon = "1e-5";         // the share of the magnitude of gradients that underflow may take
-  std::string framework;                // whose configuration is written; empty: that of the first policy
+  run_text run;                                 // groups are looked at beside single tensors
+  std::vector<scenario_text> policies;          // at least one; alike except for scaler, parameters and start
+  std::string epsilon = "1e-5";                 // the share of the magnitude of gradients that underflow may take
+  std::optional<own_configuration> configured;  // nullopt: of the first policy
 };
 
 class page_maker {

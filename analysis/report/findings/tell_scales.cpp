@@ -1,0 +1,242 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <ulp/io/configuration_lines.hpp>
+
+#include "findings.hpp"
+#include "told.hpp"
+
+namespace ulp {
+namespace {
+
+const char* was(const step_span& s) { return s.steps == 1 ? "was" : "were"; }
+
+// ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
+std::string scales_text(double first, double last) {
+  if (std::isnan(first) || std::isnan(last)) return "";
+  if (first == last) return ", at the scale " + as_power(first);
+  return fmt::format(", at every scale from {} down to {}", as_power(first), as_power(last));
+}
+
+// "in all 5 steps (steps 2 to 6)", "in 4 of 5 steps (...)", "in step 2"
+std::string share_text(std::uint64_t n, const step_span& of) {
+  if (n != of.steps) return fmt::format("in {} of {}", grouped(n), span_text(of));
+  return (n > 1 && of.first != of.last ? "in all " : "in ") + span_text(of);
+}
+
+constexpr const char* find_operation =
+    "find the operation whose result is infinite or NaN first (torch.autograd.set_detect_anomaly(True) names it): a "
+    "logarithm, root or division at 0, an exponential";
+
+// What keeps a forward pass finite.
+void advise_forward(told& t, const telling& about, bool is_narrow, bool nan_only) {
+  if (!is_narrow) {
+    t.change = find_operation;
+    return;
+  }
+  t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
+  if (nan_only) t.change = std::string{find_operation} + "; or " + t.change;
+  t.lines = lines_for(about, {.format = "bfloat16"});
+  if (about.options.configured.format == "bfloat16") t.change = find_operation;
+}
+
+}  // namespace
+
+std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice) {
+  const own_configuration& own = about.options.configured;
+  if (choice.format == own.format && choice.format == "bfloat16") return {};
+  if (own.is_static && choice.init_scale) std::swap(choice.static_scale, choice.init_scale);
+  return configuration_lines(own.framework, choice);
+}
+
+told told_of(const high_initial_scale& h, const telling& about) {
+  told t;
+  const bool is_jump = !std::isnan(h.scale_before);
+  const std::string lost = fmt::format("{} {} lost", span_text(h.skipped), was(h.skipped));
+  const bool is_fitting = !std::isnan(h.fitting_scale);
+  if (is_jump)
+    t.happened = fmt::format("the loss scale jumped from {} to {} in step {}: {} until {} fitted",
+                             as_power(h.scale_before), as_power(h.first_scale), h.skipped.first, lost,
+                             is_fitting ? as_power(h.fitting_scale) : "a lower one");
+  else
+    t.happened = fmt::format("the initial loss scale{} was too high: {} to the search for one that fits",
+                             std::isnan(h.first_scale) ? "" : " " + as_power(h.first_scale), lost);
+  if (is_jump)
+    t.change =
+        "save and load the state of the scaler with the checkpoint (scaler.state_dict()), so that a resumed run goes "
+        "on "
+        "with its scale";
+  else if (is_fitting)
+    t.change = fmt::format("start at {}, the first scale that fitted", as_power(h.fitting_scale));
+  else
+    t.change = std::isnan(h.last_scale)
+                   ? "start below the last scale that overflowed; the input does not hold it"
+                   : fmt::format("start below {}, the last scale that overflowed", as_power(h.last_scale));
+  if (!is_jump && is_fitting)
+    t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
+  t.sure =
+      is_jump ? "very sure: no scaler raises its scale that far at once" : "certain: a falling scale alone ended it";
+  t.numbers = numbers_of(h.skipped);
+  t.numbers.all.push_back({"first_scale", h.first_scale});
+  t.numbers.all.push_back({"last_scale", h.last_scale});
+  t.numbers.all.push_back({"fitting_scale", h.fitting_scale});
+  t.numbers.all.push_back({"scale_before", h.scale_before});
+  return t;
+}
+
+told told_of(const handled_overflow& h, const telling& about) {
+  told t;
+  const bool is_one = h.skipped.steps == 1;
+  t.happened = about.steps == 1
+                   ? fmt::format("its only step overflowed ({}) and was skipped", h.skipped.first)
+                   : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
+                                 steps_text(about.steps), places_text(h.skipped.first, h.skipped.last), was(h.skipped));
+  if (h.at_end > 0 && about.steps > 1)
+    t.happened +=
+        is_one ? "; the input ends with it" : fmt::format("; the input ends with {} of them", grouped(h.at_end));
+  else if (h.at_end == 0 && h.fell)
+    t.happened += is_one ? "; a lower scale ended it" : "; a lower scale ended it every time";
+  t.change = "nothing: that is how a dynamic loss scale works";
+  t.sure = "certain for these steps";
+  t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
+  t.numbers = numbers_of(h.skipped);
+  t.numbers.all.push_back({"places", integer(h.places)});
+  t.numbers.all.push_back({"longest", integer(h.longest)});
+  return t;
+}
+
+told told_of(const unhandled_overflow& u, const telling& about) {
+  told t;
+  const bool is_static = u.has_scaler && !std::isnan(u.scale);
+  t.happened = fmt::format("gradients are infinite or NaN in {} of {} ({})", grouped(u.lost.steps),
+                           steps_text(about.steps), places_text(u.lost.first, u.lost.last));
+  if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
+  if (!u.has_scaler) t.happened += ", and no loss scale is at work";
+  if (u.applied > 0)
+    t.happened += fmt::format("; {} of these steps {} applied, and the weights are lost from there on",
+                              grouped(u.applied), u.applied == 1 ? "was" : "were");
+  t.change = std::string{"look at the data and the forward pass of these steps"} +
+             (u.has_scaler ? "" : fmt::format("; {}", find_operation));
+  t.sure = "certain of these steps; what caused it is not told by gradients alone";
+  if (is_static && about.safe_log2) {
+    const double safe = std::ldexp(1.0, *about.safe_log2);
+    t.change =
+        safe < u.scale
+            ? fmt::format("lower the scale to {}, up to which no finite step overflows, or let it move", as_power(safe))
+            : "let the scale move, or look at the data of these steps: those around them fit the scale";
+    if (safe < u.scale) t.lines = lines_for(about, {.format = about.options.format_name, .static_scale = safe});
+    t.sure = "certain that the scale stayed; the steps that overflowed may need a lower one still";
+  }
+  t.numbers = numbers_of(u.lost);
+  t.numbers.all.push_back({"applied", integer(u.applied)});
+  t.numbers.all.push_back({"scale", u.scale});
+  return t;
+}
+
+told told_of(const forward_overflow& f, const telling& about) {
+  told t;
+  const std::string scales = scales_text(f.first_scale, f.last_scale);
+  const bool nan_only = about.has_tensors && !f.has_infinities;
+  if (f.losses_lost > 0) {
+    t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost {}{}",
+                             f.lost.first, share_text(f.losses_lost, f.lost), scales);
+    constexpr std::uint64_t few = 3;
+    t.sure = f.ends_the_run && !f.starts_the_run && f.lost.steps <= few
+                 ? "not sure: the input ends with it, so it may have been a single batch"
+             : f.starts_the_run ? "certain that no loss scale cures it; what led there is not in the input"
+                                : "certain: no loss scale reaches the forward pass";
+  } else {
+    const bool stays_finite = f.losses_finite == f.lost.steps;
+    t.happened = fmt::format("{} {} not finite{}, to the end of the run: that is no matter of the scale, but {}",
+                             span_text(f.lost), f.lost.steps == 1 ? "is" : "are", scales,
+                             stays_finite ? "NaN that arises in the backward pass, or the forward pass"
+                                          : "overflow or NaN in the forward pass");
+    t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
+                          : "fairly sure: the loss would tell, but was NaN or was not logged there (see --scalars)";
+  }
+  if (!f.before.empty())
+    t.evidence.push_back(fmt::format("the same was seen before, in step{} {}", f.before.size() == 1 ? "" : "s",
+                                     fmt::join(f.before, ", ")));
+  if (f.in_all_tensors)
+    t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
+  if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
+  advise_forward(t, about, f.has_scaler || !about.has_tensors, nan_only);
+  if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
+    t.change += "; if the loss grew before that, lower the learning rate first";
+  t.numbers = numbers_of(f.lost);
+  t.numbers.all.push_back({"losses_lost", integer(f.losses_lost)});
+  t.numbers.all.push_back({"losses_finite", integer(f.losses_finite)});
+  t.numbers.all.push_back({"in_all_tensors", f.in_all_tensors});
+  t.numbers.all.push_back({"before", integer(std::uint64_t{f.before.size()})});
+  t.numbers.all.push_back({"first_scale", f.first_scale});
+  t.numbers.all.push_back({"last_scale", f.last_scale});
+  return t;
+}
+
+told told_of(const loss_overflow& l, const telling& about) {
+  told t;
+  t.happened = fmt::format("the loss is infinite in {} of {} ({}), where every gradient is finite",
+                           grouped(l.lost.steps), steps_text(about.steps), places_text(l.lost.first, l.lost.last));
+  t.change =
+      "sum the loss in float32, or take the mean: its own sum overflows 16 bits; the gradients do not suffer from it";
+  t.sure = "very sure: gradients of a forward pass that overflowed would not be finite";
+  t.numbers = numbers_of(l.lost);
+  return t;
+}
+
+told told_of(const open_overflow& o, const telling& about) {
+  told t;
+  const bool is_one = o.lost.steps == 1;
+  const bool is_known = !std::isnan(o.first_scale);
+  const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
+  t.happened = fmt::format("{} overflow{}{}, and the input ends with {}", span_text(o.lost), is_one ? "s" : "",
+                           scales_text(o.first_scale, o.last_scale), is_one ? "it" : "them");
+  if (is_search && o.first_scale > 0x1p16) {
+    t.happened += ": a search for the scale from far above the usual 2^16";
+    t.change = "start at 2^16";
+    t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = 0x1p16});
+    t.sure =
+        "fairly sure: it should end within some steps; if it goes on below the scale 1, the forward pass overflows";
+  } else {
+    t.change =
+        is_known
+            ? "let it run on until the scale is 1: if it overflows there too, the forward pass does, and no scale helps"
+            : fmt::format(
+                  "see whether a scaler skips these steps and its scale still falls; if none is at work, go on "
+                  "from a checkpoint before step {} with a lower learning rate",
+                  o.lost.first);
+    t.sure = is_known ? "not sure: the input ends before a lower scale could have ended it"
+                      : "not sure: the input has neither the loss scale nor more steps";
+  }
+  t.numbers = numbers_of(o.lost);
+  t.numbers.all.push_back({"first_scale", o.first_scale});
+  t.numbers.all.push_back({"last_scale", o.last_scale});
+  return t;
+}
+
+told told_of(const scale_at_floor& s, const telling& about) {
+  told t;
+  const std::string floor = as_power(s.floor);
+  if (s.is_too_high()) {
+    t.happened = fmt::format("the loss scale may not fall below {}, and {} of {} there overflow", floor,
+                             grouped(s.lost), span_text(s.at_floor));
+    const bool is_known = about.safe_log2 && std::ldexp(1.0, *about.safe_log2) < s.floor;
+    t.change = is_known ? fmt::format("let it fall to {}, up to which no finite step overflows, or further",
+                                      power(*about.safe_log2))
+                        : "let it fall further: lower the least scale of the configuration";
+    t.sure = "certain that it stays there; the steps that overflowed may need a lower one still";
+  } else {
+    t.happened = fmt::format("the loss scale fell from {} to {} and was there in {}", as_power(s.greatest), floor,
+                             span_text(s.at_floor));
+    t.change = "shorten the growth interval, so that it comes back, and look for what overflowed while it fell";
+    t.sure = "certain that it fell; why, the steps that overflowed tell";
+  }
+  t.numbers = numbers_of(s.at_floor);
+  t.numbers.all.push_back({"overflows", integer(s.lost)});
+  t.numbers.all.push_back({"floor", s.floor});
+  t.numbers.all.push_back({"greatest", s.greatest});
+  return t;
+}
+
+}  // namespace ulp
