@@ -29,6 +29,7 @@ std::string_view name_of(origin from) noexcept {
     case origin::trainer: return "Hugging Face Trainer";
     case origin::openmmlab: return "OpenMMLab";
     case origin::swin: return "Swin or DeiT";
+    case origin::imagenet: return "PyTorch's ImageNet example";
     case origin::espnet: return "ESPnet";
     case origin::detectron: return "Detectron2";
     case origin::insightface: return "InsightFace";

@@ -206,7 +206,8 @@ class run_builder {
     const log_interval& now = interval_;
     scale_run& run = runs_.back();
     const bool single = now.steps == 1;
-    if (single) put_loss(run);
+    // The last value, or the mean of the interval.
+    if (single || (!run.skipped && std::isfinite(now.record.loss))) put_loss(run);
     if (!run.skipped) run.learning_rate = now.record.learning_rate;
     const bool is_of_last = single || !now.record.is_mean;
     if (is_of_last && (!run.skipped || is_norm_of_last_lost(now.record))) put_norm(run);

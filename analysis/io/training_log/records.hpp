@@ -38,6 +38,7 @@ struct scale_record {
     trainer,
     openmmlab,
     swin,
+    imagenet,
     espnet,
     detectron,
     insightface,

@@ -49,6 +49,25 @@ bool loss_stands_out(const std::vector<step_survey>& steps, std::size_t i) {
          steps[i].loss >= of_initial * first->loss;
 }
 
+// Whether the loss never comes back to twice what it was in the steps before one.
+bool stays_above(const std::vector<step_survey>& steps, std::int64_t step, std::size_t end) {
+  constexpr std::size_t before = 20;
+  constexpr std::size_t least_after = 20;
+  constexpr double twice = 2;
+  const auto at = std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; });
+  const auto i = static_cast<std::size_t>(at - steps.begin());
+  double highest = 0;
+  for (std::size_t j = i - std::min(i, before); j < i; ++j)
+    if (std::isfinite(steps[j].loss)) highest = std::max(highest, steps[j].loss);
+  std::size_t seen = 0;
+  for (std::size_t j = i + 1; j < end; ++j) {
+    if (!std::isfinite(steps[j].loss)) continue;
+    if (steps[j].loss <= twice * highest) return false;
+    ++seen;
+  }
+  return highest > 0 && seen >= least_after;
+}
+
 using indexed_sizes = std::vector<std::pair<std::size_t, double>>;
 
 // What 95 % of the hundred steps before and after one do not exceed.
@@ -96,6 +115,7 @@ bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) 
     bad.steps.push_back(steps[sizes[i].first].key.step);
     bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
   }
+  if (bad.steps.size() == 1) bad.ends_the_run = stays_above(steps, bad.steps.front(), end);
   // What comes again and again belongs to the data: sparse rewards, rare tokens.
   const std::size_t rare = std::max<std::size_t>(3, sizes.size() / 100);
   if (bad.steps.size() > rare) bad.steps.clear();
@@ -117,7 +137,9 @@ std::optional<bad_batches> ruinous_batch_of(const std::vector<step_survey>& step
   for (std::size_t i = found.onset + 1; i < end; ++i)
     if (const double one = size_of(steps[i], d.of); !is_lost(steps[i]) && std::isfinite(one)) after.push_back(one);
   // A learning rate that nobody logged may have done it, but gradients would not come down again.
-  const bool comes_down = !after.empty() && median(std::move(after)) <= smaller_after * size;
+  constexpr double alone = 0.1;
+  const bool comes_down =
+      !after.empty() && after.front() <= alone * size && median(std::move(after)) <= smaller_after * size;
   if (!comes_down && !std::isfinite(worst.learning_rate)) return std::nullopt;
   return bad_batches{.steps = {worst.key.step}, .is_finite = true, .outlier = size / found.level, .ends_the_run = true};
 }

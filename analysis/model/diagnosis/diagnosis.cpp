@@ -19,6 +19,10 @@ step_span span_of(const std::vector<step_survey>& steps, const lost_place& place
   return {steps[place.first].key.step, steps[place.last].key.step, place.length()};
 }
 
+step_span together(const step_span& a, const step_span& b) {
+  return {std::min(a.first, b.first), std::max(a.last, b.last), a.steps + b.steps};
+}
+
 // The last weight gradient with NaN in the order of the model, and the next one, which is finite.
 nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors, const first_lost& lost) {
   nan_source n;
@@ -164,6 +168,7 @@ void examination::add_unhandled(const lost_place& place) {
   unhandled_->lost.last = span.last;
   unhandled_->lost.steps += span.steps;
   if (is_constant_) unhandled_->scale = scale_;
+  unhandled_->ends_the_run = place.last + 1 == steps_.size();
   for (std::size_t i = place.first; i <= place.last; ++i)
     unhandled_->applied += steps_[i].applied.value_or(false) ? 1 : 0;
 }
@@ -181,7 +186,8 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
   for (std::size_t i = first; i <= last; ++i) {
     const double scale = scale_of(steps_[i]);
     if (!is_lost(steps_[i])) continue;
-    f.losses_finite += std::isfinite(steps_[i].loss) ? 1 : 0;
+    f.losses_zero += steps_[i].loss == 0 ? 1 : 0;
+    f.losses_finite += std::isfinite(steps_[i].loss) && steps_[i].loss != 0 ? 1 : 0;
     if (std::isnan(scale)) continue;
     f.first_scale = std::isnan(f.first_scale) ? scale : std::max(f.first_scale, scale);
     f.last_scale = std::isnan(f.last_scale) ? scale : std::min(f.last_scale, scale);
@@ -271,7 +277,10 @@ diagnosis examination::result() {
   // Hysteresis may hold a scale once; one that is held again and again is constant.
   constexpr std::uint64_t once = 2;
   if (held_ > once) {
-    unhandled_ = unhandled_overflow{.lost = handled_.skipped, .has_scaler = true, .scale = scale_};
+    if (!unhandled_)
+      unhandled_ = unhandled_overflow{.lost = handled_.skipped, .has_scaler = true, .scale = scale_};
+    else
+      unhandled_->lost = together(unhandled_->lost, handled_.skipped);
     handled_ = {};
   }
   const std::optional<scale_at_floor> high_floor = end ? std::nullopt : high_floor_of(steps_);
@@ -300,7 +309,9 @@ diagnosis examination::result() {
   add(jump_);
   for (bad_batches bad : {bad_loss_, bad_, outliers_of(steps_, healthy)}) {
     if (diverged) std::erase_if(bad.steps, [&](std::int64_t step) { return step >= *d.died_at; });
-    if (!bad.steps.empty()) d.causes.emplace_back(std::move(bad));
+    if (bad.steps.empty()) continue;
+    if (bad.ends_the_run && !d.died_at) d.died_at = bad.steps.front();
+    d.causes.emplace_back(std::move(bad));
   }
   const std::int64_t last = healthy == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[healthy - 1].key.step;
   const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_, last);

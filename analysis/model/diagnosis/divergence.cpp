@@ -103,9 +103,9 @@ std::optional<loss_rise> loss_rise_of(const std::vector<point>& losses) {
   for (std::size_t i = best_end - window + 1; i < best_end; ++i)
     steps_of_loss.push_back(std::abs(all[i].value - all[i - 1].value));
   const double rise = final - best;
-  const double noticed = std::min(rise, initial - best) / 4;
-  if (!(initial > best) || !(rise >= (initial - best) / 2) || !(rise > noise * median(steps_of_loss)))
-    return std::nullopt;
+  const double usual = noise * median(std::move(steps_of_loss));
+  if (!(initial > best) || !(rise >= (initial - best) / 2) || !(rise > usual)) return std::nullopt;
+  const double noticed = std::min(rise / 4, std::max((initial - best) / 4, usual));
   std::size_t onset = all.size();
   while (onset > best_end - window && all[onset - 1].value > best + noticed) --onset;
   if (onset == all.size()) return std::nullopt;
@@ -143,7 +143,8 @@ found_divergence described(const std::vector<step_survey>& steps, const std::vec
   if (const std::size_t i = index_from(losses, onset); i > 0 && i < losses.size()) {
     d.loss_before = level_before(losses, i);
     constexpr std::size_t last = 5;
-    const std::size_t n = std::min(last, losses.size() - i);
+    // The last ones: where it grows fast, the very last.
+    const std::size_t n = std::clamp<std::size_t>((losses.size() - i) / 2, 1, last);
     d.loss_after = median_of(std::span(losses).last(n));
   }
   d.jump = jump_near(steps, onset);

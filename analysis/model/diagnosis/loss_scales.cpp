@@ -46,8 +46,11 @@ std::optional<high_initial_scale> search_of(const std::vector<step_survey>& step
   const double first = scale_of(begin);
   const double then = scale_of(steps[place.last + 1]);
   const double last = scale_of(steps[place.last]);
-  const high_initial_scale found{
-      {begin.key.step, steps[place.last].key.step, place.length()}, first, last, then, not_known};
+  const high_initial_scale found{.skipped = {begin.key.step, steps[place.last].key.step, place.length()},
+                                 .first_scale = first,
+                                 .is_at_most = std::isnan(begin.loss_scale),
+                                 .last_scale = last,
+                                 .fitting_scale = then};
   const bool falls = then < first || (std::isnan(then) && last < first);
   if (place.losses > 0) return std::nullopt;
   if (place.first == 0) {

@@ -69,8 +69,10 @@ std::optional<lost_end> lost_end_of(const std::vector<step_survey>& steps, const
     const double scale = scale_of(steps.back());
     // A single one at the scale 1 may be a batch at the floor of the policy.
     const bool is_unscaled = scale < 1 || (scale == 1 && last.length() > 1);
+    // Nor is a scaler known to be at work, and the run had gone well.
+    const bool is_unscaled_log = !last.has_values && std::isnan(scale) && last.length() >= few && last.first >= 2 * few;
     const bool is_long = last.length() >= too_long && (std::isnan(scale) || scale <= held_before(steps, last.first));
-    if (!is_nan && !is_unscaled && !is_long) return std::nullopt;
+    if (!is_nan && !is_unscaled && !is_unscaled_log && !is_long) return std::nullopt;
     return end;
   }
   for (auto place = std::next(places.rbegin()); place != places.rend(); ++place) {

@@ -54,14 +54,16 @@ told told_of(const high_initial_scale& h, const telling& about) {
   told t;
   const bool is_jump = !std::isnan(h.scale_before);
   const std::string lost = fmt::format("{} {} lost", span_text(h.skipped), was(h.skipped));
+  const std::string first = std::isnan(h.first_scale) ? "" : (h.is_at_most ? "at most " : "") + as_power(h.first_scale);
   const bool is_fitting = !std::isnan(h.fitting_scale);
   if (is_jump)
-    t.happened = fmt::format("the loss scale jumped from {} to {} in step {}: {} until {} fitted",
-                             as_power(h.scale_before), as_power(h.first_scale), h.skipped.first, lost,
-                             is_fitting ? as_power(h.fitting_scale) : "a lower one");
+    t.happened =
+        fmt::format("the loss scale jumped from {} to {} in step {}: {} until {} fitted", as_power(h.scale_before),
+                    first, h.skipped.first, lost, is_fitting ? as_power(h.fitting_scale) : "a lower one");
   else
-    t.happened = fmt::format("the initial loss scale{} was too high: {} to the search for one that fits",
-                             std::isnan(h.first_scale) ? "" : " " + as_power(h.first_scale), lost);
+    t.happened = fmt::format(
+        "the initial loss scale{} was too high: {} to the search for one that fits",
+        std::isnan(h.first_scale) ? "" : (h.is_at_most ? ", " : " ") + first + (h.is_at_most ? "," : ""), lost);
   if (is_jump)
     t.change =
         "save and load the state of the scaler with the checkpoint (scaler.state_dict()), so that a resumed run goes "
@@ -114,8 +116,8 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
   if (!u.has_scaler) t.happened += ", and no loss scale is at work";
   if (u.applied > 0)
-    t.happened += fmt::format("; {} of these steps {} applied, and the weights are lost from there on",
-                              grouped(u.applied), u.applied == 1 ? "was" : "were");
+    t.happened += fmt::format("; {} of these steps {} applied{}", grouped(u.applied), u.applied == 1 ? "was" : "were",
+                              u.ends_the_run ? ", and the weights are lost from there on" : "");
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
   t.sure = "certain of these steps; what caused it is not told by gradients alone";
@@ -160,6 +162,9 @@ told told_of(const forward_overflow& f, const telling& about) {
                                      fmt::join(f.before, ", ")));
   if (f.in_all_tensors)
     t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
+  if (f.losses_zero > 0)
+    t.evidence.push_back(fmt::format("the loss is logged as 0 in {} of these steps, as Hugging Face writes NaN",
+                                     grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f.has_scaler || !about.has_tensors, nan_only);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)

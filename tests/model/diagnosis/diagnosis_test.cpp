@@ -2,67 +2,11 @@
 #include <ulp/model/diagnosis.hpp>
 
 #include <cmath>
-#include <limits>
-#include <ulp/model/cell_counter.hpp>
 
-#include "support/catch.hpp"
+#include "made_run.hpp"
 
 using namespace ulp;
-
-namespace {
-
-constexpr float infinity = std::numeric_limits<float>::infinity();
-constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
-
-// A run of named weight gradients, one value each, or of a log.
-class made_run {
- public:
-  explicit made_run(std::vector<std::string> names = {}) {
-    for (std::string& name : names) tensors_.push_back({.name = std::move(name), .kind = tensor_kind::weight_grad});
-  }
-  step_scalars scalars;  // of the next step
-
-  void add(const std::vector<std::vector<float>>& values) {
-    step s;
-    s.key.step = number_++;
-    s.scalars = scalars;
-    for (std::uint32_t i = 0; i < values.size(); ++i) {
-      tensor_row row{.tensor = i, .type = dtype::float32, .factor = 1};
-      row.table = count_cells(std::span{values[i]});
-      s.tensors.push_back(std::move(row));
-    }
-    seen_.add(s, tensors_);
-  }
-  void add(float value) { add({{value, value / 2}}); }
-  void log(bool overflow, double scale) {
-    scalars.found_inf = overflow;
-    scalars.loss_scale = scale;
-    add(std::vector<std::vector<float>>{});
-  }
-  [[nodiscard]] diagnosis found() const { return diagnosis_of(seen_, tensors_); }
-  [[nodiscard]] std::vector<std::string> names() const {
-    std::vector<std::string> all;
-    for (const cause& c : found().causes) all.push_back(name_of(c));
-    return all;
-  }
-
- private:
-  std::vector<tensor_info> tensors_;
-  survey seen_{{}, {}};
-  std::int64_t number_ = 0;
-};
-
-using names = std::vector<std::string>;
-
-template <typename Cause>
-Cause first_of(const made_run& run) {
-  const diagnosis d = run.found();
-  REQUIRE(!d.causes.empty());
-  REQUIRE(std::holds_alternative<Cause>(d.causes.front()));
-  return std::get<Cause>(d.causes.front());
-}
-
-}  // namespace
+using namespace ulp::test;
 
 TEST_CASE("a norm that grows by orders of magnitude before the first NaN is a divergence") {
   made_run run({"a.weight"});
@@ -118,7 +62,7 @@ TEST_CASE("NaN in all tensors without an infinity, to the end, is not gradient o
   CHECK(f.lost.steps == 20);
   CHECK_FALSE(f.has_infinities);
   CHECK(f.in_all_tensors);
-  CHECK_FALSE(f.loss_is_logged);
+  CHECK(f.losses_finite == 0);
   CHECK(run.names() == names{"forward_overflow"});
   CHECK(run.found().died_at == 50);
 }
@@ -199,14 +143,11 @@ TEST_CASE("a bias without gradient beside a weight that has one is no dead layer
   CHECK(run.names().empty());
 }
 
-TEST_CASE("of no steps, of one, and of nothing but zeros nothing is concluded") {
+TEST_CASE("of no steps and of one nothing is concluded") {
   made_run none({"a.weight"});
   CHECK(none.names().empty());
   none.add(1);
   CHECK(none.names().empty());
-  made_run zeros({"a.weight", "b.weight"});
-  for (int i = 0; i < 50; ++i) zeros.add({{0.0F}, {0.0F}});
-  CHECK(zeros.names().empty());
 }
 
 TEST_CASE("losses below zero and near zero are not taken for growth") {
@@ -343,4 +284,79 @@ TEST_CASE("logged norms speak where few are recorded") {
   }
   CHECK(run.names() == names{"divergence"});
   CHECK(first_of<divergence>(run).of == gradient_size::logged_norm);
+}
+
+TEST_CASE("an explosion in the first steps is a divergence, also where hardly a step is finite") {
+  SECTION("the loss falls apart at once") {
+    made_run run({"a.weight"});
+    const float sizes[] = {0.25F, 1.8F, 5.7F, 81.0F, 3e3F, 1e6F};
+    for (int i = 0; i < 6; ++i) {
+      run.scalars.loss = 2.3 * std::pow(4.0, i);
+      run.add(sizes[i]);
+    }
+    run.scalars.loss = not_known;
+    run.scalars.loss_is_nan = true;
+    for (int i = 0; i < 50; ++i) run.add(not_a_number);
+    CHECK(run.names() == names{"divergence"});
+    CHECK(first_of<divergence>(run).growing.first == 1);
+    CHECK(first_of<divergence>(run).lost_at == 6);
+  }
+  SECTION("two finite steps and no loss") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 60; ++i) {
+      run.scalars.loss_scale = std::ldexp(1024.0, -i);
+      run.scalars.found_inf = i != 0 && i != 3;
+      run.add(i == 0 ? 0.26F : i == 3 ? 17.0F : i < 3 ? infinity : not_a_number);
+    }
+    CHECK(run.names().front() == "divergence");
+    CHECK(first_of<divergence>(run).growth == Approx(17 / 0.26));
+    CHECK(run.found().died_at == 1);
+  }
+  SECTION("it comes down again, and the loss does not") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      const bool high = i >= 2 && i < 8;
+      run.scalars.loss = i < 2 ? 2.3 : high ? 1e4 : 6;
+      run.add(i < 2 ? 0.25F : high ? 3e3F : 0.6F);
+    }
+    CHECK(run.names() == names{"divergence"});
+    CHECK(first_of<divergence>(run).growing.first == 2);
+  }
+  SECTION("gradients that peak early while the loss falls are none") {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 100; ++i) {
+      run.scalars.loss = 2.3 - 0.02 * i;
+      run.add(i < 2 ? 0.25F : i < 8 ? 30.0F : 0.6F);
+    }
+    CHECK(run.names().empty());
+  }
+}
+
+TEST_CASE("a log without a scale whose norm is NaN to its end is lost") {
+  made_run run;
+  for (int i = 0; i < 30; ++i) {
+    run.scalars.grad_norm = 1;
+    run.scalars.loss = 2;
+    run.add(std::vector<std::vector<float>>{});
+  }
+  run.scalars.grad_norm = not_known;
+  run.scalars.found_inf = true;
+  run.scalars.loss = 0;
+  for (int i = 0; i < 20; ++i) run.add(std::vector<std::vector<float>>{});
+  CHECK(run.names() == names{"forward_overflow"});
+  const auto f = first_of<forward_overflow>(run);
+  CHECK(f.lost.first == 30);
+  CHECK(f.losses_zero == 20);  // which are no finite losses
+  CHECK(f.losses_finite == 0);
+}
+
+TEST_CASE("a loss that overflows alone is no forward pass that does") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 80; ++i) {
+    run.scalars.loss = i % 4 == 1 ? std::numeric_limits<double>::infinity() : 6e4;
+    run.add(1.0F);
+  }
+  CHECK(run.names() == names{"loss_overflow"});
+  CHECK(first_of<loss_overflow>(run).lost.steps == 20);
+  CHECK_FALSE(run.found().died_at);
 }

@@ -55,6 +55,7 @@ struct divergence {
 struct high_initial_scale {
   step_span skipped;
   double first_scale = not_known;
+  bool is_at_most = false;           // the first scale is that or less
   double last_scale = not_known;     // of those that overflowed
   double fitting_scale = not_known;  // of the first finite step
   double scale_before = not_known;   // of the last step before a jump
@@ -83,6 +84,7 @@ struct forward_overflow {
   step_span lost;
   std::uint64_t losses_lost = 0;  // of these steps
   std::uint64_t losses_finite = 0;
+  std::uint64_t losses_zero = 0;  // which in a log may stand for NaN; not among the finite ones
   bool starts_the_run = false;
   bool ends_the_run = false;
   bool has_scaler = true;            // else nothing says that 16 bits are at work
@@ -112,6 +114,7 @@ struct unhandled_overflow {
   step_span lost;
   bool has_scaler = false;
   std::uint64_t applied = 0;
+  bool ends_the_run = false;
   double scale = not_known;  // where it is constant
 };
 
