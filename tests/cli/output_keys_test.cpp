@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "io/builders.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
 
@@ -124,7 +125,8 @@ std::vector<std::string> runs_with_causes() {
     log += std::to_string(step) + (overflow ? ",1," : ",0,") + std::to_string(scale) + "\n";
     if (overflow) scale = std::max(1.0, scale / 2);
   }
-  return {histogram([](int step, int) { return step < 100 ? 0 : std::min(40, step - 99); },
+  return {histogram(level, [](int, int) { return lost::zero; }),
+          histogram([](int step, int) { return step < 100 ? 0 : std::min(40, step - 99); },
                     [](int step, int) { return step < 200 ? lost::no : lost::nan; }),
           histogram([](int step, int) { return step == 100 ? 20 : 0; }, never),
           histogram(level, [](int step, int) { return step < 100 ? lost::no : lost::nan; }),
@@ -144,6 +146,8 @@ printed all_commands() {
   std::string bytes = read_file(damaged);
   bytes.replace(bytes.size() - 300, 256, 256, '~');  // in the last page: rows
   write_file(damaged, bytes);
+  // float16: zeros and a few units of its least number.
+  write_file((dir / "least.npy").string(), npy(npy_dict("<f2", "(4,)"), std::string("\0\0\1\0\2\0\5\0", 8)));
   std::string log = "step,maxabs\n";
   for (int step = 0; step < 100; ++step) log += std::to_string(step) + (step < 40 ? ",nan\n" : ",1\n");
   write_file((dir / "log.csv").string(), log);
@@ -171,6 +175,7 @@ printed all_commands() {
       {"ulp watch", "watch " + digits + " --scaler pytorch", "tensors"},
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
+      {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
       {"ulp check", "check " + damaged, ""},
       {"ulp formats", "formats", ""},
       {"ulp scalers", "scalers", ""},

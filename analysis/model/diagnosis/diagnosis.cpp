@@ -241,7 +241,11 @@ std::optional<found_divergence> examination::diverged_before(std::size_t end) co
   std::optional<found_divergence> peak = peak_of(steps_, end);
   if (!peak) return std::nullopt;
   // Gradients that come down again say nothing; with the loss above where it was, or units dead, they do.
-  const bool is_thrown_back = peak->what.loss_after > peak->what.loss_before;
+  constexpr double far_above = 1.5;
+  double highest = 0;
+  for (std::size_t i = 0; i < peak->onset; ++i)
+    if (std::isfinite(steps_[i].loss)) highest = std::max(highest, steps_[i].loss);
+  const bool is_thrown_back = highest > 0 && peak->what.loss_after > far_above * highest;
   const bool has_loss = !std::isnan(peak->what.loss_after) && !std::isnan(peak->what.loss_before);
   const bool left_zeros = units_die_at(run_, tensors_, steps_[peak->onset].key.step);
   return is_thrown_back || (!has_loss && left_zeros) ? peak : std::nullopt;

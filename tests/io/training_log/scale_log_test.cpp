@@ -337,6 +337,32 @@ TEST_CASE("scale log: scalars, and steps without a finite loss") {
   CHECK(std::isnan(read.steps[1].scalars.loss));
 }
 
+TEST_CASE("scale log: a mean over several steps is the loss of the last one") {
+  const playground place;
+  const contents read = place.open("train.log", megatron(10, "65536.0", 0) + megatron(20, "65536.0", 0));
+  REQUIRE(read.steps.size() == 20);
+  CHECK(read.steps[19].scalars.loss == 10.3125);
+  CHECK(std::isnan(read.steps[18].scalars.loss));
+}
+
+TEST_CASE("scale log: Apex beside the lines of PyTorch's ImageNet example") {
+  const playground place;
+  const auto meters = [](const char* iteration, const char* loss) {
+    return std::string("Epoch: [0][") + iteration + "/5004]\tTime 0.311 (0.320)\tLoss " + loss +
+           " (6.8e+00)\tPrec@1 1.2 (0.9)\n";
+  };
+  const contents read = place.open("train.log", apex("32768.0") + apex("16384.0") + meters("10", "6.9413") +
+                                                    meters(" 20", "6.3e+00") + apex("8192.0") + meters("30", "6.1"));
+  CHECK(read.description == "loss-scale log of Apex and PyTorch's ImageNet example");
+  REQUIRE(read.steps.size() == 30);
+  CHECK(read.steps[9].scalars.loss == 6.9413);
+  CHECK(read.steps[19].scalars.loss == 6.3);
+  CHECK(has_note(read, "does not tell which of 20 steps were the 3 skipped ones"));
+  REQUIRE(read.steps[10].bounds);
+  CHECK_FALSE(read.steps[10].bounds->certain);
+  CHECK(read.steps[10].scalars.applied == false);
+}
+
 TEST_CASE("scale log: other layouts of DeepSpeed") {
   const playground place;
   // Three lines for one overflow, in a step that the first of them names.

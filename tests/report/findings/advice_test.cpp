@@ -187,17 +187,20 @@ TEST_CASE("a tensor that loses its gradients is told first, though no step is lo
 }
 
 TEST_CASE("a cause comes first, and what came after the run's death is left out of the rest") {
-  run r;
-  const auto add = [&](float value, double loss) {
-    step s = step_of({value}, {1});
-    s.scalars.loss = loss;
-    r.add_step(s, two);
+  const auto dying = [](double scale, const own_configuration& own) {
+    run r({.format = float16, .configured = own});
+    for (int i = 0; i < 120; ++i) {
+      step s = i < 60 ? step_of({1}, {1}) : step_of({NAN}, {1});
+      s.scalars.loss = i < 60 ? 2 : NAN;
+      s.scalars.loss_scale = i < 60 ? scale : std::ldexp(scale, 60 - i);
+      r.add_step(s, two);
+    }
+    return r;
   };
-  for (int i = 0; i < 60; ++i) add(1, 2);
-  for (int i = 0; i < 60; ++i) add(NAN, NAN);
+  run r = dying(4096, {});
   const advice given = r.given();
   CHECK(given.first.cause == "forward_overflow");
-  CHECK(says(given.first.happened, "from step 60 on: the loss is lost in 60 of 60 steps (steps 60 to 119)"));
+  CHECK(says(given.first.happened, "from step 60 on: the loss is lost in all 60 steps (steps 60 to 119), at every"));
   CHECK(given.first.left_out_from == 60);
   CHECK(given.first.lines ==
         std::vector<std::string>{"torch.autocast(\"cuda\", dtype=torch.bfloat16)  # and no GradScaler, or "
@@ -206,6 +209,15 @@ TEST_CASE("a cause comes first, and what came after the run's death is left out 
   CHECK(says(r.conclusion("static loss scales"), "no finite step overflows up to 2^15"));
   CHECK(r.number("clipping", "norms") == "60");
   CHECK(says(r.number("growth", "best"), R"("skipped":0)"));
+
+  // What is in bfloat16, or nowhere in 16 bits, is not advised bfloat16.
+  for (const advice_summary& other :
+       {dying(4096, {.format = "bfloat16"}).given().first, dying(NAN, {}).given().first}) {
+    CHECK(other.cause == "forward_overflow");
+    CHECK(other.lines.empty());
+    CHECK(says(other.change, "set_detect_anomaly"));
+    CHECK_FALSE(says(other.change, "bfloat16"));
+  }
 }
 
 TEST_CASE("groups are compared as tensors are") {
