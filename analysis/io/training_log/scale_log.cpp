@@ -116,10 +116,9 @@ class scale_log final : public source {
 
   // The least double whose product with the scale, rounded to a double, overflows float16.
   static double least_that_overflows(double scale) {
-    constexpr double overflows_at = 65520;  // the midpoint of its largest number and 2^16 rounds to infinity
-    double least = overflows_at / scale;
-    while (least * scale < overflows_at) least = std::nextafter(least, std::numeric_limits<double>::infinity());
-    while (std::nextafter(least, 0.0) * scale >= overflows_at) least = std::nextafter(least, 0.0);
+    double least = float16_overflows_at / scale;
+    while (least * scale < float16_overflows_at) least = std::nextafter(least, std::numeric_limits<double>::infinity());
+    while (std::nextafter(least, 0.0) * scale >= float16_overflows_at) least = std::nextafter(least, 0.0);
     return least;
   }
 

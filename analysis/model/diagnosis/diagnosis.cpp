@@ -46,7 +46,7 @@ class examination {
     places_ = lost_places_of(steps_);
     for (const step_survey& s : steps_) {
       const double scale = scale_of(s);
-      has_scaler_ = has_scaler_ || s.found_inf || (std::isfinite(scale) && scale != 1) || s.rounded_to;
+      has_scaler_ = has_scaler_ || s.found_inf || (!std::isnan(scale) && scale != 1) || s.rounded_to;
       if (std::isnan(scale)) continue;
       is_constant_ = std::isnan(scale_) || (is_constant_ && scale == scale_);
       scale_ = scale;

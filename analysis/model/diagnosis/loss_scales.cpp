@@ -22,7 +22,7 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
   double greatest = 0;
   for (std::size_t i = begin; i < steps.size(); ++i) {
     const step_survey& s = steps[i];
-    if (!(s.loss_scale > 0)) continue;
+    if (!(s.loss_scale > 0) || !std::isfinite(s.loss_scale)) continue;
     d.last = s.loss_scale;
     greatest = std::max(greatest, s.loss_scale);
     if (s.loss_scale < f.floor)

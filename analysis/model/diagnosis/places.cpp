@@ -20,9 +20,8 @@ bool tells(const step_survey& s) {
 }
 
 double scale_of(const step_survey& s) {
-  constexpr double overflows_at = 65520;  // where float16 rounds to infinity
-  if (!std::isnan(s.loss_scale) || !s.bounds || !(s.bounds->low > 0)) return s.loss_scale;
-  return overflows_at / s.bounds->low;
+  const double scale = std::isnan(s.loss_scale) && s.bounds ? s.bounds->scale_at_most() : s.loss_scale;
+  return scale > 0 && std::isfinite(scale) ? scale : not_known;
 }
 
 std::vector<lost_place> lost_places_of(const std::vector<step_survey>& steps) {

@@ -58,10 +58,8 @@ log_account account_of(const survey& run) {
   return a;
 }
 
-constexpr double overflows_at = 65520;  // where float16 rounds to infinity
-
 // At which the bound on the gradient holds: the step's own, or the largest that it may have had.
-double scale_of(const step_survey& s) { return std::isnan(s.loss_scale) ? overflows_at / s.bounds->low : s.loss_scale; }
+double scale_of(const step_survey& s) { return std::isnan(s.loss_scale) ? s.bounds->scale_at_most() : s.loss_scale; }
 
 // "8", "2^16", "2^-7", "0.1"
 std::string scale_text(double scale) {
@@ -103,8 +101,8 @@ std::optional<finding> what_log_shows(const survey& run) {
     f.evidence.push_back(fmt::format(
         "step {}: in float16 magnitudes from {:.6g} on overflow, so without the scale {} a gradient was >= {:.6g}, "
         "infinite or NaN",
-        a.largest->key.step, overflows_at, scale_text(scale_of(*a.largest)), least));
-    if (least >= overflows_at)
+        a.largest->key.step, float16_overflows_at, scale_text(scale_of(*a.largest)), least));
+    if (least >= float16_overflows_at)
       f.evidence.emplace_back("that is beyond float16 without any scale: no loss scale of 1 or more helps");
   }
   if (a.smallest != nullptr)

@@ -20,6 +20,7 @@ std::string span_text(const step_span& s) {
 
 std::string times_text(double times) {
   constexpr double many = 1e5;
+  if (!std::isfinite(times)) return "more than 10^308-fold";
   return times < many ? fmt::format("{:.3g}-fold", times)
                       : fmt::format("10^{}-fold", static_cast<int>(std::floor(std::log10(times))));
 }

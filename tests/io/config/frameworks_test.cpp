@@ -4,42 +4,15 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/config_import.hpp>
 #include <ulp/model/scaler.hpp>
 
+#include "importer.hpp"
 #include "support/catch.hpp"
-#include "support/files.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
 
 namespace {
-
-class importer {
- public:
-  std::string operator()(const std::string& text, const std::string& name = "c") const {
-    write_file(dir_ / name, text);
-    try {
-      last_ = import_config((dir_ / name).string());
-    } catch (const input_error& problem) {
-      const std::string message = problem.what();
-      const std::string folder = dir_.path().string() + "/";
-      return message.starts_with(folder) ? message.substr(folder.size()) : message;
-    }
-    std::string result = last_.framework + ": " + last_.scaler;
-    for (const auto& [key, value] : last_.parameters) result += " " + key + "=" + to_string(value);
-    result += " in " + last_.format.value_or("?");
-    if (last_.clip_norm) result += ", norm " + to_string(parameter_value{*last_.clip_norm});
-    if (last_.clip_value) result += ", value " + to_string(parameter_value{*last_.clip_value});
-    return result;
-  }
-  void write(const std::string& name, const std::string& text) const { write_file(dir_ / name, text); }
-  [[nodiscard]] const imported_config& last() const { return last_; }
-
- private:
-  temporary_dir dir_;
-  mutable imported_config last_;
-};
 
 struct row {
   std::string text;
@@ -47,7 +20,7 @@ struct row {
 };
 
 void check_all(const std::vector<row>& rows) {
-  const importer read;
+  const importer read{framework_name::first};
   for (const auto& [text, expected] : rows) {
     CAPTURE(text);
     CHECK(read(text) == expected);
@@ -89,7 +62,7 @@ TEST_CASE("Hugging Face's TrainingArguments") {
       {"python run_glue.py --fp16 True --output_dir x --max_grad_norm $NORM",
        "c: line 1: max_grad_norm is '$NORM', whose value this file does not say; write it"},
   });
-  const importer read;
+  const importer read{framework_name::first};
   read.write("ds.json", R"({"fp16": {"enabled": "auto", "initial_scale_power": 10}, "bf16": {"enabled": "auto"},
                            "gradient_clipping": "auto", "zero_optimization": {"stage": 2}})");
   CHECK(read("output_dir: x\nfp16: true\nmax_grad_norm: 0.3\ndeepspeed: ds.json\n") ==
@@ -101,14 +74,14 @@ TEST_CASE("Hugging Face's TrainingArguments") {
 }
 
 TEST_CASE("a program that Accelerate launches") {
-  const importer read;
+  const importer read{framework_name::first};
   CHECK(read("accelerate launch --mixed_precision fp16 --num_processes 2 train.py --max_grad_norm=1 --use_ema")
             .starts_with("Accelerate: pytorch_gradscaler "));
   CHECK(read("accelerate launch train.py --mixed_precision=\"bf16\" --use_ema") == "Accelerate: none in bfloat16");
 }
 
 TEST_CASE("a script whose arguments are in another file names it") {
-  const importer read;
+  const importer read{framework_name::first};
   CHECK(read("accelerate launch --config_file a.yaml train.py --foo 1") ==
         "c: starts 'train.py' with no argument of a framework that is read; give the file that it names: 'a.yaml'");
   CHECK(read("llamafactory-cli train b.yaml") ==
@@ -231,7 +204,7 @@ TEST_CASE("Cerebras's files of before the Trainer") {
 }
 
 TEST_CASE("keys that are not known are a note, and one of their own where they may matter") {
-  const importer read;
+  const importer read{framework_name::first};
   (void)read(R"({"fp16": {"enabled": true, "hysteresis": 2, "new_key": 1}, "new_at_top": {"a": {"b": 1}},
                  "half_the_time": 1, "loss_scaling_policy": "x", "zero_optimization": {"stage": 1}})");
   const std::vector<std::string> expected{
@@ -241,7 +214,7 @@ TEST_CASE("keys that are not known are a note, and one of their own where they m
 }
 
 TEST_CASE("fp16: true is not without meaning") {
-  const importer read;
+  const importer read{framework_name::first};
   const auto all = [&] {
     std::string text;
     for (const std::string& line : read.last().meanings) text += line + "\n";
@@ -257,7 +230,7 @@ TEST_CASE("fp16: true is not without meaning") {
 }
 
 TEST_CASE("Lightning's 16-mixed on a TPU is bfloat16") {
-  const importer read;
+  const importer read{framework_name::first};
   CHECK(read("trainer:\n  precision: 16-mixed\n  accelerator: tpu\n  gradient_clip_val: 1\n") ==
         "Lightning: none in bfloat16, norm 1");
   REQUIRE(read.last().notes.size() == 1);

@@ -3,43 +3,15 @@
 #include <vector>
 
 #include <ulp/formats/catalog.hpp>
-#include <ulp/io/config_import.hpp>
 #include <ulp/model/scaler.hpp>
 
+#include "importer.hpp"
 #include "support/catch.hpp"
-#include "support/files.hpp"
 
 using namespace ulp;
 using namespace ulp::test;
 
 namespace {
-
-// "scaler name=value ... in format, norm X" of what was read, or the error without the folder.
-class importer {
- public:
-  std::string operator()(const std::string& text, std::optional<format> wanted = {}) const {
-    write_file(dir_ / "c", text);
-    try {
-      last_ = import_config((dir_ / "c").string(), wanted);
-    } catch (const input_error& problem) {
-      const std::string message = problem.what();
-      const std::string folder = dir_.path().string() + "/";
-      return message.starts_with(folder) ? message.substr(folder.size()) : message;
-    }
-    std::string result = last_.scaler;
-    for (const auto& [name, value] : last_.parameters) result += " " + name + "=" + to_string(value);
-    result += " in " + last_.format.value_or("?");
-    if (last_.clip_norm) result += ", norm " + to_string(parameter_value{*last_.clip_norm});
-    if (last_.clip_value) result += ", value " + to_string(parameter_value{*last_.clip_value});
-    return result;
-  }
-  void write(const std::string& name, const std::string& text) const { write_file(dir_ / name, text); }
-  [[nodiscard]] const imported_config& last() const { return last_; }
-
- private:
-  temporary_dir dir_;
-  mutable imported_config last_;
-};
 
 struct row {
   std::string text;
@@ -151,8 +123,8 @@ TEST_CASE("what Hugging Face's Trainer fills in is decided by the format asked f
   const importer read;
   const std::string both = R"({"fp16": {"enabled": "auto", "loss_scale": 0, "initial_scale_power": 16},
                                "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})";
-  CHECK(read(both, float16).starts_with("deepspeed_dynamic init_scale=65536 "));
-  CHECK(read(both, bfloat16) == "none in bfloat16");
+  CHECK(read(both, "c", float16).starts_with("deepspeed_dynamic init_scale=65536 "));
+  CHECK(read(both, "c", bfloat16) == "none in bfloat16");
   CHECK(read(both, cbfloat16).starts_with("c: line 1: fp16.enabled is 'auto'"));
 }
 

@@ -107,12 +107,17 @@ struct tensor_row {
 // infinite where one is infinite.
 [[nodiscard]] value_sum squares_of(const tensor_row& t);
 
+// From here on magnitudes round to infinity in float16: the midpoint of its largest number and 2^16.
+inline constexpr double float16_overflows_at = 65520;
+
 // What a log of the loss scale tells of the largest |unscaled gradient| m of a step: low <= m < high. With an infinite
 // `high`, m may be infinite or NaN as well.
 struct max_abs_bounds {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
   bool certain = true;  // false where the log does not tell whether this step was skipped or one near it
+  // The largest loss scale at which an overflow proves `low`; infinite where it proves nothing.
+  [[nodiscard]] double scale_at_most() const noexcept { return float16_overflows_at / low; }
   friend bool operator==(const max_abs_bounds&, const max_abs_bounds&) = default;
 };
 
