@@ -56,6 +56,7 @@ bool stays_above(const std::vector<step_survey>& steps, std::int64_t step, std::
   constexpr double twice = 2;
   const auto at = std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; });
   const auto i = static_cast<std::size_t>(at - steps.begin());
+  if (at->applied == false) return false;
   double highest = 0;
   for (std::size_t j = i - std::min(i, before); j < i; ++j)
     if (std::isfinite(steps[j].loss)) highest = std::max(highest, steps[j].loss);
@@ -130,7 +131,8 @@ std::optional<bad_batches> ruinous_batch_of(const std::vector<step_survey>& step
   const divergence& d = found.what;
   const step_survey& worst = steps[found.onset];
   const double size = size_of(worst, d.of);
-  if (d.jump || d.rate_rises || is_lost(worst) || !std::isfinite(size) || !(size >= far * found.level))
+  if (worst.applied == false || d.jump || d.rate_rises || is_lost(worst) || !std::isfinite(size) ||
+      !(size >= far * found.level))
     return std::nullopt;
   if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
   std::vector<double> after;

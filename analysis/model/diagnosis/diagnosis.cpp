@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include "batches.hpp"
 #include "divergence.hpp"
@@ -37,6 +39,8 @@ nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors,
   return n;
 }
 
+// What the run is looked at for, and what was found. Where it died is settled first; everything else is asked of the steps
+// before that.
 class examination {
  public:
   examination(const survey& run, const std::vector<tensor_info>& tensors) : run_(run), tensors_(tensors) {
@@ -45,6 +49,7 @@ class examination {
     for (const std::size_t i : told_) steps_.push_back(run.steps()[i]);
     places_ = lost_places_of(steps_);
     for (const step_survey& s : steps_) {
+      has_losses_ = has_losses_ || std::isfinite(s.loss);
       const double scale = scale_of(s);
       has_scaler_ = has_scaler_ || s.found_inf || (!std::isnan(scale) && scale != 1) || s.rounded_to;
       if (std::isnan(scale)) continue;
@@ -56,18 +61,22 @@ class examination {
   diagnosis result();
 
  private:
-  void see_place(const lost_place& place);
-  void see_end(const lost_end& end);
+  void find_death();
+  void see_places();
+  void see_place(const lost_place& place, bool goes_on);
+  void see_search(const high_initial_scale& search, bool starts_the_run);
+  void see_handled(const step_span& span);
+  void see_end();
+  void judge_batches();
   void add_unhandled(const lost_place& place);
   [[nodiscard]] bool is_applied(const lost_place& place) const;
   [[nodiscard]] forward_overflow forward_of(std::size_t first, std::size_t last, std::size_t lost, std::size_t losses,
                                             bool has_infinities) const;
-  void see_search(const high_initial_scale& search, bool starts_the_run);
-  [[nodiscard]] bool judge_lost_losses(const std::optional<lost_end>& end, std::size_t alive);
   [[nodiscard]] std::optional<found_divergence> diverged_before(std::size_t end) const;
-  [[nodiscard]] std::optional<loss_overflow> lost_losses_before(std::size_t end) const;
+  [[nodiscard]] std::optional<loss_overflow> lost_losses() const;
   [[nodiscard]] bool is_nan_source(const lost_place& place) const;
   [[nodiscard]] bool is_nan_alone(const lost_place& place) const;
+  [[nodiscard]] bool is_thrown_back() const noexcept { return diverged_ || ruin_; }
   // nullptr where that was not kept. `step`: an index of steps_.
   [[nodiscard]] const first_lost* lost_at(std::size_t step) const {
     const auto& all = run_.lost_places();
@@ -80,14 +89,23 @@ class examination {
   std::vector<std::size_t> told_;   // indices of the run's steps that tell something
   std::vector<step_survey> steps_;  // these
   std::vector<lost_place> places_;
+  bool has_losses_ = false;  // finite ones
   bool has_scaler_ = false;
   bool is_constant_ = false;  // the scale, wherever it is known
   double scale_ = not_known;  // the last one
+  // How it died, and the index up to which it was healthy.
+  std::optional<lost_end> end_;
+  std::optional<divergence> diverged_;
+  std::optional<bad_batches> ruin_;
+  std::size_t healthy_ = 0;
+  bad_batches outliers_;
+  // What was lost before that.
   std::optional<high_initial_scale> initial_;
   std::optional<high_initial_scale> jump_;  // the longest after one
+  std::size_t searched_ = 0;                // the index after the last search
   bad_batches bad_;                         // that stand far from the scale
   bad_batches bad_loss_;                    // whose loss is lost
-  std::vector<std::int64_t> nan_alone_;     // steps where nothing tells more
+  bad_batches bad_nan_;                     // of which NaN in all tensors is all that is known
   std::optional<unhandled_overflow> unhandled_;
   handled_overflow handled_;
   std::uint64_t held_ = 0;  // of these, at a scale that is the same throughout
@@ -110,63 +128,116 @@ bool examination::is_nan_alone(const lost_place& place) const {
   return place.length() == 1 && s.tensors > 1 && s.with_nan == s.tensors && s.with_infinities == 0;
 }
 
-void examination::see_search(const high_initial_scale& search, bool starts_the_run) {
-  std::optional<high_initial_scale>& kept = starts_the_run ? initial_ : jump_;
-  if (!kept || search.skipped.steps > kept->skipped.steps) kept = search;
-}
-
-void examination::see_place(const lost_place& place) {
-  constexpr std::size_t few = 5;
-  constexpr std::size_t short_place = 3;
-  const bool goes_on = place.last + 1 < steps_.size();
-  const step_span span = span_of(steps_, place);
-  const double scale = scale_of(steps_[place.first]);
-  const bool is_nan = is_nan_source(place);
-  const auto search = goes_on && !is_nan ? search_of(steps_, place) : std::nullopt;
-  const auto numbers = [&](std::vector<std::int64_t>& into) {
-    for (std::size_t i = place.first; i <= place.last; ++i) into.push_back(steps_[i].key.step);
-  };
-  if (search) {
-    see_search(*search, place.first == 0);
-  } else if (place.length() >= few && is_nan) {
-    if (nan_) return;
-    nan_ = source_of(run_, tensors_, *lost_at(place.first));
-    nan_->lost = span;
-  } else if (goes_on && place.losses > 0 && place.length() > short_place) {
-    if (forward_) return;
-    forward_ = forward_of(place.first, place.last, place.length(), place.losses, place.has_infinities);
-  } else if (goes_on && place.losses > 0) {
-    numbers(bad_loss_.steps);
-  } else if (goes_on && is_batch(steps_, place)) {
-    numbers(bad_.steps);
-  } else if (goes_on && is_nan_alone(place)) {
-    numbers(nan_alone_);
-  } else if (!has_scaler_ || is_applied(place) || (is_constant_ && place.length() >= few)) {
-    add_unhandled(place);
-  } else if (!goes_on && !(place.length() <= short_place && place.first >= 10 && scale >= 1)) {
-    open_ = {span, place.first == 0, scale, scale_of(steps_[place.last])};
-  } else {
-    if (handled_.places++ == 0) handled_.skipped.first = span.first;
-    handled_.skipped.last = span.last;
-    handled_.skipped.steps += span.steps;
-    handled_.longest = std::max<std::uint64_t>(handled_.longest, span.steps);
-    if (!goes_on) handled_.at_end = span.steps;
-    if (goes_on && !(scale_of(steps_[place.last + 1]) < scale)) handled_.fell = false;
-    held_ += goes_on && is_constant_ ? span.steps : 0;
-  }
-}
-
 bool examination::is_applied(const lost_place& place) const {
   for (std::size_t i = place.first; i <= place.last; ++i)
     if (steps_[i].applied.value_or(false)) return true;
   return false;
 }
 
+std::optional<found_divergence> examination::diverged_before(std::size_t end) const {
+  if (auto found = divergence_of(steps_, end)) return found;
+  std::optional<found_divergence> peak = peak_of(steps_, end);
+  if (!peak) return std::nullopt;
+  // Gradients that come down again say nothing; with a loss that does not, or units that are dead, they do.
+  if (has_losses_ ? stays_above_all_before(steps_, peak->onset, end)
+                  : units_die_at(run_, tensors_, steps_[peak->onset].key.step))
+    return peak;
+  return std::nullopt;
+}
+
+void examination::find_death() {
+  end_ = lost_end_of(steps_, places_);
+  const std::size_t lost_from = !end_                           ? steps_.size()
+                                : is_nan_source(places_.back()) ? places_.back().first
+                                                                : end_->first;
+  const std::optional<found_divergence> found = diverged_before(lost_from);
+  healthy_ = found ? found->onset : lost_from;
+  if (found) diverged_ = found->what;
+  if (found) ruin_ = ruinous_batch_of(steps_, *found, lost_from);
+  outliers_ = outliers_of(steps_, healthy_);
+  if (!outliers_.ends_the_run) return;
+  ruin_ = std::exchange(outliers_, {});
+  const auto at = std::ranges::find(steps_, ruin_->steps.front(), [](const step_survey& s) { return s.key.step; });
+  healthy_ = static_cast<std::size_t>(at - steps_.begin());
+}
+
+void examination::see_places() {
+  for (lost_place place : places_) {
+    if (place.first >= healthy_) break;
+    const bool goes_on = place.last + 1 < steps_.size();
+    if (place.last < healthy_) {
+      see_place(place, goes_on);
+      continue;
+    }
+    // Its end is what killed the run.
+    place.last = healthy_ - 1;
+    place.losses = 0;
+    see_handled(span_of(steps_, place));
+  }
+}
+
+void examination::see_search(const high_initial_scale& search, bool starts_the_run) {
+  std::optional<high_initial_scale>& kept = starts_the_run ? initial_ : jump_;
+  if (kept && search.skipped.steps <= kept->skipped.steps) return see_handled(search.skipped);
+  if (kept) see_handled(kept->skipped);
+  kept = search;
+}
+
+void examination::see_handled(const step_span& span) {
+  if (handled_.places++ == 0) handled_.skipped = {span.first, span.last, 0};
+  handled_.skipped = together(handled_.skipped, span);
+  handled_.longest = std::max(handled_.longest, span.steps);
+}
+
+void examination::see_place(const lost_place& place, bool goes_on) {
+  constexpr std::size_t few = 5;
+  constexpr std::size_t short_place = 3;
+  const step_span span = span_of(steps_, place);
+  const double scale = scale_of(steps_[place.first]);
+  const bool is_nan = is_nan_source(place);
+  const bool is_skipped = has_scaler_ && !is_applied(place);
+  const auto search = goes_on && !is_nan ? search_of(steps_, place) : std::nullopt;
+  const auto numbers = [&](std::vector<std::int64_t>& into) {
+    for (std::size_t i = place.first; i <= place.last; ++i) into.push_back(steps_[i].key.step);
+  };
+  if (search) {
+    see_search(*search, place.first == 0);
+    searched_ = place.last + 1;
+  } else if (place.length() >= few && is_nan) {
+    if (nan_) return;
+    nan_ = source_of(run_, tensors_, *lost_at(place.first));
+    nan_->lost = span;
+  } else if (goes_on && has_losses_ && place.losses > 0 && place.length() > short_place) {
+    const forward_overflow f = forward_of(place.first, place.last, place.length(), place.losses, place.has_infinities);
+    if (!forward_) {
+      forward_ = f;
+      return;
+    }
+    forward_->lost = together(forward_->lost, f.lost);
+    forward_->losses_lost += f.losses_lost;
+    forward_->losses_finite += f.losses_finite;
+  } else if (goes_on && has_losses_ && place.losses > 0) {
+    numbers(bad_loss_.steps);
+  } else if (goes_on && is_skipped && is_batch(steps_, place)) {
+    numbers(bad_.steps);
+  } else if (goes_on && is_skipped && is_nan_alone(place)) {
+    numbers(bad_nan_.steps);
+  } else if (!is_skipped || (is_constant_ && place.length() >= few)) {
+    add_unhandled(place);
+  } else if (!goes_on && !(place.length() <= short_place && place.first >= 10 && scale >= 1)) {
+    open_ = {span, place.first == 0, scale, scale_of(steps_[place.last])};
+  } else {
+    see_handled(span);
+    if (!goes_on) handled_.at_end = span.steps;
+    if (goes_on && !(scale_of(steps_[place.last + 1]) < scale)) handled_.fell = false;
+    held_ += goes_on && is_constant_ ? span.steps : 0;
+  }
+}
+
 void examination::add_unhandled(const lost_place& place) {
   const step_span span = span_of(steps_, place);
   if (!unhandled_) unhandled_ = unhandled_overflow{.lost = {span.first, span.last, 0}, .has_scaler = has_scaler_};
-  unhandled_->lost.last = span.last;
-  unhandled_->lost.steps += span.steps;
+  unhandled_->lost = together(unhandled_->lost, span);
   if (is_constant_) unhandled_->scale = scale_;
   unhandled_->ends_the_run = place.last + 1 == steps_.size();
   for (std::size_t i = place.first; i <= place.last; ++i)
@@ -195,66 +266,60 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
   return f;
 }
 
-void examination::see_end(const lost_end& end) {
-  if (is_nan_source(places_.back())) {
-    nan_ = source_of(run_, tensors_, *lost_at(places_.back().first));
-    nan_->lost = span_of(steps_, places_.back());
+void examination::see_end() {
+  const lost_place& last = places_.back();
+  if (is_nan_source(last)) {
+    nan_ = source_of(run_, tensors_, *lost_at(last.first));
+    nan_->lost = span_of(steps_, last);
     nan_->ends_the_run = true;
     return;
   }
   // What was applied just before explains the rest.
-  const lost_place& last = places_.back();
-  if (last.first < end.first && is_applied(last)) {
+  if (last.first < end_->first && is_applied(last)) {
     unhandled_.reset();
     add_unhandled(last);
     return;
   }
   std::vector<std::int64_t> before;
   if (forward_) before.push_back(forward_->lost.first);
-  forward_ = forward_of(end.first, steps_.size() - 1, end.lost, end.losses, end.has_infinities);
+  forward_ = forward_of(end_->first, steps_.size() - 1, end_->lost, end_->losses, end_->has_infinities);
   forward_->before = std::move(before);
 }
 
-// Losses that are lost again and again are no single batches. Returns whether the end of the run is one more of them.
-bool examination::judge_lost_losses(const std::optional<lost_end>& end, std::size_t alive) {
+// Losses that are lost again and again are no single batches, and one more of them at the end is no death.
+void examination::judge_batches() {
   constexpr std::size_t many = 10;
   constexpr std::size_t few = 3;
-  const bool comes_again = end && end->losses > 0 && end->lost <= few && bad_loss_.steps.size() > many;
-  if (comes_again) {
-    bad_loss_.steps.push_back(forward_->lost.last);
+  bad_loss_.loss_is_lost = true;
+  std::vector<std::int64_t>& single = bad_loss_.steps;
+  const bool is_end_one = forward_ && forward_->ends_the_run && end_->losses > 0 && end_->lost <= few;
+  if (is_end_one && single.size() > many) {
+    for (std::size_t i = end_->first; i < steps_.size(); ++i)
+      if (steps_[i].loss_is_lost) single.push_back(steps_[i].key.step);
     forward_.reset();
+    end_.reset();
   }
-  if (bad_loss_.steps.empty()) std::swap(bad_loss_.steps, nan_alone_);
-  bad_loss_.loss_is_lost = std::ranges::any_of(places_, [](const lost_place& p) { return p.losses > 0; });
-  if (bad_loss_.steps.size() > std::max(many, alive / 100) && !forward_)
-    forward_ = forward_overflow{.lost = {bad_loss_.steps.front(), bad_loss_.steps.back(), bad_loss_.steps.size()},
-                                .losses_lost = bad_loss_.steps.size(),
+  if (single.size() > std::max(many, healthy_ / 100) && !forward_) {
+    forward_ = forward_overflow{.lost = {single.front(), single.back(), single.size()},
+                                .losses_lost = single.size(),
                                 .has_scaler = has_scaler_};
-  else if (forward_)
-    forward_->before.insert(forward_->before.end(), bad_loss_.steps.begin(), bad_loss_.steps.end());
-  if (forward_) bad_loss_.steps.clear();
-  return comes_again;
-}
-
-std::optional<found_divergence> examination::diverged_before(std::size_t end) const {
-  if (auto found = divergence_of(steps_, end)) return found;
-  std::optional<found_divergence> peak = peak_of(steps_, end);
-  if (!peak) return std::nullopt;
-  // Gradients that come down again say nothing; with the loss above where it was, or units dead, they do.
-  constexpr double far_above = 1.5;
-  double highest = 0;
-  for (std::size_t i = 0; i < peak->onset; ++i)
-    if (std::isfinite(steps_[i].loss)) highest = std::max(highest, steps_[i].loss);
-  const bool is_thrown_back = highest > 0 && peak->what.loss_after > far_above * highest;
-  const bool has_loss = !std::isnan(peak->what.loss_after) && !std::isnan(peak->what.loss_before);
-  const bool left_zeros = units_die_at(run_, tensors_, steps_[peak->onset].key.step);
-  return is_thrown_back || (!has_loss && left_zeros) ? peak : std::nullopt;
+    single.clear();
+  }
+  if (!forward_) return;
+  // The same, before it went on and on.
+  for (bad_batches* const batches : {&bad_loss_, &bad_nan_}) {
+    std::vector<std::int64_t>& before = forward_->before;
+    std::ranges::copy_if(batches->steps, std::back_inserter(before),
+                         [&](std::int64_t step) { return step < forward_->lost.first; });
+    std::erase_if(batches->steps, [&](std::int64_t step) { return step < forward_->lost.first; });
+  }
+  std::ranges::sort(forward_->before);
 }
 
 // Infinite, while every gradient is finite.
-std::optional<loss_overflow> examination::lost_losses_before(std::size_t end) const {
+std::optional<loss_overflow> examination::lost_losses() const {
   loss_overflow all;
-  for (std::size_t i = 0; i < end; ++i) {
+  for (std::size_t i = 0; i < healthy_; ++i) {
     const step_survey& s = steps_[i];
     if (!std::isinf(s.loss) || is_lost(s) || s.tensors == 0) continue;
     if (all.lost.steps++ == 0) all.lost.first = s.key.step;
@@ -271,71 +336,61 @@ diagnosis examination::result() {
     d.causes.emplace_back(recorded_wrongly{std::move(why)});
     return d;
   }
-  const std::optional<lost_end> end = lost_end_of(steps_, places_);
-  const bool begins_with_nan = end && is_nan_source(places_.back());
-  const std::size_t alive = begins_with_nan ? places_.back().first : end ? end->first : steps_.size();
-  for (const lost_place& place : places_)
-    if (place.first < alive) see_place(place);
-  if (end) see_end(*end);
-  const bool goes_on = judge_lost_losses(end, alive);
+  find_death();
+  see_places();
+  if (end_ && !is_thrown_back()) see_end();
+  judge_batches();
   // Hysteresis may hold a scale once; one that is held again and again is constant.
   constexpr std::uint64_t once = 2;
   if (held_ > once) {
-    if (!unhandled_)
-      unhandled_ = unhandled_overflow{.lost = handled_.skipped, .has_scaler = true, .scale = scale_};
-    else
-      unhandled_->lost = together(unhandled_->lost, handled_.skipped);
+    const step_span lost = unhandled_ ? together(unhandled_->lost, handled_.skipped) : handled_.skipped;
+    if (!unhandled_) unhandled_ = unhandled_overflow{.has_scaler = true, .scale = scale_};
+    unhandled_->lost = lost;
     handled_ = {};
   }
-  const std::optional<scale_at_floor> high_floor = end ? std::nullopt : high_floor_of(steps_);
+  const bool died = end_ || is_thrown_back();
+  if (died && healthy_ < steps_.size()) d.died_at = steps_[healthy_].key.step;
+  const std::int64_t last = healthy_ == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[healthy_ - 1].key.step;
+  const std::optional<scale_at_floor> high_floor = died ? std::nullopt : high_floor_of(steps_);
   if (high_floor) {
     initial_.reset();
     open_.reset();
     unhandled_.reset();
     handled_ = {};
   }
+  const std::optional<zero_gradients> zero = died ? std::nullopt : zero_gradients_of(steps_);
+  const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_, last);
+  const bool is_clear = !died && !depth && !forward_ && !nan_ && !unhandled_;
+  const std::optional<underflow_before_recording> underflow =
+      is_clear ? underflow_before_recording_of(run_, tensors_) : std::nullopt;
 
-  const std::optional<found_divergence> diverged = diverged_before(alive);
-  const std::size_t healthy = diverged ? diverged->onset : alive;
-  if (diverged)
-    d.died_at = diverged->what.growing.first;
-  else if (end && !goes_on)
-    d.died_at = steps_[alive].key.step;
-  const std::optional<bad_batches> ruin = diverged ? ruinous_batch_of(steps_, *diverged, alive) : std::nullopt;
   const auto add = [&](const auto& found) {
     if (found) d.causes.emplace_back(*found);
   };
-  if (ruin)
-    d.causes.emplace_back(*ruin);
-  else if (diverged)
-    d.causes.emplace_back(diverged->what);
+  const auto add_batches = [&](const bad_batches& bad) {
+    if (!bad.steps.empty()) d.causes.emplace_back(bad);
+  };
+  if (ruin_)
+    add(ruin_);
+  else
+    add(diverged_);
   add(initial_);
   add(jump_);
-  for (bad_batches bad : {bad_loss_, bad_, outliers_of(steps_, healthy)}) {
-    if (diverged) std::erase_if(bad.steps, [&](std::int64_t step) { return step >= *d.died_at; });
-    if (bad.steps.empty()) continue;
-    if (bad.ends_the_run && !d.died_at) d.died_at = bad.steps.front();
-    d.causes.emplace_back(std::move(bad));
-  }
-  const std::int64_t last = healthy == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[healthy - 1].key.step;
-  const std::optional<vanished_in_depth> depth = vanished_in_depth_of(run_, tensors_, last);
-  const std::optional<underflow_before_recording> underflow =
-      depth || end || forward_ || nan_ || unhandled_ ? std::nullopt : underflow_before_recording_of(run_, tensors_);
-  // What comes after a divergence is its consequence.
-  if (!diverged) {
-    add(forward_);
-    add(lost_losses_before(alive));
-    add(open_);
-    add(unhandled_);
-    add(nan_);
-    const std::optional<zero_gradients> zero = end ? std::nullopt : zero_gradients_of(steps_);
-    add(zero);
-    add(underflow);
-    if (!zero && !underflow) add(vanished_in_time_of(run_, tensors_, last));
-  }
+  add_batches(bad_loss_);
+  add_batches(bad_);
+  add_batches(bad_nan_);
+  add_batches(outliers_);
+  add(forward_);
+  add(lost_losses());
+  add(open_);
+  add(unhandled_);
+  add(nan_);
+  add(zero);
+  add(underflow);
+  if (!is_thrown_back() && !zero && !underflow) add(vanished_in_time_of(run_, tensors_, last));
   add(depth);
   add(high_floor);
-  if (!end && !diverged && !high_floor) add(floor_of(steps_, initial_ ? places_.front().last + 1 : 0));
+  if (!died && !high_floor) add(floor_of(steps_, searched_));
   if (!depth && !underflow) add(dead_tensors_of(run_, tensors_, last));
   if (handled_.places > 0) d.causes.emplace_back(handled_);
   return d;

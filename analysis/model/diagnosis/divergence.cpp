@@ -167,6 +167,17 @@ void complete(found_divergence& found, const std::vector<step_survey>& steps, st
 
 }  // namespace
 
+bool stays_above_all_before(const std::vector<step_survey>& steps, std::size_t onset, std::size_t end) {
+  constexpr double far_above = 1.5;
+  double highest = 0;
+  for (std::size_t i = 0; i < onset; ++i)
+    if (std::isfinite(steps[i].loss)) highest = std::max(highest, steps[i].loss);
+  std::vector<double> after;
+  for (std::size_t i = onset + 1; i < end; ++i)
+    if (std::isfinite(steps[i].loss)) after.push_back(steps[i].loss);
+  return highest > 0 && !after.empty() && std::ranges::min(after) > highest && median(after) > far_above * highest;
+}
+
 gradient_size size_kept(const std::vector<step_survey>& steps) {
   const auto count = [&](double step_survey::*member) {
     return std::ranges::count_if(steps,
@@ -234,7 +245,7 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
   const std::optional<std::size_t> of_sizes = lasting(sizes);
   const std::optional<std::size_t> of_losses = lasting(losses);
   constexpr double hundredfold = 100;
-  constexpr std::size_t most_early = 5;
+  constexpr std::size_t most_early = 20;
   constexpr double early_growth = 30;
   // Near zero a loss may rise a hundredfold and mean nothing.
   constexpr double of_initial = 0.1;
@@ -257,11 +268,12 @@ std::optional<found_divergence> divergence_of(const std::vector<step_survey>& st
     found = described(steps, sizes, losses, *of_losses);
     if (!loss_rises(found->what, hundredfold)) found.reset();
   }
-  if (!found && is_lost_after && sizes.size() > 1 && sizes.size() <= most_early) {
+  if (!found && is_lost_after && end <= most_early && sizes.size() > 1) {
     // Too few steps for a level.
     found = described(steps, sizes, losses, sizes.front().step + 1);
     const divergence& d = found->what;
-    if (!(d.growth >= early_growth) || d.loss_after < d.loss_before) found.reset();
+    const bool is_at_its_peak = largest_from(sizes, 1).step == sizes.back().step;
+    if (!(d.growth >= early_growth) || !is_at_its_peak || d.loss_after < d.loss_before) found.reset();
   }
   if (!found && rise) {
     // A peak of the gradients, or a rise of the learning rate, threw the training back.
@@ -290,9 +302,11 @@ std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, s
   const std::optional<std::size_t> onset = onset_of_growth(std::span(sizes).first(peak + 1));
   if (!onset) return std::nullopt;
   found_divergence found = described(steps, sizes, losses_of(steps, end), sizes[*onset].step);
-  const auto is_high = [&](const point& p) { return p.value > high * found.level; };
   // A single step is an outlier.
-  if (!(found.what.growth >= far) || std::ranges::count_if(sizes, is_high) < 2) return std::nullopt;
+  const auto is_high = [&](std::size_t i) { return i < sizes.size() && sizes[i].value > high * found.level; };
+  const bool is_alone = !is_high(peak + 1) && (peak == *onset || !is_high(peak - 1));
+  if (!(found.what.growth >= far) || is_alone) return std::nullopt;
+  found.what.came_down = true;
   complete(found, steps, end, of);
   return found;
 }

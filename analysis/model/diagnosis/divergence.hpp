@@ -29,6 +29,8 @@ struct found_divergence {
   double level = not_known;  // of the gradients before it
 };
 [[nodiscard]] std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end);
+// Whether the losses after the onset are all above those before it, half of them 1.5 times.
+[[nodiscard]] bool stays_above_all_before(const std::vector<step_survey>& steps, std::size_t onset, std::size_t end);
 // Gradients that grow a hundredfold over several steps, whatever comes then: a divergence where something else tells that
 // the training was thrown back.
 [[nodiscard]] std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, std::size_t end);

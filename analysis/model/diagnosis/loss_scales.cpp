@@ -14,6 +14,7 @@ constexpr std::uint64_t few = 20;
 struct descent {
   scale_at_floor found;
   double last = not_known;
+  std::uint64_t falls = 0;  // to ever lower scales
 };
 
 descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
@@ -25,6 +26,7 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     if (!(s.loss_scale > 0) || !std::isfinite(s.loss_scale)) continue;
     d.last = s.loss_scale;
     greatest = std::max(greatest, s.loss_scale);
+    if (s.loss_scale < f.floor) ++d.falls;
     if (s.loss_scale < f.floor)
       f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
     if (s.loss_scale > f.floor) continue;
@@ -63,29 +65,31 @@ std::optional<high_initial_scale> search_of(const std::vector<step_survey>& step
   // No scaler grows the scale so much in so few steps: it was made anew.
   constexpr double far_above = 0x1p3;
   const step_survey& before = steps[place.first - 1];
+  const double held = scale_of(before);
   const auto gap = static_cast<double>(begin.key.step - before.key.step);
-  const bool is_jump = place.length() > 1 && !is_lost(before) && scale_of(before) > 0 &&
-                       first >= far_above * scale_of(before) && std::log2(first / scale_of(before)) > gap;
+  const bool is_jump = place.length() > 1 && held > 0 && first >= far_above * held && std::log2(first / held) > gap;
   if (!is_jump || !falls) return std::nullopt;
   high_initial_scale jump = found;
-  jump.scale_before = scale_of(before);
+  jump.scale_before = held;
   return jump;
 }
 
 std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin) {
   constexpr double deep = 0x1p10;
   constexpr double near = 4;  // it may try to rise
-  const auto [f, last] = descent_of(steps, begin);
+  const auto [f, last, falls] = descent_of(steps, begin);
   const bool stays = f.at_floor.steps >= few && 10 * f.at_floor.steps >= steps.size() && last <= near * f.floor;
-  if (!(f.greatest >= deep * f.floor) || !stays || f.lost == f.at_floor.steps) return std::nullopt;
+  if (!(f.greatest >= deep * f.floor) || !stays || 2 * f.lost >= f.at_floor.steps) return std::nullopt;
   return f;
 }
 
 std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& steps) {
-  const auto [f, last] = descent_of(steps, 0);
-  const bool is_above_one = f.floor > 1 && std::isfinite(f.floor);
+  // The first scale counts as one; a scale that somebody lowered by hand falls once.
+  constexpr std::uint64_t several = 3;
+  auto [f, last, falls] = descent_of(steps, 0);
   const bool stays = f.at_floor.steps >= few && 2 * f.at_floor.steps >= steps.size() && last == f.floor;
-  if (!is_above_one || !(f.greatest > f.floor) || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
+  if (!std::isfinite(f.floor) || falls < several || !stays || 2 * f.lost < f.at_floor.steps) return std::nullopt;
+  f.is_too_high = true;
   return f;
 }
 

@@ -18,7 +18,7 @@ namespace ulp {
                                                           const lost_place& place);
 // From the index `begin` on.
 [[nodiscard]] std::optional<scale_at_floor> floor_of(const std::vector<step_survey>& steps, std::size_t begin);
-// A least scale above one at which most steps overflow, to the end.
+// A least scale at which most steps overflow, though not all up to the end.
 [[nodiscard]] std::optional<scale_at_floor> high_floor_of(const std::vector<step_survey>& steps);
 
 }  // namespace ulp

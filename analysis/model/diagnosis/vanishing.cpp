@@ -66,6 +66,7 @@ struct zero_rise {
   double before = 0;  // shares
   double after = 0;
   std::int64_t mostly_from = 0;  // step
+  std::int64_t mostly_to = 0;    // the last step of the part that this is the first of
   double largest_after = 0;
 };
 
@@ -81,31 +82,40 @@ std::optional<zero_rise> zero_rise_of(const tensor_survey& t, std::int64_t last)
   if (r.after < almost_all || r.after - r.before < much_more) return std::nullopt;
   auto p = parts.end();
   while (p != parts.begin() && std::prev(p)->zero_share() >= (r.before + r.after) / 2) --p;
-  r.mostly_from = p == parts.end() ? parts.back().first_step : p->first_step;
+  if (p == parts.end()) --p;
+  r.mostly_from = p->first_step;
+  r.mostly_to = p->last_step;
   return r;
 }
 
-// The largest gradients of the 30 steps before an index, beside the level before these.
-void see_peak_before(vanished_in_time& v, const std::vector<step_survey>& steps, std::size_t index) {
-  constexpr std::size_t near = 30;
+// The largest gradients of the 30 steps up to one, beside the level before these.
+void see_peak_before(vanished_in_time& v, const std::vector<step_survey>& steps, std::int64_t last) {
+  constexpr std::int64_t near = 30;
   constexpr double stands_out = 5;
   const gradient_size of = size_kept(steps);
   std::vector<double> before;
-  std::size_t largest = index;
-  for (std::size_t i = 0; i <= index && i < steps.size(); ++i) {
-    const double size = size_of(steps[i], of);
-    if (!std::isfinite(size) || is_lost(steps[i])) continue;
-    if (i + near < index || before.empty())
+  const step_survey* largest = nullptr;
+  for (const step_survey& s : steps) {
+    const double size = size_of(s, of);
+    if (s.key.step > last || !std::isfinite(size) || is_lost(s)) continue;
+    if (s.key.step + near < last || before.empty())
       before.push_back(size);
-    else if (largest == index || size > size_of(steps[largest], of))
-      largest = i;
+    else if (largest == nullptr || size > size_of(*largest, of))
+      largest = &s;
   }
   const double level = median(std::move(before));
-  if (largest == index || !(level > 0)) return;
-  const double peak = size_of(steps[largest], of) / level;
+  if (largest == nullptr || !(level > 0)) return;
+  const double peak = size_of(*largest, of) / level;
   if (!(peak >= stands_out)) return;
   v.peak = peak;
-  v.peak_step = steps[largest].key.step;
+  v.peak_step = largest->key.step;
+}
+
+// Whether its last parts hold more than zeros.
+bool is_alive_at(const tensor_survey& t, std::int64_t last) {
+  const auto parts = parts_until(t, last);
+  const auto n = static_cast<std::ptrdiff_t>(std::max<std::size_t>(1, parts.size() / 8));
+  return !parts.empty() && median_zero_share(parts.end() - n, parts.end()) < almost_all;
 }
 
 struct layer {
@@ -170,12 +180,12 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
     if (!has_values(run.tensors()[i]) || !is_scaled(tensors[i].kind)) continue;
     if (const std::optional<zero_rise> rise = zero_rise_of(run.tensors()[i], last))
       rises[i] = *rise;
-    else
+    else if (is_alive_at(run.tensors()[i], last))
       living.insert(module_of(tensors[i].name));
   }
   if (rises.empty()) return std::nullopt;
   const auto lives = [&](std::uint32_t i) {
-    return is_weight_gradient(tensors[i]) && has_values(run.tensors()[i]) && !rises.contains(i);
+    return is_weight_gradient(tensors[i]) && has_values(run.tensors()[i]) && is_alive_at(run.tensors()[i], last);
   };
   // A layer whose input died has zeros too, but not in its bias: the module where all vanish is where it happened.
   auto worst = std::ranges::max_element(rises, {}, [](const auto& r) { return r.second.after - r.second.before; });
@@ -192,7 +202,7 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
   const auto from = std::ranges::lower_bound(run.steps(), v.mostly_from, {}, [](const auto& s) { return s.key.step; });
   const auto index = static_cast<std::size_t>(from - run.steps().begin());
   v.jump = largest_jump(run.steps(), 1, index);
-  see_peak_before(v, run.steps(), index);
+  see_peak_before(v, run.steps(), worst->second.mostly_to);
   return v;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string_view>
 
+#include "divergence.hpp"
 #include "places.hpp"
 #include "tensor_parts.hpp"
 
@@ -32,7 +33,7 @@ double mean_units_of(const tensor_survey& t) {
 std::optional<zero_gradients> zero_gradients_of(const std::vector<step_survey>& steps) {
   constexpr std::uint64_t least_steps = 5;
   const auto is_zero = [](const step_survey& s) {
-    if (s.tensors == 0) return s.logged_norm == 0;
+    if (s.tensors == 0) return s.logged_norm == 0 || (s.known && s.max_abs == 0);
     return s.is_zero;
   };
   zero_gradients z{.loss_is_zero = true};
@@ -62,24 +63,28 @@ std::optional<underflow_before_recording> underflow_before_recording_of(const su
   for (std::uint32_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
     if (!has_values(t) || !is_weight_gradient(tensors[i]) || t.numel == 0) continue;
+    if (t.max_abs == 0) {
+      ++u.all_zero;
+      continue;
+    }
     ++u.of;
     elements += t.numel;
     const double zeros = static_cast<double>(t.zeros) / static_cast<double>(t.numel);
     const double mean = mean_units_of(t);
-    const bool is_near_least = mean <= near_least && zeros >= many_zeros;
-    if (t.max_abs > 0 && !is_near_least) continue;
+    if (!(mean <= near_least) || zeros < many_zeros) continue;
     ++u.tensors;
     of_these += t.numel;
-    if (t.max_abs == 0) ++u.all_zero;
-    if (!is_near_least || zeros <= u.zeros) continue;
+    if (zeros <= u.zeros) continue;
     u.worst = i;
     u.zeros = zeros;
     u.mean_units = mean;
   }
-  if (u.zeros == 0 || static_cast<double>(of_these) < share_of_elements * static_cast<double>(elements))
+  if (u.tensors == 0 || static_cast<double>(of_these) < share_of_elements * static_cast<double>(elements))
     return std::nullopt;
+  std::vector<double> scales;
   for (const step_survey& s : run.steps())
-    if (const double scale = scale_of(s); !std::isnan(scale)) u.scale = scale;
+    if (const double scale = scale_of(s); !std::isnan(scale)) scales.push_back(scale);
+  u.scale = median(std::move(scales));
   return u;
 }
 
@@ -101,7 +106,9 @@ std::optional<dead_tensors> dead_tensors_of(const survey& run, const std::vector
     if (is_dead && (module.empty() || !module_lives[module])) {
       dead.tensors.push_back(i);
       dead.living.reset();
-      dead.steps.steps = std::max(dead.steps.steps, run.tensors()[i].steps);
+      std::uint64_t finite = 0;
+      for (const tensor_history::part& p : parts_until(run.tensors()[i], last)) finite += p.steps;
+      dead.steps.steps = std::max(dead.steps.steps, finite);
     } else if (!is_dead && !dead.living && !dead.tensors.empty()) {
       dead.living = i;
     }

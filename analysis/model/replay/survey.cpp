@@ -116,6 +116,8 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   first_lost lost{.step = steps_.size() - 1};
   step_accumulator sums;
   sums.add_log(now);
+  std::uint64_t elements = 0;
+  std::uint64_t zeros = 0;
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
@@ -125,7 +127,8 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
       if (t.table.nans > 0) lost.with_nan.push_back(t.tensor);
       if (t.table.infinities() > 0) lost.with_infinities.push_back(t.tensor);
       if (t.table.nonfinite() > 0) ++s.lost;
-      s.is_zero = (s.tensors == 1 || s.is_zero) && t.table.zeros == t.table.numel;
+      elements += t.table.numel;
+      zeros += t.table.zeros;
     }
     sums.add(t, m, all[t.tensor].kind);
     if (m.checked && t.parts.is_sum()) {
@@ -140,6 +143,7 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
     // Infinities elsewhere tell of an overflow that the checked tensors do not show.
     if (m.seen_if_lost && t.table.nonfinite() > 0) sums.largest.add(t);
   }
+  s.is_zero = elements > 0 && zeros == elements;
   run_.see(now, all);
   doubts_.see(now, all);
   s.loss_scale = now.scalars.loss_scale;

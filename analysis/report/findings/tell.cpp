@@ -18,11 +18,29 @@ std::string span_text(const step_span& s) {
   return s.steps == 1 ? fmt::format("step {}", s.first) : fmt::format("{} attempts at step {}", s.steps, s.first);
 }
 
-std::string times_text(double times) {
+std::string listed(const std::vector<std::int64_t>& steps) {
+  constexpr std::size_t most = 8;
+  const std::size_t n = std::min(steps.size(), most);
+  const std::vector<std::int64_t> shown(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n));
+  return fmt::format("step{} {}{}", steps.size() == 1 ? "" : "s", fmt::join(shown, ", "),
+                     steps.size() > n ? fmt::format(" and {} more", steps.size() - n) : "");
+}
+
+std::string multiple_text(double times) {
   constexpr double many = 1e5;
-  if (!std::isfinite(times)) return "more than 10^308-fold";
-  return times < many ? fmt::format("{:.3g}-fold", times)
-                      : fmt::format("10^{}-fold", static_cast<int>(std::floor(std::log10(times))));
+  if (!std::isfinite(times)) return "more than 10^308 times";
+  return times < many ? fmt::format("{:.3g} times", times)
+                      : fmt::format("10^{} times", static_cast<int>(std::floor(std::log10(times))));
+}
+
+std::string times_text(double times) {
+  std::string text = multiple_text(times);
+  return text.replace(text.find(" times"), 6, "-fold");
+}
+
+std::string clipping_text(const telling& about) {
+  if (!std::isfinite(about.usual_norm) || !(about.usual_norm > 0)) return "";
+  return fmt::format("clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
 }
 
 namespace {
@@ -55,11 +73,10 @@ told told_of(const divergence& d, const telling& about) {
                                   d.jump->after, d.jump->before)
              : d.rate_rises ? std::string{"lower the peak of the learning rate, or warm it up more slowly"}
                             : std::string{"lower the learning rate"};
-  if (std::isfinite(about.usual_norm) && about.usual_norm > 0)
-    t.change +=
-        fmt::format(", and clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
+  if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += ", and " + clipping;
   t.sure = d.jump                     ? "very sure: the learning rate rose first"
            : d.lost_at                ? "very sure: the growth came first, while every gradient was finite"
+           : d.came_down              ? "fairly sure: the gradients came down again, what they had thrown back did not"
            : std::isnan(d.loss_after) ? "fairly sure: the gradients grew, and did not come back"
                                       : "fairly sure: gradients and loss grew together, and did not come back";
   t.numbers = numbers_of(d.growing);
@@ -74,26 +91,15 @@ told told_of(const divergence& d, const telling& about) {
   return t;
 }
 
-// "step 7", "steps 7, 9 and 3 more"
-std::string listed(const std::vector<std::int64_t>& steps) {
-  constexpr std::size_t most = 8;
-  const std::size_t n = std::min(steps.size(), most);
-  const std::vector<std::int64_t> shown(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(n));
-  return fmt::format("step{} {}{}", steps.size() == 1 ? "" : "s", fmt::join(shown, ", "),
-                     steps.size() > n ? fmt::format(" and {} more", steps.size() - n) : "");
-}
-
 told told_of_ruin(const bad_batches& b, const telling& about) {
   told t;
   const std::int64_t step = b.steps.front();
   t.happened = fmt::format(
       "the gradients of step {} are {} those before it, and the training did not come back: a bad batch that was "
       "applied",
-      step, times_text(b.outlier));
+      step, multiple_text(b.outlier));
   t.change = fmt::format("look at the data of step {}, and go on from a checkpoint before it", step);
-  if (about.usual_norm > 0)
-    t.change +=
-        fmt::format("; clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
+  if (const std::string clipping = clipping_text(about); !clipping.empty()) t.change += "; " + clipping;
   t.sure = "fairly sure: the steps before are steady; a single update that was far too large would look the same";
   return t;
 }
@@ -105,7 +111,7 @@ told told_of_outliers(const bad_batches& b) {
   const std::string alone = listed(b.steps) + (is_one ? " stands alone: " : " stand alone: ");
   if (b.is_finite)
     t.happened = fmt::format("{}the gradients are {}{} those of the steps around: {}", alone, is_one ? "" : "up to ",
-                             times_text(b.outlier), batch);
+                             multiple_text(b.outlier), batch);
   else if (b.loss_is_lost)
     t.happened = fmt::format("{}the loss is infinite or NaN there, and finite before and after: {}", alone, batch);
   else
@@ -114,9 +120,8 @@ told told_of_outliers(const bad_batches& b) {
       fmt::format("look at the data of {}; {}", is_one ? "this step" : "these steps",
                   b.is_finite ? "clipping the norm bounds what it does"
                               : fmt::format("a scaler that skips {} loses nothing else", is_one ? "it" : "them"));
-  t.sure = b.loss_is_lost ? "very sure: the steps around them are healthy at the same scale"
-                          : "fairly sure: the steps around them are healthy";
-  if (is_one) t.sure.replace(t.sure.find("them"), 4, "it");
+  t.sure = fmt::format("{}: the steps around {} are healthy{}", b.loss_is_lost ? "very sure" : "fairly sure",
+                       is_one ? "it" : "them", b.loss_is_lost ? " at the same scale" : "");
   return t;
 }
 

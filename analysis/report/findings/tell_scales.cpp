@@ -22,7 +22,7 @@ std::string scales_text(double first, double last) {
 // "in all 5 steps (steps 2 to 6)", "in 4 of 5 steps (...)", "in step 2"
 std::string share_text(std::uint64_t n, const step_span& of) {
   if (n != of.steps) return fmt::format("in {} of {}", grouped(n), span_text(of));
-  return (n > 1 && of.first != of.last ? "in all " : "in ") + span_text(of);
+  return (n > 2 && of.first != of.last ? "in all " : "in ") + span_text(of);
 }
 
 constexpr const char* find_operation =
@@ -30,15 +30,16 @@ constexpr const char* find_operation =
     "logarithm, root or division at 0, an exponential";
 
 // What keeps a forward pass finite.
-void advise_forward(told& t, const telling& about, bool is_narrow, bool nan_only) {
-  if (!is_narrow) {
+void advise_forward(told& t, const telling& about, const forward_overflow& f) {
+  const bool nan_only = about.has_tensors && !f.has_infinities;
+  t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
+  if (!f.has_scaler || about.options.configured.format == "bfloat16") {
     t.change = find_operation;
+    if (!about.has_tensors) t.change += "; if the forward pass runs in float16, train in bfloat16";
     return;
   }
-  t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
   if (nan_only) t.change = std::string{find_operation} + "; or " + t.change;
   t.lines = lines_for(about, {.format = "bfloat16"});
-  if (about.options.configured.format == "bfloat16") t.change = find_operation;
 }
 
 }  // namespace
@@ -157,16 +158,14 @@ told told_of(const forward_overflow& f, const telling& about) {
     t.sure = stays_finite ? "fairly sure: the loss stays finite, so look at the backward pass first"
                           : "fairly sure: the loss would tell, but was NaN or was not logged there (see --scalars)";
   }
-  if (!f.before.empty())
-    t.evidence.push_back(fmt::format("the same was seen before, in step{} {}", f.before.size() == 1 ? "" : "s",
-                                     fmt::join(f.before, ", ")));
+  if (!f.before.empty()) t.evidence.push_back("the same was seen before, in " + listed(f.before));
   if (f.in_all_tensors)
     t.evidence.push_back(fmt::format("in step {} all recorded tensors are lost at once", f.lost.first));
   if (f.losses_zero > 0)
     t.evidence.push_back(fmt::format("the loss is logged as 0 in {} of these steps, as Hugging Face writes NaN",
                                      grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
-  advise_forward(t, about, f.has_scaler || !about.has_tensors, nan_only);
+  advise_forward(t, about, f);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
   t.numbers = numbers_of(f.lost);
@@ -184,7 +183,8 @@ told told_of(const loss_overflow& l, const telling& about) {
   t.happened = fmt::format("the loss is infinite in {} of {} ({}), where every gradient is finite",
                            grouped(l.lost.steps), steps_text(about.steps), places_text(l.lost.first, l.lost.last));
   t.change =
-      "sum the loss in float32, or take the mean: its own sum overflows 16 bits; the gradients do not suffer from it";
+      "sum the loss in float32, or take the mean: the loss itself is too large where it is added up (float16 ends at "
+      "65504); the gradients do not suffer from it";
   t.sure = "very sure: gradients of a forward pass that overflowed would not be finite";
   t.numbers = numbers_of(l.lost);
   return t;
@@ -223,14 +223,20 @@ told told_of(const open_overflow& o, const telling& about) {
 told told_of(const scale_at_floor& s, const telling& about) {
   told t;
   const std::string floor = as_power(s.floor);
-  if (s.is_too_high()) {
-    t.happened = fmt::format("the loss scale may not fall below {}, and {} of {} there overflow", floor,
+  if (s.is_too_high) {
+    t.happened = fmt::format("the loss scale does not fall below {}, and {} of {} there overflow", floor,
                              grouped(s.lost), span_text(s.at_floor));
     const bool is_known = about.safe_log2 && std::ldexp(1.0, *about.safe_log2) < s.floor;
-    t.change = is_known ? fmt::format("let it fall to {}, up to which no finite step overflows, or further",
-                                      power(*about.safe_log2))
-                        : "let it fall further: lower the least scale of the configuration";
+    if (s.floor <= 1) {
+      t.change = "keep what overflows in float32, or train in bfloat16: no loss scale helps";
+      t.lines = lines_for(about, {.format = "bfloat16"});
+    } else {
+      t.change = is_known ? fmt::format("let it fall to {}, up to which no finite step overflows, or further",
+                                        power(*about.safe_log2))
+                          : "let it fall further: lower the least scale of the configuration";
+    }
     t.sure = "certain that it stays there; the steps that overflowed may need a lower one still";
+    if (s.floor <= 1) t.sure = "very sure: gradients that overflow without a scale are too large for the format";
   } else {
     t.happened = fmt::format("the loss scale fell from {} to {} and was there in {}", as_power(s.greatest), floor,
                              span_text(s.at_floor));

@@ -60,9 +60,11 @@ told told_of(const underflow_before_recording& u, const telling& about) {
   const bool has_scale = !std::isnan(u.scale);
   t.happened = fmt::format(
       "gradients underflow{}: {} of {} tensors had been rounded near the least number of their format before they were "
-      "recorded, {} most: {} zeros, and the others average {:.2g} of the least number",
+      "recorded, {} most: {} zeros, and the others average {:.2g} times that number",
       has_scale ? " at the scale " + as_power(u.scale) : "", u.tensors, u.of, name, percent(u.zeros), u.mean_units);
-  if (u.all_zero > 0) t.evidence.push_back(fmt::format("all of {} is zero", count_text(u.all_zero, "tensor")));
+  if (u.all_zero > 0)
+    t.evidence.push_back(
+        fmt::format("{} more {} zero throughout", count_text(u.all_zero, "tensor"), u.all_zero == 1 ? "is" : "are"));
   const double safe = about.safe_log2 ? std::ldexp(1.0, *about.safe_log2) : 0;
   if (safe > u.scale || (!has_scale && safe > 1)) {
     t.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
@@ -87,7 +89,7 @@ told told_of(const vanished_in_time& v, const telling& about) {
   const std::string& name = about.tensors[v.tensor].name;
   t.happened = fmt::format("gradients vanish at {}: its zeros rise from {} to {}, most of it by step {}", name,
                            percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
-  if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss stands still at {:.3g}", v.loss);
+  if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss no longer falls ({:.3g})", v.loss);
   if (v.jump)
     t.happened += fmt::format(", after the learning rate rose {} in step {}",
                               times_text(v.jump->after / v.jump->before), v.jump->step);

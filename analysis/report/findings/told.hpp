@@ -55,8 +55,14 @@ struct telling {
 [[nodiscard]] named_values numbers_of(const step_span& s);
 // "step 7", "12 steps (steps 7 to 30)", "3 attempts at step 7"
 [[nodiscard]] std::string span_text(const step_span& s);
+// "step 7", "steps 7, 9 and 3 more"
+[[nodiscard]] std::string listed(const std::vector<std::int64_t>& steps);
 // "30-fold", "10^13-fold"
 [[nodiscard]] std::string times_text(double times);
+// "30 times", "10^13 times"
+[[nodiscard]] std::string multiple_text(double times);
+// "clip the norm near 1.1, which ..."; empty where no norms are known.
+[[nodiscard]] std::string clipping_text(const telling& about);
 
 }  // namespace ulp
 

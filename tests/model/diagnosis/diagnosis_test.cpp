@@ -340,14 +340,71 @@ TEST_CASE("a log without a scale whose norm is NaN to its end is lost") {
     run.add(std::vector<std::vector<float>>{});
   }
   run.scalars.grad_norm = not_known;
-  run.scalars.found_inf = true;
   run.scalars.loss = 0;
-  for (int i = 0; i < 20; ++i) run.add(std::vector<std::vector<float>>{});
+  for (int i = 0; i < 20; ++i) run.add_largest(not_known);
   CHECK(run.names() == names{"forward_overflow"});
   const auto f = first_of<forward_overflow>(run);
   CHECK(f.lost.first == 30);
   CHECK(f.losses_zero == 20);  // which are no finite losses
   CHECK(f.losses_finite == 0);
+  CHECK_FALSE(f.has_scaler);
+}
+
+TEST_CASE("flags alone do not tell a scaler at work from a forward pass") {
+  made_run run;
+  run.scalars.found_inf = false;
+  for (int i = 0; i < 95; ++i) run.add(std::vector<std::vector<float>>{});
+  run.scalars.found_inf = true;
+  for (int i = 0; i < 5; ++i) run.add(std::vector<std::vector<float>>{});
+  CHECK(run.names() == names{"open_overflow"});
+}
+
+TEST_CASE("what comes after a death is no cause, and what came before it is told") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 120; ++i) {
+    const bool lost = i == 20 || i >= 112;
+    run.scalars.loss_scale = i <= 20 ? 4096 : 2048;
+    run.scalars.found_inf = lost;
+    run.scalars.loss = lost ? not_known : i < 100 ? 2 : 2.0 * (i - 98);
+    run.scalars.loss_is_nan = lost;
+    run.add(lost ? not_a_number : i < 100 ? 0.01F : 0.01F * std::pow(4.0F, static_cast<float>(i - 99)));
+  }
+  CHECK(run.names() == names{"divergence", "bad_batch"});
+  CHECK(run.found().died_at == 100);
+}
+
+TEST_CASE("overflow that ends in a lost loss is told once") {
+  made_run run;
+  for (int i = 0; i < 120; ++i) {
+    run.scalars.loss = i < 106 ? 2 : not_known;
+    run.scalars.loss_is_nan = i >= 106;
+    run.log(i >= 100, i < 100 ? 65536 : std::ldexp(65536.0, 100 - i));
+  }
+  CHECK(run.names() == names{"forward_overflow", "gradient_overflow"});
+  CHECK(first_of<forward_overflow>(run).lost.first == 106);
+}
+
+TEST_CASE("NaN in all tensors, again and again, is not told as lost losses") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 200; ++i) {
+    const bool lost = i % 15 == 7 || i >= 199;
+    run.scalars.loss_scale = 4096;
+    run.scalars.found_inf = lost;
+    run.scalars.loss = 2;
+    run.add(lost ? not_a_number : 0.01F);
+  }
+  CHECK(run.names().front() == "bad_batch");
+  CHECK_FALSE(first_of<bad_batches>(run).loss_is_lost);
+}
+
+TEST_CASE("a peak of one step long ago, and a loss that rises at the end, are no divergence") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    run.scalars.loss = i < 290 ? 2 : 3.2;
+    run.add(i == 50 ? 200.0F : i == 200 ? 15.0F : 1.0F);
+  }
+  CHECK(run.names() == names{"bad_batch"});
+  CHECK_FALSE(run.found().died_at);
 }
 
 TEST_CASE("a loss that overflows alone is no forward pass that does") {

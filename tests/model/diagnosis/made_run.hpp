@@ -44,6 +44,14 @@ class made_run {
     scalars.loss_scale = scale;
     add(std::vector<std::vector<float>>{});
   }
+  // A step of a log with the largest gradient.
+  void add_largest(double max_abs) {
+    step s;
+    s.key.step = number_++;
+    s.scalars = scalars;
+    s.max_abs = max_abs;
+    seen_.add(s, tensors_);
+  }
   // Steps that were not recorded.
   void skip(int steps) { number_ += steps; }
   [[nodiscard]] diagnosis found() const { return diagnosis_of(seen_, tensors_); }

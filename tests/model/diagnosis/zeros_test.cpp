@@ -50,13 +50,27 @@ TEST_CASE("values near the least number of their format had been cut off") {
   const made_run cut = with(least, "float16");
   CHECK(cut.names() == names{"underflow"});
   const auto u = first_of<underflow_before_recording>(cut);
-  CHECK(u.tensors == 2);
+  CHECK(u.tensors == 1);
+  CHECK(u.of == 1);
   CHECK(u.all_zero == 1);
   CHECK(u.worst == 1);
   CHECK(u.zeros == 0.25);
   CHECK(u.mean_units == Approx(8.0 / 3));
   CHECK(with(1, "float16").names() == names{"dead_layer"});
   CHECK(with(least, "").names() == names{"dead_layer"});
+}
+
+TEST_CASE("what was zero all along is no part of what vanishes, and nothing that lives") {
+  made_run run({"a.weight", "b.weight", "c.weight"});
+  for (int i = 0; i < 200; ++i) {
+    run.scalars.loss = 2.3;
+    run.add({{i < 81 ? 1.0F : 0.0F}, {0.0F}, {i == 80 ? 20.0F : 1.0F}});
+  }
+  CHECK(run.names() == names{"vanished", "dead_layer"});
+  const auto v = first_of<vanished_in_time>(run);
+  CHECK(v.living == 2U);
+  CHECK(v.peak == Approx(14).epsilon(0.1));  // of the norm
+  CHECK(v.peak_step == 80);
 }
 
 TEST_CASE("the module where all gradients vanish is named, with the next that lives") {

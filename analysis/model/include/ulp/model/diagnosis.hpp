@@ -48,6 +48,7 @@ struct divergence {
   bool rate_rises = false;              // up to the last finite step
   double loss_before = not_known;
   double loss_after = not_known;
+  bool came_down = false;  // the gradients, not the loss; or with dead units
 };
 
 // A search for the scale: at the start of the run, or after the scale had jumped, as where a run is resumed without the state
@@ -143,9 +144,9 @@ struct underflow_before_recording {
   double zeros = 0;               // share of its elements
   double mean_units = not_known;  // of its nonzero magnitudes, in least numbers of the format
   std::uint32_t tensors = 0;
-  std::uint32_t all_zero = 0;  // of these
-  std::uint32_t of = 0;
-  double scale = not_known;  // of the last step
+  std::uint32_t of = 0;        // that have values
+  std::uint32_t all_zero = 0;  // more, which have none
+  double scale = not_known;    // the middle one of the steps
 };
 
 // Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
@@ -179,15 +180,15 @@ struct scale_at_floor {
   step_span at_floor;
   double floor = 0;
   double greatest = 0;
-  std::uint64_t lost = 0;  // of these steps
-  [[nodiscard]] bool is_too_high() const noexcept { return 2 * lost >= at_floor.steps; }
+  std::uint64_t lost = 0;    // of these steps
+  bool is_too_high = false;  // it fell several times, and half of the steps there overflow or more
 };
 
 // Modules whose gradients are zero in every step.
 struct dead_tensors {
   std::vector<std::uint32_t> tensors;
   std::optional<std::uint32_t> living;  // the next one after the last of them
-  step_span steps;
+  step_span steps;                      // whose gradients are finite
 };
 
 using cause =
@@ -203,7 +204,7 @@ using cause =
 struct diagnosis {
   std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
   std::vector<cause>
-      causes;  // the first explains most: in the order of the alternatives of `cause`, but what the scaler handled comes last
+      causes;  // the first explains most: what killed the run, then in the order of the alternatives of `cause`; what the scaler handled comes last
   // From this step on the run is lost: what comes then says nothing of what training needs.
   std::optional<std::int64_t> died_at;
 };
