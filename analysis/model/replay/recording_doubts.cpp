@@ -73,7 +73,7 @@ std::vector<std::string> recording_doubts::lines() const {
   std::vector<std::string> all = wrong();
   if (zero_steps_ > 0)
     all.push_back("all gradients are zero in " + steps(zero_steps_) + " of " + std::to_string(steps_) +
-                  ", first in step " + std::to_string(first_zero_step_) +
+                  (zero_steps_ == 1 ? ", step " : ", first in step ") + std::to_string(first_zero_step_) +
                   ": zero_grad() came before they were recorded, the loss does not reach the parameters, or everything "
                   "underflowed");
   return all;

@@ -202,7 +202,7 @@ std::vector<std::string> trajectory_watch::warnings() const {
                     " are at " + text(greatest_) +
                     ", the largest scale of the policy. If gradients underflow there, raise the ceiling");
   }
-  if ((first_skip_ || rows_ >= least_rows_of_a_run) && !raised_ && !can_grow_within_run())
+  if (first_skip_ && !raised_ && !can_grow_within_run())
     all.push_back("the run is too short for its policy: " + count(rows_, "good step") +
                   " in a row would not make the scale grow back after an overflow, so it can only fall. Choose a "
                   "growth interval that the run can reach, or replay more steps");

@@ -111,7 +111,9 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
         all.findings.push_back(which_clipping(run));
       for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, o));
     }
-    all.findings.push_back(what_scaling_cannot_help(run, tensors, w, o));
+    // What happened tells more than that there is nothing of the kind.
+    finding beyond = what_scaling_cannot_help(run, tensors, w, o);
+    if (!beyond.evidence.empty() || !told.has_cause()) all.findings.push_back(std::move(beyond));
   } else if (std::optional<finding> shown = what_log_shows(whole_)) {
     all.findings.push_back(std::move(*shown));
   } else if (std::ranges::any_of(whole_.steps(), &step_survey::known)) {

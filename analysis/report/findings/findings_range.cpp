@@ -127,7 +127,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
 
 finding which_scale(const survey& run, const std::vector<named_kind>& kinds, const window& w, const advice_options& o,
                     bool has_values) {
-  finding f{.topic = "static_scale", .question = fmt::format("Which static loss scales do in {}?", o.format_name)};
+  finding f{.topic = "static_scale", .question = fmt::format("Which static loss scales will do in {}?", o.format_name)};
   const std::optional<int> most = w.largest_safe();
   const std::string top = most ? "no finite step overflows up to " + power(*most) : "no scale overflows";
   f.limits =

@@ -23,10 +23,12 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
   std::uint64_t zero_tensors = 0;
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     const tensor_survey& t = run.tensors()[i];
-    if (!t.counted || t.steps == 0 || t.censored > 0 || t.least_zero_share < mostly_zero) continue;
+    // Where others had been rounded, those that are zero throughout may have been as well.
+    const bool may_be_rounded = t.censored > 0 || (t.max_abs == 0 && run.censored() > 0);
+    if (!t.counted || t.steps == 0 || may_be_rounded || t.least_zero_share < mostly_zero) continue;
     if (zero_tensors++ < o.worst)
       f.evidence.push_back(
-          fmt::format("{}: {} exact zeros in every step at least: a mask, dead units, or rows that no "
+          fmt::format("{}: at least {} exact zeros in every step: a mask, dead units, or rows that no "
                       "batch used, not underflow",
                       tensors[i].name, percent(t.least_zero_share)));
   }
@@ -62,8 +64,8 @@ finding which_clipping(const survey& run) {
     f.numbers = {{"norms", integer(norms.size())}, {"largest", norms.back()}};
     return f;
   }
-  f.conclusion = fmt::format("--clip-norm 1 in {} of the finite steps; in at most 1 % at {:.3g}", percent(triggers(1)),
-                             quantile(0.99));
+  f.conclusion = fmt::format("--clip-norm 1 would in {} of the finite steps; --clip-norm {:.3g} in at most 1 %",
+                             percent(triggers(1)), quantile(0.99));
   f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
                                    count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
                                    quantile(0.99), norms.back()));

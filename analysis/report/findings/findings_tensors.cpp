@@ -76,7 +76,8 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
     if (std::isfinite(scale)) safe.emplace_back(scale, &set);
   }
   if (safe.size() < 2) {
-    f.conclusion = fmt::format("no: fewer than two {} overflow at any scale", all_text(of));
+    f.conclusion = of.sets.size() < 2 ? fmt::format("no: there is only one {}", of.noun)
+                                      : fmt::format("no: fewer than two {} overflow at any scale", all_text(of));
     return f;
   }
   const auto by_scale = [](const auto& s) { return s.first; };
@@ -84,12 +85,18 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
   const double binades = std::log2(greatest.first) - std::log2(least.first);
   // From the smallest number above zero to the largest.
   const double range = o.format.emax() - o.format.min_quantum_exponent();
-  f.conclusion =
-      fmt::format("the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of),
-                  binades, range, o.format_name,
-                  binades > range / 2   ? "yes, one scale cannot serve all"
-                  : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
-                                        : "hardly: one scale serves the largest gradients of all");
+  constexpr double little = 1e-3;
+  const double common = std::exp2(std::floor(std::log2(least.first)));
+  const bool one_serves = std::ranges::all_of(of.sets, [&](const tensor_set& set) {
+    return magnitude_loss_of(run, set, o.format, o.rounding, common).high <= little;
+  });
+  f.conclusion = fmt::format(
+      "the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of), binades,
+      range, o.format_name,
+      one_serves ? fmt::format("no, {} serves all, and none loses more than 0.1 % of its magnitude", as_power(common))
+      : binades > range / 2 ? "yes, one scale cannot serve all"
+      : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
+                            : "hardly: one scale serves the largest gradients of all");
   f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
   for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
     const double log2 = safe_log2(of_it.first);

@@ -51,7 +51,8 @@ std::string magnitude_text(const value_range& share) {
   if (share.low > 0.9995) return "all of the magnitude";
   const bool is_visible = share.high >= 1e-3;
   const auto text = [&](double x) {
-    return x < none ? std::string{"0"} : fmt::format("{:.2g}", is_visible ? 100 * x : x);
+    return x < none ? std::string{"0"}
+                    : fmt::format("{:.{}g}", is_visible ? 100 * x : x, is_visible && x >= 0.995 ? 3 : 2);
   };
   return ends_text(text(share.low), text(share.high)) + (is_visible ? " %" : "") + " of the magnitude";
 }

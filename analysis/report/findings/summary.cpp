@@ -47,6 +47,8 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
     told t = tell(c, about_);
     const auto* const handled = std::get_if<handled_overflow>(&c);
     const bool is_handled = handled != nullptr;
+    // Of what overflowed, the causes before it have their part.
+    if (is_handled && !causes_.empty()) t.happened = "besides, " + t.happened;
     finding f{.topic = name_of(c),
               .question = causes_.empty() ? "What happened?" : "What else happened?",
               .conclusion = t.happened,
@@ -92,7 +94,12 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   constexpr std::uint64_t many = 50;  // one step in so many
   const bool skips_often = skipped_ > 2 && many * skipped_ > told_steps_;
   const std::uint64_t open = all_steps_ - told_steps_;
-  if (told_steps_ == 0)
+  if (judged_.as_recorded() && handled_.empty() && has_values)
+    s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
+                                  : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
+  else if (told_steps_ == 1 && handled_.empty())
+    s.happened = "nothing is wrong: its only step did not overflow";
+  else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened = (skips_often  ? "nothing is wrong but that steps are skipped often: "

@@ -17,6 +17,8 @@ class summary_of {
              const advice_options& options, const diagnosis& found, const window& w);
 
   [[nodiscard]] const std::vector<finding>& causes() const noexcept { return causes_; }
+  // Other than what the scaler handled.
+  [[nodiscard]] bool has_cause() const noexcept { return first_.has_value(); }
   [[nodiscard]] advice_summary summary(const std::optional<best_trial>& best) const;
 
  private:

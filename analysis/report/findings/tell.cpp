@@ -13,8 +13,15 @@ named_values numbers_of(const step_span& s) {
   return {{{"steps", integer(s.steps)}, {"first_step", s.first}, {"last_step", s.last}}};
 }
 
+bool is_gapless(const step_span& s) { return s.steps == static_cast<std::uint64_t>(s.last - s.first) + 1; }
+
+std::string where(const step_span& s) {
+  return is_gapless(s) || s.first == s.last ? places_text(s.first, s.last)
+                                            : fmt::format("between steps {} and {}", s.first, s.last);
+}
+
 std::string span_text(const step_span& s) {
-  if (s.first != s.last) return fmt::format("{} ({})", steps_text(s.steps), places_text(s.first, s.last));
+  if (s.first != s.last) return fmt::format("{} ({})", steps_text(s.steps), where(s));
   return s.steps == 1 ? fmt::format("step {}", s.first) : fmt::format("{} attempts at step {}", s.steps, s.first);
 }
 
@@ -29,6 +36,7 @@ std::string listed(const std::vector<std::int64_t>& steps) {
 std::string multiple_text(double times) {
   constexpr double many = 1e5;
   if (!std::isfinite(times)) return "more than 10^308 times";
+  if (times >= 1000 && times < many) return grouped(static_cast<std::uint64_t>(std::round(times))) + " times";
   return times < many ? fmt::format("{:.3g} times", times)
                       : fmt::format("10^{} times", static_cast<int>(std::floor(std::log10(times))));
 }
@@ -53,6 +61,13 @@ told told_of(const recorded_wrongly& r, const telling&) {
   return t;
 }
 
+std::string loss_number(double loss) {
+  constexpr double large = 1000;
+  constexpr double huge = 1e6;
+  return loss >= large && loss < huge ? grouped(static_cast<std::uint64_t>(std::round(loss)))
+                                      : fmt::format("{:.3g}", loss);
+}
+
 told told_of(const divergence& d, const telling& about) {
   const char* const size = d.of == gradient_size::largest ? "the largest gradient" : "the gradient norm";
   told t;
@@ -66,7 +81,7 @@ told told_of(const divergence& d, const telling& about) {
                     (d.lost_at ? fmt::format(" before the first step that is not finite ({})", *d.lost_at) : ""));
   if (d.rate_rises && !d.jump) parts.emplace_back("the learning rate was still rising");
   if (d.loss_after > d.loss_before)
-    parts.push_back(fmt::format("the loss went from {:.3g} to {:.3g}", d.loss_before, d.loss_after));
+    parts.push_back(fmt::format("the loss went from {} to {}", loss_number(d.loss_before), loss_number(d.loss_after)));
   t.happened = fmt::format("the training diverged from step {} on: {}; that is not the format's doing", d.growing.first,
                            fmt::join(parts, ", "));
   t.change = d.jump ? fmt::format("keep the learning rate below {:.3g}; it was {:.3g} while the training went well",

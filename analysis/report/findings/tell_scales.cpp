@@ -13,15 +13,17 @@ namespace {
 const char* was(const step_span& s) { return s.steps == 1 ? "was" : "were"; }
 
 // ", at the scale 1", ", at every scale from 2^16 down to 2^-3"; nothing where it is not known.
-std::string scales_text(double first, double last) {
+std::string scales_text(double first, double last, const step_span& of) {
   if (std::isnan(first) || std::isnan(last)) return "";
   if (first == last) return ", at the scale " + as_power(first);
-  return fmt::format(", at every scale from {} down to {}", as_power(first), as_power(last));
+  return fmt::format(", at {} from {} down to {}", is_gapless(of) ? "every scale" : "scales", as_power(first),
+                     as_power(last));
 }
 
 // "in all 5 steps (steps 2 to 6)", "in 4 of 5 steps (...)", "in step 2"
 std::string share_text(std::uint64_t n, const step_span& of) {
-  if (n != of.steps) return fmt::format("in {} of {}", grouped(n), span_text(of));
+  if (n != of.steps)
+    return fmt::format("in {} of the {} that overflowed ({})", grouped(n), steps_text(of.steps), where(of));
   return (n > 2 && of.first != of.last ? "in all " : "in ") + span_text(of);
 }
 
@@ -91,10 +93,9 @@ told told_of(const high_initial_scale& h, const telling& about) {
 told told_of(const handled_overflow& h, const telling& about) {
   told t;
   const bool is_one = h.skipped.steps == 1;
-  t.happened = about.steps == 1
-                   ? fmt::format("its only step overflowed ({}) and was skipped", h.skipped.first)
-                   : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
-                                 steps_text(about.steps), places_text(h.skipped.first, h.skipped.last), was(h.skipped));
+  t.happened = about.steps == 1 ? fmt::format("its only step overflowed ({}) and was skipped", h.skipped.first)
+                                : fmt::format("{} of {} overflowed ({}) and {} skipped", grouped(h.skipped.steps),
+                                              steps_text(about.steps), where(h.skipped), was(h.skipped));
   if (h.at_end > 0 && about.steps > 1)
     t.happened +=
         is_one ? "; the input ends with it" : fmt::format("; the input ends with {} of them", grouped(h.at_end));
@@ -113,7 +114,7 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   told t;
   const bool is_static = u.has_scaler && !std::isnan(u.scale);
   t.happened = fmt::format("gradients are infinite or NaN in {} of {} ({})", grouped(u.lost.steps),
-                           steps_text(about.steps), places_text(u.lost.first, u.lost.last));
+                           steps_text(about.steps), where(u.lost));
   if (is_static) t.happened += fmt::format(", at the scale {}, which never fell", as_power(u.scale));
   if (!u.has_scaler) t.happened += ", and no loss scale is at work";
   if (u.applied > 0)
@@ -139,7 +140,7 @@ told told_of(const unhandled_overflow& u, const telling& about) {
 
 told told_of(const forward_overflow& f, const telling& about) {
   told t;
-  const std::string scales = scales_text(f.first_scale, f.last_scale);
+  const std::string scales = scales_text(f.first_scale, f.last_scale, f.lost);
   const bool nan_only = about.has_tensors && !f.has_infinities;
   if (f.losses_lost > 0) {
     t.happened = fmt::format("the forward pass overflows or computes NaN from step {} on: the loss is lost {}{}",
@@ -181,7 +182,7 @@ told told_of(const forward_overflow& f, const telling& about) {
 told told_of(const loss_overflow& l, const telling& about) {
   told t;
   t.happened = fmt::format("the loss is infinite in {} of {} ({}), where every gradient is finite",
-                           grouped(l.lost.steps), steps_text(about.steps), places_text(l.lost.first, l.lost.last));
+                           grouped(l.lost.steps), steps_text(about.steps), where(l.lost));
   t.change =
       "sum the loss in float32, or take the mean: the loss itself is too large where it is added up (float16 ends at "
       "65504); the gradients do not suffer from it";
@@ -196,7 +197,7 @@ told told_of(const open_overflow& o, const telling& about) {
   const bool is_known = !std::isnan(o.first_scale);
   const bool is_search = o.starts_the_run && !(o.last_scale < 0x1p16);
   t.happened = fmt::format("{} overflow{}{}, and the input ends with {}", span_text(o.lost), is_one ? "s" : "",
-                           scales_text(o.first_scale, o.last_scale), is_one ? "it" : "them");
+                           scales_text(o.first_scale, o.last_scale, o.lost), is_one ? "it" : "them");
   if (is_search && o.first_scale > 0x1p16) {
     t.happened += ": a search for the scale from far above the usual 2^16";
     t.change = "start at 2^16";

@@ -123,8 +123,9 @@ told told_of(const vanished_in_depth& v, const telling& about) {
   told t;
   const std::string& small = about.tensors[v.small_end].name;
   const std::string& large = about.tensors[v.large_end].name;
-  t.happened = fmt::format("gradients vanish on their way: from {} to {} the largest gradient falls {}2^{:.0f}", large,
-                           small, v.all_zero > 0 ? "by more than " : "by ", v.log2_ratio);
+  t.happened =
+      fmt::format("gradients vanish on their way: from {} to {} the largest gradient falls by a factor of {}2^{:.0f}",
+                  large, small, v.all_zero > 0 ? "more than " : "", v.log2_ratio);
   if (v.all_zero > 0) t.happened += fmt::format(", and {} beyond it are all zero", count_text(v.all_zero, "layer"));
   t.change =
       "change the network (residual connections, normalisation, initialisation, gates): a loss scale moves all "

@@ -53,7 +53,10 @@ struct telling {
 [[nodiscard]] std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice);
 
 [[nodiscard]] named_values numbers_of(const step_span& s);
-// "step 7", "12 steps (steps 7 to 30)", "3 attempts at step 7"
+[[nodiscard]] bool is_gapless(const step_span& s);
+// "step 7", "steps 7 to 18", "between steps 7 and 30"
+[[nodiscard]] std::string where(const step_span& s);
+// "step 7", "12 steps (steps 7 to 18)", "12 steps (between steps 7 and 30)", "3 attempts at step 7"
 [[nodiscard]] std::string span_text(const step_span& s);
 // "step 7", "steps 7, 9 and 3 more"
 [[nodiscard]] std::string listed(const std::vector<std::int64_t>& steps);

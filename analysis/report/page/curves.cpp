@@ -79,13 +79,47 @@ std::string logged_picture(const report_page& page, range_of_column what, std::s
   return d.element(fmt::format("{} by step", name));
 }
 
+// The scale that the run itself was trained with, and where it overflowed; empty where that was not logged.
+std::string own_scale_picture(const report_page& page) {
+  std::vector<double> low;
+  std::vector<double> high;
+  std::vector<bool> overflowed;
+  extent all;
+  for (const logged_values& c : page.logged.columns()) {
+    low.push_back(c.log2_scale.least);
+    high.push_back(c.log2_scale.greatest);
+    overflowed.push_back(c.overflowed > 0);
+    all.see(c.log2_scale.least);
+    all.see(c.log2_scale.greatest);
+  }
+  const bool is_unscaled = all.low == 0 && all.high == 0;
+  if (!all.any() || is_unscaled) return "";
+  const double bottom = std::floor(all.low) - 1;
+  const double top = std::ceil(all.high) + 1;
+  drawing d(page.logged.columns().size(), bottom, top, 120);
+  d.title("loss scale of the run");
+  d.band(low, high);
+  d.line(high, "scale");
+  d.marks(overflowed);
+  constexpr std::size_t labels = 4;
+  d.y_ticks(power_ticks(bottom, top, labels));
+  label_steps(d, page.logged.spans());
+  return d.element("loss scale of the run by step");
+}
+
+// Of a column: a gap where none is known, or where nothing is there to overflow.
+double log2_critical(const scale_extremes& s) {
+  constexpr double none = 0x1p1000;
+  return s.critical_certain && s.critical < none ? std::log2(s.critical) : not_known;
+}
+
 std::string scale_picture(const report_replay& r) {
   std::vector<double> scale;
   std::vector<double> critical;
   extent all;
   for (const scale_extremes& s : r.scales.columns()) {
     scale.push_back(std::log2(s.greatest));
-    critical.push_back(std::log2(s.critical));
+    critical.push_back(log2_critical(s));
     all.see(scale.back());
     all.see(critical.back());
   }
@@ -105,11 +139,15 @@ std::string scale_picture(const report_replay& r) {
 
 std::string replay_summary(const report_replay& r) {
   const trajectory_summary& s = r.sum;
+  const auto [low, high] = std::minmax(s.first_scale, s.last_scale);
+  const std::string between = s.least_scale < low || s.greatest_scale > high
+                                  ? fmt::format(", between {} and {}", as_power(std::min(low, s.least_scale)),
+                                                as_power(std::max(high, s.greatest_scale)))
+                                  : "";
   const std::string scales =
       s.least_scale == s.greatest_scale && s.first_scale == s.last_scale
           ? "the scale is " + as_power(s.first_scale)
-          : fmt::format("the scale goes from {} to {}, between {} and {}", as_power(s.first_scale),
-                        as_power(s.last_scale), as_power(s.least_scale), as_power(s.greatest_scale));
+          : fmt::format("the scale goes from {} to {}{}", as_power(s.first_scale), as_power(s.last_scale), between);
   std::string text =
       fmt::format("<p>{}, of which {} skipped{}; {}.</p>", count_text(s.steps, "step"),
                   skipped_text(s.skipped, s.uncertain, s.bounds),
@@ -125,29 +163,50 @@ std::string replay_summary(const report_replay& r) {
 
 std::string logged_section(const report_page& page) {
   if (is_single_step(page)) return "";
-  const std::string rate = logged_picture(page, &logged_values::learning_rate, "learning rate", 80, false, true);
-  const std::string loss = logged_picture(page, &logged_values::loss, "loss", 150, true, rate.empty());
-  if (loss.empty() && rate.empty()) return "";
+  const std::string scale = own_scale_picture(page);
+  // Where gradients were recorded, their norm has a picture of its own.
+  const bool has_norms =
+      std::ranges::any_of(page.replays.front().scales.columns(), [](const scale_extremes& c) { return c.norm > 0; });
+  const std::string norm =
+      has_norms ? "" : logged_picture(page, &logged_values::norm, "norm", 110, true, scale.empty());
+  const std::string rate =
+      logged_picture(page, &logged_values::learning_rate, "learning rate", 80, false, norm.empty() && scale.empty());
+  const std::string loss =
+      logged_picture(page, &logged_values::loss, "loss", 150, true, rate.empty() && norm.empty() && scale.empty());
+  if (loss.empty() && rate.empty() && norm.empty() && scale.empty()) return "";
   const auto& columns = page.logged.columns();
   const bool some_lost = std::ranges::any_of(columns, [](const logged_values& c) { return c.losses_lost > 0; });
   const std::uint64_t joined = page.logged.spans().front().steps;
+  const bool some_overflowed = std::ranges::any_of(columns, [](const logged_values& c) { return c.overflowed > 0; });
+  const bool marks_losses = some_lost && !loss.empty();
+  const bool marks_scale = some_overflowed && !scale.empty();
   const std::string keys =
-      (some_lost && !loss.empty() ? key_of(mark_swatch(), "steps whose loss is NaN or infinite") : "") +
+      (marks_losses || marks_scale
+           ? key_of(mark_swatch(), marks_losses && marks_scale
+                                       ? "steps whose loss is NaN or infinite, or that overflowed"
+                                   : marks_losses ? "steps whose loss is NaN or infinite"
+                                                  : "steps that overflowed")
+           : "") +
       (joined > 1 ? key_of(swatch(0.35), fmt::format("from the least to the greatest of {} steps", joined)) : "");
-  const std::string_view what = rate.empty()   ? "The loss"
-                                : loss.empty() ? "The learning rate"
-                                               : "Loss and learning rate";
-  return fmt::format("<section><h2>{}</h2>\n{}{}{}</section>\n", what, keys.empty() ? "" : "<p>" + keys + "</p>", loss,
-                     rate);
+  return fmt::format("<section><h2>What the run logged</h2>\n{}{}{}{}{}</section>\n",
+                     keys.empty() ? "" : "<p>" + keys + "</p>", loss, rate, norm, scale);
 }
 
 std::string scale_section(const report_page& page) {
   const bool single = is_single_step(page);
-  std::string text = "<section><h2>The loss scale</h2>\n";
+  std::string text = "<section><h2>The loss scale, replayed</h2>\n";
+  const auto some = [&](auto&& of) {
+    return std::ranges::any_of(page.replays,
+                               [&](const report_replay& r) { return std::ranges::any_of(r.scales.columns(), of); });
+  };
   if (!single)
-    text += "<p>" + key_of("ink", "solid", "scale") +
-            key_of("over", "solid", "the largest scale at which the step does not overflow") +
-            key_of(mark_swatch(), "skipped steps") + "</p>\n";
+    text +=
+        "<p>" + key_of("ink", "solid", "scale") +
+        (some([](const scale_extremes& s) { return !std::isnan(log2_critical(s)); })
+             ? key_of("over", "solid", "the largest scale at which the step does not overflow, where that is known")
+             : "") +
+        (some([](const scale_extremes& s) { return s.skipped > 0; }) ? key_of(mark_swatch(), "skipped steps") : "") +
+        "</p>\n";
   table numbers;
   numbers.columns = {{"", "policy"},
                      {"", "steps"},

@@ -24,7 +24,23 @@ std::string text_cell(std::string_view element, const std::string& text, const s
 
 std::string share_text(double share) { return fmt::format("{:.3g} %", 100 * share); }
 
-std::string prose(std::string_view text) { return escaped(typeset(text)); }
+std::string prose(std::string_view text) {
+  // Lines do not break inside the name of an option.
+  const std::string all = escaped(typeset(text));
+  const auto is_letter = [&](std::size_t i) { return i < all.size() && all[i] >= 'a' && all[i] <= 'z'; };
+  std::string kept;
+  for (std::size_t i = 0; i < all.size();) {
+    std::size_t end = i + 1;
+    if (all.compare(i, 2, "--") == 0 && is_letter(i + 2)) {
+      for (end = i + 2; is_letter(end) || (end < all.size() && all[end] == '-');) ++end;
+      kept += fmt::format(R"(<span class="option">{}</span>)", std::string_view(all).substr(i, end - i));
+    } else {
+      kept += all[i];
+    }
+    i = end;
+  }
+  return kept;
+}
 
 std::string key_of(std::string_view colour, std::string_view line, std::string_view text) {
   return fmt::format(

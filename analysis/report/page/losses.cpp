@@ -85,7 +85,8 @@ std::string loss_section(const report_page& page) {
   const std::string title =
       fmt::format("<section><h2>Underflow by tensor{}</h2>\n", is_single_step(page) ? "" : " and step");
   const std::string policy = escaped(page.replays.front().name);
-  if (losing.empty()) return title + fmt::format("<p>Under {} no gradient becomes zero.</p></section>\n", policy);
+  if (losing.empty())
+    return title + fmt::format("<p>Under {} no gradient that is not zero becomes zero.</p></section>\n", policy);
   std::ranges::stable_sort(losing, std::ranges::greater{}, [&](std::size_t i) { return share_of(total[i]); });
   table numbers;
   numbers.columns = {{"", "tensor"}, {"", "underflow", alignment::right}, {"", "of nonzero", alignment::right}};

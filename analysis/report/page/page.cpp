@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <stdexcept>
 #include <ulp/report/command_text.hpp>
@@ -72,6 +73,9 @@ void page_maker::add(const step& now, const std::vector<tensor_info>& tensors) {
   logged_values& logged = page_.logged.at_step(now.key.step);
   logged.loss.add(now.scalars.loss);
   logged.learning_rate.add(now.scalars.learning_rate);
+  logged.norm.add(now.scalars.grad_norm);
+  if (now.scalars.loss_scale > 0) logged.log2_scale.add(std::log2(now.scalars.loss_scale));
+  if (now.scalars.found_inf.value_or(false)) ++logged.overflowed;
   const bool tells_lost =
       !seen().steps().empty() && seen().steps().back().key == now.key && seen().steps().back().loss_is_lost;
   if (tells_lost || now.scalars.loss_is_nan) ++logged.losses_lost;

@@ -16,8 +16,8 @@ ul{margin:.3rem 0;padding-left:1.2rem;max-width:52rem}li{margin:.15rem 0}
 .wide{overflow-x:auto;max-width:100%;margin:.4rem 0}table{border-collapse:collapse;font-size:.85rem;overflow-wrap:normal}
 th,td{padding:.2rem 1rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--faint);white-space:nowrap}
 td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}tr>:last-child{padding-right:.2rem}
-.evidence td{white-space:normal}.evidence td:first-child{white-space:nowrap}.evidence th{padding-top:.6rem;font-weight:600}
-details{margin:.4rem 0}summary{cursor:pointer;color:var(--soft)}details>p{margin-left:0}
+.evidence td{white-space:normal}.evidence td:first-child,.evidence td:last-child{white-space:nowrap}.evidence th{padding-top:.6rem;font-weight:600}
+.option{white-space:nowrap}details{margin:.4rem 0}summary{cursor:pointer;color:var(--soft)}details>p{margin-left:0}
 .plot{overflow-x:auto;margin:.2rem 0}.plot svg{width:100%;min-width:40rem;height:auto;display:block}
 svg rect{fill:var(--heat);shape-rendering:crispEdges}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
 svg text{font:13px system-ui,sans-serif;fill:var(--ink)}svg .name{font:12px ui-monospace,monospace}svg .right{text-anchor:end}svg .middle{text-anchor:middle}svg .axis{fill:var(--soft)}
@@ -26,7 +26,7 @@ svg .over{stroke:var(--over);stroke-width:2}svg .normal{stroke:var(--normal);str
 svg .halo{stroke:var(--paper);stroke-width:5;opacity:.75}
 svg .missing{fill:var(--faint);opacity:.3}svg .hatch{stroke:var(--soft);stroke-width:1}svg.swatch{display:inline;width:1.65rem;height:.9rem;vertical-align:-.1rem;margin-right:.3rem}
 svg .curve{stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}svg .band{fill:var(--heat);opacity:.35;stroke:none}svg .dots{stroke-width:4;stroke-linecap:round}svg .rate{stroke:var(--heat)}
-svg .scale{stroke-width:2}svg .critical{stroke:var(--over);opacity:.75}svg .mark{stroke:var(--over);stroke-width:2}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
+svg .scale{stroke-width:2}svg .critical{stroke:var(--over);stroke-width:1.5}svg .mark{stroke:var(--over);stroke-width:2}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
 .entry{display:inline-block;margin-right:1.1rem}.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.35rem}
 .warn{border-left:3px solid var(--over);padding-left:.6rem}
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--card:#fff;--faint:#ccc;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#444;--normal:#c77700}

@@ -69,7 +69,10 @@ void logged_values::range::add(double value) {
 void logged_values::merge(const logged_values& other) {
   loss.merge(other.loss);
   learning_rate.merge(other.learning_rate);
+  norm.merge(other.norm);
+  log2_scale.merge(other.log2_scale);
   losses_lost += other.losses_lost;
+  overflowed += other.overflowed;
 }
 
 void scale_extremes::merge(const scale_extremes& other) {

@@ -110,7 +110,10 @@ struct logged_values {
   };
   range loss;
   range learning_rate;
+  range norm;                     // of the gradients
+  range log2_scale;               // of the run itself
   std::uint64_t losses_lost = 0;  // steps whose loss was infinite or NaN
+  std::uint64_t overflowed = 0;   // steps of the run itself
   void merge(const logged_values& other);
 };
 
