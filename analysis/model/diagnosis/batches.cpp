@@ -5,6 +5,8 @@
 #include <ulp/formats/catalog.hpp>
 #include <utility>
 
+#include "series.hpp"
+
 namespace ulp {
 namespace {
 
@@ -46,7 +48,7 @@ bool loss_stands_out(const std::vector<step_survey>& steps, std::size_t i) {
     }
   const auto first = std::ranges::find_if(steps, [](const step_survey& s) { return std::isfinite(s.loss); });
   return seen >= least_losses && largest > 0 && steps[i].loss >= far * largest &&
-         steps[i].loss >= of_initial * first->loss;
+         steps[i].loss >= of_initial * std::abs(first->loss);
 }
 
 // Whether the loss never comes back to twice what it was in the steps before one.
@@ -123,27 +125,40 @@ bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) 
   return bad;
 }
 
-std::optional<bad_batches> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
-                                            std::size_t end) {
+std::optional<ruin> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
+                                     std::size_t end) {
   constexpr double far = 1e4;
+  constexpr double far_before = 1e3;
   constexpr double far_in_loss = 100;
   constexpr double smaller_after = 0.01;
+  constexpr double alone = 0.1;
+  constexpr std::size_t soon = 10;
   const divergence& d = found.what;
+  if (d.jump || d.rate_rises || !(found.level > 0)) return std::nullopt;
+  const auto size_at = [&](std::size_t i) { return size_of(steps[i], d.of); };
+  const auto ruined_at = [&](std::size_t i) {
+    return ruin{
+        i,
+        {.steps = {steps[i].key.step}, .is_finite = true, .outlier = size_at(i) / found.level, .ends_the_run = true}};
+  };
+  const auto was_applied = [&](std::size_t i) {
+    return steps[i].applied != false && !is_lost(steps[i]) && std::isfinite(size_at(i));
+  };
+  // Second moments keep the training still for some steps after it.
+  for (std::size_t i = found.onset - std::min(found.onset, soon); i < found.onset; ++i)
+    if (was_applied(i) && size_at(i) >= far_before * found.level && size_at(i + 1) <= alone * size_at(i))
+      return ruined_at(i);
   const step_survey& worst = steps[found.onset];
-  const double size = size_of(worst, d.of);
-  if (worst.applied == false || d.jump || d.rate_rises || is_lost(worst) || !std::isfinite(size) ||
-      !(size >= far * found.level))
-    return std::nullopt;
+  if (!was_applied(found.onset) || !(size_at(found.onset) >= far * found.level)) return std::nullopt;
   if (std::isfinite(worst.loss) && worst.loss < far_in_loss * d.loss_before) return std::nullopt;
   std::vector<double> after;
   for (std::size_t i = found.onset + 1; i < end; ++i)
-    if (const double one = size_of(steps[i], d.of); !is_lost(steps[i]) && std::isfinite(one)) after.push_back(one);
+    if (!is_lost(steps[i]) && std::isfinite(size_at(i))) after.push_back(size_at(i));
   // A learning rate that nobody logged may have done it, but gradients would not come down again.
-  constexpr double alone = 0.1;
-  const bool comes_down =
-      !after.empty() && after.front() <= alone * size && median(std::move(after)) <= smaller_after * size;
+  const bool comes_down = !after.empty() && after.front() <= alone * size_at(found.onset) &&
+                          median(std::move(after)) <= smaller_after * size_at(found.onset);
   if (!comes_down && !std::isfinite(worst.learning_rate)) return std::nullopt;
-  return bad_batches{.steps = {worst.key.step}, .is_finite = true, .outlier = size / found.level, .ends_the_run = true};
+  return ruined_at(found.onset);
 }
 
 }  // namespace ulp

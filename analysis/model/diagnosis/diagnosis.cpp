@@ -39,6 +39,12 @@ nan_source source_of(const survey& run, const std::vector<tensor_info>& tensors,
   return n;
 }
 
+// Whether a format needs a loss scale.
+bool is_narrow(const std::optional<format>& to) {
+  constexpr int of_float32 = 8;
+  return to && to->exponent_bits < of_float32;
+}
+
 // What the run is looked at for, and what was found. Where it died is settled first; everything else is asked of the steps
 // before that.
 class examination {
@@ -51,7 +57,9 @@ class examination {
     for (const step_survey& s : steps_) {
       has_losses_ = has_losses_ || std::isfinite(s.loss);
       const double scale = scale_of(s);
-      has_scaler_ = has_scaler_ || s.found_inf || (!std::isnan(scale) && scale != 1) || s.rounded_to;
+      has_scaler_ = has_scaler_ || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow(s.rounded_to);
+      // Which of several steps overflowed, and so at which scale, is not told.
+      is_placed_ = is_placed_ && !(is_lost(s) && s.bounds && !s.bounds->certain);
       if (std::isnan(scale)) continue;
       is_constant_ = std::isnan(scale_) || (is_constant_ && scale == scale_);
       scale_ = scale;
@@ -74,7 +82,8 @@ class examination {
                                             bool has_infinities) const;
   [[nodiscard]] std::optional<found_divergence> diverged_before(std::size_t end) const;
   [[nodiscard]] std::optional<loss_overflow> lost_losses() const;
-  [[nodiscard]] bool is_nan_source(const lost_place& place) const;
+  // The index of the step where NaN begins in some tensors, without any infinity from there on.
+  [[nodiscard]] std::optional<std::size_t> nan_source_at(const lost_place& place) const;
   [[nodiscard]] bool is_nan_alone(const lost_place& place) const;
   [[nodiscard]] bool is_thrown_back() const noexcept { return diverged_ || ruin_; }
   // nullptr where that was not kept. `step`: an index of steps_.
@@ -91,6 +100,7 @@ class examination {
   std::vector<lost_place> places_;
   bool has_losses_ = false;  // finite ones
   bool has_scaler_ = false;
+  bool is_placed_ = true;     // what overflowed
   bool is_constant_ = false;  // the scale, wherever it is known
   double scale_ = not_known;  // the last one
   // How it died, and the index up to which it was healthy.
@@ -114,12 +124,18 @@ class examination {
   std::optional<nan_source> nan_;
 };
 
-bool examination::is_nan_source(const lost_place& place) const {
-  const first_lost* const first = lost_at(place.first);
-  if (first == nullptr || place.has_infinities || first->with_nan.empty()) return false;
+std::optional<std::size_t> examination::nan_source_at(const lost_place& place) const {
+  // Ordinary overflow may come just before it.
+  std::size_t first = place.last + 1;
+  while (first > place.first && steps_[first - 1].with_infinities == 0 && !std::isinf(steps_[first - 1].max_abs))
+    --first;
+  constexpr std::size_t few = 5;
+  if (first > place.last || (first > place.first && place.last - first + 1 < few)) return std::nullopt;
+  const first_lost* const found = lost_at(first);
+  if (found == nullptr || found->with_nan.empty()) return std::nullopt;
   // The loss may be lost after it: NaN that is applied reaches everything.
-  const step_survey& s = steps_[place.first];
-  return s.lost < s.tensors && !s.loss_is_lost;
+  const step_survey& s = steps_[first];
+  return s.lost < s.tensors && !s.loss_is_lost ? std::optional{first} : std::nullopt;
 }
 
 // NaN in all tensors and no infinity, which gradients that grow too large would leave.
@@ -147,13 +163,15 @@ std::optional<found_divergence> examination::diverged_before(std::size_t end) co
 
 void examination::find_death() {
   end_ = lost_end_of(steps_, places_);
-  const std::size_t lost_from = !end_                           ? steps_.size()
-                                : is_nan_source(places_.back()) ? places_.back().first
-                                                                : end_->first;
+  const auto nan = end_ ? nan_source_at(places_.back()) : std::nullopt;
+  const std::size_t lost_from = !end_ ? steps_.size() : nan ? *nan : end_->first;
   const std::optional<found_divergence> found = diverged_before(lost_from);
   healthy_ = found ? found->onset : lost_from;
   if (found) diverged_ = found->what;
-  if (found) ruin_ = ruinous_batch_of(steps_, *found, lost_from);
+  if (const auto ruined = found ? ruinous_batch_of(steps_, *found, lost_from) : std::nullopt) {
+    ruin_ = ruined->what;
+    healthy_ = ruined->step;
+  }
   outliers_ = outliers_of(steps_, healthy_);
   if (!outliers_.ends_the_run) return;
   ruin_ = std::exchange(outliers_, {});
@@ -194,19 +212,19 @@ void examination::see_place(const lost_place& place, bool goes_on) {
   constexpr std::size_t short_place = 3;
   const step_span span = span_of(steps_, place);
   const double scale = scale_of(steps_[place.first]);
-  const bool is_nan = is_nan_source(place);
+  const std::optional<std::size_t> nan = nan_source_at(place);
   const bool is_skipped = has_scaler_ && !is_applied(place);
-  const auto search = goes_on && !is_nan ? search_of(steps_, place) : std::nullopt;
+  const auto search = goes_on && !nan ? search_of(steps_, place) : std::nullopt;
   const auto numbers = [&](std::vector<std::int64_t>& into) {
     for (std::size_t i = place.first; i <= place.last; ++i) into.push_back(steps_[i].key.step);
   };
   if (search) {
     see_search(*search, place.first == 0);
     searched_ = place.last + 1;
-  } else if (place.length() >= few && is_nan) {
+  } else if (place.length() >= few && nan) {
     if (nan_) return;
-    nan_ = source_of(run_, tensors_, *lost_at(place.first));
-    nan_->lost = span;
+    nan_ = source_of(run_, tensors_, *lost_at(*nan));
+    nan_->lost = span_of(steps_, {.first = *nan, .last = place.last});
   } else if (goes_on && has_losses_ && place.losses > 0 && place.length() > short_place) {
     const forward_overflow f = forward_of(place.first, place.last, place.length(), place.losses, place.has_infinities);
     if (!forward_) {
@@ -222,7 +240,7 @@ void examination::see_place(const lost_place& place, bool goes_on) {
     numbers(bad_.steps);
   } else if (goes_on && is_skipped && is_nan_alone(place)) {
     numbers(bad_nan_.steps);
-  } else if (!is_skipped || (is_constant_ && place.length() >= few)) {
+  } else if (!is_skipped || (is_constant_ && is_placed_ && place.length() >= few)) {
     add_unhandled(place);
   } else if (!goes_on && !(place.length() <= short_place && place.first >= 10 && scale >= 1)) {
     open_ = {span, place.first == 0, scale, scale_of(steps_[place.last])};
@@ -230,7 +248,7 @@ void examination::see_place(const lost_place& place, bool goes_on) {
     see_handled(span);
     if (!goes_on) handled_.at_end = span.steps;
     if (goes_on && !(scale_of(steps_[place.last + 1]) < scale)) handled_.fell = false;
-    held_ += goes_on && is_constant_ ? span.steps : 0;
+    held_ += goes_on && is_constant_ && is_placed_ ? span.steps : 0;
   }
 }
 
@@ -251,6 +269,7 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
                      .losses_lost = losses,
                      .starts_the_run = first == 0,
                      .ends_the_run = last + 1 == steps_.size(),
+                     .first_was_applied = s.applied.value_or(false),
                      .has_scaler = has_scaler_,
                      .in_all_tensors = s.tensors > 0 && s.lost == s.tensors,
                      .has_infinities = has_infinities};
@@ -268,9 +287,9 @@ forward_overflow examination::forward_of(std::size_t first, std::size_t last, st
 
 void examination::see_end() {
   const lost_place& last = places_.back();
-  if (is_nan_source(last)) {
-    nan_ = source_of(run_, tensors_, *lost_at(last.first));
-    nan_->lost = span_of(steps_, last);
+  if (const auto nan = nan_source_at(last)) {
+    nan_ = source_of(run_, tensors_, *lost_at(*nan));
+    nan_->lost = span_of(steps_, {.first = *nan, .last = last.last});
     nan_->ends_the_run = true;
     return;
   }
@@ -340,6 +359,13 @@ diagnosis examination::result() {
   see_places();
   if (end_ && !is_thrown_back()) see_end();
   judge_batches();
+  handled_.is_placed = is_placed_;
+  // What comes again and again as the scale falls is what it falls for, whatever the tensors that were recorded show.
+  constexpr std::size_t several = 3;
+  if (bad_.steps.size() >= several && handled_.places > bad_.steps.size()) {
+    see_handled({bad_.steps.front(), bad_.steps.back(), bad_.steps.size()});
+    bad_.steps.clear();
+  }
   // Hysteresis may hold a scale once; one that is held again and again is constant.
   constexpr std::uint64_t once = 2;
   if (held_ > once) {
@@ -393,6 +419,7 @@ diagnosis examination::result() {
   if (!died && !high_floor) add(floor_of(steps_, searched_));
   if (!depth && !underflow) add(dead_tensors_of(run_, tensors_, last));
   if (handled_.places > 0) d.causes.emplace_back(handled_);
+  if (!died) d.rise = lasting_rise_of(steps_);
   return d;
 }
 

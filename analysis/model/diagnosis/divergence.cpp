@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <span>
 
 #include "places.hpp"
+#include "series.hpp"
 
 namespace ulp {
 namespace {
@@ -13,53 +13,7 @@ namespace {
 // By itself, or where the learning rate or the loss speaks for it.
 constexpr double orders_of_magnitude = 1000;
 constexpr double tenfold = 10;
-// So many steps before one give its level.
-constexpr std::size_t level_steps = 20;
-constexpr std::size_t least_level_steps = 3;
-constexpr double above_level = 3;
 constexpr double doubled = 2;
-
-struct point {
-  std::size_t step = 0;  // index
-  double value = 0;
-};
-
-// What is finite before `end`.
-template <typename Value>
-std::vector<point> points_of(const std::vector<step_survey>& steps, std::size_t end, Value value) {
-  std::vector<point> all;
-  for (std::size_t i = 0; i < end; ++i)
-    if (const double v = value(steps[i]); std::isfinite(v)) all.push_back({i, v});
-  return all;
-}
-
-double median_of(std::span<const point> points) {
-  std::vector<double> values;
-  for (const point& p : points) values.push_back(p.value);
-  return median(std::move(values));
-}
-
-double level_before(std::span<const point> points, std::size_t i) {
-  const std::size_t n = std::min(i, level_steps);
-  return median_of(points.subspan(i - n, n));
-}
-
-// The first point from which on all are above three times the level before it, or five times that of one or two points.
-std::optional<std::size_t> onset_of_growth(std::span<const point> sizes) {
-  constexpr double above_few = 5;
-  std::optional<std::size_t> onset;
-  double least = std::numeric_limits<double>::infinity();
-  for (std::size_t i = sizes.size(); i-- > 1;) {
-    least = std::min(least, sizes[i].value);
-    const double level = level_before(sizes, i);
-    if (level > 0 && least > (i < least_level_steps ? above_few : above_level) * level) onset = i;
-  }
-  return onset;
-}
-
-point largest_from(std::span<const point> points, std::size_t i) {
-  return std::ranges::max(points.subspan(i), {}, &point::value);
-}
 
 // Not long before a step: momentum and second moments take some time to follow.
 std::optional<rate_jump> jump_near(const std::vector<step_survey>& steps, std::size_t onset) {
@@ -74,63 +28,25 @@ bool rate_rises(const std::vector<step_survey>& steps, std::size_t first, std::s
   return steps[last].learning_rate > noticeably * steps[first].learning_rate;
 }
 
-struct loss_rise {
-  std::size_t onset = 0;  // index of the first step whose loss is above
-  double before = not_known;
-  double after = not_known;
+// What a run went through up to `end`, where it was lost, or at all.
+struct course {
+  const std::vector<step_survey>& steps;
+  std::size_t end = 0;
+  gradient_size of = gradient_size::norm;
+  std::vector<point> sizes;
+  std::vector<point> losses;
+
+  [[nodiscard]] bool is_lost_after() const { return end < steps.size(); }
 };
 
-// The loss falls, and comes back to half of where it began or more until the end.
-std::optional<loss_rise> loss_rise_of(const std::vector<point>& losses) {
-  constexpr std::size_t least_losses = 20;
-  constexpr std::size_t most_window = 25;
-  constexpr double noise = 6;
-  if (losses.size() < least_losses) return std::nullopt;
-  const std::size_t window = std::clamp<std::size_t>(losses.size() / 20, 3, most_window);
-  const std::span<const point> all(losses);
-  const double initial = median_of(all.first(window));
-  const double final = median_of(all.last(2 * window));
-  double best = initial;
-  std::size_t best_end = window;
-  for (std::size_t end = window; end <= all.size(); ++end) {
-    const double level = median_of(all.subspan(end - window, window));
-    if (level < best) {
-      best = level;
-      best_end = end;
-    }
-  }
-  std::vector<double> steps_of_loss;
-  for (std::size_t i = best_end - window + 1; i < best_end; ++i)
-    steps_of_loss.push_back(std::abs(all[i].value - all[i - 1].value));
-  const double rise = final - best;
-  const double usual = noise * median(std::move(steps_of_loss));
-  if (!(initial > best) || !(rise >= (initial - best) / 2) || !(rise > usual)) return std::nullopt;
-  const double noticed = std::min(rise / 4, std::max((initial - best) / 4, usual));
-  std::size_t onset = all.size();
-  while (onset > best_end - window && all[onset - 1].value > best + noticed) --onset;
-  if (onset == all.size()) return std::nullopt;
-  return loss_rise{all[onset].step, best, final};
-}
-
-std::size_t index_from(const std::vector<point>& points, std::size_t step) {
-  return static_cast<std::size_t>(std::ranges::lower_bound(points, step, {}, &point::step) - points.begin());
-}
-
-// Before `end`, where a size is known and finite.
-std::vector<point> sizes_of(const std::vector<step_survey>& steps, std::size_t end, gradient_size of) {
-  return points_of(steps, end, [&](const step_survey& s) {
-    const double size = size_of(s, of);
-    return size > 0 && !is_lost(s) ? size : not_known;
-  });
-}
-
-std::vector<point> losses_of(const std::vector<step_survey>& steps, std::size_t end) {
-  return points_of(steps, end, [](const step_survey& s) { return s.loss; });
+course course_of(const std::vector<step_survey>& steps, std::size_t end) {
+  const gradient_size of = size_kept(steps);
+  return {steps, end, of, sizes_of(steps, end, of), losses_of(steps, end)};
 }
 
 // What is known of a divergence that begins at a step.
-found_divergence described(const std::vector<step_survey>& steps, const std::vector<point>& sizes,
-                           const std::vector<point>& losses, std::size_t onset) {
+found_divergence described(const course& c, std::size_t onset) {
+  const auto& [steps, end, of, sizes, losses] = c;
   found_divergence found{.onset = onset};
   divergence& d = found.what;
   if (const std::size_t i = index_from(sizes, onset); i > 0 && i < sizes.size()) {
@@ -152,17 +68,111 @@ found_divergence described(const std::vector<step_survey>& steps, const std::vec
 }
 
 // What is told of all divergences.
-void complete(found_divergence& found, const std::vector<step_survey>& steps, std::size_t end, gradient_size of) {
+void complete(found_divergence& found, const course& c) {
   divergence& d = found.what;
-  d.of = of;
-  std::size_t last = end;
-  while (last > found.onset + 1 && is_lost(steps[last - 1])) --last;
+  d.of = c.of;
+  std::size_t last = c.end;
+  while (last > found.onset + 1 && is_lost(c.steps[last - 1])) --last;
   if (d.jump)
-    while (found.onset > 0 && steps[found.onset].key.step > d.jump->step) --found.onset;
-  d.growing = {steps[found.onset].key.step, steps[last - 1].key.step, last - found.onset};
-  const auto begin = steps.begin() + static_cast<std::ptrdiff_t>(found.onset);
-  const bool was_lost = std::any_of(begin, steps.begin() + static_cast<std::ptrdiff_t>(last), is_lost);
-  if (end < steps.size() && !was_lost) d.lost_at = steps[end].key.step;
+    while (found.onset > 0 && c.steps[found.onset].key.step > d.jump->step) --found.onset;
+  // What is lost just before was too large already.
+  while (found.onset > 1 && is_lost(c.steps[found.onset - 1])) --found.onset;
+  d.growing = {c.steps[found.onset].key.step, c.steps[last - 1].key.step, last - found.onset};
+  const auto begin = c.steps.begin() + static_cast<std::ptrdiff_t>(found.onset);
+  const bool was_lost = std::any_of(begin, c.steps.begin() + static_cast<std::ptrdiff_t>(last), is_lost);
+  if (c.is_lost_after() && !was_lost) d.lost_at = c.steps[c.end].key.step;
+}
+
+// Near zero a loss may rise a hundredfold and mean nothing.
+bool is_far_from_zero(const course& c, double loss) {
+  constexpr double of_initial = 0.1;
+  const double initial = median_of(std::span(c.losses).first(std::min<std::size_t>(c.losses.size(), 5)));
+  return loss > of_initial * initial;
+}
+
+bool loss_rises(const course& c, const divergence& d, double times) {
+  return d.loss_before > 0 && d.loss_after > times * d.loss_before && is_far_from_zero(c, d.loss_after);
+}
+
+// From where on points grow to the end; the last steps of a run that goes on may be a batch.
+std::optional<std::size_t> lasting(const course& c, std::span<const point> points) {
+  constexpr std::size_t some = 3;
+  const std::optional<std::size_t> i = onset_of_growth(points);
+  if (!i || (!c.is_lost_after() && points.size() - *i < some)) return std::nullopt;
+  return points[*i].step;
+}
+
+// The gradients grow and stay so.
+std::optional<found_divergence> by_sizes(const course& c, const std::optional<loss_course>& rise) {
+  const std::optional<std::size_t> of_sizes = lasting(c, c.sizes);
+  if (!of_sizes) return std::nullopt;
+  const std::optional<std::size_t> of_losses = lasting(c, c.losses);
+  const found_divergence found = described(c, of_losses ? std::min(*of_sizes, *of_losses) : *of_sizes);
+  const divergence& d = found.what;
+  const bool has_loss = !std::isnan(d.loss_before) && !std::isnan(d.loss_after);
+  const bool rises = has_loss && d.loss_after > d.loss_before;
+  // Where nobody logged the loss, growth alone may be a warm-up.
+  const bool is_alone =
+      d.growth >= orders_of_magnitude &&
+      (has_loss ? rises && (c.is_lost_after() || is_far_from_zero(c, d.loss_after)) : c.is_lost_after());
+  const bool is_supported =
+      d.growth >= tenfold && (!has_loss || rises) && (d.jump || rise || loss_rises(c, d, doubled));
+  return is_alone || is_supported ? std::optional{found} : std::nullopt;
+}
+
+// The loss grows and stays so.
+std::optional<found_divergence> by_losses(const course& c) {
+  constexpr double hundredfold = 100;
+  constexpr double threefold = 3;
+  const std::optional<std::size_t> onset = lasting(c, c.losses);
+  if (!onset) return std::nullopt;
+  const found_divergence found = described(c, *onset);
+  // Where it is above where the run began, or the run is lost next, it takes less.
+  const double times = c.is_lost_after()                                          ? threefold
+                       : found.what.loss_after > doubled * c.losses.front().value ? tenfold
+                                                                                  : hundredfold;
+  return loss_rises(c, found.what, times) ? std::optional{found} : std::nullopt;
+}
+
+// Too few steps for a level before the run is lost.
+std::optional<found_divergence> by_first_steps(const course& c) {
+  constexpr std::size_t most = 20;
+  if (!c.is_lost_after() || c.end > most || c.sizes.size() < 2) return std::nullopt;
+  const found_divergence found = described(c, c.sizes.front().step + 1);
+  const divergence& d = found.what;
+  const bool is_at_its_peak = largest_from(c.sizes, 1).step == c.sizes.back().step;
+  return d.growth >= tenfold && is_at_its_peak && !(d.loss_after < d.loss_before) ? std::optional{found} : std::nullopt;
+}
+
+// The learning rate rises tenfold or more, the loss never comes back to what it was, and the run is lost, however late.
+std::optional<found_divergence> by_rate(const course& c) {
+  constexpr double noticeably = 1.1;
+  const std::optional<rate_jump> jump = largest_jump(c.steps, 1, c.end);
+  if (!c.is_lost_after() || !jump || jump->after < tenfold * jump->before) return std::nullopt;
+  const auto at = std::ranges::find(c.steps, jump->step, [](const step_survey& s) { return s.key.step; });
+  const auto onset = static_cast<std::size_t>(at - c.steps.begin());
+  const std::size_t i = index_from(c.losses, onset + 1);
+  if (i == 0 || i >= c.losses.size()) return std::nullopt;
+  const double before = level_before(c.losses, i);
+  if (median_of(std::span(c.losses).subspan(i)) < noticeably * before) return std::nullopt;
+  found_divergence found = described(c, onset);
+  found.what.jump = jump;
+  return found;
+}
+
+// A peak of the gradients, or a rise of the learning rate, threw the training back.
+std::optional<found_divergence> by_setback(const course& c, const std::optional<loss_course>& rise) {
+  if (!rise) return std::nullopt;
+  found_divergence found = described(c, rise->onset);
+  found.what.loss_before = rise->before;
+  found.what.loss_after = rise->after;
+  // One that stands alone is a batch.
+  const std::size_t i = index_from(c.sizes, rise->onset);
+  const auto high = std::count_if(c.sizes.begin() + static_cast<std::ptrdiff_t>(i), c.sizes.end(),
+                                  [&](const point& p) { return p.value > tenfold / 2 * found.level; });
+  const bool has_peak = found.what.growth >= tenfold && high > 1;
+  const bool is_driven = c.steps[c.end - 1].learning_rate >= doubled * c.steps[rise->onset].learning_rate;
+  return found.what.jump || has_peak || is_driven ? std::optional{found} : std::nullopt;
 }
 
 }  // namespace
@@ -221,94 +231,46 @@ std::optional<rate_jump> largest_jump(const std::vector<step_survey>& steps, std
   return largest;
 }
 
-double median(std::vector<double> values) {
-  if (values.empty()) return not_known;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 std::optional<found_divergence> divergence_of(const std::vector<step_survey>& steps, std::size_t end) {
-  const gradient_size of = size_kept(steps);
-  const std::vector<point> sizes = sizes_of(steps, end, of);
-  const std::vector<point> losses = losses_of(steps, end);
-  const std::optional<loss_rise> rise = loss_rise_of(losses);
-  const bool is_lost_after = end < steps.size();
-
-  // The last steps of a run that goes on may be a batch.
-  const auto lasting = [&](const std::vector<point>& points) -> std::optional<std::size_t> {
-    const std::optional<std::size_t> i = onset_of_growth(points);
-    if (!i || (!is_lost_after && points.size() - *i < least_level_steps)) return std::nullopt;
-    return points[*i].step;
-  };
-  const std::optional<std::size_t> of_sizes = lasting(sizes);
-  const std::optional<std::size_t> of_losses = lasting(losses);
-  constexpr double hundredfold = 100;
-  constexpr std::size_t most_early = 20;
-  constexpr double early_growth = 30;
-  // Near zero a loss may rise a hundredfold and mean nothing.
-  constexpr double of_initial = 0.1;
-  const double initial = median_of(std::span(losses).first(std::min<std::size_t>(losses.size(), 5)));
-  const auto loss_rises = [&](const divergence& d, double times) {
-    return d.loss_before > 0 && d.loss_after > times * d.loss_before && d.loss_after > of_initial * initial;
-  };
-  std::optional<found_divergence> found;
-  if (of_sizes) {
-    found = described(steps, sizes, losses, of_losses ? std::min(*of_sizes, *of_losses) : *of_sizes);
-    const divergence& d = found->what;
-    const bool has_loss = !std::isnan(d.loss_before) && !std::isnan(d.loss_after);
-    const bool is_supported = d.jump || rise || loss_rises(d, doubled);
-    // Where nobody logged the loss, growth alone may be a warm-up.
-    const bool is_alone = d.growth >= orders_of_magnitude && (has_loss ? d.loss_after > d.loss_before : is_lost_after);
-    const bool falls = has_loss && d.loss_after <= d.loss_before;
-    if (!is_alone && !(d.growth >= tenfold && is_supported && !falls)) found.reset();
-  }
-  if (!found && of_losses) {
-    found = described(steps, sizes, losses, *of_losses);
-    if (!loss_rises(found->what, hundredfold)) found.reset();
-  }
-  if (!found && is_lost_after && end <= most_early && sizes.size() > 1) {
-    // Too few steps for a level.
-    found = described(steps, sizes, losses, sizes.front().step + 1);
-    const divergence& d = found->what;
-    const bool is_at_its_peak = largest_from(sizes, 1).step == sizes.back().step;
-    if (!(d.growth >= early_growth) || !is_at_its_peak || d.loss_after < d.loss_before) found.reset();
-  }
-  if (!found && rise) {
-    // A peak of the gradients, or a rise of the learning rate, threw the training back.
-    found = described(steps, sizes, losses, rise->onset);
-    found->what.loss_before = rise->before;
-    found->what.loss_after = rise->after;
-    const bool is_driven = steps[end - 1].learning_rate >= doubled * steps[rise->onset].learning_rate;
-    if (!found->what.jump && !(found->what.growth >= tenfold) && !is_driven) found.reset();
-  }
+  const course c = course_of(steps, end);
+  const std::optional<loss_course> rise = loss_rise_of(c.losses);
+  std::optional<found_divergence> found = by_sizes(c, rise);
+  if (!found) found = by_losses(c);
+  if (!found) found = by_first_steps(c);
+  if (!found) found = by_rate(c);
+  if (!found) found = by_setback(c, rise);
   if (!found) return std::nullopt;
   if (rise && rise->onset < found->onset) {
-    const std::optional<found_divergence> earlier = described(steps, sizes, losses, rise->onset);
-    if (earlier->what.jump || !found->what.jump) found = earlier;
+    const found_divergence earlier = described(c, rise->onset);
+    if (earlier.what.jump || !found->what.jump) found = earlier;
   }
-  complete(*found, steps, end, of);
+  complete(*found, c);
   return found;
 }
 
 std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, std::size_t end) {
   constexpr double far = 100;
-  constexpr double high = 10;
-  const gradient_size of = size_kept(steps);
-  const std::vector<point> sizes = sizes_of(steps, end, of);
-  if (sizes.empty()) return std::nullopt;
-  const auto peak = static_cast<std::size_t>(std::ranges::max_element(sizes, {}, &point::value) - sizes.begin());
-  const std::optional<std::size_t> onset = onset_of_growth(std::span(sizes).first(peak + 1));
+  const course c = course_of(steps, end);
+  if (c.sizes.empty()) return std::nullopt;
+  const auto peak = static_cast<std::size_t>(std::ranges::max_element(c.sizes, {}, &point::value) - c.sizes.begin());
+  const std::optional<std::size_t> onset = onset_of_growth(std::span(c.sizes).first(peak + 1));
   if (!onset) return std::nullopt;
-  found_divergence found = described(steps, sizes, losses_of(steps, end), sizes[*onset].step);
+  found_divergence found = described(c, c.sizes[*onset].step);
   // A single step is an outlier.
-  const auto is_high = [&](std::size_t i) { return i < sizes.size() && sizes[i].value > high * found.level; };
+  const auto is_high = [&](std::size_t i) { return i < c.sizes.size() && c.sizes[i].value > tenfold * found.level; };
   const bool is_alone = !is_high(peak + 1) && (peak == *onset || !is_high(peak - 1));
   if (!(found.what.growth >= far) || is_alone) return std::nullopt;
   found.what.came_down = true;
-  complete(found, steps, end, of);
+  complete(found, c);
   return found;
+}
+
+std::optional<loss_rise> lasting_rise_of(const std::vector<step_survey>& steps) {
+  const std::vector<point> losses = losses_of(steps, steps.size());
+  std::optional<loss_course> found = loss_rise_of(losses);
+  if (!found) found = never_falls(losses);
+  if (!found) return std::nullopt;
+  return loss_rise{steps[found->onset].key.step, found->before, found->after};
 }
 
 }  // namespace ulp

@@ -14,9 +14,6 @@ namespace ulp {
 [[nodiscard]] gradient_size size_kept(const std::vector<step_survey>& steps);
 [[nodiscard]] double size_of(const step_survey& s, gradient_size of);
 
-// Of the middle one or the mean of the middle two; NaN of none.
-[[nodiscard]] double median(std::vector<double> values);
-
 // The largest rise of the learning rate, doubling it at least, in the steps [from, to].
 [[nodiscard]] std::optional<rate_jump> largest_jump(const std::vector<step_survey>& steps, std::size_t from,
                                                     std::size_t to);
@@ -34,6 +31,8 @@ struct found_divergence {
 // Gradients that grow a hundredfold over several steps, whatever comes then: a divergence where something else tells that
 // the training was thrown back.
 [[nodiscard]] std::optional<found_divergence> peak_of(const std::vector<step_survey>& steps, std::size_t end);
+// The loss rises, and does not come back, or never falls below where it began.
+[[nodiscard]] std::optional<loss_rise> lasting_rise_of(const std::vector<step_survey>& steps);
 
 }  // namespace ulp
 

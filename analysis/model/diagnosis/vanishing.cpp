@@ -11,6 +11,7 @@
 
 #include "divergence.hpp"
 #include "places.hpp"
+#include "series.hpp"
 #include "tensor_parts.hpp"
 
 namespace ulp {

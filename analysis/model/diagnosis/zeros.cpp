@@ -7,6 +7,7 @@
 
 #include "divergence.hpp"
 #include "places.hpp"
+#include "series.hpp"
 #include "tensor_parts.hpp"
 
 namespace ulp {

@@ -159,8 +159,10 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   s.norm = sums.norm.value();
   s.with_nan = static_cast<std::uint32_t>(lost.with_nan.size());
   s.with_infinities = static_cast<std::uint32_t>(lost.with_infinities.size());
-  const bool goes_on = steps_.size() > 1 && steps_[steps_.size() - 2].lost > 0;
-  if (s.lost == 0 || goes_on) return;
+  const step_survey* const before = steps_.size() > 1 ? &steps_[steps_.size() - 2] : nullptr;
+  const bool goes_on = before != nullptr && before->lost > 0;
+  const bool is_nan_after_infinities = goes_on && before->with_infinities > 0 && s.with_infinities == 0;
+  if (s.lost == 0 || (goes_on && !is_nan_after_infinities)) return;
   if (lost_places_.size() > most_places) lost_places_.pop_back();
   lost_places_.push_back(std::move(lost));
 }

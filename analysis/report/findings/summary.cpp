@@ -42,6 +42,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       window_(w),
       all_steps_(whole.steps().size()),
       told_steps_(found.told_steps),
+      rise_(found.rise),
       about_{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
   for (const cause& c : found.causes) {
     told t = tell(c, about_);
@@ -112,6 +113,18 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   s.sure = has_values ? "certain for the steps that were recorded"
                       : "certain for the steps that it tells of; without gradients nothing is known of underflow";
   s.change = "nothing";
+  if (rise_) {
+    s.cause = "loss_rise";
+    s.happened = fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}",
+                             loss_number(rise_->before), loss_number(rise_->after), rise_->step,
+                             skipped_ > 0 ? handled_ : fmt::format("none of {} overflowed", steps_text(told_steps_)));
+    s.change = fmt::format(
+        "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
+        "changed by step {}: learning rate, data, labels, weight decay",
+        rise_->step);
+    s.sure = "certain of the loss; why it rose is not told by gradients";
+    return s;
+  }
   if (!has_values) return s;
 
   const std::optional<double> own = scale_of_the_run(judged_);

@@ -30,6 +30,7 @@ class summary_of {
   const window& window_;
   std::uint64_t all_steps_;
   std::uint64_t told_steps_;
+  std::optional<loss_rise> rise_;
   telling about_;
   std::vector<finding> causes_;
   std::optional<told> first_;

@@ -46,6 +46,13 @@ std::string times_text(double times) {
   return text.replace(text.find(" times"), 6, "-fold");
 }
 
+std::string loss_number(double loss) {
+  constexpr double large = 1000;
+  constexpr double huge = 1e6;
+  return loss >= large && loss < huge ? grouped(static_cast<std::uint64_t>(std::round(loss)))
+                                      : fmt::format("{:.3g}", loss);
+}
+
 std::string clipping_text(const telling& about) {
   if (!std::isfinite(about.usual_norm) || !(about.usual_norm > 0)) return "";
   return fmt::format("clip the norm near {:.2g}, which 99 % of the steps before did not exceed", about.usual_norm);
@@ -59,13 +66,6 @@ told told_of(const recorded_wrongly& r, const telling&) {
   t.change = "record once more, or say what was recorded as named above: nothing below holds until then";
   t.sure = "certain: a float16 run cannot have such values";
   return t;
-}
-
-std::string loss_number(double loss) {
-  constexpr double large = 1000;
-  constexpr double huge = 1e6;
-  return loss >= large && loss < huge ? grouped(static_cast<std::uint64_t>(std::round(loss)))
-                                      : fmt::format("{:.3g}", loss);
 }
 
 told told_of(const divergence& d, const telling& about) {

@@ -35,9 +35,10 @@ constexpr const char* find_operation =
 void advise_forward(told& t, const telling& about, const forward_overflow& f) {
   const bool nan_only = about.has_tensors && !f.has_infinities;
   t.change = "keep what overflows (softmax, attention scores, norms, the loss) in float32, or train in bfloat16";
-  if (!f.has_scaler || about.options.configured.format == "bfloat16") {
+  const bool is_wide = about.options.configured.format == "bfloat16" || about.options.format_name == "bfloat16";
+  if (!f.has_scaler || is_wide) {
     t.change = find_operation;
-    if (!about.has_tensors) t.change += "; if the forward pass runs in float16, train in bfloat16";
+    if (!about.has_tensors && !is_wide) t.change += "; if the forward pass runs in float16, train in bfloat16";
     return;
   }
   if (nan_only) t.change = std::string{find_operation} + "; or " + t.change;
@@ -56,7 +57,8 @@ std::vector<std::string> lines_for(const telling& about, loss_scale_choice choic
 told told_of(const high_initial_scale& h, const telling& about) {
   told t;
   const bool is_jump = !std::isnan(h.scale_before);
-  const std::string lost = fmt::format("{} {} lost", span_text(h.skipped), was(h.skipped));
+  const std::string lost =
+      fmt::format("{}{} {} lost", is_gapless(h.skipped) ? "" : "at least ", span_text(h.skipped), was(h.skipped));
   const std::string first = std::isnan(h.first_scale) ? "" : (h.is_at_most ? "at most " : "") + as_power(h.first_scale);
   const bool is_fitting = !std::isnan(h.fitting_scale);
   if (is_jump)
@@ -102,7 +104,7 @@ told told_of(const handled_overflow& h, const telling& about) {
   else if (h.at_end == 0 && h.fell)
     t.happened += is_one ? "; a lower scale ended it" : "; a lower scale ended it every time";
   t.change = "nothing: that is how a dynamic loss scale works";
-  t.sure = "certain for these steps";
+  t.sure = h.is_placed ? "certain for these steps" : "certain of their number; which they were the input leaves open";
   t.evidence = {fmt::format("in {}, {} long at most", count_text(h.places, "place"), steps_text(h.longest))};
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"places", integer(h.places)});
@@ -123,6 +125,8 @@ told told_of(const unhandled_overflow& u, const telling& about) {
   t.change = std::string{"look at the data and the forward pass of these steps"} +
              (u.has_scaler ? "" : fmt::format("; {}", find_operation));
   t.sure = "certain of these steps; what caused it is not told by gradients alone";
+  if (is_static && !about.safe_log2)
+    t.change = "lower the scale, or let it move; if these steps overflow at the scale 1 too, the forward pass does";
   if (is_static && about.safe_log2) {
     const double safe = std::ldexp(1.0, *about.safe_log2);
     t.change =
@@ -167,6 +171,9 @@ told told_of(const forward_overflow& f, const telling& about) {
                                      grouped(f.losses_zero)));
   if (nan_only) t.evidence.emplace_back("NaN only, no infinity was recorded");
   advise_forward(t, about, f);
+  if (f.first_was_applied)
+    t.change += fmt::format(
+        "; step {} was applied: check for infinities before the update, so that a bad batch is skipped", f.lost.first);
   if (f.losses_lost == 0 && f.losses_finite < f.lost.steps)
     t.change += "; if the loss grew before that, lower the learning rate first";
   t.numbers = numbers_of(f.lost);

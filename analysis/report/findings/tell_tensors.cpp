@@ -41,6 +41,9 @@ told told_of(const zero_gradients& z, const telling& about) {
                  : fmt::format("look at step {}: units that died, a loss that no longer depends on the parameters, or, "
                                "in 16 bits, underflow, which a higher loss scale cures",
                                z.zero.first);
+  if (z.loss_is_zero && about.has_tensors && !z.starts_the_run)
+    t.change = fmt::format(
+        "nothing, if the loss is meant to reach 0; else look at step {}: what makes the loss 0 there", z.zero.first);
   if (z.loss_is_zero && !about.has_tensors)
     t.change += "; a loss of exactly 0 may stand for NaN (Hugging Face: logging_nan_inf_filter=False shows it)";
   t.sure = z.overflowed ? fmt::format(
@@ -102,7 +105,7 @@ told told_of(const vanished_in_time& v, const telling& about) {
                  : "";
   t.change +=
       "look for units that died (learning rate, initialisation, activation); where values were rounded to a "
-      "16-bit format first, a higher loss scale tells whether they underflowed";
+      "16-bit format first, a higher loss scale tells whether they underflowed; nothing, if they were frozen there";
   t.sure = "fairly sure: the zeros are counted, what made them is not";
   t.evidence = {fmt::format("the largest gradient of {} is {:.3g} at the end", name, v.largest_after)};
   const std::string living = v.living ? about.tensors[*v.living].name : "";

@@ -64,6 +64,8 @@ struct telling {
 [[nodiscard]] std::string times_text(double times);
 // "30 times", "10^13 times"
 [[nodiscard]] std::string multiple_text(double times);
+// "2.3", "1,234", "1.2e+08"
+[[nodiscard]] std::string loss_number(double loss);
 // "clip the norm near 1.1, which ..."; empty where no norms are known.
 [[nodiscard]] std::string clipping_text(const telling& about);
 

@@ -77,6 +77,7 @@ struct handled_overflow {
   std::uint64_t places = 0;
   std::uint64_t longest = 0;
   bool fell = true;          // the scale, every time
+  bool is_placed = true;     // else the input tells how many there were, not which
   std::uint64_t at_end = 0;  // the last of these steps, with which the input ends
 };
 
@@ -88,6 +89,7 @@ struct forward_overflow {
   std::uint64_t losses_zero = 0;  // which in a log may stand for NaN; not among the finite ones
   bool starts_the_run = false;
   bool ends_the_run = false;
+  bool first_was_applied = false;
   bool has_scaler = true;            // else nothing says that 16 bits are at work
   std::vector<std::int64_t> before;  // single steps before it whose loss is lost
   bool in_all_tensors = false;       // at its first step, of those that are recorded
@@ -201,12 +203,21 @@ using cause =
 // "vanished", "vanished_in_depth", "scale_at_floor", "dead_layer".
 [[nodiscard]] std::string name_of(const cause& of);
 
+// The loss is above what it was, to the end, for whatever reason.
+struct loss_rise {
+  std::int64_t step = 0;
+  double before = not_known;
+  double after = not_known;
+};
+
 struct diagnosis {
   std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
   std::vector<cause>
       causes;  // the first explains most: what killed the run, then in the order of the alternatives of `cause`; what the scaler handled comes last
   // From this step on the run is lost: what comes then says nothing of what training needs.
   std::optional<std::int64_t> died_at;
+  // Of a run that did not die: not a cause, for tasks may let it rise.
+  std::optional<loss_rise> rise;
 };
 
 [[nodiscard]] diagnosis diagnosis_of(const survey& run, const std::vector<tensor_info>& tensors);

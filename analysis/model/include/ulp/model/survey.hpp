@@ -103,7 +103,8 @@ struct step_survey {
   std::optional<max_abs_bounds> bounds;
 };
 
-// The first of successive steps whose gradients are not finite: which tensors are not, by their indices.
+// The first of successive steps whose gradients are not finite, or the first of these with NaN alone: which tensors are not,
+// by their indices.
 struct first_lost {
   std::size_t step = 0;  // index into the survey's steps
   std::vector<std::uint32_t> with_nan;
