@@ -127,17 +127,27 @@ std::optional<found_divergence> by_losses(const course& c) {
   const std::optional<std::size_t> onset = lasting(c, c.losses);
   if (!onset) return std::nullopt;
   const found_divergence found = described(c, *onset);
-  // Where it is above where the run began, or the run is lost next, it takes less.
-  const double times = c.is_lost_after()                                          ? threefold
-                       : found.what.loss_after > doubled * c.losses.front().value ? tenfold
-                                                                                  : hundredfold;
+  // Where it is above where the run began it takes less, and least where the run is lost next.
+  const bool is_above_start = found.what.loss_after > doubled * c.losses.front().value;
+  const double times = !is_above_start ? hundredfold : c.is_lost_after() ? threefold : tenfold;
+  // A last loss or two may be what the run was lost to; and gradients that shrink do not diverge.
+  constexpr std::size_t several = 3;
+  const bool is_short = c.losses.size() - index_from(c.losses, *onset) < several;
+  if ((is_short && !loss_rises(c, found.what, hundredfold)) || found.what.growth < 1) return std::nullopt;
   return loss_rises(c, found.what, times) ? std::optional{found} : std::nullopt;
 }
 
 // Too few steps for a level before the run is lost.
 std::optional<found_divergence> by_first_steps(const course& c) {
   constexpr std::size_t most = 20;
-  if (!c.is_lost_after() || c.end > most || c.sizes.size() < 2) return std::nullopt;
+  constexpr double threefold = 3;
+  if (!c.is_lost_after() || c.end > most) return std::nullopt;
+  if (c.losses.size() > 2) {
+    const std::span<const point> rest = std::span(c.losses).subspan(1);
+    const bool is_above = c.losses.front().value > 0 && median_of(rest) > threefold * c.losses.front().value;
+    if (is_above) return described(c, rest.front().step);
+  }
+  if (c.sizes.size() < 2) return std::nullopt;
   const found_divergence found = described(c, c.sizes.front().step + 1);
   const divergence& d = found.what;
   const bool is_at_its_peak = largest_from(c.sizes, 1).step == c.sizes.back().step;
@@ -270,7 +280,7 @@ std::optional<loss_rise> lasting_rise_of(const std::vector<step_survey>& steps) 
   std::optional<loss_course> found = loss_rise_of(losses);
   if (!found) found = never_falls(losses);
   if (!found) return std::nullopt;
-  return loss_rise{steps[found->onset].key.step, found->before, found->after};
+  return loss_rise{steps[found->onset].key.step, found->before, found->after, found->is_back};
 }
 
 }  // namespace ulp

@@ -100,7 +100,10 @@ std::optional<loss_course> loss_rise_of(std::span<const point> all) {
   std::size_t onset = all.size();
   while (onset > best_end - window && all[onset - 1].value > best + noticed) --onset;
   if (onset == all.size()) return std::nullopt;
-  return loss_course{all[onset].step, best, final};
+  constexpr double nearly = 0.9;
+  constexpr double much_lower = 0.7;
+  const bool is_back = initial > 0 && best <= much_lower * initial && final >= nearly * initial;
+  return loss_course{all[onset].step, best, final, is_back};
 }
 
 std::optional<loss_course> never_falls(std::span<const point> losses) {
@@ -111,7 +114,7 @@ std::optional<loss_course> never_falls(std::span<const point> losses) {
   const bool is_above = std::ranges::all_of(rest, [&](const point& p) { return p.value > losses.front().value; });
   const double level = median_of(rest.last(rest.size() / 2));
   if (!is_above || level < clearly * losses.front().value) return std::nullopt;
-  return loss_course{rest.front().step, losses.front().value, level};
+  return loss_course{rest.front().step, losses.front().value, level, true};
 }
 
 }  // namespace ulp

@@ -38,6 +38,7 @@ struct loss_course {
   std::size_t onset = 0;  // index of the first step whose loss is above
   double before = not_known;
   double after = not_known;
+  bool is_back = false;  // where it began, or above, after it had been much lower or without that
 };
 // The loss falls, and comes back to half of where it began or more until the end.
 [[nodiscard]] std::optional<loss_course> loss_rise_of(std::span<const point> losses);

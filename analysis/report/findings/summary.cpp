@@ -114,7 +114,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
                       : "certain for the steps that it tells of; without gradients nothing is known of underflow";
   s.change = "nothing";
   if (rise_) {
-    s.cause = "loss_rise";
+    if (rise_->is_back) s.cause = "loss_rise";
     s.happened = fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}",
                              loss_number(rise_->before), loss_number(rise_->after), rise_->step,
                              skipped_ > 0 ? handled_ : fmt::format("none of {} overflowed", steps_text(told_steps_)));

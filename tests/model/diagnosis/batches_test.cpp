@@ -34,6 +34,19 @@ TEST_CASE("a learning rate that jumps, or gradients that go on growing, are no b
   CHECK(made(0.1, 1e7F) == names{"bad_batch"});  // the rate is known, and stayed
 }
 
+TEST_CASE("a batch some steps before a divergence is what began it") {
+  made_run run({"a.weight"});
+  for (int i = 0; i < 200; ++i) {
+    // As Adam has it: still for some steps, then far too large an update.
+    run.scalars.loss = i < 140 ? 0.5 : i == 140 ? 2e9 : i < 144 ? 0.5 : 50;
+    run.add(i < 140 ? 1.0F : i == 140 ? 5e5F : i < 144 ? 1.0F : 40.0F + static_cast<float>(i - 144));
+  }
+  CHECK(run.names() == names{"bad_batch"});
+  CHECK(first_of<bad_batches>(run).steps == std::vector<std::int64_t>{140});
+  CHECK(first_of<bad_batches>(run).ends_the_run);
+  CHECK(run.found().died_at == 140);
+}
+
 TEST_CASE("the loss tells a bad batch where the scale is near the limit") {
   const auto with_loss = [](double loss) {
     made_run run({"a.weight"});

@@ -332,6 +332,64 @@ TEST_CASE("an explosion in the first steps is a divergence, also where hardly a 
   }
 }
 
+TEST_CASE("an explosion that only the loss shows, and one long after the learning rate rose") {
+  made_run early({"a.weight"});
+  for (int i = 0; i < 60; ++i) {
+    early.scalars.loss = i == 0 ? 2.9 : i < 15 ? 12 + i % 3 : not_known;
+    early.scalars.loss_is_nan = i >= 15;
+    early.add(i < 15 ? 1.0F : not_a_number);
+  }
+  CHECK(early.names() == names{"divergence"});
+  CHECK(first_of<divergence>(early).growing.first == 1);
+
+  made_run late({"a.weight"});
+  for (int i = 0; i < 300; ++i) {
+    late.scalars.learning_rate = i < 100 ? 1e-3 : 1e-1;
+    late.scalars.loss = i < 100 ? 1.8 : i < 250 ? 2.4 : not_known;
+    late.scalars.loss_is_nan = i >= 250;
+    late.add(i < 250 ? 1.0F : not_a_number);
+  }
+  CHECK(late.names() == names{"divergence"});
+  CHECK(first_of<divergence>(late).growing.first == 100);
+  CHECK(first_of<divergence>(late).lost_at == 250);
+}
+
+TEST_CASE("NaN in some tensors after ordinary overflow is found where the infinities end") {
+  made_run run({"a.weight", "b.weight"});
+  for (int i = 0; i < 60; ++i) {
+    run.scalars.loss_scale = i < 30 ? 65536 : std::ldexp(65536.0, 30 - i);
+    run.scalars.found_inf = i >= 30;
+    run.scalars.loss = 1;
+    run.add(i < 30   ? std::vector<std::vector<float>>{{0.9F}, {0.9F}}
+            : i < 33 ? std::vector<std::vector<float>>{{infinity}, {infinity}}
+                     : std::vector<std::vector<float>>{{not_a_number}, {0.0001F}});
+  }
+  CHECK(run.names().front() == "nan_source");
+  CHECK(first_of<nan_source>(run).lost.first == 33);
+  CHECK(first_of<nan_source>(run).tensor == 0);
+  CHECK(run.found().died_at == 33);
+}
+
+TEST_CASE("a loss that rises is told of a run that did not die") {
+  const auto with_end = [](double end) {
+    made_run run({"a.weight"});
+    for (int i = 0; i < 200; ++i) {
+      run.scalars.loss = i < 120 ? 0.5 + 2.3 * std::exp(-i / 20.0) : end;
+      run.add(1.0F);
+    }
+    return run.found();
+  };
+  const diagnosis back = with_end(2.8);
+  CHECK(back.causes.empty());
+  REQUIRE(back.rise);
+  CHECK(back.rise->step == 120);
+  CHECK(back.rise->after == 2.8);
+  CHECK(back.rise->is_back);
+  REQUIRE(with_end(1.9).rise);
+  CHECK_FALSE(with_end(1.9).rise->is_back);
+  CHECK_FALSE(with_end(0.5).rise);
+}
+
 TEST_CASE("a log without a scale whose norm is NaN to its end is lost") {
   made_run run;
   for (int i = 0; i < 30; ++i) {

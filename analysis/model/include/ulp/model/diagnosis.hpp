@@ -208,6 +208,7 @@ struct loss_rise {
   std::int64_t step = 0;
   double before = not_known;
   double after = not_known;
+  bool is_back = false;  // where it began, or above
 };
 
 struct diagnosis {

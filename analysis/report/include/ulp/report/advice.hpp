@@ -32,8 +32,7 @@ struct finding {
 
 // The first three lines.
 struct advice_summary {
-  std::string
-      cause;  // name_of the first cause; "healthy", "underflow", "zero_gradients" or "unknown" where there is none
+  std::string cause;  // name_of the first cause; "healthy", "underflow", "loss_rise" or "unknown" where there is none
   std::string happened;
   std::string change;
   std::vector<std::string> lines;  // of the framework's configuration
