@@ -231,7 +231,8 @@ TEST_CASE("ulp help is --help, of the program or of a command") {
 }
 
 TEST_CASE("--quiet leaves warnings and errors, and JSON its notes") {
-  const std::string arguments = "replay tests/data/octaves/digits.ulp --scaler pytorch --format fp16";
+  const std::string arguments =
+      "replay tests/data/octaves/digits.ulp --scaler pytorch --set init_scale=2^40 --format fp16";
   const auto loud = run_ulp(arguments);
   REQUIRE(loud.err.find("ulp: note: ") != std::string::npos);
   for (const std::string& quiet : {arguments + " --quiet", "--quiet " + arguments}) {

@@ -176,11 +176,12 @@ std::optional<found_divergence> by_setback(const course& c, const std::optional<
   found_divergence found = described(c, rise->onset);
   found.what.loss_before = rise->before;
   found.what.loss_after = rise->after;
-  // One that stands alone is a batch.
+  // One that stands alone, and later, is a batch.
+  constexpr std::uint64_t at_once = 5;
   const std::size_t i = index_from(c.sizes, rise->onset);
   const auto high = std::count_if(c.sizes.begin() + static_cast<std::ptrdiff_t>(i), c.sizes.end(),
                                   [&](const point& p) { return p.value > tenfold / 2 * found.level; });
-  const bool has_peak = found.what.growth >= tenfold && high > 1;
+  const bool has_peak = found.what.growth >= tenfold && (high > 1 || found.what.growth_steps <= at_once);
   const bool is_driven = c.steps[c.end - 1].learning_rate >= doubled * c.steps[rise->onset].learning_rate;
   return found.what.jump || has_peak || is_driven ? std::optional{found} : std::nullopt;
 }

@@ -125,7 +125,7 @@ TEST_CASE("what Hugging Face's Trainer fills in is decided by the format asked f
                                "bf16": {"enabled": "auto"}, "zero_optimization": {"stage": 2}})";
   CHECK(read(both, "c", float16).starts_with("deepspeed_dynamic init_scale=65536 "));
   CHECK(read(both, "c", bfloat16) == "none in bfloat16");
-  CHECK(read(both, cbfloat16).starts_with("c: line 1: fp16.enabled is 'auto'"));
+  CHECK(read(both, "c", cbfloat16).starts_with("c: line 1: fp16.enabled is 'auto'"));
 }
 
 TEST_CASE("Cerebras") {
