@@ -82,8 +82,9 @@ told told_of(const high_initial_scale& h, const telling& about) {
                    : fmt::format("start below {}, the last scale that overflowed", as_power(h.last_scale));
   if (!is_jump && is_fitting)
     t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = h.fitting_scale});
-  t.sure =
-      is_jump ? "very sure: no scaler raises its scale that far at once" : "certain: a falling scale alone ended it";
+  t.sure = is_jump ? fmt::format("very sure: only a scaler with a growth factor of {:.6g} or more does that by itself",
+                                 h.first_scale / h.scale_before)
+                   : "certain: a falling scale alone ended it";
   t.numbers = numbers_of(h.skipped);
   t.numbers.all.push_back({"first_scale", h.first_scale});
   t.numbers.all.push_back({"last_scale", h.last_scale});

@@ -69,7 +69,7 @@ std::string logged_picture(const report_page& page, range_of_column what, std::s
   drawing d(columns.size(), axis.low, axis.high, height);
   d.title(name);
   d.band(low, high);
-  if (what == &logged_values::loss)
+  if (what != &logged_values::learning_rate)
     d.curve(mean, lost, "loss");
   else
     d.line(mean, "rate");
@@ -178,6 +178,10 @@ std::string logged_section(const report_page& page) {
   const bool some_lost = std::ranges::any_of(columns, [](const logged_values& c) { return c.losses_lost > 0; });
   const std::uint64_t joined = page.logged.spans().front().steps;
   const bool some_overflowed = std::ranges::any_of(columns, [](const logged_values& c) { return c.overflowed > 0; });
+  const auto is_wide_range = [](const logged_values::range& r) { return r.least < r.greatest; };
+  const bool has_band = std::ranges::any_of(columns, [&](const logged_values& c) {
+    return is_wide_range(c.loss) || is_wide_range(c.learning_rate) || is_wide_range(c.log2_scale);
+  });
   const bool marks_losses = some_lost && !loss.empty();
   const bool marks_scale = some_overflowed && !scale.empty();
   const std::string keys =
@@ -187,7 +191,8 @@ std::string logged_section(const report_page& page) {
                                    : marks_losses ? "steps whose loss is NaN or infinite"
                                                   : "steps that overflowed")
            : "") +
-      (joined > 1 ? key_of(swatch(0.35), fmt::format("from the least to the greatest of {} steps", joined)) : "");
+      (joined > 1 && has_band ? key_of(swatch(0.35), fmt::format("from the least to the greatest of {} steps", joined))
+                              : "");
   return fmt::format("<section><h2>What the run logged</h2>\n{}{}{}{}{}</section>\n",
                      keys.empty() ? "" : "<p>" + keys + "</p>", loss, rate, norm, scale);
 }
