@@ -233,7 +233,8 @@ TEST_CASE("groups are compared as tensors are") {
   parted.group("large", "^big");
   CHECK(
       says(parted.conclusion("Which groups lose most"), "the rest loses all of the magnitude, the others named less"));
-  CHECK(says(parted.conclusion("scale for each group"), "groups are 60.0 binades apart, of 39 that float16 spans: yes"));
+  CHECK(
+      says(parted.conclusion("scale for each group"), "groups are 60.0 binades apart, of 39 that float16 spans: yes"));
   CHECK(parted.number("group_scales", "least") == R"({"name":"large","scale_log2":15.9})");
 }
 
