@@ -3,8 +3,8 @@
 // value and the mean of the epoch: microsoft/Swin-Transformer main.py (train_one_epoch). DeiT, BEiT and others with its
 // MetricLogger: "Epoch: [115]  [1298/1299]  eta: 0:00:00  loss: 6.5993 (6.5971)  loss_scale: 8192.0000 (8646.0600)
 // grad_norm: 0.3922 (nan)", the median of the last 20 and the mean: microsoft/unilm beit/utils.py (SmoothedValue). PyTorch's
-// and Apex's own training of ImageNet, and what was made of it: "Epoch: [0][10/5004]	Time 0.311 (0.320)	Loss 6.9413
-// (6.8813)	Prec@1 1.2 (0.9)", again the present value and the mean: pytorch/examples imagenet/main.py (ProgressMeter),
+// and Apex's own training of ImageNet, and what was made of it: "Epoch: [0][10/5004] Time 0.311 (0.320) Loss 6.9413
+// (6.8813) Prec@1 1.2 (0.9)", again the present value and the mean: pytorch/examples imagenet/main.py (ProgressMeter),
 // NVIDIA/apex examples/imagenet/main_amp.py. All count from 0.
 #include <array>
 #include <cmath>

@@ -12,7 +12,7 @@ bool is_number_of(const format& f, double value) {
   return value <= to_double(f, f.max_finite_code()) && to_double(f, encode(f, value).code) == value;
 }
 
-// A small multiple of the least number of float16. `value` is finite.
+// Whether it is a small multiple of the least number of float16; NaN is none.
 bool is_near_least(double value) {
   constexpr double few = 16;
   const double units = std::ldexp(value, -float16.min_quantum_exponent());

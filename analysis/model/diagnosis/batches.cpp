@@ -46,19 +46,17 @@ bool loss_stands_out(const std::vector<step_survey>& steps, std::size_t i) {
       largest = std::max(largest, loss);
       ++seen;
     }
+  if (seen < least_losses || !(largest > 0) || !(steps[i].loss >= far * largest)) return false;
   const auto first = std::ranges::find_if(steps, [](const step_survey& s) { return std::isfinite(s.loss); });
-  return seen >= least_losses && largest > 0 && steps[i].loss >= far * largest &&
-         steps[i].loss >= of_initial * std::abs(first->loss);
+  return steps[i].loss >= of_initial * std::abs(first->loss);
 }
 
 // Whether the loss never comes back to twice what it was in the steps before one.
-bool stays_above(const std::vector<step_survey>& steps, std::int64_t step, std::size_t end) {
+bool stays_above(const std::vector<step_survey>& steps, std::size_t i, std::size_t end) {
   constexpr std::size_t before = 20;
   constexpr std::size_t least_after = 20;
   constexpr double twice = 2;
-  const auto at = std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; });
-  const auto i = static_cast<std::size_t>(at - steps.begin());
-  if (at->applied == false) return false;
+  if (steps[i].applied == false) return false;
   double highest = 0;
   for (std::size_t j = i - std::min(i, before); j < i; ++j)
     if (std::isfinite(steps[j].loss)) highest = std::max(highest, steps[j].loss);
@@ -94,7 +92,7 @@ bool is_batch(const std::vector<step_survey>& steps, const lost_place& place) {
   return place.length() == 1 && loss_stands_out(steps, place.first);
 }
 
-bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
+found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) {
   struct measure {
     double far;            // times the steps around
     double beyond_spread;  // times what most steps have
@@ -106,7 +104,8 @@ bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) 
   for (std::size_t i = 0; i < end; ++i)
     if (const double size = size_of(steps[i], of); !is_lost(steps[i]) && std::isfinite(size))
       sizes.emplace_back(i, size);
-  bad_batches bad{.is_finite = true};
+  found_batches found{.what = {.is_finite = true}};
+  bad_batches& bad = found.what;
   for (std::size_t i = around; i + around < sizes.size(); ++i) {
     double largest = 0;
     for (std::size_t j = i - around; j <= i + around; ++j)
@@ -115,18 +114,19 @@ bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end) 
     if (!(largest > 0) || times < with_loss.far) continue;
     const measure& m = loss_stands_out(steps, sizes[i].first) ? with_loss : alone;
     if (!(times >= m.far) || !(sizes[i].second >= m.beyond_spread * high_of(sizes, i))) continue;
-    bad.steps.push_back(steps[sizes[i].first].key.step);
+    found.last = sizes[i].first;
+    bad.steps.push_back(steps[found.last].key.step);
     bad.outlier = std::isnan(bad.outlier) ? times : std::max(bad.outlier, times);
   }
-  if (bad.steps.size() == 1) bad.ends_the_run = stays_above(steps, bad.steps.front(), end);
+  if (bad.steps.size() == 1) bad.ends_the_run = stays_above(steps, found.last, end);
   // What comes again and again belongs to the data: sparse rewards, rare tokens.
   const std::size_t rare = std::max<std::size_t>(3, sizes.size() / 100);
   if (bad.steps.size() > rare) bad.steps.clear();
-  return bad;
+  return found;
 }
 
-std::optional<ruin> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
-                                     std::size_t end) {
+std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
+                                              std::size_t end) {
   constexpr double far = 1e4;
   constexpr double far_before = 1e3;
   constexpr double far_in_loss = 100;
@@ -137,9 +137,9 @@ std::optional<ruin> ruinous_batch_of(const std::vector<step_survey>& steps, cons
   if (d.jump || d.rate_rises || !(found.level > 0)) return std::nullopt;
   const auto size_at = [&](std::size_t i) { return size_of(steps[i], d.of); };
   const auto ruined_at = [&](std::size_t i) {
-    return ruin{
-        i,
-        {.steps = {steps[i].key.step}, .is_finite = true, .outlier = size_at(i) / found.level, .ends_the_run = true}};
+    return found_batches{
+        {.steps = {steps[i].key.step}, .is_finite = true, .outlier = size_at(i) / found.level, .ends_the_run = true},
+        i};
   };
   const auto was_applied = [&](std::size_t i) {
     return steps[i].applied != false && !is_lost(steps[i]) && std::isfinite(size_at(i));

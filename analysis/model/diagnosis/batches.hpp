@@ -16,16 +16,16 @@ namespace ulp {
 // Whether what was lost would have fitted the scale by far by what the steps around it hold, or has a finite loss far above
 // theirs.
 [[nodiscard]] bool is_batch(const std::vector<step_survey>& steps, const lost_place& place);
+struct found_batches {
+  bad_batches what;
+  std::size_t last = 0;  // index of the last one
+};
 // Steps before the index `end` whose gradients are finite and far larger than those of the steps around them.
-[[nodiscard]] bad_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end);
+[[nodiscard]] found_batches outliers_of(const std::vector<step_survey>& steps, std::size_t end);
 // The step that a divergence consists of, or that came just before it, where the learning rate had no part in it: what it
 // updated never came back.
-struct ruin {
-  std::size_t step = 0;  // index
-  bad_batches what;
-};
-[[nodiscard]] std::optional<ruin> ruinous_batch_of(const std::vector<step_survey>& steps, const found_divergence& found,
-                                                   std::size_t end);
+[[nodiscard]] std::optional<found_batches> ruinous_batch_of(const std::vector<step_survey>& steps,
+                                                            const found_divergence& found, std::size_t end);
 
 }  // namespace ulp
 

@@ -76,6 +76,7 @@ class examination {
   void see_handled(const step_span& span);
   void see_end();
   void judge_batches();
+  void judge_scaler();
   void add_unhandled(const lost_place& place);
   [[nodiscard]] bool is_applied(const lost_place& place) const;
   [[nodiscard]] forward_overflow forward_of(std::size_t first, std::size_t last, std::size_t lost, std::size_t losses,
@@ -170,13 +171,15 @@ void examination::find_death() {
   if (found) diverged_ = found->what;
   if (const auto ruined = found ? ruinous_batch_of(steps_, *found, lost_from) : std::nullopt) {
     ruin_ = ruined->what;
-    healthy_ = ruined->step;
+    healthy_ = ruined->last;
   }
-  outliers_ = outliers_of(steps_, healthy_);
-  if (!outliers_.ends_the_run) return;
-  ruin_ = std::exchange(outliers_, {});
-  const auto at = std::ranges::find(steps_, ruin_->steps.front(), [](const step_survey& s) { return s.key.step; });
-  healthy_ = static_cast<std::size_t>(at - steps_.begin());
+  const found_batches outliers = outliers_of(steps_, healthy_);
+  if (outliers.what.ends_the_run) {
+    ruin_ = outliers.what;
+    healthy_ = outliers.last;
+  } else {
+    outliers_ = outliers.what;
+  }
 }
 
 void examination::see_places() {
@@ -335,6 +338,25 @@ void examination::judge_batches() {
   std::ranges::sort(forward_->before);
 }
 
+// Whether what was skipped is what the scaler is there for.
+void examination::judge_scaler() {
+  handled_.is_placed = is_placed_;
+  // What comes again and again as the scale falls is what it falls for, whatever the tensors that were recorded show.
+  constexpr std::size_t several = 3;
+  if (bad_.steps.size() >= several && handled_.places > bad_.steps.size()) {
+    see_handled({bad_.steps.front(), bad_.steps.back(), bad_.steps.size()});
+    bad_.steps.clear();
+  }
+  // Hysteresis may hold a scale once; one that is held again and again is constant.
+  constexpr std::uint64_t once = 2;
+  if (held_ > once) {
+    const step_span lost = unhandled_ ? together(unhandled_->lost, handled_.skipped) : handled_.skipped;
+    if (!unhandled_) unhandled_ = unhandled_overflow{.has_scaler = true, .scale = scale_};
+    unhandled_->lost = lost;
+    handled_ = {};
+  }
+}
+
 // Infinite, while every gradient is finite.
 std::optional<loss_overflow> examination::lost_losses() const {
   loss_overflow all;
@@ -359,21 +381,7 @@ diagnosis examination::result() {
   see_places();
   if (end_ && !is_thrown_back()) see_end();
   judge_batches();
-  handled_.is_placed = is_placed_;
-  // What comes again and again as the scale falls is what it falls for, whatever the tensors that were recorded show.
-  constexpr std::size_t several = 3;
-  if (bad_.steps.size() >= several && handled_.places > bad_.steps.size()) {
-    see_handled({bad_.steps.front(), bad_.steps.back(), bad_.steps.size()});
-    bad_.steps.clear();
-  }
-  // Hysteresis may hold a scale once; one that is held again and again is constant.
-  constexpr std::uint64_t once = 2;
-  if (held_ > once) {
-    const step_span lost = unhandled_ ? together(unhandled_->lost, handled_.skipped) : handled_.skipped;
-    if (!unhandled_) unhandled_ = unhandled_overflow{.has_scaler = true, .scale = scale_};
-    unhandled_->lost = lost;
-    handled_ = {};
-  }
+  judge_scaler();
   const bool died = end_ || is_thrown_back();
   if (died && healthy_ < steps_.size()) d.died_at = steps_[healthy_].key.step;
   const std::int64_t last = healthy_ == 0 ? std::numeric_limits<std::int64_t>::min() : steps_[healthy_ - 1].key.step;

@@ -26,9 +26,10 @@ descent descent_of(const std::vector<step_survey>& steps, std::size_t begin) {
     if (!(s.loss_scale > 0) || !std::isfinite(s.loss_scale)) continue;
     d.last = s.loss_scale;
     greatest = std::max(greatest, s.loss_scale);
-    if (s.loss_scale < f.floor) ++d.falls;
-    if (s.loss_scale < f.floor)
+    if (s.loss_scale < f.floor) {
       f = {.at_floor = {s.key.step, s.key.step, 0}, .floor = s.loss_scale, .greatest = greatest};
+      ++d.falls;
+    }
     if (s.loss_scale > f.floor) continue;
     f.at_floor.last = s.key.step;
     ++f.at_floor.steps;

@@ -158,14 +158,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
         fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
                     losers.size(), judged_sets.size(), percent(much), options_.format_name, as_power(scale),
                     own ? " of the run" : "", worst.second, percent(worst.first));
-    const double safe = std::ldexp(1.0, window_.largest_safe().value_or(usual));
-    if (safe > scale && losers_at(safe).empty()) {
-      s.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
-      s.lines = lines_for(about_, {.format = options_.format_name, .init_scale = safe});
-    } else {
-      s.change = "train in bfloat16: no scale that does not overflow keeps these gradients";
-      s.lines = lines_for(about_, {.format = "bfloat16"});
-    }
+    advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
     s.sure = "certain for these gradients; what they would have changed is not known";
     return s;
   }

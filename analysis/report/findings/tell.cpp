@@ -76,7 +76,8 @@ told told_of(const divergence& d, const telling& about) {
     parts.push_back(fmt::format("the learning rate rose {} in step {} ({:.3g} to {:.3g})",
                                 times_text(d.jump->after / d.jump->before), d.jump->step, d.jump->before,
                                 d.jump->after));
-  if (!std::isnan(d.growth))
+  constexpr double noticed = 2;
+  if (d.growth >= noticed)
     parts.push_back(fmt::format("{} grew {} in {}", size, times_text(d.growth), steps_text(d.growth_steps)) +
                     (d.lost_at ? fmt::format(" before the first step that is not finite ({})", *d.lost_at) : ""));
   if (d.rate_rises && !d.jump) parts.emplace_back("the learning rate was still rising");

@@ -71,8 +71,7 @@ told told_of(const high_initial_scale& h, const telling& about) {
         std::isnan(h.first_scale) ? "" : (h.is_at_most ? ", " : " ") + first + (h.is_at_most ? "," : ""), lost);
   if (is_jump)
     t.change =
-        "save and load the state of the scaler with the checkpoint (scaler.state_dict()), so that a resumed run goes "
-        "on "
+        "save and load the state of the scaler with the checkpoint (scaler.state_dict()): a resumed run then goes on "
         "with its scale";
   else if (is_fitting)
     t.change = fmt::format("start at {}, the first scale that fitted", as_power(h.fitting_scale));

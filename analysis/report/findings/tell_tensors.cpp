@@ -57,6 +57,23 @@ told told_of(const zero_gradients& z, const telling& about) {
   return t;
 }
 
+double safe_scale(const telling& about) {
+  constexpr int usual = 16;
+  return std::ldexp(1.0, about.safe_log2.value_or(usual));
+}
+
+void advise_against_underflow(std::string& change, std::vector<std::string>& lines, const telling& about, double scale,
+                              bool safe_scale_does) {
+  const double safe = safe_scale(about);
+  if (safe > scale && safe_scale_does) {
+    change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
+    lines = lines_for(about, {.format = about.options.format_name, .init_scale = safe});
+  } else {
+    change = "train in bfloat16: no scale that does not overflow keeps these gradients";
+    lines = lines_for(about, {.format = "bfloat16"});
+  }
+}
+
 told told_of(const underflow_before_recording& u, const telling& about) {
   told t;
   const std::string& name = about.tensors[u.worst].name;
@@ -68,14 +85,7 @@ told told_of(const underflow_before_recording& u, const telling& about) {
   if (u.all_zero > 0)
     t.evidence.push_back(
         fmt::format("{} more {} zero throughout", count_text(u.all_zero, "tensor"), u.all_zero == 1 ? "is" : "are"));
-  const double safe = about.safe_log2 ? std::ldexp(1.0, *about.safe_log2) : 0;
-  if (safe > u.scale || (!has_scale && safe > 1)) {
-    t.change = fmt::format("raise the scale to {}, up to which no finite step overflows", as_power(safe));
-    t.lines = lines_for(about, {.format = about.options.format_name, .init_scale = safe});
-  } else {
-    t.change = "train in bfloat16: no scale that does not overflow keeps these gradients";
-    t.lines = lines_for(about, {.format = "bfloat16"});
-  }
+  advise_against_underflow(t.change, t.lines, about, has_scale ? u.scale : 1, true);
   t.sure = "very sure that values were cut off; how many, gradients recorded in float32 would tell";
   t.numbers = {{{"tensor", name},
                 {"tensors", std::int64_t{u.tensors}},

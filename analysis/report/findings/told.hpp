@@ -24,9 +24,10 @@ struct told {
 struct telling {
   const std::vector<tensor_info>& tensors;
   const advice_options& options;
-  std::uint64_t steps = 0;        // of the run
-  bool has_tensors = true;        // else it is a log
-  std::optional<int> safe_log2;   // the largest power of two at which no step before the run's death overflows
+  std::uint64_t steps = 0;  // of the run
+  bool has_tensors = true;  // else it is a log
+  std::optional<int>
+      safe_log2;  // the largest power of two at which no step before the run's death overflows; nullopt: all
   double usual_norm = not_known;  // that 99 % of the steps before its death do not exceed
 };
 
@@ -49,6 +50,11 @@ struct telling {
 [[nodiscard]] told told_of(const vanished_in_depth& v, const telling& about);
 [[nodiscard]] told told_of(const dead_tensors& d, const telling& about);
 
+// The largest power of two at which no finite step overflows, or a usual scale where none does at any.
+[[nodiscard]] double safe_scale(const telling& about);
+// What keeps gradients that underflow: the safe scale where it does and is above `scale`, else bfloat16.
+void advise_against_underflow(std::string& change, std::vector<std::string>& lines, const telling& about, double scale,
+                              bool safe_scale_does);
 // Of the framework, in the manner of the user's own configuration; empty where that has it already.
 [[nodiscard]] std::vector<std::string> lines_for(const telling& about, loss_scale_choice choice);
 

@@ -135,8 +135,8 @@ struct nan_source {
 struct zero_gradients {
   step_span zero;
   bool starts_the_run = false;
-  std::optional<std::int64_t>
-      overflowed;             // the first of these steps that is logged to have overflowed, as zeros cannot
+  // The first of these steps that is logged to have overflowed, as zeros cannot.
+  std::optional<std::int64_t> overflowed;
   bool loss_is_zero = false;  // in all of these steps
 };
 
@@ -153,8 +153,8 @@ struct underflow_before_recording {
 
 // Gradients vanish as training goes on: zeros become almost all of some tensors while the loss stands still.
 struct vanished_in_time {
-  std::uint32_t tensor =
-      0;  // the last one in the order of the model whose module has no other: backward reaches it first
+  // The last one in the order of the model whose module has no other, since backward reaches it first.
+  std::uint32_t tensor = 0;
   std::optional<std::uint32_t> living;  // the next one, which keeps its gradients
   std::uint32_t tensors = 0;
   double zeros_before = 0;  // shares
@@ -213,8 +213,9 @@ struct loss_rise {
 
 struct diagnosis {
   std::uint64_t told_steps = 0;  // of which the input tells whether they overflowed, or what they hold
-  std::vector<cause>
-      causes;  // the first explains most: what killed the run, then in the order of the alternatives of `cause`; what the scaler handled comes last
+  // The first explains most: what killed the run, then in the order of the alternatives of `cause`; what the scaler
+  // handled comes last.
+  std::vector<cause> causes;
   // From this step on the run is lost: what comes then says nothing of what training needs.
   std::optional<std::int64_t> died_at;
   // Of a run that did not die: not a cause, for tasks may let it rise.
