@@ -84,7 +84,8 @@ void add_notes(loaded_run& run, const rank_coverage& ranks) {
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
     run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
-  if (run.picture.seen().as_recorded()) run.notes.emplace_back(factor_note);
+  run.as_recorded = run.picture.seen().as_recorded();
+  if (run.as_recorded) run.notes.emplace_back(factor_note);
 }
 
 }  // namespace
@@ -290,6 +291,11 @@ void document::reload() {
     replay_next();
   };
   load(std::move(inputs), then, first_look::no);
+}
+
+void document::read_again(run_text how) {
+  how_ = std::move(how);
+  reload();
 }
 
 void document::cancel() {

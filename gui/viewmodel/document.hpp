@@ -28,6 +28,7 @@ namespace ulp::gui {
 struct loaded_run {
   std::uint64_t id = new_run_id();  // the same for what was read once, in more or less detail
   bool coarse = false;              // its columns can be had finer: refined()
+  bool as_recorded = false;         // the factor of some of its values is not known
   run_text text;                    // as it was read, and is read again
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
@@ -105,6 +106,9 @@ class document : public QObject {
   using inputs_of_run = std::vector<std::string>;
   // What the user says of all that is opened from now on, whatever its inputs.
   void read_with(run_text how) { how_ = std::move(how); }
+  [[nodiscard]] const run_text& how() const noexcept { return how_; }
+  // The same, and everything that is open is read again with it.
+  void read_again(run_text how);
   // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
   void open(const inputs_of_run& inputs);
   // In place of what is open and of all replays; at least one run and one replay. `then` is called when they are open.

@@ -199,7 +199,44 @@ double view_state::scale_at(std::int64_t step) const {
   return after == result->steps.begin() ? result->steps.front().scale_used : std::prev(after)->scale_used;
 }
 
+value_range view_state::scales_in(std::int64_t first, std::int64_t last) const {
+  if (tried_) return {std::ldexp(1.0, *tried_), std::ldexp(1.0, *tried_)};
+  const double at_first = scale_at(first);
+  value_range all{at_first, at_first};
+  const auto result = front().result;
+  if (!result) return all;
+  for (auto at = std::ranges::upper_bound(result->steps, first, {}, &replay_step::step);
+       at != result->steps.end() && at->step <= last; ++at) {
+    all.low = std::min(all.low, at->scale_used);
+    all.high = std::max(all.high, at->scale_used);
+  }
+  return all;
+}
+
+void view_state::draw_columns() {
+  const auto drawn = std::make_shared<drawn_columns>();
+  drawn->run = run_;
+  drawn->shown = shown_;
+  if (run_ != nullptr) {
+    const auto& spans = run_->picture.columns().spans();
+    for (std::size_t c = 0; c < spans.size(); ++c) {
+      const double to = static_cast<double>(c + 1 < spans.size() ? spans[c + 1].first_step : spans[c].last_step + 1);
+      if (to <= static_cast<double>(shown_.first) || spans[c].first_step > shown_.last) continue;
+      drawn->columns.push_back(
+          {static_cast<double>(spans[c].first_step), to, spans[c], &run_->picture.columns().columns()[c]});
+    }
+    if (!drawn->columns.empty())
+      drawn->exact = drawn->columns.front().span.first_step >= shown_.first &&
+                     drawn->columns.back().span.last_step <= shown_.last;
+  }
+  drawn_ = drawn;
+}
+
 void view_state::tell(parts what) {
+  if (what.testAnyFlags(parts{run} | range)) {
+    draw_columns();
+    what |= columns;
+  }
   const bool first = pending_ == parts{};
   pending_ |= what;
   if (!first) return;

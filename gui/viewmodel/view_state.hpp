@@ -15,20 +15,17 @@
 #include <ulp/report/run_picture.hpp>
 
 #include "document.hpp"
+#include "drawn_columns.hpp"
 
 namespace ulp::gui {
 
 class view_state : public QObject {
   Q_OBJECT
  public:
-  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32 };
+  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32, columns = 64 };
   Q_DECLARE_FLAGS(parts, part)
 
-  struct step_range {
-    std::int64_t first = 0;
-    std::int64_t last = 0;
-    friend bool operator==(const step_range&, const step_range&) = default;
-  };
+  using step_range = gui::step_range;
 
   explicit view_state(document& doc, QObject* parent = nullptr);
 
@@ -56,6 +53,8 @@ class view_state : public QObject {
   void set_shown(step_range range);
   // The range and the filter as they were before the last change of either.
   void undo();
+  // What is drawn of the steps shown, never null; finer ones come a moment after a range was set.
+  [[nodiscard]] const std::shared_ptr<const drawn_columns>& drawn() const noexcept { return drawn_; }
 
   // Searched anywhere in the names. Returns false, and changes nothing, where it has a problem.
   bool set_filter(const QString& expression);
@@ -75,6 +74,8 @@ class view_state : public QObject {
   void set_tried_scale(std::optional<int> log2);
   // The one that is tried out, or the replay's at the step.
   [[nodiscard]] double scale_at(std::int64_t step) const;
+  // What it is in the steps from first to last: the least and the greatest.
+  [[nodiscard]] value_range scales_in(std::int64_t first, std::int64_t last) const;
 
  signals:
   void changed(ulp::gui::view_state::parts what);
@@ -87,6 +88,7 @@ class view_state : public QObject {
   };
   void look_at_run();
   void tell(parts what);
+  void draw_columns();
   void mask();
   void remember();
 
@@ -98,6 +100,7 @@ class view_state : public QObject {
   std::vector<std::string> inputs_;  // of the run that is shown
   step_range shown_;
   bool shows_whole_ = true;
+  std::shared_ptr<const drawn_columns> drawn_ = std::make_shared<drawn_columns>();
   QString filter_;
   std::optional<std::uint32_t> tensor_;
   tensor_mask filtered_;

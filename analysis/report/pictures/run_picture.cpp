@@ -34,9 +34,6 @@ void tensor_tables::add(const tensor_row& row, bool is_scaled) {
     at = entries.insert(at, entry{.tensor = row.tensor, .factor = factor, .type = row.type, .is_scaled = is_scaled});
   cell_table& table = at->table;
   table.merge(row.table);
-  table.has_sums = table.has_errors = false;
-  table.sums.clear();
-  table.errors.clear();
   table.edges.clear();
 }
 

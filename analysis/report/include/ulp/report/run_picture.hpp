@@ -17,7 +17,7 @@ namespace ulp {
 // Which tensors a picture shows, by their indices; those beyond its end are not shown.
 using tensor_mask = std::vector<bool>;
 
-// The values of some steps by tensor, factor (1 where it is not known) and type, without sums.
+// The values of some steps by tensor, factor (1 where it is not known) and type; sums as far as all of them have some.
 struct tensor_tables {
   struct entry {
     std::uint32_t tensor = 0;
