@@ -50,7 +50,6 @@ int write(const arguments& a) {
       text.inputs = inputs;
       runs.push_back(load_run(text, quiet));
       tell_notes(*runs.back());
-      if (runs.back()->coarse) runs.back() = refined(*runs.back(), quiet);
     }
     std::vector<replay_entry> replays = entries_of(a.asked);
     for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, quiet);

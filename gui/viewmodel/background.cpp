@@ -1,87 +1,86 @@
 #include "background.hpp"
 
 #include <QElapsedTimer>
+#include <QPromise>
 #include <QString>
+#include <QtConcurrentRun>
 #include <exception>
-#include <memory>
 #include <utility>
 
 #include "shown_text.hpp"
 
 namespace ulp::gui {
+namespace {
 
-background::~background() {
-  {
-    const std::lock_guard guard(lock_);
-    ++generation_;
-    next_.reset();
+constexpr int whole = 1000;  // of which progress is told in parts
+
+QString reason_of(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::exception& problem) {
+    return shown_text(problem.what());
   }
-  thread_.request_stop();
-  if (thread_.joinable()) thread_.join();
 }
 
-void background::start(work run) {
-  running_ = true;
-  {
-    const std::lock_guard guard(lock_);
-    next_ = job{.generation = ++generation_, .run = std::move(run)};
+void run(QPromise<std::function<void()>>& promise, const background::work& work) {
+  QElapsedTimer since_last;
+  since_last.start();
+  promise.setProgressRange(0, whole);
+  const auto told = [&](double share) {
+    if (promise.isCanceled()) throw background::stopped{};
+    constexpr qint64 often_enough = 50;
+    if (since_last.elapsed() < often_enough) return;
+    since_last.restart();
+    promise.setProgressValue(static_cast<int>(share * whole));
+  };
+  try {
+    promise.addResult(work(told));
+  } catch (const background::stopped&) {
+    // Whoever stopped it knows.
   }
-  wake_.notify_one();
-  if (!thread_.joinable()) thread_ = std::jthread([this](const std::stop_token& stop) { work_off(stop); });
+}
+
+}  // namespace
+
+background::background(QObject* parent) : QObject(parent) {
+  one_.setMaxThreadCount(1);
+  connect(&watcher_, &QFutureWatcherBase::progressValueChanged, this, [this](int value) {
+    if (running_ && value > 0) emit progressed(static_cast<double>(value) / whole);
+  });
+  connect(&watcher_, &QFutureWatcherBase::finished, this, &background::done);
+}
+
+background::~background() {
+  watcher_.disconnect();
+  watcher_.cancel();
+  one_.waitForDone();
+}
+
+void background::start(work work) {
+  watcher_.cancel();
+  running_ = true;
+  watcher_.setFuture(QtConcurrent::run(&one_, &run, std::move(work)));
 }
 
 void background::cancel() {
   if (!running_) return;
-  {
-    const std::lock_guard guard(lock_);
-    ++generation_;
-    next_.reset();
-  }
   running_ = false;
+  watcher_.cancel();
   emit finished();
 }
 
-void background::work_off(const std::stop_token& stop) {
-  for (;;) {
-    job now;
-    {
-      std::unique_lock guard(lock_);
-      if (!wake_.wait(guard, stop, [this] { return next_.has_value(); })) return;
-      now = std::move(*next_);
-      next_.reset();
-    }
-    run(now);
-  }
-}
-
-void background::run(const job& now) {
-  const auto post = [this](auto f) { QMetaObject::invokeMethod(this, std::move(f), Qt::QueuedConnection); };
-  QElapsedTimer since_last;
-  since_last.start();
-  const std::uint64_t generation = now.generation;
-  const report told = [&](double share) {
-    if (generation != generation_) throw stopped{};
-    if (since_last.elapsed() < 50) return;
-    since_last.restart();
-    post([this, generation, share] {
-      if (generation == generation_) emit progressed(share);
-    });
-  };
-  try {
-    const auto then = std::make_shared<std::function<void()>>(now.run(told));
-    post([this, generation, then] { done(generation, *then); });
-  } catch (const stopped&) {
-    // Whoever stopped it knows.
-  } catch (const std::exception& problem) {
-    const QString reason = shown_text(problem.what());
-    post([this, generation, reason] { done(generation, [this, reason] { emit failed(reason); }); });
-  }
-}
-
-void background::done(std::uint64_t generation, const std::function<void()>& then) {
-  if (generation != generation_) return;
+void background::done() {
+  if (!running_) return;
   running_ = false;
-  then();
+  std::function<void()> then;
+  try {
+    QFuture<std::function<void()>> future = watcher_.future();
+    future.waitForFinished();  // throws what the work threw
+    if (future.resultCount() > 0) then = future.takeResult();
+  } catch (const QUnhandledException& thrown) {
+    emit failed(reason_of(thrown.exception()));
+  }
+  if (then) then();
   emit finished();
 }
 

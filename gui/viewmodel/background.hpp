@@ -1,15 +1,11 @@
-// Work in a thread of its own, whose result comes back to the thread of Qt's event loop.
+// Work beside the event loop, by Qt Concurrent; its result comes back to the thread that started it.
 #ifndef ULP_GUI_VIEWMODEL_BACKGROUND_HPP
 #define ULP_GUI_VIEWMODEL_BACKGROUND_HPP
 
+#include <QFutureWatcher>
 #include <QObject>
-#include <atomic>
-#include <condition_variable>
-#include <cstdint>
+#include <QThreadPool>
 #include <functional>
-#include <mutex>
-#include <optional>
-#include <thread>
 
 namespace ulp::gui {
 
@@ -19,10 +15,10 @@ class background : public QObject {
   // What is told on the way: the share done, 0 to 1. Throws `stopped` where the work is not wanted any more.
   using report = std::function<void(double)>;
   struct stopped {};
-  // Runs in the thread; what it returns runs in the event loop, unless other work was started or this was cancelled.
+  // Runs in a thread; what it returns runs in the event loop, unless other work was started or this was cancelled.
   using work = std::function<std::function<void()>(const report&)>;
 
-  explicit background(QObject* parent = nullptr) : QObject(parent) {}
+  explicit background(QObject* parent = nullptr);
   // Waits for the thread, which is asked to stop.
   ~background() override;
 
@@ -37,20 +33,11 @@ class background : public QObject {
   void finished();  // after success, failure and cancel alike
 
  private:
-  struct job {
-    std::uint64_t generation = 0;
-    work run;
-  };
-  void work_off(const std::stop_token& stop);
-  void run(const job& now);
-  void done(std::uint64_t generation, const std::function<void()>& then);
+  void done();
 
-  std::atomic<std::uint64_t> generation_ = 0;  // of the job that is wanted
+  QThreadPool one_;  // after each other
+  QFutureWatcher<std::function<void()>> watcher_;
   bool running_ = false;
-  std::mutex lock_;
-  std::condition_variable_any wake_;
-  std::optional<job> next_;
-  std::jthread thread_;
 };
 
 }  // namespace ulp::gui

@@ -26,13 +26,6 @@ void tell(const background::report& told, std::uint64_t done, std::uint64_t all)
   told(all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all));
 }
 
-// Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
-bool is_read_as_it_is(const run_text& text) {
-  return text ==
-         run_text{
-             .inputs = text.inputs, .attempts = text.attempts, .allow_empty = text.allow_empty, .limits = text.limits};
-}
-
 // From so many steps on columns are made of the blocks that a recording keeps merged.
 constexpr std::uint64_t long_run = 2048;
 // So many tables of blocks take a good part of a second.
@@ -51,6 +44,7 @@ void load_merged(const std::string& path, which_attempts attempts, loaded_run& r
                  const background::report& told) {
   const auto totals = open_totals(path, totals_with::summaries, attempts);
   const std::uint64_t steps = totals->step_count();
+  run.picture.expect(steps);
   std::atomic<bool> unwanted = false;
   auto all_steps = std::async(std::launch::async, [&] {
     step now;
@@ -60,12 +54,10 @@ void load_merged(const std::string& path, which_attempts attempts, loaded_run& r
     }
   });
   try {
-    // As many blocks as there is room for columns, a few times over; fewer at first where they would take long.
+    // Wide blocks where narrow ones would take long: what is looked at is read once more, see run_detail.
     level_reader wide(path, level_widths[1], level_parts::totals_and_tensors, attempts);
     run.tensors = wide.tensors();
-    const bool wide_enough = steps > 64 * static_cast<std::uint64_t>(level_widths[1]);
-    run.coarse = !wide_enough && steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables;
-    if (wide_enough || run.coarse) {
+    if (steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables) {
       add_blocks(wide, steps, run.picture, told);
     } else {
       level_reader narrow(path, level_widths[0], level_parts::totals_and_tensors, attempts);
@@ -84,7 +76,7 @@ void add_notes(loaded_run& run, const rank_coverage& ranks) {
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
     run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
-  run.as_recorded = run.picture.seen().as_recorded();
+  run.as_recorded = run.picture.as_recorded();
   if (run.as_recorded) run.notes.emplace_back(factor_note);
 }
 
@@ -106,6 +98,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   const auto run = std::make_shared<loaded_run>();
   run->text = text;
   run->picture = run_picture(counted);
+  run->kind = from->kind();
   run->description = from->description();
   run->header = from->header();
   rank_coverage ranks(run->header);
@@ -116,6 +109,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
     add_notes(*run, ranks);
     return run;
   }
+  run->picture.expect(from->step_count());
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
@@ -129,20 +123,17 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   return run;
 }
 
-std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told) {
-  const auto fine = std::make_shared<loaded_run>(run);
-  fine->coarse = false;
-  fine->picture.forget_blocks();
-  level_reader levels(run.text.inputs.front(), level_widths[0], level_parts::totals_and_tensors,
-                      run.text.how_to_read().attempts);
-  fine->tensors = levels.tensors();  // more, where the file grows
-  add_blocks(levels, run.picture.steps().size(), fine->picture, told);
-  return fine;
+bool is_recording(const loaded_run& run) { return run.kind == source_kind::recording; }
+
+bool is_read_as_it_is(const run_text& text) {
+  return text ==
+         run_text{
+             .inputs = text.inputs, .attempts = text.attempts, .allow_empty = text.allow_empty, .limits = text.limits};
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
   const source_options how = run.text.how_to_read();
-  const std::unique_ptr<source> from = run.description == "recording" && is_read_as_it_is(run.text)
+  const std::unique_ptr<source> from = is_recording(run) && is_read_as_it_is(run.text)
                                            ? open_recording(run.text.inputs.front(), number, number, how.attempts)
                                            : open_source(run.text.inputs, how);
   tensor_tables all;
@@ -219,9 +210,7 @@ document::document(QObject* parent) : QObject(parent) {
   connect(&loader_, &background::progressed, this, [this](double share) { emit progressed(tr("Reading"), share); });
   connect(&replayer_, &background::progressed, this, [this](double share) { emit progressed(tr("Replaying"), share); });
   connect(&loader_, &background::failed, this, &document::failed);
-  connect(&refiner_, &background::progressed, this, [this](double share) { emit progressed(tr("Refining"), share); });
-  connect(&refiner_, &background::failed, this, &document::failed);
-  for (background* const b : {&loader_, &refiner_, &replayer_})
+  for (background* const b : {&loader_, &replayer_})
     connect(b, &background::finished, this, [this] {
       if (!busy()) emit idle();
     });
@@ -275,7 +264,6 @@ void document::compare(const inputs_of_run& inputs) {
     if (replays_.size() == most_replays) return;  // they became so many meanwhile
     runs_.push_back(more.front());
     emit run_changed();
-    refine_next();
     add_replay(replays_.front().spec, runs_.size() - 1);
   });
 }
@@ -300,7 +288,6 @@ void document::read_again(run_text how) {
 
 void document::cancel() {
   loader_.cancel();
-  refiner_.cancel();
   if (!replayer_.running()) return;
   replayer_.cancel();
   for (replay_entry& r : replays_)
@@ -314,7 +301,6 @@ void document::set(std::vector<std::shared_ptr<const loaded_run>> runs, std::vec
   close_unused();
   emit run_changed();
   emit replays_changed();
-  refine_next();
 }
 
 std::shared_ptr<const loaded_run> document::run_of(const replay_entry& r) const {
@@ -380,19 +366,6 @@ void document::close_unused() {
     for (replay_entry& r : replays_)
       if (r.run > run) --r.run;
   }
-}
-
-void document::refine_next() {
-  const auto coarse = std::ranges::find_if(runs_, [](const auto& run) { return run->coarse; });
-  if (coarse == runs_.end() || refiner_.running()) return;
-  refiner_.start([this, run = *coarse](const background::report& told) -> std::function<void()> {
-    return [this, fine = refined(*run, told)] {
-      for (auto& open : runs_)
-        if (open->id == fine->id) open = fine;
-      emit run_changed();
-      refine_next();
-    };
-  });
 }
 
 // The first entry that is neither done nor failed; its result is dropped where the entry was changed meanwhile.

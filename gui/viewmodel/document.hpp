@@ -26,10 +26,10 @@ namespace ulp::gui {
 
 // What was read of a run; does not change any more.
 struct loaded_run {
-  std::uint64_t id = new_run_id();  // the same for what was read once, in more or less detail
-  bool coarse = false;              // its columns can be had finer: refined()
-  bool as_recorded = false;         // the factor of some of its values is not known
-  run_text text;                    // as it was read, and is read again
+  std::uint64_t id = new_run_id();
+  bool as_recorded = false;  // the factor of some of its values is not known
+  run_text text;             // as it was read, and is read again
+  source_kind kind = source_kind::recording;
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
   std::vector<std::string> warnings;
@@ -88,8 +88,9 @@ enum class first_look : bool { no, yes };
 // Read and replay as the document does, in whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told,
                                                          first_look look = first_look::yes);
-// A long recording is first read in columns of thousands of steps; refined() reads those that there is room for.
-[[nodiscard]] std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told);
+// Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
+[[nodiscard]] bool is_read_as_it_is(const run_text& text);
+[[nodiscard]] bool is_recording(const loaded_run& run);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, const background::report& told);
@@ -128,7 +129,7 @@ class document : public QObject {
   [[nodiscard]] const std::vector<replay_entry>& replays() const noexcept { return replays_; }
   // What tells a replay from the others, the file included where there are several runs.
   [[nodiscard]] QString title_of(const replay_entry& r) const;
-  [[nodiscard]] bool busy() const noexcept { return loader_.running() || refiner_.running() || replayer_.running(); }
+  [[nodiscard]] bool busy() const noexcept { return loader_.running() || replayer_.running(); }
 
   // Replays are computed one after the other. The first is the one that others are compared with; there always is one.
   void add_replay(const scenario_text& spec, std::size_t run = 0);
@@ -148,14 +149,12 @@ class document : public QObject {
   void load(std::vector<inputs_of_run> inputs, std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then,
             first_look look = first_look::yes);
   void close_unused();
-  void refine_next();
   void replay_next();
 
   run_text how_;
   std::vector<std::shared_ptr<const loaded_run>> runs_;
   std::vector<replay_entry> replays_{1};
   background loader_;
-  background refiner_;
   background replayer_;
   std::pair<scenario_text, std::uint64_t> replaying_;  // and the id of its run
 };

@@ -11,6 +11,10 @@
 namespace ulp::gui {
 
 view_state::view_state(document& doc, QObject* parent) : QObject(parent), doc_(doc) {
+  soon_.setSingleShot(true);
+  soon_.setInterval(80);  // while somebody zooms nothing is read
+  connect(&soon_, &QTimer::timeout, this, &view_state::refine);
+  connect(&refiner_, &background::failed, this, &view_state::refining_failed);
   connect(&doc_, &document::run_changed, this, &view_state::look_at_run);
   connect(&doc_, &document::replays_changed, this, [this] {
     front_ = front_index();
@@ -60,7 +64,7 @@ void view_state::set_front(std::size_t index) {
 std::size_t view_state::cursor_index() const noexcept {
   if (current_run() == nullptr) return 0;
   const auto& steps = current_run()->picture.steps();
-  const auto after = std::ranges::upper_bound(steps, cursor_, {}, [](const step_survey& s) { return s.key.step; });
+  const auto after = std::ranges::upper_bound(steps, cursor_, {}, [](const logged_step& s) { return s.key.step; });
   return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 
@@ -218,25 +222,82 @@ void view_state::draw_columns() {
   drawn->run = run_;
   drawn->shown = shown_;
   if (run_ != nullptr) {
-    const auto& spans = run_->picture.columns().spans();
-    for (std::size_t c = 0; c < spans.size(); ++c) {
-      const double to = static_cast<double>(c + 1 < spans.size() ? spans[c + 1].first_step : spans[c].last_step + 1);
-      if (to <= static_cast<double>(shown_.first) || spans[c].first_step > shown_.last) continue;
-      drawn->columns.push_back(
-          {static_cast<double>(spans[c].first_step), to, spans[c], &run_->picture.columns().columns()[c]});
+    if (detail_ && detail_->run != run_->id) detail_.reset();
+    drawn->detail = detail_;
+    const auto add = [&](const std::vector<column_span>& spans, const std::vector<tensor_tables>& tables,
+                         step_range part) {
+      for (std::size_t c = 0; c < spans.size(); ++c) {
+        const std::int64_t end = c + 1 < spans.size() ? spans[c + 1].first_step : spans[c].last_step + 1;
+        if (end <= part.first || spans[c].first_step > part.last) continue;
+        drawn->columns.push_back({static_cast<double>(std::max(spans[c].first_step, part.first)),
+                                  static_cast<double>(std::min(end - 1, part.last)) + 1, spans[c], &tables[c]});
+      }
+    };
+    const auto& base = run_->picture.columns();
+    const step_range all = shown_;
+    const step_range fine =
+        detail_ ? step_range{std::max(detail_->range.first, all.first), std::min(detail_->range.last, all.last)}
+                : step_range{all.last + 1, all.last};
+    if (fine.first <= fine.last) {
+      if (all.first < fine.first) add(base.spans(), base.columns(), {all.first, fine.first - 1});
+      add(detail_->spans, detail_->columns, fine);
+      if (all.last > fine.last) add(base.spans(), base.columns(), {fine.last + 1, all.last});
+    } else {
+      add(base.spans(), base.columns(), all);
     }
-    if (!drawn->columns.empty())
-      drawn->exact = drawn->columns.front().span.first_step >= shown_.first &&
-                     drawn->columns.back().span.last_step <= shown_.last;
+    drawn->exact = std::ranges::all_of(drawn->columns, [&](const drawn_column& c) {
+      return static_cast<double>(c.span.first_step) >= c.from && static_cast<double>(c.span.last_step) < c.to;
+    });
+    drawn->fine = drawn->exact && drawn->columns.size() * wanted_width() >= steps_in(*run_, shown_);
   }
   drawn_ = drawn;
 }
 
+// At three pixels each.
+std::size_t view_state::wanted_width() const {
+  const std::size_t most = static_cast<std::size_t>(std::max(100, room_ / 3));
+  return std::max<std::size_t>(1, (steps_in(*run_, shown_) + most - 1) / most);
+}
+
+void view_state::set_room(int pixels) {
+  if (pixels == room_) return;
+  room_ = pixels;
+  soon_.start();
+}
+
+void view_state::refine() {
+  if (run_ == nullptr || run_->tensors.empty()) return;
+  draw_columns();
+  if (drawn_->fine) return refiner_.cancel();
+  // Blocks first where steps take long.
+  std::size_t width = wanted_width();
+  const bool has_blocks = detail_ && detail_->range == shown_;
+  if (!has_blocks && is_slow_in_steps(*run_, shown_)) width = std::max(width, block_of_steps);
+  refiner_.start([this, run = run_, range = shown_, width](const background::report& told) -> std::function<void()> {
+    return [this, detail = detail_of(*run, range, width, told)] { take(detail); };
+  });
+}
+
+void view_state::take(std::shared_ptr<const run_detail> detail) {
+  detail_ = std::move(detail);
+  tell(columns);
+  // Not finer where it cannot be: the steps of a file that grows may be more by now.
+  if (detail_->width > wanted_width()) soon_.start();
+}
+
+void view_state::refine_now() {
+  if (run_ == nullptr || run_->tensors.empty()) return;
+  draw_columns();
+  if (!drawn_->fine) detail_ = detail_of(*run_, shown_, wanted_width(), [](double) {});
+  draw_columns();
+}
+
 void view_state::tell(parts what) {
   if (what.testAnyFlags(parts{run} | range)) {
-    draw_columns();
     what |= columns;
+    soon_.start();
   }
+  if (what.testFlag(columns)) draw_columns();
   const bool first = pending_ == parts{};
   pending_ |= what;
   if (!first) return;

@@ -6,6 +6,7 @@
 #include <QFlags>
 #include <QObject>
 #include <QString>
+#include <QTimer>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,7 @@
 
 #include "document.hpp"
 #include "drawn_columns.hpp"
+#include "run_detail.hpp"
 
 namespace ulp::gui {
 
@@ -53,8 +55,13 @@ class view_state : public QObject {
   void set_shown(step_range range);
   // The range and the filter as they were before the last change of either.
   void undo();
-  // What is drawn of the steps shown, never null; finer ones come a moment after a range was set.
+  // What is drawn of the steps shown, never null; finer columns come a moment after a range was set.
   [[nodiscard]] const std::shared_ptr<const drawn_columns>& drawn() const noexcept { return drawn_; }
+  // How wide pictures over steps are, in pixels: columns are refined to about three of them, or one step.
+  void set_room(int pixels);
+  // As fine as they get, without waiting for the event loop. Throws input_error.
+  void refine_now();
+  [[nodiscard]] bool refining() const noexcept { return refiner_.running(); }
 
   // Searched anywhere in the names. Returns false, and changes nothing, where it has a problem.
   bool set_filter(const QString& expression);
@@ -79,6 +86,8 @@ class view_state : public QObject {
 
  signals:
   void changed(ulp::gui::view_state::parts what);
+  // What was to be refined could not be read; what is drawn stays.
+  void refining_failed(const QString& reason);
 
  private:
   struct undo_entry {
@@ -89,6 +98,9 @@ class view_state : public QObject {
   void look_at_run();
   void tell(parts what);
   void draw_columns();
+  [[nodiscard]] std::size_t wanted_width() const;
+  void refine();
+  void take(std::shared_ptr<const run_detail> detail);
   void mask();
   void remember();
 
@@ -101,6 +113,10 @@ class view_state : public QObject {
   step_range shown_;
   bool shows_whole_ = true;
   std::shared_ptr<const drawn_columns> drawn_ = std::make_shared<drawn_columns>();
+  std::shared_ptr<const run_detail> detail_;
+  int room_ = 1200;
+  background refiner_;
+  QTimer soon_;
   QString filter_;
   std::optional<std::uint32_t> tensor_;
   tensor_mask filtered_;

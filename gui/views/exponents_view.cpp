@@ -176,7 +176,7 @@ binade_counts exponents_view::compared() const {
   if (whole_->isChecked()) return all;
   // Of the step's column the mean: bars are of one step.
   const column_span& span = picture.columns().spans()[first_column];
-  const auto number = [](const step_survey& s) { return s.key.step; };
+  const auto number = [](const logged_step& s) { return s.key.step; };
   const auto steps = std::ranges::upper_bound(picture.steps(), span.last_step, {}, number) -
                      std::ranges::lower_bound(picture.steps(), span.first_step, {}, number);
   for (auto& [exponent, count] : all.by_exponent) count /= static_cast<double>(std::max<std::ptrdiff_t>(1, steps));

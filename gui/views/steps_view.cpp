@@ -26,8 +26,8 @@ std::vector<table_column> columns() {
 // The replay may have seen more of a growing file than the run did.
 double loss_of(const loaded_run& run, std::int64_t step) {
   const auto& steps = run.picture.steps();
-  const auto at = std::ranges::lower_bound(steps, step, {}, [](const step_survey& s) { return s.key.step; });
-  return at != steps.end() && at->key.step == step ? at->loss : not_known;
+  const auto at = std::ranges::lower_bound(steps, step, {}, [](const logged_step& s) { return s.key.step; });
+  return at != steps.end() && at->key.step == step ? at->scalars.loss : not_known;
 }
 
 table_value cell(const replayed_run& r, const loaded_run& run, std::size_t row, std::size_t column) {

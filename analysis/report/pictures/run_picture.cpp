@@ -68,8 +68,10 @@ void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
 
 void run_picture::add_step(const step& now, const std::vector<tensor_info>& all) {
   if (now.key.microbatch != -1) return;
-  survey_.add(now, all);
-  scalars_.push_back(now.scalars);
+  steps_.push_back({now.key, now.scalars});
+  for (const tensor_row& t : now.tensors)
+    as_recorded_ =
+        as_recorded_ || (!t.factor_known() && is_scaled(all[t.tensor].kind) && counted_.takes(all[t.tensor]));
 }
 
 void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,

@@ -353,53 +353,6 @@ class document_test : public QObject {
     QCOMPARE(result->warnings.back(), std::string("no overflow can be seen: no tensor is checked for it"));
   }
 
-  void a_coarse_run_is_refined_beside_its_replays() {
-    // As many steps as there are of which recordings keep blocks merged.
-    const temporary_dir dir;
-    const std::string path = (dir / "long.ulp").string();
-    {
-      ulp::recording_writer to(path, ulp::recording_writer::mode::create);
-      ulp::step now;
-      now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32, .factor = 1});
-      for (now.key.step = 0; now.key.step < 2100; ++now.key.step) {
-        const std::vector<float> values{1, std::ldexp(1.0F, -static_cast<int>(now.key.step % 30))};
-        now.tensors[0].table = ulp::count_cells(std::span{values});
-        to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
-      }
-    }
-    const auto quiet = [](double) {};
-    const auto fine = load_run({.inputs = {path}}, quiet);
-    QVERIFY(!fine->coarse);
-    const auto coarse = std::make_shared<loaded_run>(*fine);
-    coarse->coarse = true;
-    coarse->picture.forget_blocks();
-    ulp::level_reader wide(path, ulp::level_widths[1]);
-    for (ulp::level_block b; wide.next(b);)
-      coarse->picture.add_block(b.first_step, b.last_step, b.tensors, coarse->tensors);
-    QCOMPARE(coarse->picture.columns().columns().size(), std::size_t{1});
-
-    document doc;
-    const auto result = replay_run(*coarse, ulp::gui::usual_scenario(), quiet);
-    doc.set({coarse}, {{.result = result}});
-    QTRY_VERIFY(!doc.busy());
-    QCOMPARE(doc.run()->id, coarse->id);
-    QVERIFY(!doc.run()->coarse);
-    QVERIFY(doc.replays()[0].result == result);
-    const auto& columns = doc.run()->picture.columns();
-    QCOMPARE(columns.columns().size(), fine->picture.columns().columns().size());
-    QCOMPARE(doc.run()->picture.steps().size(), std::size_t{2100});
-    const ulp::tensor_mask all{true};
-    double once = 0;
-    for (const auto& c : columns.columns())
-      for (const auto& [exponent, count] : c.binades(all).by_exponent) once += count;
-    QCOMPARE(once, 4200.0);
-
-    // One step of it, though its column holds 64.
-    const auto one = tables_of_step(*fine, 1234, quiet).binades(all);
-    QCOMPARE(one.by_exponent, (std::map<int, double>{{0, 1.0}, {-(1234 % 30), 1.0}}));
-    QVERIFY(tables_of_step(*fine, 9999, quiet).entries.empty());
-  }
-
   void of_a_resumed_run_the_last_attempts_are_shown() {
     const temporary_dir dir;
     const std::string path = (dir / "resumed.ulp").string();

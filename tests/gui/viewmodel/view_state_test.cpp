@@ -97,7 +97,8 @@ class view_state_test : public QObject {
     state_->set_shown({20, 60});
     state_->set_tried_scale(3);
     QVERIFY(told.all.isEmpty());  // not before the event loop is reached
-    QCOMPARE(told.take(), (signals_told{parts{view_state::cursor} | view_state::range | view_state::scale}));
+    QCOMPARE(told.take(),
+             (signals_told{parts{view_state::cursor} | view_state::range | view_state::columns | view_state::scale}));
     state_->set_filter("conv");
     QCOMPARE(told.take(), (signals_told{view_state::tensors}));
   }
@@ -238,7 +239,7 @@ class view_state_test : public QObject {
     other->text.inputs = {"other.ulp"};
     doc_.set({other}, {small_replay()});
     QCOMPARE(told.take(), (signals_told{parts{view_state::run} | view_state::replays | view_state::cursor |
-                                        view_state::range | view_state::tensors}));
+                                        view_state::range | view_state::columns | view_state::tensors}));
     QVERIFY(state_->shown() == (range{0, 90}));
     QCOMPARE(state_->cursor_step(), 0);
     QVERIFY(!state_->tensor());
@@ -266,6 +267,34 @@ class view_state_test : public QObject {
     QCOMPARE(*state_->tensor(), 1U);
     state_->undo();
     QVERIFY(!state_->tensor());
+  }
+
+  void what_is_drawn_are_the_columns_of_the_steps_shown() {
+    const auto& whole = *state_->drawn();
+    QCOMPARE(whole.columns.size(), std::size_t{10});
+    QVERIFY(whole.exact && whole.fine);
+    QCOMPARE(whole.columns[3].span.first_step, 30);
+    QCOMPARE(whole.columns[3].from, 30.0);
+    QCOMPARE(whole.columns[3].to, 40.0);
+    QCOMPARE(whole.edges().back(), 91.0);
+    QCOMPARE(whole.at(39.9), std::size_t{3});
+    QCOMPARE(whole.at(-5), std::size_t{0});
+    state_->set_shown({25, 50});
+    QCoreApplication::processEvents();
+    const auto part = state_->drawn();
+    QCOMPARE(part->columns.size(), std::size_t{4});
+    QCOMPARE(part->columns.front().from, 25.0);
+    QVERIFY(!part->exact);  // the first holds step 20
+    QVERIFY(part->shown == (range{25, 50}));
+    QCOMPARE(part->merged().entries.front().table.numel, std::uint64_t{4 * 3});
+  }
+
+  void a_column_has_the_scales_of_its_steps() {
+    QCOMPARE(state_->scales_in(30, 59), (value_range{8, 32}));
+    QCOMPARE(state_->scales_in(35, 39), (value_range{8, 8}));
+    QCOMPARE(state_->scales_in(-5, -1), (value_range{1, 1}));
+    state_->set_tried_scale(-3);
+    QCOMPARE(state_->scales_in(0, 90), (value_range{0.125, 0.125}));
   }
 
   void the_run_is_that_of_the_replay_in_front() {

@@ -194,6 +194,30 @@ TEST_CASE("levels are the steps merged") {
   CHECK(std::distance(std::filesystem::directory_iterator(dir.path()), {}) == 1);
 }
 
+TEST_CASE("of a part of the steps those blocks are read that lie in it") {
+  const temporary_dir dir;
+  const std::string path = (dir / "run.ulp").string();
+  write(path, range(-100, 700));
+  const auto numbers = [&](std::int64_t first, std::int64_t last) {
+    level_reader levels(path, 64, level_parts::totals_and_tensors, which_attempts::all, {first, last});
+    std::vector<std::int64_t> all;
+    level_block block;
+    while (levels.next(block)) all.push_back(block.number);
+    CHECK(!levels.next(block));
+    return all;
+  };
+  using list = std::vector<std::int64_t>;
+  CHECK(numbers(0, 191) == list{0, 1, 2});
+  CHECK(numbers(1, 191) == list{1, 2});
+  CHECK(numbers(0, 190) == list{0, 1});
+  CHECK(numbers(-64, 63) == list{-1, 0});
+  CHECK(numbers(-65, 62) == list{-1});
+  CHECK(numbers(65, 126) == list{});
+  CHECK(numbers(640, std::numeric_limits<std::int64_t>::max()) == list{10});
+  CHECK(numbers(std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::max()) == list{});
+  CHECK(numbers(std::numeric_limits<std::int64_t>::min(), -1) == list{-2, -1});
+}
+
 TEST_CASE("levels do not depend on the order of writing, nor on appending") {
   const temporary_dir dir;
   const std::string path = (dir / "run.ulp").string();

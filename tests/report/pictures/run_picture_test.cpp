@@ -47,7 +47,7 @@ TEST_CASE("columns count what the steps in them count") {
   run_picture picture;
   for (std::int64_t n = 0; n < steps; ++n) picture.add(step_of(n), two);
   REQUIRE(picture.steps().size() == steps);
-  CHECK(picture.scalars()[7].loss == 7);
+  CHECK(picture.steps()[7].scalars.loss == 7);
   const auto& spans = picture.columns().spans();
   CHECK(spans.size() <= most_columns);
   CHECK(spans.back().last_step == steps - 1);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -104,6 +105,12 @@ struct level_block {
 
 enum class level_parts : std::uint8_t { totals, totals_and_tensors };
 
+// Both ends are included.
+struct step_bounds {
+  std::int64_t first = std::numeric_limits<std::int64_t>::min();
+  std::int64_t last = std::numeric_limits<std::int64_t>::max();
+};
+
 // Reads the blocks of one width, ascending by number, then ranks; every block that has steps, and complete. A block that
 // the recording does not keep, or that is not of just the rows that count, is merged when it is read: from the blocks
 // of the width below, else from the steps, as a recording without levels is. The counts and exact sums of a block do not
@@ -112,9 +119,9 @@ enum class level_parts : std::uint8_t { totals, totals_and_tensors };
 class level_reader {
  public:
   // `width` is one of level_widths, else std::invalid_argument. Totals alone are many times faster, and leave tensors
-  // of blocks empty.
+  // of blocks empty. Blocks that reach out of `within` are left out; the others take as long as they would alone.
   level_reader(const std::string& path, std::int64_t width, level_parts parts = level_parts::totals_and_tensors,
-               which_attempts attempts = which_attempts::all);
+               which_attempts attempts = which_attempts::all, step_bounds within = {});
   ~level_reader();
   level_reader(const level_reader&) = delete;
   level_reader& operator=(const level_reader&) = delete;

@@ -29,15 +29,18 @@ struct column_span {
   std::uint64_t steps = 0;  // or blocks of steps, where these were put in
 };
 
-// Columns of T that T::merge joins two by two when they become too many.
+// Columns of T that T::merge joins two by two when they become more than `most`; at first of `width` steps each.
 template <typename T>
 class columns_of {
  public:
+  columns_of() = default;
+  columns_of(std::size_t most, std::uint64_t width) : most_(most), width_(width) {}
+
   // The column of the next step, or of the next block of them.
   T& at_step(std::int64_t step) { return at_block(step, step); }
   T& at_block(std::int64_t first, std::int64_t last) {
     if (spans_.empty() || spans_.back().steps == width_) {
-      if (spans_.size() == most_columns) join();
+      if (spans_.size() == most_) join();
       if (spans_.empty() || spans_.back().steps == width_) {
         spans_.push_back({.first_step = first});
         columns_.emplace_back();
@@ -69,6 +72,7 @@ class columns_of {
     width_ *= 2;
   }
 
+  std::size_t most_ = most_columns;
   std::uint64_t width_ = 1;
   std::vector<column_span> spans_;
   std::vector<T> columns_;

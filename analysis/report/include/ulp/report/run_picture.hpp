@@ -1,15 +1,16 @@
-// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged
-// and its extremes. Memory grows by some hundred bytes a step; the tables do not grow with the run.
+// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged.
+// Memory grows by 56 bytes a step; the tables do not grow with the run.
 #ifndef ULP_REPORT_RUN_PICTURE_HPP
 #define ULP_REPORT_RUN_PICTURE_HPP
 
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
-#include <ulp/model/survey.hpp>
 #include <ulp/report/picture.hpp>
 
 namespace ulp {
@@ -39,33 +40,39 @@ struct tensor_tables {
                                                                const rounding& mode, double scale) const;
 };
 
+// What was logged of a step.
+struct logged_step {
+  step_key key;
+  step_scalars scalars;
+};
+
 class run_picture {
  public:
-  explicit run_picture(selection counted = {}, name_predicate checked = {})
-      : survey_(std::move(counted), std::move(checked)) {}
+  explicit run_picture(selection counted = {}) : counted_(std::move(counted)) {}
 
+  // Room for so many steps.
+  void expect(std::size_t steps) { steps_.reserve(steps); }
   // Steps of ascending keys; single microbatches are left out.
   void add(const step& now, const std::vector<tensor_info>& all);
-  // The two halves of it, for runs that are kept merged: extremes and scalars of a step, whose tensors may be totals; and
-  // the tables of a block of steps.
+  // The two halves of it, for runs that are kept merged: what was logged of a step, whose tensors may be totals; and the
+  // tables of a block of steps.
   void add_step(const step& now, const std::vector<tensor_info>& all);
   void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
                  const std::vector<tensor_info>& all);
-  // As if no block had been added: other ones may be.
-  void forget_blocks() { columns_ = {}; }
 
   [[nodiscard]] const columns_of<tensor_tables>& columns() const noexcept { return columns_; }
-  // One for each step, in order, and what was logged of it.
-  [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return survey_.steps(); }
-  [[nodiscard]] const std::vector<step_scalars>& scalars() const noexcept { return scalars_; }
-  [[nodiscard]] const survey& seen() const noexcept { return survey_; }
+  // One for each step, in order.
+  [[nodiscard]] const std::vector<logged_step>& steps() const noexcept { return steps_; }
+  // Whether the factor of a counted tensor was not known, and its values are as recorded.
+  [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
   // The column that holds the step, or the next one before it.
   [[nodiscard]] std::size_t column_of(std::int64_t step) const noexcept;
 
  private:
-  survey survey_;
+  selection counted_;
   columns_of<tensor_tables> columns_;
-  std::vector<step_scalars> scalars_;
+  std::vector<logged_step> steps_;
+  bool as_recorded_ = false;
 };
 
 // One step of a replay, as much of it as is drawn.

@@ -1,0 +1,101 @@
+#include "run_detail.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include <ulp/io/recording.hpp>
+
+namespace ulp::gui {
+namespace {
+
+static_assert(block_of_steps == level_widths[0]);
+
+class detail_reader {
+ public:
+  detail_reader(const loaded_run& run, step_range range, const background::report& told)
+      : run_(run), told_(told), all_(std::max<std::size_t>(1, steps_in(run, range))) {}
+
+  [[nodiscard]] columns_of<tensor_tables> in_steps(step_range range, std::size_t width) {
+    columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width);
+    if (range.last < range.first) return columns;
+    const source_options how = run_.text.how_to_read();
+    const selection counted = run_.text.selected();
+    const bool in_parts = is_recording(run_) && is_read_as_it_is(run_.text);
+    const std::unique_ptr<source> from =
+        in_parts ? open_recording(run_.text.inputs.front(), range.first, range.last, how.attempts)
+                 : open_source(run_.text.inputs, how);
+    step now;
+    while (from->next(now) && now.key.step <= range.last) {
+      told_(static_cast<double>(done_) / static_cast<double>(all_));
+      if (now.key.step < range.first || now.key.microbatch != -1 || !counted.takes(now.key.step)) continue;
+      ++done_;
+      tensor_tables& column = columns.at_step(now.key.step);
+      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(from->tensors()[row.tensor].kind));
+    }
+    return columns;
+  }
+
+  // Of the whole blocks within the range.
+  [[nodiscard]] columns_of<tensor_tables> in_blocks(step_range range, std::size_t width) {
+    columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width / block_of_steps);
+    level_reader levels(run_.text.inputs.front(), level_widths[0], level_parts::totals_and_tensors,
+                        run_.text.how_to_read().attempts, {range.first, range.last});
+    level_block block;
+    while (levels.next(block)) {
+      told_(static_cast<double>(done_) / static_cast<double>(all_));
+      done_ += block.steps;
+      tensor_tables& column = columns.at_block(block.first_step, block.last_step);
+      for (const tensor_row& row : block.tensors) column.add(row, is_scaled(levels.tensors()[row.tensor].kind));
+    }
+    return columns;
+  }
+
+ private:
+  const loaded_run& run_;
+  const background::report& told_;
+  std::size_t all_;
+  std::size_t done_ = 0;
+};
+
+void append(run_detail& to, const columns_of<tensor_tables>& more) {
+  to.spans.insert(to.spans.end(), more.spans().begin(), more.spans().end());
+  to.columns.insert(to.columns.end(), more.columns().begin(), more.columns().end());
+}
+
+}  // namespace
+
+std::size_t steps_in(const loaded_run& run, step_range range) {
+  const auto number = [](const logged_step& s) { return s.key.step; };
+  const auto& steps = run.picture.steps();
+  return static_cast<std::size_t>(std::ranges::upper_bound(steps, range.last, {}, number) -
+                                  std::ranges::lower_bound(steps, range.first, {}, number));
+}
+
+bool is_slow_in_steps(const loaded_run& run, step_range range) {
+  constexpr std::size_t tables_at_once = 20'000;
+  return is_recording(run) && steps_in(run, range) * run.tensors.size() > tables_at_once;
+}
+
+std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range range, std::size_t width,
+                                            const background::report& told) {
+  const auto detail = std::make_shared<run_detail>();
+  detail->run = run.id;
+  detail->range = range;
+  detail->width = width;
+  detail_reader read(run, range, told);
+  if (width < block_of_steps || !is_recording(run) || !is_read_as_it_is(run.text)) {
+    append(*detail, read.in_steps(range, width));
+    return detail;
+  }
+  const columns_of<tensor_tables> blocks = read.in_blocks(range, width);
+  if (blocks.spans().empty()) {
+    append(*detail, read.in_steps(range, width));
+    return detail;
+  }
+  append(*detail, read.in_steps({range.first, blocks.spans().front().first_step - 1}, width));
+  append(*detail, blocks);
+  append(*detail, read.in_steps({blocks.spans().back().last_step + 1, range.last}, width));
+  return detail;
+}
+
+}  // namespace ulp::gui
