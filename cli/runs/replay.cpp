@@ -18,7 +18,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "patience.hpp"
-#include "tables/replay_summary.hpp"
+#include "tables/summary.hpp"
 #include "tables/replay_table.hpp"
 
 namespace ulp::cli {
@@ -209,7 +209,9 @@ int run(const options& o) {
   for (const std::string& text : all.watch.warnings()) warn(text);
   if (csv) write_csv(*csv, rows, s, sum);
   if (o.output.csv == "-") return ended();
-  const summary lines = summary_of({o.what, s, r, rows, sum, all.learning_rates});
+  replay_account account;
+  for (const trajectory_row& row : rows) account.add(row);
+  const summary lines = lines_of({o.what, s, r.choice(), account, sum, all.learning_rates});
   if (o.output.json) {
     print_json("replay", lines, "steps", trajectory_table(rows, s, sum));
     return ended();

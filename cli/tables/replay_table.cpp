@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "policy_text.hpp"
 
 namespace ulp::cli {
 namespace {

@@ -2,18 +2,11 @@
 #ifndef ULP_CLI_SUMMARY_HPP
 #define ULP_CLI_SUMMARY_HPP
 
-#include <string>
 #include <string_view>
-#include <ulp/report/table.hpp>
+#include <ulp/report/replay_summary.hpp>
 #include <vector>
 
 namespace ulp::cli {
-
-struct summary_line {
-  std::string title;
-  std::string text;  // without it the line is for machines alone
-  std::vector<named_value> values;
-};
 
 using summary = std::vector<summary_line>;
 

@@ -157,6 +157,8 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   replayer r(s);
   trajectory_watch watch(s.scaler);
   run_notes notes;
+  replay_account account;
+  std::vector<double> learning_rates;
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
     tell(told, n, from->step_count());
@@ -167,6 +169,8 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     result->steps.push_back(drawn_of(row));
     result->summary.add(row);
     watch.add(row);
+    account.add(row);
+    learning_rates.push_back(now.scalars.learning_rate);
     if (row.clamped) {
       if (!result->clamped) result->clamped.emplace();
       *result->clamped += *row.clamped;
@@ -178,6 +182,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   result->warnings = watch.warnings();
   if (r.choice().rule() != check_rule::undecided && r.checked_rows() == 0)
     result->warnings.emplace_back("no overflow can be seen: no tensor is checked for it");
+  result->lines = lines_of({spec, s, r.choice(), account, result->summary, learning_rates});
   result->told_nothing = notes.told_nothing();
   result->checked = rule_text(r.choice());
   const auto extremes_of = [&](double of(const replay_step&)) {

@@ -14,6 +14,7 @@
 
 #include <ulp/io/source.hpp>
 #include <ulp/model/trajectory.hpp>
+#include <ulp/report/replay_summary.hpp>
 #include <ulp/report/run_picture.hpp>
 #include <ulp/report/scenario_text.hpp>
 #include <ulp/report/series_extremes.hpp>
@@ -44,6 +45,7 @@ struct replayed_run {
   trajectory_summary summary;
   std::vector<std::string> notes;  // as `ulp replay` tells them, and its warnings
   std::vector<std::string> warnings;
+  std::vector<summary_line> lines;  // above its table
   bool told_nothing = false;  // no step told of gradients or overflow
   std::string checked;        // whose overflow the scaler sees, in words
   // What drawing them fast takes.

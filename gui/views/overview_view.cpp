@@ -1,160 +1,341 @@
 #include "overview_view.hpp"
 
 #include <QFontMetricsF>
+#include <QHeaderView>
 #include <QPainter>
-#include <QTextDocument>
+#include <QVBoxLayout>
 #include <algorithm>
-#include <cmath>
-#include <ulp/report/estimates.hpp>
 #include <utility>
 
+#include <ulp/report/estimates.hpp>
+
 #include "viewmodel/shown_text.hpp"
+#include "window_view.hpp"
 
 namespace ulp::gui {
 namespace {
 
-// The median of log2 of the scales used in the last fifth of the steps.
-double settled(const std::vector<replay_step>& steps) {
-  std::vector<double> last;
-  for (std::size_t i = steps.size() - (steps.size() + 4) / 5; i < steps.size(); ++i)
-    last.push_back(std::log2(steps[i].scale_used));
-  if (last.empty()) return not_known;
-  const auto middle = last.begin() + static_cast<std::ptrdiff_t>(last.size() / 2);
-  std::nth_element(last.begin(), middle, last.end());
-  return *middle;
-}
+constexpr int card_width = 290;
+constexpr int gap = 10;
+
+enum column : std::uint8_t { replay, skipped, first_skip, scale_at_end, underflow, overflow, clipped, regret, diverged };
 
 table_value share(const outcome_counts& c, const value_range& of) {
   if (c.nonzero().high == 0) return {};
   return percent_text(of);
 }
 
-enum column : std::uint8_t { replay, scale_at_end, skipped, first_skip, underflow, overflow, clipped, diverged };
+table_value step_or_nothing(const std::optional<std::int64_t>& step) {
+  return step ? table_value{*step} : table_value{};
+}
+
+std::vector<table_value> row_of(const replayed_run& r, std::string name, std::string regret) {
+  const trajectory_summary& s = r.summary;
+  std::vector<table_value> row(9);
+  row[replay] = std::move(name);
+  const std::string skips = skipped_text(s.skipped, s.uncertain, s.bounds);
+  row[skipped] = skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(s.skipped);
+  row[first_skip] = step_or_nothing(s.first_skip);
+  if (s.steps > 0) row[scale_at_end] = as_power(s.last_scale);
+  if (s.has_counts) {
+    row[underflow] = share(s.counts, underflow_share(s.counts));
+    row[overflow] = share(s.counts, share_of_nonzero(s.counts, s.counts.overflow));
+  }
+  row[clipped] = static_cast<std::int64_t>(s.clipped);
+  if (!regret.empty()) row[column::regret] = std::move(regret);
+  row[diverged] = step_or_nothing(s.first_divergence);
+  return row;
+}
+
+QString list_of(const QStringList& lines) {
+  QString html;
+  for (const QString& line : lines) html += QStringLiteral("<p style='margin:2px 0'>%1</p>").arg(line.toHtmlEscaped());
+  return html;
+}
+
+// What every program tells of runs and replays beside the story, once each.
+QStringList told_beside(const view_state& state, const told_story* story) {
+  QStringList all;
+  const auto add = [&](const QString& lead, const std::vector<std::string>& lines) {
+    for (const std::string& line : lines)
+      if (const QString text = lead + shown_text(line); !all.contains(text)) all << text;
+  };
+  const QString warning = QStringLiteral("⚠ ");
+  for (const auto& run : state.doc().runs()) {
+    add(warning, run->warnings);
+    add({}, run->notes);
+  }
+  if (story != nullptr) add({}, story->notes);
+  const bool several = state.doc().replays().size() > 1;
+  for (const replay_entry& r : state.doc().replays()) {
+    const QString lead = several ? state.doc().title_of(r) + ": " : QString();
+    if (!r.failure.isEmpty()) all << warning + lead + r.failure;
+    if (!r.result) continue;
+    add(warning + lead, r.result->warnings);
+    for (const summary_line& line : r.result->lines)
+      for (const char* const told : {"critical", "recovery", "expected", "recorded", "checked", "uncertain", "schedule", "open loop"})
+        if (line.title == told && !line.text.empty()) all << lead + shown_text(line.title + ": " + line.text);
+    add(lead, r.result->notes);
+    if (!r.result->summary.error.empty())
+      all << warning + lead + QObject::tr("The policy ended the run: %1").arg(shown_text(r.result->summary.error));
+  }
+  return all;
+}
 
 }  // namespace
 
 overview_view::overview_view(view_state& state, QWidget* parent)
-    : rows_view(state, "overview", tr("Overview"), tr("Is anything wrong?"), parent), words_(new QTextBrowser(this)) {
-  box().addWidget(words_, 2);
-  words_->setOpenLinks(false);
-  words_->setAccessibleName(tr("Findings in words"));
-  connect(words_, &QTextBrowser::anchorClicked, this, [this](const QUrl& link) {
-    const QStringList parts = link.toString().split('/');
-    this->state().set_front(parts.first().toULongLong());
-    this->state().set_cursor(parts.last().toLongLong());
-    emit asked_for("scale");
+    : view(state, "overview", tr("Overview"), tr("What happened in this run, and what should change?"), parent),
+      story_(state),
+      scroll_(new QScrollArea(this)),
+      page_(new QWidget),
+      header_(new story_header(page_)),
+      card_box_(new QWidget(page_)),
+      card_grid_(new QGridLayout(card_box_)),
+      clear_(new QLabel(page_)),
+      hero_(new window_view(state, page_)),
+      hero_title_(new QLabel(page_)),
+      rows_(new rows_model(this)),
+      grid_(new QTableView(page_)),
+      notes_(new QLabel(page_)) {
+  auto* const all = new QVBoxLayout(this);
+  all->setContentsMargins(0, 0, 0, 0);
+  all->addWidget(scroll_);
+  scroll_->setWidget(page_);
+  scroll_->setWidgetResizable(true);
+  scroll_->setFrameShape(QFrame::NoFrame);
+  scroll_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  scroll_->setFocusPolicy(Qt::NoFocus);
+  auto* const box = new QVBoxLayout(page_);
+  box->setContentsMargins(gap, gap, gap, gap);
+  box->setSpacing(gap);
+  box->addWidget(header_);
+  box->addWidget(clear_);
+  box->addWidget(card_box_);
+  box->addWidget(hero_title_);
+  box->addWidget(hero_);
+  box->addWidget(grid_);
+  box->addWidget(notes_);
+  box->addStretch();
+  card_grid_->setContentsMargins(0, 0, 0, 0);
+  card_grid_->setSpacing(gap);
+  hero_->setObjectName("hero");
+  hero_->setFixedHeight(300);
+  hero_title_->setTextFormat(Qt::PlainText);
+  clear_->setWordWrap(true);
+  clear_->setTextFormat(Qt::PlainText);
+  notes_->setWordWrap(true);
+  notes_->setTextFormat(Qt::RichText);
+  notes_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+  notes_->setAccessibleName(tr("Notes"));
+  grid_->setModel(rows_);
+  grid_->setSelectionBehavior(QAbstractItemView::SelectRows);
+  grid_->setShowGrid(false);
+  grid_->verticalHeader()->hide();
+  grid_->verticalHeader()->setDefaultSectionSize(24);
+  grid_->horizontalHeader()->setHighlightSections(false);
+  grid_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  grid_->setAccessibleName(tr("Replays"));
+  grid_->setToolTip(tr("Double-click a number for the view that explains it"));
+  setFocusProxy(header_);
+  connect(&story_, &story::changed, this, [this] {
+    if (!isVisible()) return;
+    show_story();
+    show_table();
   });
-  connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
+  connect(grid_, &QTableView::activated, this, [this](const QModelIndex& index) {
     this->state().set_front(static_cast<std::size_t>(index.row()));
     const auto result = this->state().front().result;
+    const auto go_to = [&](const std::optional<std::int64_t>& step) {
+      if (step) this->state().set_cursor(*step);
+    };
     switch (index.column()) {
       case underflow: return emit asked_for("layers");
       case overflow: return emit asked_for("window");
       case clipped: return emit asked_for("clipping");
+      case column::regret: return emit asked_for("policies");
       case first_skip:
-        if (result && result->summary.first_skip) this->state().set_cursor(*result->summary.first_skip);
+        if (result) go_to(result->summary.first_skip);
         return emit asked_for("scale");
       case diverged:
-        if (result && result->summary.first_divergence) this->state().set_cursor(*result->summary.first_divergence);
+        if (result) go_to(result->summary.first_divergence);
         return emit asked_for("scale");
       default: return emit asked_for("scale");
     }
   });
-  grid().setToolTip(tr("Double-click a number for the view that explains it"));
+}
+
+story_lines overview_view::told_lines() const {
+  const loaded_run* const run = state().current_run();
+  if (run == nullptr || run->picture.steps().empty()) return {{{tr("No story"), why_no_steps()}}, finding_grade::fine};
+  if (run->as_recorded)
+    return {{{tr("Not judged yet"),
+              tr("It is not known whether these values were multiplied by a loss scale: nothing is concluded before "
+                 "that is said.")},
+             {tr("What to do"), tr("Answer the question above the views, or open the run with --factor or --scalars.")}},
+            finding_grade::notable};
+  const auto& told = story_.told();
+  if (!told) {
+    const QString why = story_.why_not();
+    if (!why.isEmpty()) return {{{tr("Not judged"), why}}, finding_grade::notable};
+    return {{{tr("What happened"), tr("The run is being judged ...")}}, finding_grade::fine};
+  }
+  const advice_summary& first = told->given.first;
+  QString change = shown_text(first.change);
+  for (const std::string& line : first.lines) change += "\n" + shown_text(line);
+  story_lines all{{{tr("What happened"), shown_text(first.happened)},
+                   {tr("What to change"), change},
+                   {tr("How sure"), shown_text(first.sure)}},
+                  first.grade};
+  if (first.left_out_from)
+    all.lines.emplace_back(tr("Left out below"),
+                           tr("the steps from %1 on, when the run was lost").arg(*first.left_out_from));
+  return all;
+}
+
+void overview_view::show_story() {
+  header_->show_story(told_lines());
+  const loaded_run* const run = state().current_run();
+  const auto& told = story_.told();
+  cards_.clear();
+  if (run != nullptr && told && !run->as_recorded) cards_ = cards_of(*told, *run, state().front());
+  clear_->setVisible(!cards_.empty());
+  if (told)
+    clear_->setText((told->given.all_clear() ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
+  for (card_button* const old : std::exchange(buttons_, {})) old->deleteLater();
+  for (const story_card& card : cards_) {
+    auto* const button = new card_button(card, card_box_);
+    connect(button, &card_button::clicked, this, [this, button] {
+      const story_card chosen = button->card();
+      if (chosen.view.isEmpty()) return;
+      look_at(chosen, state());
+      emit asked_for(chosen.view);
+    });
+    buttons_.push_back(button);
+  }
+  lay_out_cards();
+  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
+}
+
+void overview_view::lay_out_cards() {
+  const int columns = std::max(1, (scroll_->viewport()->width() - gap) / (card_width + gap));
+  for (std::size_t i = 0; i < buttons_.size(); ++i) {
+    card_grid_->addWidget(buttons_[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
+    buttons_[i]->show();
+  }
+  for (int c = 0; c < card_grid_->columnCount(); ++c) card_grid_->setColumnStretch(c, c < columns ? 1 : 0);
+  card_box_->setVisible(!buttons_.empty());
+}
+
+void overview_view::show_table() {
+  table_ = {};
+  table_.columns = {{"replay", "replay"},
+                    {"skipped", "skipped", alignment::right},
+                    {"first_skip", "first"},
+                    {"last_scale", "scale at the end", alignment::right},
+                    {"underflow", "underflow", alignment::right},
+                    {"overflow", "overflow", alignment::right},
+                    {"clipped", "clipped steps"},
+                    {"regret", "from the best", alignment::right},
+                    {"diverged", "open loop from"}};
+  if (state().current_run() != nullptr)
+    for (const replay_entry& r : state().doc().replays()) {
+      const std::string name = state().doc().title_of(r).toStdString();
+      if (r.result && !r.result->steps.empty())
+        table_.rows.push_back(row_of(*r.result, name, story_.regret_of(r)));
+      else
+        table_.rows.push_back({name, {}, {}, {}, {}, {}, {}, {}, {}});
+    }
+  rows_->set(table_);
+  grid_->resizeColumnsToContents();
+  const int rows = std::max(1, rows_->rowCount());
+  grid_->setFixedHeight(grid_->horizontalHeader()->sizeHint().height() + 24 * rows + 4);
+  grid_->setVisible(rows_->rowCount() > 0);
 }
 
 void overview_view::refresh(view_state::parts what) {
   if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) return;
-  table_ = {};
-  table_.columns = {{"replay", "replay"},
-                    {"settled_scale", "settled scale", alignment::right},
-                    {"skipped", "skipped"},
-                    {"first_skip", "first skip"},
-                    {"underflow", "underflow", alignment::right},
-                    {"overflow", "overflow", alignment::right},
-                    {"clipped", "clipped steps"},
-                    {"diverged", "open loop from"}};
-  QString words;
-  const loaded_run* const run = state().current_run();
-  if (run == nullptr) words += QStringLiteral("<p>%1</p>").arg(why_empty());
-  for (const auto& open : state().doc().runs()) {
-    words += QStringLiteral("<p>%1: %2 in %3.</p>")
-                 .arg(shown_text(open->text.inputs.front()).toHtmlEscaped(),
-                      QString::fromStdString(count_text(open->picture.steps().size(), "step")),
-                      QString::fromStdString(count_text(open->tensors.size(), "tensor")));
-    for (const std::string& warning : open->warnings)
-      words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
-    for (const std::string& note : open->notes)
-      words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
-  }
-  for (const replay_entry& r : state().doc().replays()) {
-    const std::string name = state().doc().title_of(r).toStdString();
-    std::vector<table_value> row{name, {}, {}, {}, {}, {}, {}, {}};
-    if (!r.failure.isEmpty()) {
-      words += QStringLiteral("<h4>%1</h4><p>%2</p>").arg(shown_text(name).toHtmlEscaped(), r.failure.toHtmlEscaped());
-    } else if (r.result && r.result->steps.empty()) {
-      words += QStringLiteral("<h4>%1</h4><p>%2</p>")
-                   .arg(shown_text(name).toHtmlEscaped(), tr("Nothing was replayed: the run has no steps."));
-    } else if (r.result) {
-      const trajectory_summary& s = r.result->summary;
-      const auto step_or_nothing = [](const std::optional<std::int64_t>& step) {
-        return step ? table_value{*step} : table_value{};
-      };
-      // A scale that fell to 0 settled there, whatever it was on its way.
-      const bool fell = !r.result->steps.empty() && !(r.result->steps.back().scale_used > 0);
-      row[scale_at_end] = fell ? std::string{"0"} : power_text(settled(r.result->steps));
-      const std::string skips = skipped_text(s.skipped, s.uncertain, s.bounds);
-      row[skipped] = skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(s.skipped);
-      row[first_skip] = step_or_nothing(s.first_skip);
-      if (s.has_counts) {
-        row[underflow] = share(s.counts, underflow_share(s.counts));
-        row[overflow] = share(s.counts, share_of_nonzero(s.counts, s.counts.overflow));
-      }
-      row[clipped] = static_cast<std::int64_t>(s.clipped);
-      row[diverged] = step_or_nothing(s.first_divergence);
-      words += QStringLiteral("<h4>%1</h4>").arg(shown_text(name).toHtmlEscaped());
-      if (!s.error.empty())
-        words += QStringLiteral("<p>%1</p>")
-                     .arg(tr("The policy ended the run: %1").arg(shown_text(s.error).toHtmlEscaped()));
-      if (s.first_skip)
-        words += QStringLiteral("<p><a href=\"%1/%2\">%3</a></p>")
-                     .arg(&r - state().doc().replays().data())
-                     .arg(*s.first_skip)
-                     .arg(tr("first skipped step: %1").arg(*s.first_skip));
-      if (r.result->warnings.empty() && s.error.empty() && !s.first_skip && !s.first_divergence && s.uncertain == 0 &&
-          !r.result->told_nothing)
-        words += QStringLiteral("<p>%1</p>").arg(tr("Nothing is wrong with this trajectory."));
-      for (const std::string& warning : r.result->warnings)
-        words += QStringLiteral("<p>&#9888; %1</p>").arg(shown_text(warning).toHtmlEscaped());
-      if (s.uncertain > 0) words += QStringLiteral("<p>~ %1</p>").arg(shown_text(uncertain_text(s)).toHtmlEscaped());
-      for (const std::string& note : r.result->notes)
-        words += QStringLiteral("<p>%1</p>").arg(shown_text(note).toHtmlEscaped());
-    }
-    if (run != nullptr) table_.rows.push_back(std::move(row));
-  }
-  rows().set(table_);
-  grid().resizeColumnsToContents();
-  words_->setHtml(words);
+  const bool has_tensors = why_empty().isEmpty();
+  hero_->setVisible(has_tensors);
+  hero_title_->setVisible(has_tensors);
+  hero_title_->setText(tr("Gradients by exponent, and what %1 keeps of them")
+                           .arg(QString::fromStdString(state().front().spec.format)));
+  QFont font = this->font();
+  font.setBold(true);
+  hero_title_->setFont(font);
+  show_story();
+  show_table();
+}
+
+void overview_view::catch_up_now() {
+  story_.tell_now();
+  catch_up();
+  show_story();
+  show_table();
+  hero_->catch_up_now();
+}
+
+void overview_view::resizeEvent(QResizeEvent* event) {
+  view::resizeEvent(event);
+  lay_out_cards();
 }
 
 void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
-  const double rows_height = std::min(
-      room.height() / 2, (static_cast<double>(table_.rows.size()) + 2) * (QFontMetricsF(to.font()).height() + 6));
-  rows_view::draw(to, QRectF(room.topLeft(), QSizeF(room.width(), rows_height)), colours);
-  QTextDocument text;
-  text.setDefaultFont(to.font());
-  text.setDefaultStyleSheet(QStringLiteral("* { color: %1 }").arg(colours.text.name()));
-  text.setHtml(QStringLiteral("<div style='color:%1'>%2</div>").arg(colours.text.name(), words_->toHtml()));
-  text.setTextWidth(room.width());
-  to.save();
-  to.translate(room.left(), room.top() + rows_height + 8);
-  text.drawContents(&to);
-  to.restore();
+  if (state().current_run() == nullptr) return draw_empty(to, room, colours, why_empty());
+  const QFontMetricsF metrics(to.font());
+  double y = room.top() + draw_story(to, room, header_->shown(), colours) + gap;
+  const double row = metrics.height() + 4;
+  const double table_height = row * (static_cast<double>(table_.rows.size()) + 1) + gap;
+  const double left_over = room.bottom() - y - table_height;
+  const bool has_hero = why_empty().isEmpty();
+  constexpr double least_hero = 150;
+  const double card_height = 8 * metrics.height() + 26;
+  const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor((room.width() + gap) / (card_width + gap))));
+  const double for_cards = std::max(0.0, left_over - (has_hero ? least_hero : 0));
+  const auto card_rows = std::min((cards_.size() + columns - 1) / columns,
+                                  static_cast<std::size_t>(std::floor(for_cards / (card_height + gap))));
+  const double width = (room.width() - gap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
+  const std::size_t shown = std::min(cards_.size(), card_rows * columns);
+  for (std::size_t i = 0; i < shown; ++i)
+    draw_card(to,
+              QRectF(room.left() + static_cast<double>(i % columns) * (width + gap),
+                     y + static_cast<double>(i / columns) * (card_height + gap), width, card_height),
+              cards_[i], colours);
+  y += static_cast<double>(card_rows) * (card_height + gap);
+  if (shown < cards_.size()) {
+    to.setPen(colours.faint);
+    to.drawText(QRectF(room.left(), y, room.width(), row), Qt::AlignVCenter,
+                tr("%1 of %2 findings; all of them are in ulp advise and in the window").arg(shown).arg(cards_.size()));
+    y += row;
+  }
+  const double hero_height = room.bottom() - table_height - y;
+  if (has_hero && hero_height > 80) {
+    hero_->draw(to, QRectF(room.left(), y, room.width(), hero_height), colours);
+    y += hero_height;
+  }
+  y += gap / 2.0;
+  double x = room.left();
+  for (std::size_t c = 0; c < table_.columns.size() && x < room.right(); ++c) {
+    double column = metrics.horizontalAdvance(QString::fromStdString(table_.columns[c].title));
+    for (const auto& one : table_.rows)
+      column = std::max(column, metrics.horizontalAdvance(shown_text(to_cell(one[c]))));
+    column = std::min(column, room.width() / 3);
+    const auto align = Qt::AlignVCenter | (c == 0 ? Qt::AlignLeft : Qt::AlignRight);
+    to.setPen(colours.faint);
+    to.drawText(QRectF(x, y, column, row), align, QString::fromStdString(table_.columns[c].title));
+    to.setPen(colours.text);
+    for (std::size_t r = 0; r < table_.rows.size(); ++r)
+      to.drawText(QRectF(x, y + row * static_cast<double>(r + 1), column, row), align,
+                  metrics.elidedText(shown_text(to_cell(table_.rows[r][c])), Qt::ElideMiddle, column + 1));
+    x += column + 16;
+  }
 }
 
 QString overview_view::legend() const {
   return tr(
-      "One row per replay, with what is wrong in words. Double-click a number to open the view that explains it.");
+      "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, the "
+      "worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, and a row "
+      "per replay: double-click a number to open the view that explains it.");
 }
 
 }  // namespace ulp::gui

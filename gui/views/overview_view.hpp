@@ -1,30 +1,62 @@
-// The start page: one row a replay, and what is wrong with each in words.
+// The first page: what `ulp advise` says of the run, a card for each finding, the picture of the run, and a row for each replay.
 #ifndef ULP_GUI_VIEWS_OVERVIEW_VIEW_HPP
 #define ULP_GUI_VIEWS_OVERVIEW_VIEW_HPP
 
-#include <QTextBrowser>
+#include <QGridLayout>
+#include <QLabel>
+#include <QScrollArea>
+#include <QTableView>
+#include <vector>
 
-#include "rows_view.hpp"
+#include "story_page.hpp"
+#include "view.hpp"
+#include "viewmodel/rows_model.hpp"
+#include "viewmodel/story.hpp"
 
 namespace ulp::gui {
 
-class overview_view final : public rows_view {
+class window_view;
+
+class overview_view final : public view {
   Q_OBJECT
  public:
   overview_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
   [[nodiscard]] QString legend() const override;
+  // The replays.
   [[nodiscard]] table data() const override { return table_; }
+  void catch_up_now() override;
+  [[nodiscard]] const std::vector<story_card>& cards() const noexcept { return cards_; }
+  [[nodiscard]] const story_lines& first_lines() const noexcept { return header_->shown(); }
 
  signals:
-  void asked_for(const QString& view_key);  // a number was clicked that another view explains
+  void asked_for(const QString& view_key);  // something was clicked that another view explains
 
  protected:
   void refresh(view_state::parts what) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
+  void show_story();
+  void show_table();
+  void lay_out_cards();
+  [[nodiscard]] story_lines told_lines() const;
+
+  story story_;
+  std::vector<story_card> cards_;
   table table_;
-  QTextBrowser* words_;
+  QScrollArea* scroll_;
+  QWidget* page_;
+  story_header* header_;
+  QWidget* card_box_;
+  QGridLayout* card_grid_;
+  std::vector<card_button*> buttons_;
+  QLabel* clear_;
+  window_view* hero_;
+  QLabel* hero_title_;
+  rows_model* rows_;
+  QTableView* grid_;
+  QLabel* notes_;
 };
 
 }  // namespace ulp::gui

@@ -29,7 +29,8 @@ finding recorded_values() {
           .conclusion = "the values as recorded, since their factor is not known",
           .evidence = {"if they were recorded under a loss scale, give --factor, or --scalars with --factor scale"},
           .limits = "Findings that need the true gradient are omitted: formats without a scale, clipping.",
-          .numbers = {}};
+          .numbers = {},
+          .grade = finding_grade::notable};
 }
 
 }  // namespace
@@ -119,15 +120,27 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
   } else if (std::ranges::any_of(whole_.steps(), &step_survey::known)) {
     all.findings.push_back({.topic = "nothing",
                             .question = "What does the run need?",
-                            .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge"});
+                            .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
+                            .grade = finding_grade::notable});
   }
   all.first = told.summary(best);
+  all.thresholds = fmt::format(
+      "A finding stands out where underflow takes more than {:.2g} of the magnitude (more than {} of a tensor is "
+      "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where a "
+      "cause of docs/diagnosis.md is found.",
+      o.epsilon, percent(much_of_a_tensor), steps_for_a_skip);
   if (less_) all.first.left_out_from = found_->died_at;
   return all;
 }
 
+bool advice::all_clear() const noexcept {
+  return first.grade == finding_grade::fine &&
+         std::ranges::all_of(findings, [](const finding& f) { return f.grade == finding_grade::fine; });
+}
+
 finding finding_of(const advice_summary& first) {
   finding f{.topic = "summary", .question = "What happened, and what to change?", .conclusion = first.happened};
+  f.grade = first.grade;
   f.evidence.push_back("change: " + first.change);
   for (const std::string& line : first.lines) f.evidence.push_back("  " + line);
   f.evidence.push_back("how sure: " + first.sure);

@@ -48,6 +48,13 @@ struct window {
 // "3 steps", "3 steps (22 not decided)"
 [[nodiscard]] std::string overflow_text(const window& w, double scale);
 
+// A tensor that loses this share of its magnitude does not learn what its gradients say.
+inline constexpr double much_of_a_tensor = 0.1;
+// Skips more often than one step in so many are worth a look.
+inline constexpr std::uint64_t steps_for_a_skip = 50;
+[[nodiscard]] constexpr bool skips_often(std::uint64_t skipped, std::uint64_t steps) {
+  return skipped > 2 && steps_for_a_skip * skipped > steps;
+}
 // Fewer steps carry no answer about growth intervals and quantiles.
 inline constexpr std::size_t steps_for_rates = 30;
 

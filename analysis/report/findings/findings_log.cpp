@@ -92,6 +92,7 @@ std::optional<finding> what_log_shows(const survey& run) {
     parts.push_back(fmt::format("at the scale {} a gradient was >= {:.6g}", scale_text(scale_of(*a.largest)),
                                 a.largest->bounds->low));
   f.conclusion = fmt::format("{}", fmt::join(parts, "; "));
+  if (a.lost.steps > 0 || skips_often(a.skipped.steps, run.steps().size())) f.grade = finding_grade::notable;
   if (a.longest.steps > 1)
     f.evidence.push_back(fmt::format(
         "longest in a row: {}{}", stretch_text(a.longest),

@@ -85,6 +85,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   std::erase_if(trials, [](const trial& t) { return t.result->last_scale == 0; });
   if (trials.empty()) {
     f.conclusion = "none: in every trial the scale falls to 0 because some steps overflow at every scale";
+    f.grade = finding_grade::trouble;
     return f;
   }
   const std::uint64_t least_skipped =
@@ -105,6 +106,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   };
   const trial best = std::ranges::min(trials, {}, rank);
   best_of = {best.start, best.interval, line(best)};
+  if (skips_often(best.result->skipped, run.steps().size())) f.grade = finding_grade::notable;
   f.conclusion = (best.result->uncertain == 0 ? "" : "not decided by this recording; by estimate ") + line(best);
   f.numbers.back().value = numbers_of(best);
   f.evidence.push_back(fmt::format(

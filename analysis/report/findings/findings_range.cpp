@@ -51,6 +51,7 @@ struct kind_answer {
   std::string perhaps;     // where the input leaves it open
   bool unknown = false;    // too much may have underflowed before it was recorded
   named_values formats;
+  std::vector<finding_bar> bars;
   [[nodiscard]] table_value value() const {
     return unknown || sufficient.empty() ? table_value{} : table_value{sufficient};
   }
@@ -78,6 +79,12 @@ kind_answer formats_for(const survey& run, const named_kind& kind, const advice_
     numbers.all.push_back({"overflow_steps", integer(overflowing)});
     numbers.all.push_back({"undecided_steps", integer(w.undecided(1))});
     a.formats.all.push_back({name, numbers});
+    const bool holds = loss.is_within(o.epsilon) && overflowing == 0;
+    a.bars.push_back({name, loss.magnitude,
+                      overflowing > 0 ? "overflows in " + steps_text(overflowing)
+                      : holds         ? "holds"
+                                      : "loses " + magnitude_text(loss.magnitude),
+                      holds ? finding_grade::fine : finding_grade::notable});
     if (to.width() != 16 || overflowing > 0) continue;
     if (a.sufficient.empty() && loss.is_within(o.epsilon)) a.sufficient = name;
     if (a.perhaps.empty() && loss.magnitude.low <= o.epsilon) a.perhaps = name;
@@ -97,6 +104,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
     if (kinds.size() > 1) f.evidence.push_back(kind.noun + ":");
     const kind_answer a = formats_for(run, kind, o, f);
     answers.push_back((kinds.size() > 1 ? kind.noun + ": " : "") + answer_text(a));
+    if (a.sufficient.empty() && !a.unknown) f.grade = finding_grade::notable;
     if (is_first)
       first = a;
     else
@@ -105,6 +113,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   const std::uint64_t censored = run.censored();
   const bool is_rounded = censored > 0;
   f.conclusion = fmt::format("{}", fmt::join(answers, "; "));
+  f.bars = first.bars;
   f.numbers = {{"format", first.value()},
                {"epsilon", o.epsilon},
                {"formats", first.formats},
@@ -175,6 +184,8 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
                                least ? fmt::format("; {} would take {}", at_most, power(*least)) : "");
   else
     f.conclusion = fmt::format("none: even at {} it loses {}", power(greatest_tried), loses(greatest_tried));
+  const bool some_do = least && (!most || *least <= *most);
+  if (!some_do && !is_cut_off(run, judged->set, o.epsilon)) f.grade = finding_grade::notable;
   std::vector<int> shown{0, 8, 16};
   if (least) shown.push_back(*least);
   if (most) shown.insert(shown.end(), {*most, *most + 1});

@@ -33,6 +33,7 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
                       tensors[i].name, percent(t.least_zero_share)));
   }
   if (zero_tensors > 0) parts.push_back(fmt::format("zeros of {}", count_text(zero_tensors, "tensor")));
+  if (!parts.empty()) f.grade = finding_grade::notable;
   f.conclusion = parts.empty() ? "nothing of that kind was found" : fmt::format("{}", fmt::join(parts, "; "));
   f.numbers = {{"overflow_steps_at_1", run.as_recorded() ? table_value{} : integer(below_one)},
                {"mostly_zero_tensors", integer(zero_tensors)},

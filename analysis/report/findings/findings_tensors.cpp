@@ -19,6 +19,12 @@ double largest_of(const survey& run, const tensor_set& set, bool checked_only) {
   return largest;
 }
 
+finding_grade grade_of(const value_range& lost, const advice_options& o) {
+  return lost.low >= much_of_a_tensor ? finding_grade::trouble
+         : lost.high > o.epsilon      ? finding_grade::notable
+                                      : finding_grade::fine;
+}
+
 // "tensors", "groups": the noun where all of them are meant.
 std::string all_text(const compared_sets& of) { return fmt::format("{}s", of.noun); }
 
@@ -57,7 +63,10 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
     named_values numbers = numbers_of(loss);
     numbers.all.push_back({"max_abs", largest});
     worst.all.push_back({l.set->name, numbers});
+    f.bars.push_back({l.set->name, l.magnitude, magnitude_text(l.magnitude), grade_of(l.magnitude, o)});
   }
+  f.grade = f.bars.front().grade;
+  if (of.sets[0].tensors.size() == 1) f.tensor = losers.front().set->name;
   f.numbers.back().value = worst;
   f.conclusion = fmt::format("{} loses {}", losers.front().set->name, magnitude_text(losers.front().magnitude)) +
                  (losers.size() == 1 ? "" : ", the others named less");
@@ -97,6 +106,7 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
       : binades > range / 2 ? "yes, one scale cannot serve all"
       : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
                             : "hardly: one scale serves the largest gradients of all");
+  if (!one_serves && binades > range / 4) f.grade = finding_grade::notable;
   f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
   for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
     const double log2 = safe_log2(of_it.first);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <variant>
 
 #include "loss.hpp"
 
@@ -32,6 +33,17 @@ std::optional<double> scale_of_the_run(const survey& run) {
   return *middle == 1 ? std::nullopt : std::optional{*middle};
 }
 
+// Where it is seen, as its numbers have it.
+void take_place(finding& f) {
+  for (const named_value& n : f.numbers) {
+    if (const auto* const step = std::get_if<std::int64_t>(&n.value); step != nullptr && n.name == "first_step")
+      f.step = *step;
+    if (const auto* const name = std::get_if<std::string>(&n.value);
+        name != nullptr && (n.name == "tensor" || n.name == "first_tensor" || n.name == "small_end"))
+      f.tensor = *name;
+  }
+}
+
 }  // namespace
 
 summary_of::summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
@@ -57,6 +69,10 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
               .limits = {},
               .numbers = t.numbers.all};
     if (is_handled) f.question = "What did the scaler handle?";
+    f.grade = !is_handled                                        ? finding_grade::trouble
+              : skips_often(handled->skipped.steps, told_steps_) ? finding_grade::notable
+                                                                 : finding_grade::fine;
+    take_place(f);
     // Of the first cause the summary says it.
     if (first_ && !is_handled) {
       f.evidence.push_back("to do: " + t.change);
@@ -76,7 +92,7 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
 
 advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
   if (!first_) return without_cause(best);
-  return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, {}};
+  return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
 }
 
 advice_summary summary_of::without_cause(const std::optional<best_trial>& best) const {
@@ -86,14 +102,14 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return step.known || step.found_inf || !std::isnan(step.loss) || !std::isnan(step.logged_norm);
   });
   if (!known) {
+    s.grade = finding_grade::notable;
     s.cause = "unknown";
     s.happened = "the input does not tell: it has neither gradients nor overflow flags, loss or norm";
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
     s.sure = "nothing was judged";
     return s;
   }
-  constexpr std::uint64_t many = 50;  // one step in so many
-  const bool skips_often = skipped_ > 2 && many * skipped_ > told_steps_;
+  const bool often = skips_often(skipped_, told_steps_);
   const std::uint64_t open = all_steps_ - told_steps_;
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
@@ -103,7 +119,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
-    s.happened = (skips_often  ? "nothing is wrong but that steps are skipped often: "
+    s.happened = (often        ? "nothing is wrong but that steps are skipped often: "
                   : has_values ? "nothing is wrong: "
                                : "the log shows nothing wrong: ") +
                  (handled_.empty() ? fmt::format("none of {} overflowed", steps_text(told_steps_)) : handled_);
@@ -113,7 +129,9 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   s.sure = has_values ? "certain for the steps that were recorded"
                       : "certain for the steps that it tells of; without gradients nothing is known of underflow";
   s.change = "nothing";
+  if (often) s.grade = finding_grade::notable;
   if (rise_) {
+    s.grade = finding_grade::notable;
     if (rise_->is_back) s.cause = "loss_rise";
     s.happened = fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}",
                              loss_number(rise_->before), loss_number(rise_->after), rise_->step,
@@ -132,7 +150,6 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   const double scale = own.value_or(std::ldexp(1.0, std::min(window_.largest_safe().value_or(usual), usual)));
   // What is tiny beside the others moves no weight: the gradient of a key's bias in attention is rounding noise.
   constexpr double tiny = 0x1p-20;
-  constexpr double much = 0.1;
   const auto mean_of = [&](const tensor_set& set) {
     return judged_.magnitudes(set).high / static_cast<double>(judged_.tensors()[set.tensors.front()].numel);
   };
@@ -147,16 +164,17 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   const auto losers_at = [&](double at) {
     std::vector<std::pair<double, std::string>> losers;
     for (const tensor_set& set : judged_sets)
-      if (const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, at).low; lost >= much)
+      if (const double lost = magnitude_loss_of(judged_, set, options_.format, options_.rounding, at).low; lost >= much_of_a_tensor)
         losers.emplace_back(lost, set.name);
     return losers;
   };
   if (const auto losers = losers_at(scale); !losers.empty()) {
     const auto& worst = *std::ranges::max_element(losers);
     s.cause = "underflow";
+    s.grade = finding_grade::trouble;
     s.happened =
         fmt::format("{} of {} tensors lose more than {} of their magnitude in {} at the scale {}{}, {} most ({})",
-                    losers.size(), judged_sets.size(), percent(much), options_.format_name, as_power(scale),
+                    losers.size(), judged_sets.size(), percent(much_of_a_tensor), options_.format_name, as_power(scale),
                     own ? " of the run" : "", worst.second, percent(worst.first));
     advise_against_underflow(s.change, s.lines, about_, scale, losers_at(safe_scale(about_)).empty());
     s.sure = "certain for these gradients; what they would have changed is not known";
@@ -168,7 +186,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     return s;
   }
   if (best) {
-    s.change = fmt::format("{}: {} with {}", skips_often ? "skip less often" : "nothing; for a new run of this kind",
+    s.change = fmt::format("{}: {} with {}", often ? "skip less often" : "nothing; for a new run of this kind",
                            options_.format_name, best->text);
     if (!options_.configured.is_static)
       s.lines = lines_for(

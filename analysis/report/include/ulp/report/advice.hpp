@@ -3,6 +3,7 @@
 #ifndef ULP_REPORT_ADVICE_HPP
 #define ULP_REPORT_ADVICE_HPP
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,17 @@
 
 namespace ulp {
 
+// How much a finding asks for: something is wrong, something is worth a look, all is well.
+enum class finding_grade : std::uint8_t { trouble, notable, fine };
+
+// One line of the small picture beside a finding.
+struct finding_bar {
+  std::string label;
+  value_range share;  // of 1
+  std::string text;
+  finding_grade grade = finding_grade::fine;
+};
+
 struct finding {
   std::string topic;  // what it is about, as one word for programs
   std::string question;
@@ -28,6 +40,11 @@ struct finding {
   std::vector<std::string> evidence;  // lines
   std::string limits;                 // what it does not show
   std::vector<named_value> numbers;   // what the sentences say, for programs: shares are fractions of 1
+  finding_grade grade = finding_grade::fine;
+  // Where it is seen; nullopt and empty where it is of no single step or tensor.
+  std::optional<std::int64_t> step = {};
+  std::string tensor = {};
+  std::vector<finding_bar> bars = {};
 };
 
 // The first three lines.
@@ -37,12 +54,17 @@ struct advice_summary {
   std::string change;
   std::vector<std::string> lines;  // of the framework's configuration
   std::string sure;
+  finding_grade grade = finding_grade::fine;
   std::optional<std::int64_t> left_out_from;  // the step from which on nothing else is judged
 };
 
 struct advice {
   advice_summary first;
   std::vector<finding> findings;  // causes first, then the other questions
+  std::string thresholds;         // from which on something is worth a look or wrong, in words
+
+  // Nothing of what was asked stands out.
+  [[nodiscard]] bool all_clear() const noexcept;
 };
 
 // Whose configuration is written, and what it says already.

@@ -9,10 +9,10 @@
 #include <ulp/report/table.hpp>
 #include <vector>
 
-namespace ulp::cli {
-namespace {
+#include "findings/findings.hpp"
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+namespace ulp {
+namespace {
 
 std::string recovery_from(const scaler& start, std::uint64_t overflows) {
   constexpr std::uint64_t patience = 1'000'000;
@@ -24,27 +24,22 @@ std::string recovery_from(const scaler& start, std::uint64_t overflows) {
 
 }  // namespace
 
-std::string log2_text(double scale) {
-  if (!(scale > 0) || !std::isfinite(scale)) return shortest(scale);
-  return fmt::format("2^{:.2f}", std::floor(100 * std::log2(scale)) / 100);
-}
-
-std::string critical_text(std::span<const trajectory_row> rows) {
+std::string critical_text(const std::vector<critical_step>& steps) {
   std::vector<double> known;
-  const trajectory_row* least = nullptr;
+  const critical_step* least = nullptr;
   std::uint64_t hopeless = 0;
-  for (const trajectory_row& row : rows) {
-    if (row.critical_scale == 0) ++hopeless;
-    if (!(row.critical_scale > 0)) continue;
-    known.push_back(row.critical_scale);
-    if (least == nullptr || row.critical_scale < least->critical_scale) least = &row;
+  for (const critical_step& s : steps) {
+    if (s.scale == 0) ++hopeless;
+    if (!(s.scale > 0)) continue;
+    known.push_back(s.scale);
+    if (least == nullptr || s.scale < least->scale) least = &s;
   }
   const std::string none = hopeless == 0 ? "" : fmt::format("; none in {}", count_text(hopeless, "step"));
   if (least == nullptr) return hopeless == 0 ? "" : "every step overflows at every scale";
-  if (std::isinf(least->critical_scale)) return "no scale overflows" + none;
+  if (std::isinf(least->scale)) return "no scale overflows" + none;
   const auto middle = known.begin() + static_cast<std::ptrdiff_t>(known.size() / 2);
   std::ranges::nth_element(known, middle);
-  return fmt::format("largest safe scale {} (step {}); median {}{}", log2_text(least->critical_scale), least->key.step,
+  return fmt::format("largest safe scale {} (step {}); median {}{}", log2_text(least->scale), least->step,
                      log2_text(*middle), none);
 }
 
@@ -55,9 +50,10 @@ std::string recovery_text(const scaler& start) {
   return fmt::format("after one overflow {}, after three in a row {}", after_one, after_three);
 }
 
-std::string prediction_text(const scaler& start, std::span<const trajectory_row> rows, const trajectory_summary& sum) {
+std::string prediction_text(const scaler& start, const std::vector<critical_step>& steps,
+                            const trajectory_summary& sum) {
   std::vector<double> critical;
-  for (const trajectory_row& row : rows) critical.push_back(row.critical_scale);
+  for (const critical_step& s : steps) critical.push_back(s.scale);
   const auto predicted = predict_markov(start, critical);
   if (!predicted) return "";
   return fmt::format(
@@ -76,4 +72,4 @@ std::string schedule_text(std::span<const double> learning_rates, const trajecto
                      shortest(behind), count_text(sum.skipped, "step"), shortest(last));
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

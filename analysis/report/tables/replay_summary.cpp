@@ -1,4 +1,4 @@
-#include "replay_summary.hpp"
+#include <ulp/report/replay_summary.hpp>
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "policy_text.hpp"
 
-namespace ulp::cli {
+namespace ulp {
 namespace {
 
 constexpr value_range unknown_range{not_known, not_known};
@@ -21,7 +21,7 @@ std::string share(const count_range& c, const value_range& of_nonzero) {
   return fmt::format("{} ({} of nonzero)", count, percent_text(of_nonzero));
 }
 
-void add_policy(summary& to, const finished_replay& r) {
+void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
   std::string text{r.what.scaler.entry().name};
   named_values parameters;
   for (const auto& p : r.what.scaler.parameters()) {
@@ -29,8 +29,8 @@ void add_policy(summary& to, const finished_replay& r) {
     if (!std::holds_alternative<std::monostate>(p.value)) text += " " + p.name + "=" + to_string(p.value);
   }
   const std::string rounding = r.text.rounding.text(r.what.format);
-  const std::string checked = rule_text(r.by.choice());
-  const bool has_tensors = r.by.choice().rule() != check_rule::undecided;
+  const std::string checked = rule_text(r.choice);
+  const bool has_tensors = r.choice.rule() != check_rule::undecided;
   to.push_back(
       {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
   to.push_back(
@@ -38,10 +38,10 @@ void add_policy(summary& to, const finished_replay& r) {
   to.push_back(
       {"checked",
        checked,
-       {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.by.choice().checked_count()))}}});
+       {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.choice.checked_count()))}}});
 }
 
-void add_scales(summary& to, const finished_replay& r) {
+void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   to.push_back({"steps",
                 fmt::format("{}, of which {} skipped{}", grouped(sum.steps),
@@ -63,12 +63,12 @@ void add_scales(summary& to, const finished_replay& r) {
   const auto add_words = [&](const char* title, const std::string& text) {
     to.push_back({title, text, {{title, value_if(!text.empty(), text)}}});
   };
-  add_words("critical", critical_text(r.rows));
+  add_words("critical", critical_text(r.rows.critical()));
   add_words("recovery", recovery_text(r.what.scaler));
-  add_words("expected", prediction_text(r.what.scaler, r.rows, sum));
+  add_words("expected", prediction_text(r.what.scaler, r.rows.critical(), sum));
 }
 
-void add_recorded(summary& to, const trajectory_summary& sum) {
+void add_recorded(std::vector<summary_line>& to, const trajectory_summary& sum) {
   std::string text;
   if (const std::uint64_t lost = sum.recorded_nan + sum.recorded_inf; lost > 0)
     text = fmt::format("infinite or NaN in {}{}, first in step {}: {}", count_text(lost, "step"),
@@ -88,14 +88,14 @@ void add_recorded(summary& to, const trajectory_summary& sum) {
                  {"first_recorded_nonfinite_step", step_if(sum.first_recorded_nonfinite)}}});
 }
 
-void add_counts(summary& to, const finished_replay& r) {
+void add_counts(std::vector<summary_line>& to, const finished_replay& r) {
   const outcome_counts& c = r.sum.counts;
   const bool known = r.sum.has_counts;
   const auto line = [&](const char* title, const std::string& text, std::vector<named_value> values) {
     to.push_back({title, known ? text : "", std::move(values)});
   };
   const auto range = [&](const table_value& v) { return known ? v : table_value{unknown_range}; };
-  const std::uint64_t tensors = r.by.choice().counted_count();
+  const std::uint64_t tensors = r.choice.counted_count();
   const value_range overflow = share_of_nonzero(c, c.overflow);
   line("counted",
        fmt::format("{}, checked or not: {} (see --tensor, --kind)", count_text(tensors, "tensor"),
@@ -113,40 +113,22 @@ void add_counts(summary& to, const finished_replay& r) {
        {{"scale_of", value_if(known, std::string{r.sum.as_recorded ? "recorded" : "true_gradient"})}});
 }
 
-// What clipping left: elements that were clamped, the largest norm after it.
-struct left_by_clipping {
-  count_range clamped;
-  double norm = not_known;
-  bool exact = true;
-};
-
-left_by_clipping left_in(std::span<const trajectory_row> rows) {
-  left_by_clipping left;
-  for (const trajectory_row& r : rows) {
-    if (r.clamped) left.clamped += *r.clamped;
-    if (!std::isfinite(r.clipped_norm.high)) continue;
-    left.norm = std::fmax(left.norm, r.clipped_norm.high);
-    left.exact = left.exact && r.norm_exact && r.clipped_norm.exact();
-  }
-  return left;
-}
-
-std::string text_of(const left_by_clipping& left, const scenario& s) {
-  if (std::isnan(left.norm)) return "";
-  std::string text = s.clip_value ? fmt::format("; {} elements clamped", to_cell(left.clamped)) : "";
-  text += fmt::format("; the largest norm left is {}{:.6g}", left.exact ? "" : "up to ", left.norm);
-  if (s.clip_value && !left.clamped.exact() && !s.order.clip_before_unscale)
+std::string text_of(const replay_account& left, const scenario& s) {
+  if (std::isnan(left.largest_norm())) return "";
+  std::string text = s.clip_value ? fmt::format("; {} elements clamped", to_cell(left.clamped())) : "";
+  text += fmt::format("; the largest norm left is {}{:.6g}", left.norm_is_exact() ? "" : "up to ", left.largest_norm());
+  if (s.clip_value && !left.clamped().exact() && !s.order.clip_before_unscale)
     text += fmt::format(" (exact with ulp record --edge {})", shortest(s.clip_value->max_value));
   return text;
 }
 
-void add_clipping(summary& to, const finished_replay& r) {
+void add_clipping(std::vector<summary_line>& to, const finished_replay& r) {
   const scenario& s = r.what;
   const trajectory_summary& sum = r.sum;
   const bool clips = s.clip_norm || s.clip_value;
   const bool unknown = sum.clipping_unknown == sum.steps;
-  const left_by_clipping left = left_in(r.rows);
-  const bool clamps = s.clip_value && !std::isnan(left.norm);
+  const replay_account& left = r.rows;
+  const bool clamps = s.clip_value && !std::isnan(left.largest_norm());
   std::string text;
   if (clips && unknown)
     text = s.clip_norm ? "unknown: the input has no norm" : "unknown: the input has no largest gradient";
@@ -160,12 +142,12 @@ void add_clipping(summary& to, const finished_replay& r) {
                 {{"clipped_steps", value_if(clips && !unknown, integer(sum.clipped))},
                  {"clipping_unknown_steps", value_if(clips, integer(sum.clipping_unknown))},
                  {"order", r.text.order.empty() ? std::string{"unscale,check,clip"} : r.text.order},
-                 {"clamped", clamps ? table_value{left.clamped} : table_value{unknown_range}},
-                 {"largest_clipped_norm", value_if(clips, left.norm)},
-                 {"largest_clipped_norm_exact", value_if(clips && !std::isnan(left.norm), left.exact)}}});
+                 {"clamped", clamps ? table_value{left.clamped()} : table_value{unknown_range}},
+                 {"largest_clipped_norm", value_if(clips, left.largest_norm())},
+                 {"largest_clipped_norm_exact", value_if(clips && !std::isnan(left.largest_norm()), left.norm_is_exact())}}});
 }
 
-void add_doubts(summary& to, const finished_replay& r) {
+void add_doubts(std::vector<summary_line>& to, const finished_replay& r) {
   const trajectory_summary& sum = r.sum;
   const std::string schedule = schedule_text(r.learning_rates, sum);
   const std::string uncertain = uncertain_text(sum);
@@ -181,8 +163,16 @@ void add_doubts(summary& to, const finished_replay& r) {
 
 }  // namespace
 
-summary summary_of(const finished_replay& r) {
-  summary all;
+void replay_account::add(const trajectory_row& row) {
+  critical_.push_back({row.key.step, row.critical_scale});
+  if (row.clamped) clamped_ += *row.clamped;
+  if (!std::isfinite(row.clipped_norm.high)) return;
+  norm_ = std::fmax(norm_, row.clipped_norm.high);
+  norm_exact_ = norm_exact_ && row.norm_exact && row.clipped_norm.exact();
+}
+
+std::vector<summary_line> lines_of(const finished_replay& r) {
+  std::vector<summary_line> all;
   add_policy(all, r);
   add_scales(all, r);
   add_recorded(all, r.sum);
@@ -192,4 +182,4 @@ summary summary_of(const finished_replay& r) {
   return all;
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

@@ -1,31 +1,30 @@
 // What a run asks of any policy, and what a policy does of its own, in words.
-#ifndef ULP_CLI_POLICY_TEXT_HPP
-#define ULP_CLI_POLICY_TEXT_HPP
+#ifndef ULP_REPORT_POLICY_TEXT_HPP
+#define ULP_REPORT_POLICY_TEXT_HPP
 
 #include <span>
 #include <string>
 #include <ulp/model/scaler.hpp>
 #include <ulp/model/trajectory.hpp>
+#include <ulp/report/replay_summary.hpp>
+#include <vector>
 
-namespace ulp::cli {
+namespace ulp {
 
-// "2^24.86", rounded down.
-[[nodiscard]] std::string log2_text(double scale);
-
-// The critical scales of a run; empty where none is known.
-[[nodiscard]] std::string critical_text(std::span<const trajectory_row> rows);
+// The critical scales of a run, one a step; empty where none is known.
+[[nodiscard]] std::string critical_text(const std::vector<critical_step>& steps);
 
 // How long the policy, in its start state, takes to come back after overflows; empty where they do not change its scale.
 [[nodiscard]] std::string recovery_text(const scaler& start);
 
 // The closed form of predict_markov beside what was replayed; empty where there is none.
-[[nodiscard]] std::string prediction_text(const scaler& start, std::span<const trajectory_row> rows,
+[[nodiscard]] std::string prediction_text(const scaler& start, const std::vector<critical_step>& steps,
                                           const trajectory_summary& sum);
 
 // What skipped steps do to a schedule that counts applied steps, from the learning rates that were logged, NaN where not;
 // empty where it would be none.
 [[nodiscard]] std::string schedule_text(std::span<const double> learning_rates, const trajectory_summary& sum);
 
-}  // namespace ulp::cli
+}  // namespace ulp
 
 #endif

@@ -1,0 +1,150 @@
+#include "story.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include <ulp/report/regret_text.hpp>
+#include <ulp/report/run_notes.hpp>
+
+#include "shown_text.hpp"
+
+namespace ulp::gui {
+namespace {
+
+constexpr const char* usual_epsilon = "1e-5";
+
+// What advice depends on.
+bool asks_the_same(const scenario_text& a, const scenario_text& b) {
+  return a.format == b.format && a.rounding == b.rounding && a.scaler == b.scaler && a.check == b.check;
+}
+
+std::string regret_told(const loaded_run& run, const scenario_text& spec, const background::report& told) {
+  const std::vector<swept_policy> one = swept_over(run.text, {.base = spec, .scalers = {spec.scaler}}, told);
+  return one.empty() ? std::string{} : regret_text(one.front().result);
+}
+
+}  // namespace
+
+std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
+                                             const background::report& told) {
+  const auto all = std::make_shared<told_story>();
+  all->run = run.id;
+  all->spec = spec;
+  const scenario s = scenario_of(spec, run.text);
+  advice_options options = advice_options_of(spec.format, spec.rounding, usual_epsilon, run.text);
+  options.configured.framework = s.scaler.entry().name;
+  adviser adviser(options, s.counted, s.checked);
+  run_notes notes;
+  const auto each = [&](const selection& counted, const auto& take) {
+    const std::unique_ptr<source> from = open_source(run.text.inputs, run.text.how_to_read());
+    step now;
+    for (std::uint64_t n = 0; from->next(now); ++n) {
+      told(from->step_count() == 0 ? 0 : static_cast<double>(n) / static_cast<double>(from->step_count()));
+      if (counted.takes(now.key.step)) take(now, from->tensors());
+    }
+    return std::vector<tensor_info>(from->tensors());
+  };
+  const auto tensors = each(s.counted, [&](const step& now, const std::vector<tensor_info>& known) {
+    notes.see(now, known);
+    adviser.add(now, known);
+  });
+  if (const std::optional<selection> less = adviser.again(tensors))
+    each(*less, [&](const step& now, const std::vector<tensor_info>& known) { adviser.add_again(now, known); });
+  all->given = adviser.result(tensors);
+  all->notes = notes.lines(adviser.whole().choice());
+  return all;
+}
+
+story::story(view_state& state, QObject* parent) : QObject(parent), state_(state) {
+  connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
+    if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) look();
+  });
+  connect(&state_.doc(), &document::idle, this, [this] { look(); });
+  connect(&teller_, &background::failed, this, [this](const QString& why) { take(nullptr, why); });
+}
+
+bool story::is_told() const {
+  const loaded_run* const run = state_.current_run();
+  return run != nullptr && run->id == asked_run_ && asks_the_same(asked_, state_.front().spec);
+}
+
+void story::look() {
+  const auto run = state_.shared_run();
+  if (run == nullptr) {
+    asked_run_ = 0;
+    teller_.cancel();
+    return take(nullptr, {});
+  }
+  // The replay first: it is what somebody waits for.
+  if (state_.doc().busy()) return;
+  if (is_told()) return look_at_regret();
+  // Of a file that grows the last story stays until it is told anew.
+  const bool is_another = asked_inputs_ != run->text.inputs || !asks_the_same(asked_, state_.front().spec);
+  asked_run_ = run->id;
+  asked_inputs_ = run->text.inputs;
+  asked_ = state_.front().spec;
+  if (is_another) take(nullptr, {});
+  if (run->picture.steps().empty()) return take(nullptr, tr("The run has no steps."));
+  teller_.start([this, run, spec = asked_](const background::report& told) -> std::function<void()> {
+    return [this, all = tell_story(*run, spec, told)] {
+      take(all, {});
+      look_at_regret();
+    };
+  });
+}
+
+void story::look_at_regret() {
+  if (teller_.running() || regretter_.running()) return;
+  for (const replay_entry& r : state_.doc().replays()) {
+    const auto run = state_.doc().run_of(r);
+    if (!r.result || !run || !regret_of(r).empty()) continue;
+    regretter_.start([this, run, spec = r.spec](const background::report& told) -> std::function<void()> {
+      std::string text = "-";
+      try {
+        text = regret_told(*run, spec, told);
+      } catch (const std::exception&) {
+        // A policy without a regret, or a file that is gone: the replay says so.
+      }
+      return [this, one = told_regret{run->id, spec, text.empty() ? "-" : text}] {
+        regrets_.push_back(one);
+        emit changed();
+        look_at_regret();
+      };
+    });
+    return;
+  }
+}
+
+std::string story::regret_of(const replay_entry& r) const {
+  const auto run = state_.doc().run_of(r);
+  const auto found = std::ranges::find_if(
+      regrets_, [&](const told_regret& t) { return run && t.run == run->id && t.spec == r.spec; });
+  return found == regrets_.end() ? std::string{} : found->text;
+}
+
+void story::tell_now() {
+  teller_.cancel();
+  regretter_.cancel();
+  const auto run = state_.shared_run();
+  if (run == nullptr || run->picture.steps().empty()) return;
+  asked_run_ = run->id;
+  asked_ = state_.front().spec;
+  try {
+    take(tell_story(*run, asked_, [](double) {}), {});
+    for (const replay_entry& r : state_.doc().replays())
+      if (const auto of = state_.doc().run_of(r); of && r.result && regret_of(r).empty())
+        regrets_.push_back({of->id, r.spec, regret_told(*of, r.spec, [](double) {})});
+  } catch (const std::exception& problem) {
+    take(nullptr, shown_text(problem.what()));
+  }
+}
+
+void story::take(std::shared_ptr<const told_story> told, const QString& why_not) {
+  if (told == told_ && why_not == why_not_) return;
+  told_ = std::move(told);
+  why_not_ = why_not;
+  emit changed();
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,75 @@
+// What `ulp advise` says of the run in front, told in the background: the findings of the first page.
+#ifndef ULP_GUI_VIEWMODEL_STORY_HPP
+#define ULP_GUI_VIEWMODEL_STORY_HPP
+
+#include <QObject>
+#include <QString>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <ulp/report/advice.hpp>
+#include <ulp/report/policy_grid.hpp>
+
+#include "background.hpp"
+#include "view_state.hpp"
+
+namespace ulp::gui {
+
+// Does not change any more.
+struct told_story {
+  std::uint64_t run = 0;  // its id
+  scenario_text spec;     // of the replay that it was told for
+  advice given;
+  std::vector<std::string> notes;  // beside it
+};
+
+// In whatever thread calls. Throws input_error, and std::invalid_argument where the scenario cannot be judged.
+[[nodiscard]] std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
+                                                           const background::report& told);
+
+// How far a replay is from the best trajectory in hindsight.
+struct told_regret {
+  std::uint64_t run = 0;
+  scenario_text spec;
+  std::string text;
+};
+
+class story : public QObject {
+  Q_OBJECT
+ public:
+  explicit story(view_state& state, QObject* parent = nullptr);
+
+  // Null while it is being told, or cannot be.
+  [[nodiscard]] const std::shared_ptr<const told_story>& told() const noexcept { return told_; }
+  // Why it is not told, for the user; empty while it is being told, and once it is.
+  [[nodiscard]] const QString& why_not() const noexcept { return why_not_; }
+  // Empty while it is not known.
+  [[nodiscard]] std::string regret_of(const replay_entry& r) const;
+  // Told without waiting for the event loop.
+  void tell_now();
+
+ signals:
+  void changed();
+
+ private:
+  void look();
+  void look_at_regret();
+  void take(std::shared_ptr<const told_story> told, const QString& why_not);
+  [[nodiscard]] bool is_told() const;
+
+  view_state& state_;
+  std::shared_ptr<const told_story> told_;
+  QString why_not_;
+  std::uint64_t asked_run_ = 0;  // of what is being told, or was
+  std::vector<std::string> asked_inputs_;
+  scenario_text asked_;
+  std::vector<told_regret> regrets_;
+  background teller_;
+  background regretter_;
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,116 @@
+#include "story_cards.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "shown_text.hpp"
+
+namespace ulp::gui {
+namespace {
+
+enum class drawn_line : std::uint8_t { none, loss, norm, scale };
+
+struct topic_place {
+  std::string_view topic;
+  const char* view;
+  drawn_line line;
+};
+constexpr std::array places{
+    topic_place{"divergence", "window", drawn_line::norm},
+    topic_place{"initial_scale", "scale", drawn_line::scale},
+    topic_place{"bad_batch", "window", drawn_line::norm},
+    topic_place{"forward_overflow", "scale", drawn_line::scale},
+    topic_place{"loss_overflow", "window", drawn_line::loss},
+    topic_place{"open_overflow", "scale", drawn_line::scale},
+    topic_place{"unhandled_overflow", "scale", drawn_line::scale},
+    topic_place{"nan_source", "layers", drawn_line::none},
+    topic_place{"zero_gradients", "layers", drawn_line::norm},
+    topic_place{"underflow", "layers", drawn_line::none},
+    topic_place{"vanished", "layers", drawn_line::norm},
+    topic_place{"vanished_in_depth", "layers", drawn_line::none},
+    topic_place{"scale_at_floor", "scale", drawn_line::scale},
+    topic_place{"dead_layer", "layers", drawn_line::none},
+    topic_place{"gradient_overflow", "scale", drawn_line::scale},
+    topic_place{"recorded_wrongly", "window", drawn_line::none},
+    topic_place{"recorded_values", "window", drawn_line::none},
+    topic_place{"format", "formats", drawn_line::none},
+    topic_place{"static_scale", "formats", drawn_line::none},
+    topic_place{"growth", "policies", drawn_line::scale},
+    topic_place{"worst_tensors", "layers", drawn_line::none},
+    topic_place{"worst_groups", "layers", drawn_line::none},
+    topic_place{"clipping", "clipping", drawn_line::norm},
+    topic_place{"tensor_scales", "formats", drawn_line::none},
+    topic_place{"group_scales", "formats", drawn_line::none},
+    topic_place{"not_helped", "layers", drawn_line::none},
+    topic_place{"log", "scale", drawn_line::scale},
+    topic_place{"nothing", "", drawn_line::none}};
+
+template <typename Of>
+std::vector<extremes> pieces_of(std::size_t n, Of of) {
+  constexpr std::size_t most = 240;
+  std::vector<extremes> pieces(std::min(n, most));
+  for (std::size_t p = 0; p < pieces.size(); ++p)
+    for (std::size_t i = n * p / pieces.size(); i < n * (p + 1) / pieces.size(); ++i) pieces[p].add(of(i));
+  return pieces;
+}
+
+std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const replay_entry& replay) {
+  card_line line;
+  const auto& steps = run.picture.steps();
+  if (what == drawn_line::loss) {
+    line.name = QObject::tr("loss, log2");
+    line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss); });
+  } else if (what != drawn_line::none && replay.result) {
+    const auto& rows = replay.result->steps;
+    const bool is_norm = what == drawn_line::norm;
+    line.name = is_norm ? QObject::tr("gradient norm, log2") : QObject::tr("loss scale, log2; ticks: skipped");
+    line.pieces =
+        pieces_of(rows.size(), [&](std::size_t i) { return is_norm ? log2_norm(rows[i]) : log2_scale(rows[i]); });
+    if (!is_norm)
+      for (std::size_t i = 0; i < rows.size(); ++i)
+        if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
+  }
+  extremes all;
+  for (const extremes& e : line.pieces) all.merge(e);
+  if (!(all.least <= all.greatest)) return std::nullopt;
+  return line;
+}
+
+story_card card_of(const finding& f, const loaded_run& run, const replay_entry& replay) {
+  story_card card{.question = shown_text(f.question), .conclusion = shown_text(f.conclusion), .grade = f.grade,
+                  .bars = f.bars, .step = f.step, .tensor = f.tensor};
+  QStringList evidence;
+  for (const std::string& line : f.evidence) evidence << shown_text(line);
+  if (!f.limits.empty()) evidence << QObject::tr("Limits: %1").arg(shown_text(f.limits));
+  card.evidence = evidence.join('\n');
+  for (const named_value& n : f.numbers)
+    if (const auto* const log2 = std::get_if<std::int64_t>(&n.value); log2 != nullptr && n.name == "scale_log2")
+      card.scale_log2 = static_cast<int>(*log2);
+  if (f.topic == "format") card.scale_log2 = 0;
+  const auto* const place = std::ranges::find(places, f.topic, &topic_place::topic);
+  if (place == places.end()) return card;
+  card.view = place->view;
+  if (card.bars.empty()) card.line = line_of(place->line, run, replay);
+  return card;
+}
+
+}  // namespace
+
+std::vector<story_card> cards_of(const told_story& story, const loaded_run& run, const replay_entry& replay) {
+  std::vector<story_card> cards;
+  for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
+  std::ranges::stable_sort(cards, {}, &story_card::grade);
+  return cards;
+}
+
+void look_at(const story_card& card, view_state& state) {
+  if (card.step) state.set_cursor(*card.step);
+  if (card.scale_log2) state.set_tried_scale(card.scale_log2);
+  if (card.tensor.empty() || state.current_run() == nullptr) return;
+  const auto& tensors = state.current_run()->tensors;
+  const auto found = std::ranges::find(tensors, card.tensor, &tensor_info::name);
+  if (found != tensors.end()) state.set_tensor(static_cast<std::uint32_t>(found - tensors.begin()));
+}
+
+}  // namespace ulp::gui
