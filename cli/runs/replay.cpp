@@ -18,8 +18,8 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "patience.hpp"
-#include "tables/summary.hpp"
 #include "tables/replay_table.hpp"
+#include "tables/summary.hpp"
 
 namespace ulp::cli {
 namespace {

@@ -4,7 +4,10 @@
 #include <exception>
 #include <utility>
 
+#include <ulp/model/replay.hpp>
+#include <ulp/report/policy_grid.hpp>
 #include <ulp/report/regret_text.hpp>
+#include <ulp/report/replay_losses.hpp>
 #include <ulp/report/run_notes.hpp>
 
 #include "shown_text.hpp"
@@ -21,7 +24,8 @@ bool asks_the_same(const scenario_text& a, const scenario_text& b) {
 
 std::string regret_told(const loaded_run& run, const scenario_text& spec, const background::report& told) {
   const std::vector<swept_policy> one = swept_over(run.text, {.base = spec, .scalers = {spec.scaler}}, told);
-  return one.empty() ? std::string{} : regret_text(one.front().result);
+  const std::string text = one.empty() ? std::string{} : regret_text(one.front().result);
+  return text.empty() ? "-" : text;
 }
 
 }  // namespace
@@ -56,6 +60,29 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   return all;
 }
 
+told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const background::report& told) {
+  told_replay all{.run = run.id, .spec = spec};
+  if (!run.tensors.empty()) {
+    const scenario s = scenario_of(spec, run.text);
+    replayer again(s);
+    replay_losses losses;
+    std::vector<tensor_outcome> outcomes;
+    const std::unique_ptr<source> from = open_source(run.text.inputs, run.text.how_to_read());
+    step now;
+    for (std::uint64_t n = 0; from->next(now); ++n) {
+      told(from->step_count() == 0 ? 0 : static_cast<double>(n) / static_cast<double>(from->step_count()));
+      if (!s.counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+      outcomes.clear();
+      const bool is_over = !again.advance(now, from->tensors(), &outcomes).error.empty();
+      for (const tensor_outcome& of : outcomes) losses.add(of);
+      if (is_over) break;
+    }
+    all.underflow = losses.result(from->tensors(), spec.format);
+  }
+  all.regret = regret_told(run, spec, told);
+  return all;
+}
+
 story::story(view_state& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
     if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) look();
@@ -78,7 +105,7 @@ void story::look() {
   }
   // The replay first: it is what somebody waits for.
   if (state_.doc().busy()) return;
-  if (is_told()) return look_at_regret();
+  if (is_told()) return look_at_replays();
   // Of a file that grows the last story stays until it is told anew.
   const bool is_another = asked_inputs_ != run->text.inputs || !asks_the_same(asked_, state_.front().spec);
   asked_run_ = run->id;
@@ -89,43 +116,49 @@ void story::look() {
   teller_.start([this, run, spec = asked_](const background::report& told) -> std::function<void()> {
     return [this, all = tell_story(*run, spec, told)] {
       take(all, {});
-      look_at_regret();
+      look_at_replays();
     };
   });
 }
 
-void story::look_at_regret() {
-  if (teller_.running() || regretter_.running()) return;
+void story::look_at_replays() {
+  if (teller_.running() || replay_teller_.running()) return;
   for (const replay_entry& r : state_.doc().replays()) {
     const auto run = state_.doc().run_of(r);
-    if (!r.result || !run || !regret_of(r).empty()) continue;
-    regretter_.start([this, run, spec = r.spec](const background::report& told) -> std::function<void()> {
-      std::string text = "-";
+    if (!r.result || !run || told_of(r) != nullptr) continue;
+    replay_teller_.start([this, run, spec = r.spec](const background::report& told) -> std::function<void()> {
+      told_replay one{.run = run->id, .spec = spec, .regret = "-"};
       try {
-        text = regret_told(*run, spec, told);
+        one = tell_replay(*run, spec, told);
       } catch (const std::exception&) {
-        // A policy without a regret, or a file that is gone: the replay says so.
+        // A file that is gone, or a policy that needs what the input lacks: the replay says so itself.
       }
-      return [this, one = told_regret{run->id, spec, text.empty() ? "-" : text}] {
-        regrets_.push_back(one);
+      return [this, one = std::move(one)] {
+        keep(one);
         emit changed();
-        look_at_regret();
+        look_at_replays();
       };
     });
     return;
   }
 }
 
-std::string story::regret_of(const replay_entry& r) const {
+void story::keep(told_replay one) {
+  constexpr std::size_t most = 32;
+  if (replays_.size() == most) replays_.pop_front();
+  replays_.push_back(std::move(one));
+}
+
+const told_replay* story::told_of(const replay_entry& r) const {
   const auto run = state_.doc().run_of(r);
-  const auto found = std::ranges::find_if(
-      regrets_, [&](const told_regret& t) { return run && t.run == run->id && t.spec == r.spec; });
-  return found == regrets_.end() ? std::string{} : found->text;
+  const auto found =
+      std::ranges::find_if(replays_, [&](const told_replay& t) { return run && t.run == run->id && t.spec == r.spec; });
+  return found == replays_.end() ? nullptr : &*found;
 }
 
 void story::tell_now() {
   teller_.cancel();
-  regretter_.cancel();
+  replay_teller_.cancel();
   const auto run = state_.shared_run();
   if (run == nullptr || run->picture.steps().empty()) return;
   asked_run_ = run->id;
@@ -133,8 +166,8 @@ void story::tell_now() {
   try {
     take(tell_story(*run, asked_, [](double) {}), {});
     for (const replay_entry& r : state_.doc().replays())
-      if (const auto of = state_.doc().run_of(r); of && r.result && regret_of(r).empty())
-        regrets_.push_back({of->id, r.spec, regret_told(*of, r.spec, [](double) {})});
+      if (const auto of = state_.doc().run_of(r); of && r.result && told_of(r) == nullptr)
+        keep(tell_replay(*of, r.spec, [](double) {}));
   } catch (const std::exception& problem) {
     take(nullptr, shown_text(problem.what()));
   }

@@ -5,12 +5,12 @@
 #include <QObject>
 #include <QString>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <ulp/report/advice.hpp>
-#include <ulp/report/policy_grid.hpp>
 
 #include "background.hpp"
 #include "view_state.hpp"
@@ -29,12 +29,14 @@ struct told_story {
 [[nodiscard]] std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
                                                            const background::report& told);
 
-// How far a replay is from the best trajectory in hindsight.
-struct told_regret {
+// What is told of a replay beside its result.
+struct told_replay {
   std::uint64_t run = 0;
   scenario_text spec;
-  std::string text;
+  std::string regret;      // how far it is from the best trajectory in hindsight; "-" where there is no such distance
+  finding underflow = {};  // by tensor; without topic where the run has no tensors
 };
+[[nodiscard]] told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const background::report& told);
 
 class story : public QObject {
   Q_OBJECT
@@ -45,8 +47,8 @@ class story : public QObject {
   [[nodiscard]] const std::shared_ptr<const told_story>& told() const noexcept { return told_; }
   // Why it is not told, for the user; empty while it is being told, and once it is.
   [[nodiscard]] const QString& why_not() const noexcept { return why_not_; }
-  // Empty while it is not known.
-  [[nodiscard]] std::string regret_of(const replay_entry& r) const;
+  // Null while it is not known.
+  [[nodiscard]] const told_replay* told_of(const replay_entry& r) const;
   // Told without waiting for the event loop.
   void tell_now();
 
@@ -55,7 +57,8 @@ class story : public QObject {
 
  private:
   void look();
-  void look_at_regret();
+  void look_at_replays();
+  void keep(told_replay one);
   void take(std::shared_ptr<const told_story> told, const QString& why_not);
   [[nodiscard]] bool is_told() const;
 
@@ -65,9 +68,9 @@ class story : public QObject {
   std::uint64_t asked_run_ = 0;  // of what is being told, or was
   std::vector<std::string> asked_inputs_;
   scenario_text asked_;
-  std::vector<told_regret> regrets_;
+  std::list<told_replay> replays_;
   background teller_;
-  background regretter_;
+  background replay_teller_;
 };
 
 }  // namespace ulp::gui

@@ -16,35 +16,35 @@ struct topic_place {
   const char* view;
   drawn_line line;
 };
-constexpr std::array places{
-    topic_place{"divergence", "window", drawn_line::norm},
-    topic_place{"initial_scale", "scale", drawn_line::scale},
-    topic_place{"bad_batch", "window", drawn_line::norm},
-    topic_place{"forward_overflow", "scale", drawn_line::scale},
-    topic_place{"loss_overflow", "window", drawn_line::loss},
-    topic_place{"open_overflow", "scale", drawn_line::scale},
-    topic_place{"unhandled_overflow", "scale", drawn_line::scale},
-    topic_place{"nan_source", "layers", drawn_line::none},
-    topic_place{"zero_gradients", "layers", drawn_line::norm},
-    topic_place{"underflow", "layers", drawn_line::none},
-    topic_place{"vanished", "layers", drawn_line::norm},
-    topic_place{"vanished_in_depth", "layers", drawn_line::none},
-    topic_place{"scale_at_floor", "scale", drawn_line::scale},
-    topic_place{"dead_layer", "layers", drawn_line::none},
-    topic_place{"gradient_overflow", "scale", drawn_line::scale},
-    topic_place{"recorded_wrongly", "window", drawn_line::none},
-    topic_place{"recorded_values", "window", drawn_line::none},
-    topic_place{"format", "formats", drawn_line::none},
-    topic_place{"static_scale", "formats", drawn_line::none},
-    topic_place{"growth", "policies", drawn_line::scale},
-    topic_place{"worst_tensors", "layers", drawn_line::none},
-    topic_place{"worst_groups", "layers", drawn_line::none},
-    topic_place{"clipping", "clipping", drawn_line::norm},
-    topic_place{"tensor_scales", "formats", drawn_line::none},
-    topic_place{"group_scales", "formats", drawn_line::none},
-    topic_place{"not_helped", "layers", drawn_line::none},
-    topic_place{"log", "scale", drawn_line::scale},
-    topic_place{"nothing", "", drawn_line::none}};
+constexpr std::array places{topic_place{"divergence", "window", drawn_line::norm},
+                            topic_place{"initial_scale", "scale", drawn_line::scale},
+                            topic_place{"bad_batch", "window", drawn_line::norm},
+                            topic_place{"forward_overflow", "scale", drawn_line::scale},
+                            topic_place{"loss_overflow", "window", drawn_line::loss},
+                            topic_place{"open_overflow", "scale", drawn_line::scale},
+                            topic_place{"unhandled_overflow", "scale", drawn_line::scale},
+                            topic_place{"nan_source", "layers", drawn_line::none},
+                            topic_place{"zero_gradients", "layers", drawn_line::norm},
+                            topic_place{"underflow", "layers", drawn_line::none},
+                            topic_place{"vanished", "layers", drawn_line::norm},
+                            topic_place{"vanished_in_depth", "layers", drawn_line::none},
+                            topic_place{"scale_at_floor", "scale", drawn_line::scale},
+                            topic_place{"dead_layer", "layers", drawn_line::none},
+                            topic_place{"gradient_overflow", "scale", drawn_line::scale},
+                            topic_place{"recorded_wrongly", "window", drawn_line::none},
+                            topic_place{"recorded_values", "window", drawn_line::none},
+                            topic_place{"replay_underflow", "layers", drawn_line::none},
+                            topic_place{"format", "formats", drawn_line::none},
+                            topic_place{"static_scale", "formats", drawn_line::none},
+                            topic_place{"growth", "policies", drawn_line::scale},
+                            topic_place{"worst_tensors", "layers", drawn_line::none},
+                            topic_place{"worst_groups", "layers", drawn_line::none},
+                            topic_place{"clipping", "clipping", drawn_line::norm},
+                            topic_place{"tensor_scales", "formats", drawn_line::none},
+                            topic_place{"group_scales", "formats", drawn_line::none},
+                            topic_place{"not_helped", "layers", drawn_line::none},
+                            topic_place{"log", "scale", drawn_line::scale},
+                            topic_place{"nothing", "", drawn_line::none}};
 
 template <typename Of>
 std::vector<extremes> pieces_of(std::size_t n, Of of) {
@@ -78,8 +78,12 @@ std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const r
 }
 
 story_card card_of(const finding& f, const loaded_run& run, const replay_entry& replay) {
-  story_card card{.question = shown_text(f.question), .conclusion = shown_text(f.conclusion), .grade = f.grade,
-                  .bars = f.bars, .step = f.step, .tensor = f.tensor};
+  story_card card{.question = shown_text(f.question),
+                  .conclusion = shown_text(f.conclusion),
+                  .grade = f.grade,
+                  .bars = f.bars,
+                  .step = f.step,
+                  .tensor = f.tensor};
   QStringList evidence;
   for (const std::string& line : f.evidence) evidence << shown_text(line);
   if (!f.limits.empty()) evidence << QObject::tr("Limits: %1").arg(shown_text(f.limits));
@@ -97,8 +101,11 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
 
 }  // namespace
 
-std::vector<story_card> cards_of(const told_story& story, const loaded_run& run, const replay_entry& replay) {
+std::vector<story_card> cards_of(const told_story& story, const told_replay* of_replay, const loaded_run& run,
+                                 const replay_entry& replay) {
   std::vector<story_card> cards;
+  if (of_replay != nullptr && !of_replay->underflow.topic.empty())
+    cards.push_back(card_of(of_replay->underflow, run, replay));
   for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
   std::ranges::stable_sort(cards, {}, &story_card::grade);
   return cards;

@@ -34,9 +34,9 @@ struct story_card {
   std::optional<int> scale_log2;  // to be tried out
 };
 
-// Worst first; in the order of the story where they are alike.
-[[nodiscard]] std::vector<story_card> cards_of(const told_story& story, const loaded_run& run,
-                                               const replay_entry& replay);
+// Worst first; where they are alike what is told of the replay, if that is known, then the order of the story.
+[[nodiscard]] std::vector<story_card> cards_of(const told_story& story, const told_replay* of_replay,
+                                               const loaded_run& run, const replay_entry& replay);
 
 // What is looked at in the card's view.
 void look_at(const story_card& card, view_state& state);

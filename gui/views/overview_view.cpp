@@ -18,7 +18,17 @@ namespace {
 constexpr int card_width = 290;
 constexpr int gap = 10;
 
-enum column : std::uint8_t { replay, skipped, first_skip, scale_at_end, underflow, overflow, clipped, regret, diverged };
+enum column : std::uint8_t {
+  replay,
+  skipped,
+  first_skip,
+  scale_at_end,
+  underflow,
+  overflow,
+  clipped,
+  regret,
+  diverged
+};
 
 table_value share(const outcome_counts& c, const value_range& of) {
   if (c.nonzero().high == 0) return {};
@@ -73,7 +83,8 @@ QStringList told_beside(const view_state& state, const told_story* story) {
     if (!r.result) continue;
     add(warning + lead, r.result->warnings);
     for (const summary_line& line : r.result->lines)
-      for (const char* const told : {"critical", "recovery", "expected", "recorded", "checked", "uncertain", "schedule", "open loop"})
+      for (const char* const told :
+           {"critical", "recovery", "expected", "recorded", "checked", "uncertain", "schedule", "open loop"})
         if (line.title == told && !line.text.empty()) all << lead + shown_text(line.title + ": " + line.text);
     add(lead, r.result->notes);
     if (!r.result->summary.error.empty())
@@ -169,11 +180,12 @@ story_lines overview_view::told_lines() const {
   const loaded_run* const run = state().current_run();
   if (run == nullptr || run->picture.steps().empty()) return {{{tr("No story"), why_no_steps()}}, finding_grade::fine};
   if (run->as_recorded)
-    return {{{tr("Not judged yet"),
-              tr("It is not known whether these values were multiplied by a loss scale: nothing is concluded before "
-                 "that is said.")},
-             {tr("What to do"), tr("Answer the question above the views, or open the run with --factor or --scalars.")}},
-            finding_grade::notable};
+    return {
+        {{tr("Not judged yet"),
+          tr("It is not known whether these values were multiplied by a loss scale: nothing is concluded before "
+             "that is said.")},
+         {tr("What to do"), tr("Answer the question above the views, or open the run with --factor or --scalars.")}},
+        finding_grade::notable};
   const auto& told = story_.told();
   if (!told) {
     const QString why = story_.why_not();
@@ -198,10 +210,13 @@ void overview_view::show_story() {
   const loaded_run* const run = state().current_run();
   const auto& told = story_.told();
   cards_.clear();
-  if (run != nullptr && told && !run->as_recorded) cards_ = cards_of(*told, *run, state().front());
+  if (run != nullptr && told && !run->as_recorded)
+    cards_ = cards_of(*told, story_.told_of(state().front()), *run, state().front());
   clear_->setVisible(!cards_.empty());
-  if (told)
-    clear_->setText((told->given.all_clear() ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
+  const bool all_clear = told && told->given.all_clear() && std::ranges::all_of(cards_, [](const story_card& card) {
+                           return card.grade == finding_grade::fine;
+                         });
+  if (told) clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
   for (card_button* const old : std::exchange(buttons_, {})) old->deleteLater();
   for (const story_card& card : cards_) {
     auto* const button = new card_button(card, card_box_);
@@ -241,9 +256,10 @@ void overview_view::show_table() {
   if (state().current_run() != nullptr)
     for (const replay_entry& r : state().doc().replays()) {
       const std::string name = state().doc().title_of(r).toStdString();
-      if (r.result && !r.result->steps.empty())
-        table_.rows.push_back(row_of(*r.result, name, story_.regret_of(r)));
-      else
+      if (r.result && !r.result->steps.empty()) {
+        const told_replay* const told = story_.told_of(r);
+        table_.rows.push_back(row_of(*r.result, name, told == nullptr ? std::string{} : told->regret));
+      } else
         table_.rows.push_back({name, {}, {}, {}, {}, {}, {}, {}, {}});
     }
   rows_->set(table_);
@@ -258,8 +274,8 @@ void overview_view::refresh(view_state::parts what) {
   const bool has_tensors = why_empty().isEmpty();
   hero_->setVisible(has_tensors);
   hero_title_->setVisible(has_tensors);
-  hero_title_->setText(tr("Gradients by exponent, and what %1 keeps of them")
-                           .arg(QString::fromStdString(state().front().spec.format)));
+  hero_title_->setText(
+      tr("Gradients by exponent, and what %1 keeps of them").arg(QString::fromStdString(state().front().spec.format)));
   QFont font = this->font();
   font.setBold(true);
   hero_title_->setFont(font);
@@ -334,7 +350,8 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
 QString overview_view::legend() const {
   return tr(
       "At the top: what happened, what to change, how sure that is, as ulp advise has it. Each card is a finding, the "
-      "worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, and a row "
+      "worst first; a click opens the view, step and tensor that show it. Below are the gradients of the run, and a "
+      "row "
       "per replay: double-click a number to open the view that explains it.");
 }
 

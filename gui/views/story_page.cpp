@@ -19,8 +19,7 @@ QFont bold(QFont font) {
 
 double title_width(const QFont& font, const story_lines& story) {
   double widest = 0;
-  for (const auto& [title, text] : story.lines)
-    widest = std::max(widest, QFontMetricsF(font).horizontalAdvance(title));
+  for (const auto& [title, text] : story.lines) widest = std::max(widest, QFontMetricsF(font).horizontalAdvance(title));
   return widest + 16;
 }
 
@@ -169,7 +168,8 @@ void draw_card(QPainter& to, const QRectF& room, const story_card& card, const t
   const QFont heavy = bold(font);
   const QFontMetricsF heavy_metrics(heavy);
   const bool is_drawn = !card.bars.empty() || card.line;
-  const double lines = is_drawn ? 2 : std::max(2.0, std::floor((inside.height() - metrics.height() - 6) / heavy_metrics.height()));
+  const double lines =
+      is_drawn ? 2 : std::max(2.0, std::floor((inside.height() - metrics.height() - 6) / heavy_metrics.height()));
   const QRectF words(inside.left(), inside.top() + metrics.height() + 3, inside.width(),
                      lines * heavy_metrics.height() + 1);
   // What does not fit ends in an ellipsis; all of it is in the tool tip.

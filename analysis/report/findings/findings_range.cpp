@@ -204,6 +204,11 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
       numbers.all.push_back({"overflow_steps", integer(w.overflowing(scale))});
       numbers.all.push_back({"undecided_steps", integer(w.undecided(scale))});
       of_kind.all.push_back({power(k), numbers});
+      if (&kind != judged) continue;
+      const bool overflows = w.overflowing(scale) > 0;
+      f.bars.push_back({power(k), loss.magnitude,
+                        overflows ? "overflow in " + steps_text(w.overflowing(scale)) : magnitude_text(loss.magnitude),
+                        overflows || !loss.is_within(o.epsilon) ? finding_grade::notable : finding_grade::fine});
     }
     if (&kind == &kinds.front())
       f.numbers.push_back({"scales", of_kind});

@@ -35,10 +35,9 @@ void add_policy(std::vector<summary_line>& to, const finished_replay& r) {
       {"scaler", text, {{"scaler", std::string{r.what.scaler.entry().name}}, {"parameters", std::move(parameters)}}});
   to.push_back(
       {"format", fmt::format("{}, {}", r.text.format, rounding), {{"format", r.text.format}, {"rounding", rounding}}});
-  to.push_back(
-      {"checked",
-       checked,
-       {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.choice.checked_count()))}}});
+  to.push_back({"checked",
+                checked,
+                {{"checked", checked}, {"checked_tensors", value_if(has_tensors, integer(r.choice.checked_count()))}}});
 }
 
 void add_scales(std::vector<summary_line>& to, const finished_replay& r) {
@@ -137,14 +136,15 @@ void add_clipping(std::vector<summary_line>& to, const finished_replay& r) {
         fmt::format("{} of {}{}{}{}", grouped(sum.clipped), count_text(sum.steps, "step"),
                     sum.clipping_unknown == 0 ? "" : fmt::format(", unknown for {}", grouped(sum.clipping_unknown)),
                     s.order == step_order{} ? "" : fmt::format(" (in the order {})", r.text.order), text_of(left, s));
-  to.push_back({"clipping",
-                text,
-                {{"clipped_steps", value_if(clips && !unknown, integer(sum.clipped))},
-                 {"clipping_unknown_steps", value_if(clips, integer(sum.clipping_unknown))},
-                 {"order", r.text.order.empty() ? std::string{"unscale,check,clip"} : r.text.order},
-                 {"clamped", clamps ? table_value{left.clamped()} : table_value{unknown_range}},
-                 {"largest_clipped_norm", value_if(clips, left.largest_norm())},
-                 {"largest_clipped_norm_exact", value_if(clips && !std::isnan(left.largest_norm()), left.norm_is_exact())}}});
+  to.push_back(
+      {"clipping",
+       text,
+       {{"clipped_steps", value_if(clips && !unknown, integer(sum.clipped))},
+        {"clipping_unknown_steps", value_if(clips, integer(sum.clipping_unknown))},
+        {"order", r.text.order.empty() ? std::string{"unscale,check,clip"} : r.text.order},
+        {"clamped", clamps ? table_value{left.clamped()} : table_value{unknown_range}},
+        {"largest_clipped_norm", value_if(clips, left.largest_norm())},
+        {"largest_clipped_norm_exact", value_if(clips && !std::isnan(left.largest_norm()), left.norm_is_exact())}}});
 }
 
 void add_doubts(std::vector<summary_line>& to, const finished_replay& r) {
