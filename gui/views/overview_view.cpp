@@ -72,6 +72,10 @@ QStringList told_beside(const view_state& state, const told_story* story) {
   };
   const QString warning = QStringLiteral("⚠ ");
   for (const auto& run : state.doc().runs()) {
+    all << shown_text(run->text.inputs.front()) +
+               QObject::tr(": %1 of %2")
+                   .arg(QString::fromStdString(count_text(run->picture.steps().size(), "step")),
+                        QString::fromStdString(count_text(run->tensors.size(), "tensor")));
     add(warning, run->warnings);
     add({}, run->notes);
   }
@@ -195,10 +199,15 @@ story_lines overview_view::told_lines() const {
   const advice_summary& first = told->given.first;
   QString change = shown_text(first.change);
   for (const std::string& line : first.lines) change += "\n" + shown_text(line);
-  story_lines all{{{tr("What happened"), shown_text(first.happened)},
-                   {tr("What to change"), change},
-                   {tr("How sure"), shown_text(first.sure)}},
-                  first.grade};
+  story_lines all{{{tr("What happened"), shown_text(first.happened)}}, first.grade};
+  // The run may be well, and what is tried on it not.
+  if (const told_replay* const replay = story_.told_of(state().front());
+      replay != nullptr && replay->underflow.grade != finding_grade::fine) {
+    all.lines.emplace_back(tr("Under this replay"), shown_text(replay->underflow.conclusion));
+    all.grade = std::min(all.grade, replay->underflow.grade);
+  }
+  all.lines.emplace_back(tr("What to change"), change);
+  all.lines.emplace_back(tr("How sure"), shown_text(first.sure));
   if (first.left_out_from)
     all.lines.emplace_back(tr("Left out below"),
                            tr("the steps from %1 on, when the run was lost").arg(*first.left_out_from));

@@ -431,7 +431,7 @@ class views_test : public QObject {
     s.doc.set({digits(), other}, {replayed(*digits(), skipping_spec()), entry});
     s.show("overview");
     QVERIFY(s.cell(0, 0).startsWith("digits.ulp: ") && s.cell(1, 0).startsWith("run.ulp: "));
-    QVERIFY(s.part<QTextBrowser>().toPlainText().contains("/run.ulp"));
+    QVERIFY(shown_text(*s.shown).contains("/run.ulp: 800 steps of 18 tensors"));
     s.show("scale");
     QCOMPARE(s.shown->data().rows.size(), std::size_t{1600});
     // Behind the bars of the run in front the outline of the other.
@@ -536,33 +536,6 @@ class views_test : public QObject {
     QVERIFY(steps[0].skipped);
   }
 
-  void numbers_of_the_overview_are_links() {
-    stage s({usual_scenario(), skipping_spec()});
-    s.show("overview");
-    QCOMPARE(s.grid().model()->rowCount(), 2);
-    QStringList asked;
-    connect(qobject_cast<overview_view*>(s.shown), &overview_view::asked_for, this,
-            [&](const QString& key) { asked << key; });
-    const auto column_of = [&](const QString& title) {
-      for (int c = 0; c < s.grid().model()->columnCount(); ++c)
-        if (s.grid().model()->headerData(c, Qt::Horizontal).toString() == title) return c;
-      return -1;
-    };
-    const auto& summary = s.doc.replays()[1].result->summary;
-    QCOMPARE(s.cell(1, column_of("skipped")), QString::number(summary.skipped));
-    QCOMPARE(s.cell(0, column_of("skipped")), QString("0"));
-    s.state.set_cursor(500);
-    double_click(s.grid(), 1, column_of("first skip"));
-    QCOMPARE(s.state.front_index(), std::size_t{1});
-    QCOMPARE(s.state.cursor_step(), *summary.first_skip);
-    double_click(s.grid(), 0, column_of("underflow"));
-    QCOMPARE(s.state.front_index(), std::size_t{0});
-    double_click(s.grid(), 0, column_of("overflow"));
-    QCOMPARE(asked, (QStringList{"scale", "layers", "window"}));
-    QTest::keyClick(&s.grid(), Qt::Key_Return);  // by keyboard too
-    QCOMPARE(asked.size(), 4);
-  }
-
   void a_run_without_steps_is_called_nothing_else() {
     const temporary_dir dir;
     const std::string path = (dir / "none.ulp").string();
@@ -576,9 +549,10 @@ class views_test : public QObject {
       v->catch_up_now();
       const auto rows = v->data().rows;
       if (v->key() == "overview") {
-        const QString words = v->findChild<QTextBrowser*>()->toPlainText();
-        QVERIFY2(words.contains("Nothing was replayed: the run has no steps."), qPrintable(words));
-        QVERIFY(!words.contains("Nothing is wrong"));
+        const auto& lines = qobject_cast<overview_view*>(v)->first_lines().lines;
+        QCOMPARE(lines.size(), std::size_t{1});
+        QCOMPARE(lines[0].second, QString("The run has no steps."));
+        QVERIFY(qobject_cast<overview_view*>(v)->cards().empty());
         QCOMPARE(rows.size(), std::size_t{1});
         for (std::size_t i = 1; i < rows[0].size(); ++i) QVERIFY(rows[0][i].index() == 0);
       } else {
@@ -594,19 +568,6 @@ class views_test : public QObject {
     state.move_cursor(1);
     state.move_to_skip(1);
     state.set_shown({3, 5});
-  }
-
-  void words_of_the_overview_are_links() {
-    stage s({skipping_spec()});
-    s.show("overview");
-    auto& words = s.part<QTextBrowser>();
-    QVERIFY2(words.toPlainText().contains("first skipped step: 0"), qPrintable(words.toPlainText()));
-    QVERIFY(words.toPlainText().contains("800 steps in 18 tensors"));
-    QSignalSpy asked(s.shown, SIGNAL(asked_for(QString)));
-    s.state.set_cursor(500);
-    emit words.anchorClicked(QUrl("0"));
-    QCOMPARE(s.state.cursor_step(), std::int64_t{0});
-    QCOMPARE(asked.count(), 1);
   }
 
   void the_inspector_tells_the_command() {

@@ -1,0 +1,225 @@
+// Pins the first page: its words are those of `ulp advise`, its cards lead to what shows them, nothing is concluded before the
+// factor is known, and what a replay does to a healthy run is said too.
+#include "views/overview_view.hpp"
+
+#include <QSignalSpy>
+#include <QTableView>
+#include <QTest>
+#include <algorithm>
+
+#include "gui/support/fixture.hpp"
+#include "support/program.hpp"
+#include "viewmodel/shown_text.hpp"
+
+using namespace ulp::test;
+using namespace ulp::gui;
+using ulp::finding_grade;
+using ulp::scenario_text;
+
+namespace {
+
+struct page {
+  document doc;
+  view_state state{doc};
+  QWidget host;
+  overview_view view{state, &host};
+
+  page(std::vector<std::shared_ptr<const loaded_run>> runs, std::vector<replay_entry> replays) {
+    host.resize(1000, 700);
+    view.resize(1000, 700);
+    host.show();
+    doc.set(std::move(runs), std::move(replays));
+    QCoreApplication::processEvents();
+    view.catch_up_now();
+  }
+  explicit page(const std::vector<scenario_text>& specs) : page({digits()}, entries(specs)) {}
+
+  [[nodiscard]] static std::vector<replay_entry> entries(const std::vector<scenario_text>& specs) {
+    std::vector<replay_entry> all;
+    for (const scenario_text& spec : specs) all.push_back(replayed(*digits(), spec));
+    return all;
+  }
+  [[nodiscard]] QString line(const QString& title) const {
+    for (const auto& [name, text] : view.first_lines().lines)
+      if (name == title) return text;
+    return {};
+  }
+  [[nodiscard]] const story_card* card(const QString& question) const {
+    for (const story_card& c : view.cards())
+      if (c.question.contains(question)) return &c;
+    return nullptr;
+  }
+  [[nodiscard]] QTableView& grid() const { return *view.findChild<QTableView*>(); }
+  [[nodiscard]] int column(const QString& title) const {
+    for (int c = 0; c < grid().model()->columnCount(); ++c)
+      if (grid().model()->headerData(c, Qt::Horizontal).toString() == title) return c;
+    return -1;
+  }
+  [[nodiscard]] QString cell(int row, const QString& title) const {
+    return grid().model()->index(row, column(title)).data().toString();
+  }
+  void double_click(int row, const QString& title) const {
+    const QPoint place = grid().visualRect(grid().model()->index(row, column(title))).center();
+    QTest::mouseClick(grid().viewport(), Qt::LeftButton, {}, place);
+    QTest::mouseDClick(grid().viewport(), Qt::LeftButton, {}, place);
+  }
+};
+
+scenario_text without_scale() {
+  scenario_text spec = in_format("float16");
+  spec.scaler = "static";
+  spec.parameters = {"loss_scale=1"};
+  return spec;
+}
+
+// The lines of `ulp advise` that begin with these words.
+QString advised(const std::string& words, const std::string& input) {
+  const program_result told = run_ulp("advise " + input);
+  const auto at = told.out.find(words);
+  if (told.exit_code != 0 || at == std::string::npos) return "advise failed: " + QString::fromStdString(told.err);
+  const auto from = told.out.find_first_not_of(' ', at + words.size());
+  return QString::fromStdString(told.out.substr(from, told.out.find('\n', from) - from));
+}
+
+}  // namespace
+
+class overview_view_test : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void the_first_lines_and_cards_are_those_of_advise() {
+    const page p({usual_scenario()});
+    QCOMPARE(p.line("What happened"), advised("What happened", digits_path()));
+    QCOMPARE(p.line("What to change").section('\n', 0, 0), advised("What to change", digits_path()));
+    QCOMPARE(p.line("How sure"), advised("How sure", digits_path()));
+    const program_result all = run_ulp("advise " + digits_path());
+    std::size_t told = 0;
+    for (const story_card& card : p.view.cards()) {
+      if (card.question.contains("under this replay")) continue;
+      ++told;
+      QVERIFY2(all.out.find(card.question.toStdString() + "\n  " + card.conclusion.toStdString() + "\n") !=
+                   std::string::npos,
+               qPrintable(card.question));
+    }
+    QVERIFY(told >= 6);
+    // Worst first.
+    QVERIFY(std::ranges::is_sorted(p.view.cards(), {}, &story_card::grade));
+  }
+
+  void what_a_replay_does_to_a_healthy_run_is_said() {
+    const page well({usual_scenario()});
+    QVERIFY(well.line("Under this replay").isEmpty());
+    QVERIFY(well.view.first_lines().grade == finding_grade::fine);
+
+    const page p({without_scale()});
+    const story_card* const card = p.card("under this replay");
+    QVERIFY(card != nullptr);
+    QVERIFY(card->grade == finding_grade::notable);
+    QCOMPARE(p.line("Under this replay"), card->conclusion);
+    QVERIFY(p.view.first_lines().grade == finding_grade::notable);
+    // As `ulp outcomes` counts.
+    const auto outcomes =
+        run_shell("ulp outcomes " + digits_path() +
+                  " --format float16 --scale 1 --by tensor --json | grep '\"tensor\": *\"" + card->tensor + "\"'");
+    QVERIFY2(!outcomes.out.empty(), outcomes.err.c_str());
+    const auto number = [&](const std::string& key) {
+      const auto at = outcomes.out.find("\"" + key + "\":");
+      return at == std::string::npos ? -1 : std::stod(outcomes.out.substr(at + key.size() + 3));
+    };
+    const auto& worst = card->bars.front();
+    QCOMPARE(worst.label, card->tensor);
+    const double nonzero = number("numel") - number("zero") - number("nonfinite");
+    QVERIFY(nonzero > 0);
+    QVERIFY(std::abs(worst.share.low - number("underflow_low") / nonzero) < 1e-12);
+    QVERIFY(std::abs(worst.share.high - number("underflow_high") / nonzero) < 1e-12);
+  }
+
+  void nothing_is_concluded_before_the_factor_is_known() {
+    const auto run = std::make_shared<loaded_run>(*digits());
+    run->as_recorded = true;
+    const page p({run}, {replayed(*digits(), usual_scenario())});
+    QVERIFY(p.view.cards().empty());
+    QVERIFY(p.line("What happened").isEmpty());
+    QVERIFY(!p.line("Not judged yet").isEmpty());
+  }
+
+  void a_card_leads_to_what_shows_it() {
+    page p({without_scale()});
+    QSignalSpy asked(&p.view, &overview_view::asked_for);
+    const auto buttons = p.view.findChildren<card_button*>();
+    const auto click = [&](const QString& question) {
+      for (card_button* const b : buttons)
+        if (b->card().question.contains(question)) return b->click();
+      qFatal("no such card");
+    };
+    click("under this replay");
+    QCOMPARE(asked.takeFirst().first().toString(), QString("layers"));
+    QVERIFY(p.state.tensor().has_value());
+    QCOMPARE(p.state.current_run()->tensors[*p.state.tensor()].name, p.card("under this replay")->tensor);
+    QCOMPARE(p.state.cursor_step(), *p.card("under this replay")->step);
+    click("Which format holds");
+    QCOMPARE(asked.takeFirst().first().toString(), QString("formats"));
+    QCOMPARE(p.state.tried_scale(), std::optional<int>{0});
+    click("clipping by the norm");
+    QCOMPARE(asked.takeFirst().first().toString(), QString("clipping"));
+    // By keyboard, and for those who do not see it.
+    buttons.front()->setFocus();
+    QTest::keyClick(buttons.front(), Qt::Key_Space);
+    QCOMPARE(asked.size(), 1);
+    for (const card_button* const b : buttons) QVERIFY(!b->accessibleName().isEmpty());
+  }
+
+  void numbers_of_replays_are_links() {
+    page p({usual_scenario(), skipping_spec()});
+    QCOMPARE(p.grid().model()->rowCount(), 2);
+    QSignalSpy asked(&p.view, &overview_view::asked_for);
+    const auto& summary = p.doc.replays()[1].result->summary;
+    QCOMPARE(p.cell(1, "skipped"), QString::number(summary.skipped));
+    QCOMPARE(p.cell(0, "skipped"), QString("0"));
+    QCOMPARE(p.cell(0, "scale at the end"), QString("2^16"));
+    QVERIFY(!p.cell(0, "from the best").isEmpty());
+    p.state.set_cursor(500);
+    p.double_click(1, "first");
+    QCOMPARE(p.state.front_index(), std::size_t{1});
+    QCOMPARE(p.state.cursor_step(), *summary.first_skip);
+    p.double_click(0, "underflow");
+    QCOMPARE(p.state.front_index(), std::size_t{0});
+    p.double_click(0, "overflow");
+    p.double_click(0, "from the best");
+    QStringList keys;
+    for (const auto& one : asked) keys << one.first().toString();
+    QCOMPARE(keys, (QStringList{"scale", "layers", "window", "policies"}));
+    QTest::keyClick(&p.grid(), Qt::Key_Return);
+    QCOMPARE(asked.size(), 5);
+  }
+
+  void the_story_is_told_in_the_background() {
+    document doc;
+    view_state state(doc);
+    QWidget host;
+    overview_view view(state, &host);
+    host.resize(900, 600);
+    view.resize(900, 600);
+    host.show();
+    doc.set({digits()}, {replayed(*digits(), usual_scenario())});
+    QCoreApplication::processEvents();
+    QVERIFY(view.cards().empty());
+    QTRY_VERIFY_WITH_TIMEOUT(!view.cards().empty(), 30000);
+    // Stays while nothing that it depends on changes; a replay in another format is another story.
+    const auto before = view.first_lines().lines;
+    state.set_cursor(3);
+    state.set_tried_scale(5);
+    QCoreApplication::processEvents();
+    QCOMPARE(view.first_lines().lines, before);
+    doc.change_replay(0, in_format("bfloat16"));
+    QTRY_VERIFY_WITH_TIMEOUT(view.data().rows.front()[0].index() != 0 &&
+                                 std::get<std::string>(view.data().rows.front()[0]).find("bfloat16") !=
+                                     std::string::npos,
+                             30000);
+    QTRY_VERIFY_WITH_TIMEOUT(
+        std::ranges::any_of(view.cards(), [](const story_card& c) { return c.question.contains("bfloat16"); }), 30000);
+  }
+};
+
+QTEST_MAIN(overview_view_test)
+#include "overview_view_test.moc"
