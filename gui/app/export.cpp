@@ -126,10 +126,10 @@ QString tabbed(const table& of) {
   for (const QChar c : QString::fromStdString(to_csv(of))) {
     if (c == '"')
       quoted = !quoted;
-    else if (quoted)
-      text += c == '\t' || c == '\n' ? ' ' : c;
+    else if (c == '\t' || (c == '\n' && quoted))
+      text += ' ';
     else
-      text += c == ',' ? '\t' : c;
+      text += c == ',' && !quoted ? '\t' : c;
   }
   return text;
 }

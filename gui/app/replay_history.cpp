@@ -64,11 +64,11 @@ class step final : public QUndoCommand {
  private:
   void describe() {
     place_ = place_of_change(before_, after_);
-    if (before_.size() < after_.size()) return setText(QObject::tr("add a replay"));
-    if (before_.size() > after_.size()) return setText(QObject::tr("remove a replay"));
+    if (before_.size() < after_.size()) return setText(QObject::tr("adding a replay"));
+    if (before_.size() > after_.size()) return setText(QObject::tr("removing a replay"));
     const QStringList changed = differences(before_[place_].spec, after_[place_].spec);
-    if (std::ranges::is_permutation(before_, after_)) return setText(QObject::tr("compare with another replay"));
-    setText(QObject::tr("change %1").arg(changed.join(", ")));
+    if (std::ranges::is_permutation(before_, after_)) return setText(QObject::tr("the choice of what to compare with"));
+    setText(QObject::tr("change of %1").arg(changed.join(", ")));
     if (changed.size() == 1) field_ = changed.front();
   }
 

@@ -46,9 +46,9 @@ ask_bar::ask_bar(view_state& state, QWidget* parent)
   no->setAccessibleName(tr("No, the values are true gradients"));
   by_scale_->setToolTip(tr("Each step's values were multiplied by the loss scale that is logged for it"));
   scalars->setToolTip(tr("A CSV file with the columns step and scale"));
-  typed_->setPlaceholderText(tr("by a factor, e.g. 2^16"));
+  typed_->setPlaceholderText(tr("by factor 2^16"));
   typed_->setAccessibleName(tr("Factor by which all values were multiplied"));
-  typed_->setMaximumWidth(180);
+  typed_->setFixedWidth(130);
   factor_text_->setObjectName("factor-question");
   roles_text_->setObjectName("roles-question");
   keep->setAccessibleName(tr("Keep the inferred roles"));

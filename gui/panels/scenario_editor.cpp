@@ -85,7 +85,6 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   box->addWidget(replays_);
   box->addLayout(buttons);
   box->addWidget(make_heading(tr("Scenario"), this));
-  replays_->setMaximumHeight(110);
   replays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   replays_->setAccessibleName(tr("Replays; the others are compared with the first"));
   auto* const form = new QFormLayout;
@@ -208,6 +207,7 @@ void scenario_editor::show_replays() {
     auto* const item = new QListWidgetItem(line_icon(colours, i++), state_.doc().title_of(r), replays_);
     item->setToolTip(tip_of(r.failure.isEmpty() ? item->text() : r.failure));
   }
+  replays_->setFixedHeight(std::max(2, replays_->count()) * replays_->sizeHintForRow(0) + 2 * replays_->frameWidth());
   replays_->setCurrentRow(static_cast<int>(state_.front_index()));
   showing_ = false;
   const replay_entry& front = state_.front();

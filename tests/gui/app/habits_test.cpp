@@ -49,6 +49,8 @@ void drop(main_window& window, const std::vector<std::string>& files, Qt::Keyboa
   QList<QUrl> urls;
   for (const std::string& f : files) urls << QUrl::fromLocalFile(QString::fromStdString(f));
   data.setUrls(urls);
+  QDragEnterEvent enter({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, keys);
+  QApplication::sendEvent(&window, &enter);
   QDropEvent event({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, keys);
   QApplication::sendEvent(&window, &event);
 }

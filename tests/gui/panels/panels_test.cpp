@@ -11,6 +11,9 @@
 #include <QTest>
 #include <QToolButton>
 #include <QTreeWidget>
+#include <span>
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include "gui/support/fixture.hpp"
 #include "panels/ask_bar.hpp"
@@ -130,6 +133,36 @@ class panels_test : public QObject {
     QVERIFY(s.settled());
     QCOMPARE(s.doc.how().factor, std::string{"1"});
     QVERIFY(!s.state.current_run()->as_recorded);
+  }
+
+  void inferred_roles_are_told_until_they_are_kept() {
+    const std::string path = (dir_ / "roles.ulp").string();
+    {
+      ulp::recording_writer to(path, ulp::recording_writer::mode::create);
+      ulp::step now;
+      now.tensors.push_back({.tensor = 0, .type = ulp::dtype::float32});
+      const std::vector<float> values{1, 2};
+      now.tensors[0].table = ulp::count_cells(std::span{values});
+      for (now.key.step = 0; now.key.step < 2100; ++now.key.step)
+        to.write(now, {{.name = "w", .kind = ulp::tensor_kind::weight_grad}});
+    }
+    opened s(path);
+    ask_bar bar(s.state);
+    bar.show();
+    QVERIFY(is_asked(bar, "roles-question"));
+    const QString told = bar.findChild<QLabel*>("roles-question")->text();
+    QVERIFY2(told.startsWith("Roles are inferred from the values: 1 gradient went through") && !told.contains(';'),
+             qPrintable(told));
+    QSignalSpy wanted(&bar, &ask_bar::wanted);
+    named<QPushButton>(bar, "Change")->click();
+    QCOMPARE(wanted.count(), 1);
+    QCOMPARE(wanted[0][0].toString(), QString("role"));
+    named<QPushButton>(bar, "Keep")->click();
+    QVERIFY(!is_asked(bar, "roles-question"));
+    // What is said of them is no inference.
+    s.doc.read_again({.roles = {"w=low"}});
+    QVERIFY(s.settled());
+    QVERIFY(!is_asked(bar, "roles-question"));
   }
 
   void a_reading_that_fails_leaves_all_as_it_was() {
