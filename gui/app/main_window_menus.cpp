@@ -102,11 +102,13 @@ void main_window::make_go_menu() {
   go->addSeparator();
   const auto zoom = [this](double factor) {
     const auto shown = state_.shown();
-    const double half = static_cast<double>(shown.last - shown.first + 1) * factor / 2;
-    const auto centre = static_cast<double>(state_.cursor_step());
-    state_.set_shown({static_cast<std::int64_t>(std::ceil(centre - half)), static_cast<std::int64_t>(centre + half)});
+    const auto at = static_cast<double>(state_.cursor_step());
+    const double before = std::clamp(at - static_cast<double>(shown.first), 0.0, 1e18);
+    const double after = std::clamp(static_cast<double>(shown.last) - at, 0.0, 1e18);
+    state_.set_shown({static_cast<std::int64_t>(std::floor(at - before * factor)),
+                      static_cast<std::int64_t>(std::ceil(at + after * factor))});
   };
-  move(tr("Zoom in"), {QKeySequence(tr("Alt+Up"))}, [zoom] { zoom(0.5); });
+  move(tr("Zoom in at the cursor"), {QKeySequence(tr("Alt+Up"))}, [zoom] { zoom(0.5); });
   move(tr("Zoom out"), {QKeySequence(tr("Alt+Down"))}, [zoom] { zoom(2); });
   move(tr("All steps"), {QKeySequence(tr("Ctrl+0"))}, [this] { state_.set_shown(state_.whole()); });
   move(tr("Undo zoom and filter"), {QKeySequence(Qt::Key_Escape)}, [this] { state_.undo(); });

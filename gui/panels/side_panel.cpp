@@ -1,6 +1,7 @@
 #include "side_panel.hpp"
 
 #include <QScrollBar>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "heading.hpp"
@@ -42,8 +43,11 @@ side_panel::side_panel(view_state& state, QWidget* parent)
 
 void side_panel::ask_for(const QString& option) {
   reads_->setChecked(true);
-  room_->widget()->layout()->activate();
   reading_->ask_for(option);
+  // Once there is room for it.
+  QTimer::singleShot(0, this, [this] {
+    if (QWidget* const field = reading_->focusWidget()) room_->ensureWidgetVisible(field);
+  });
 }
 
 }  // namespace ulp::gui

@@ -36,7 +36,8 @@ theme theme::night() {
 theme theme::high_contrast() {
   theme t = night();
   t.background = Qt::black;
-  t.text = t.faint = t.cursor = Qt::white;
+  t.text = t.cursor = Qt::white;
+  t.faint = QColor(0xD0, 0xD0, 0xD0);
   t.grid = QColor(0x70, 0x70, 0x70);
   t.heat_low = QColor(0x00, 0x50, 0x66);
   t.heat_high = QColor(0xB0, 0xF0, 0xFF);
@@ -44,16 +45,20 @@ theme theme::high_contrast() {
 }
 
 theme theme::of(const QPalette& palette) {
-  const QColor window = palette.color(QPalette::Window);
-  return window == QColor(Qt::black) ? high_contrast() : window.lightness() < 128 ? night() : light();
+  if (palette.color(QPalette::Base) == QColor(Qt::black)) return high_contrast();
+  return palette.color(QPalette::Window).lightness() < 128 ? night() : light();
 }
 
 QPalette theme::palette() const {
   QPalette p;
   const QColor base = background;
-  const bool is_black = background == QColor(Qt::black);
-  const QColor window = is_black ? background : dark ? QColor(0x1F, 0x24, 0x2A) : QColor(0xF4, 0xF5, 0xF7);
-  const QColor button = dark ? QColor(0x2A, 0x30, 0x38) : QColor(0xE9, 0xEC, 0xEF);
+  const bool is_black = background == QColor(Qt::black);  // then fields are seen by the grey around them
+  const QColor window = is_black ? QColor(0x2E, 0x2E, 0x2E)
+                        : dark   ? QColor(0x1F, 0x24, 0x2A)
+                                 : QColor(0xF4, 0xF5, 0xF7);
+  const QColor button = is_black ? QColor(0x50, 0x50, 0x50)
+                        : dark   ? QColor(0x2A, 0x30, 0x38)
+                                 : QColor(0xE9, 0xEC, 0xEF);
   p.setColor(QPalette::Window, window);
   p.setColor(QPalette::WindowText, text);
   p.setColor(QPalette::Base, base);
