@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "viewmodel/shown_text.hpp"
+#include "viewmodel/typed_option.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -64,8 +65,14 @@ void reading_editor::show_known() {
 }
 
 run_text reading_editor::typed() const {
+  // Only what was changed: expressions with blanks would not come back from one line of text as they were.
+  run_text taken = known_;
+  fields_->take_values(reading_options(taken));
   run_text how = known_;
-  fields_->take_values(reading_options(how));
+  const std::vector<text_option> from = reading_options(taken);
+  const std::vector<text_option> to = reading_options(how);
+  for (std::size_t i = 0; i < to.size(); ++i)
+    if (text_of(from[i]) != text_of(to[i])) set_text(to[i], text_of(from[i]));
   if (how.attempts.empty()) how.attempts = run_text{}.attempts;
   if (how.every == 0) how.every = 1;
   static_cast<void>(how.selected());

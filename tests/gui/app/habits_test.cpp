@@ -210,6 +210,23 @@ class habits_test : public QObject {
     QCOMPARE(tabbed(quoted), QString("a\tb\nx, y\ttwo parts\n"));
   }
 
+  void exports_say_what_restricts_them() {
+    const temporary_dir dir;
+    opened_window window;
+    const auto exported = [&] {
+      const QString path = QString::fromStdString((dir / "e.svg").string());
+      auto& v = static_cast<view&>(*window.findChild<QTabWidget*>()->currentWidget());
+      export_view(v, path, {720, 460}, theme::light());
+      return QByteArray::fromStdString(read_file(path.toStdString()));
+    };
+    QVERIFY(exported().contains(">all steps, all tensors<"));
+    window.state().set_shown({100, 400});
+    window.state().set_filter("conv");
+    const QByteArray svg = exported();
+    QVERIFY(svg.contains(">steps 100 to 400, filter conv<"));
+    QVERIFY(svg.contains("steps 100 to 400, filter conv</desc>"));
+  }
+
   void sessions_are_known_by_their_content() {
     const temporary_dir dir;
     opened_window window;

@@ -197,6 +197,15 @@ class panels_test : public QObject {
     s.doc.read_again({.factor = "8"});
     QVERIFY(s.settled());
     QCOMPARE(factor->text(), QString("8"));
+    // An expression with a blank stays one.
+    s.doc.read_again({.roles = {"no such=low"}, .factor = "8"});
+    QVERIFY(s.settled());
+    QVERIFY(!again->isEnabled());
+    factor->setText("16");
+    QTest::keyClick(factor, Qt::Key_Return);
+    QVERIFY(s.settled());
+    QCOMPARE(s.doc.how().roles, std::vector<std::string>{"no such=low"});
+    QCOMPARE(s.doc.how().factor, std::string{"16"});
   }
 
   void scalers_are_found_by_framework_and_word() {
