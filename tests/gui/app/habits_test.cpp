@@ -15,7 +15,9 @@
 #include <QTest>
 #include <QTextBrowser>
 #include <QTimer>
+#include <algorithm>
 #include <filesystem>
+#include <tuple>
 
 #include "app/chosen_inputs.hpp"
 #include "app/export.hpp"
