@@ -12,6 +12,7 @@
 #include <ulp/report/typed_values.hpp>
 #include <utility>
 
+#include "themes.hpp"
 #include "viewmodel/typed_option.hpp"
 #include "views/all_views.hpp"
 
@@ -66,8 +67,7 @@ std::vector<scenario_text> scenarios(const QCommandLineParser& given) {
   return all;
 }
 
-run_text reading(const QCommandLineParser& given) {
-  run_text how;
+run_text reading(const QCommandLineParser& given, run_text how) {
   take_options(given, options_of(how));
   static_cast<void>(how.selected());
   static_cast<void>(how.how_to_read());
@@ -82,6 +82,13 @@ auto or_refuse(Work work) {
   } catch (const std::exception& mistake) {
     refuse(QString::fromUtf8(mistake.what()));
   }
+}
+
+// The file that is named as one, or is the only input and is one; empty for none.
+QString session_file(const QCommandLineParser& given) {
+  if (given.isSet("session")) return given.value("session");
+  const QStringList inputs = given.positionalArguments();
+  return inputs.size() == 1 && is_session(inputs.front()) ? inputs.front() : QString();
 }
 
 void take_steps(const QString& text, session& s) {
@@ -119,11 +126,11 @@ arguments parse_arguments() {
   parser.addVersionOption();
   parser.addPositionalArgument("INPUT", QString::fromStdString(inputs_help()), "[INPUT...]");
   parser.addOption({"compare", "a second run, aligned with the first by step; may be repeated", "INPUT"});
-  parser.addOption({"session", "a saved session; replaces INPUT and the replay options", "FILE"});
+  parser.addOption({"session", "a saved session; may also be given as INPUT", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
-  parser.addOption({"theme", "light or dark", "NAME"});
+  parser.addOption({"theme", theme_names().join(", "), "NAME"});
   parser.addOption({"scaler", "a policy, or several for comparison", "NAME,...", "pytorch_gradscaler"});
   parser.addOption({"config",
                     "adds a first policy, and takes format and clipping unless given, from a framework's "
@@ -143,17 +150,15 @@ arguments parse_arguments() {
 
   arguments a;
   session& s = a.asked;
-  if (parser.isSet("session")) {
+  const QString saved = session_file(parser);
+  if (parser.isSet("session") || !saved.isEmpty()) {
     QStringList others{"config", "compare"};
     for (const text_option& o : options_of(scenario)) others << QString::fromStdString(o.name);
     for (const QString& other : others)
       if (parser.isSet(other)) refuse(QString("--session: already sets --%1; remove one of them").arg(other));
-    if (!parser.positionalArguments().isEmpty()) refuse("--session: already names its runs; remove INPUT");
-    try {
-      s = read_session(parser.value("session"));
-    } catch (const std::runtime_error& problem) {
-      refuse(QString::fromUtf8(problem.what()));
-    }
+    if (parser.isSet("session") && !parser.positionalArguments().isEmpty())
+      refuse("--session: already names its runs; remove INPUT");
+    s = or_refuse([&] { return read_session(saved); });
   } else {
     document::inputs_of_run first;
     for (const QString& input : parser.positionalArguments()) first.push_back(input.toStdString());
@@ -180,15 +185,15 @@ arguments parse_arguments() {
     if (!number) refuse("--step: '" + parser.value("step") + "' is not a step");
   }
 
-  a.how = or_refuse([&] { return reading(parser); });
+  s.reading = or_refuse([&] { return reading(parser, s.reading); });
   a.output = parser.value("export");
   if (parser.isSet("export") && a.output.isEmpty()) refuse("--export: the file name is empty");
-  if (is_one_of(a.output.toStdString(), {parser.value("session").toStdString(), parser.value("config").toStdString()}))
+  if (is_one_of(a.output.toStdString(), {saved.toStdString(), parser.value("config").toStdString()}))
     refuse("--export: " + a.output + " is an input and would be overwritten");
   if (parser.isSet("export") && s.runs.empty()) refuse("--export: needs an INPUT");
   a.colours = parser.value("theme");
-  if (!a.colours.isEmpty() && a.colours != "light" && a.colours != "dark")
-    refuse("--theme: '" + a.colours + "' is neither light nor dark");
+  if (!a.colours.isEmpty() && !theme_names().contains(a.colours))
+    refuse("--theme: '" + a.colours + "' is not one of " + theme_names().join(", "));
   const QStringList size = parser.value("size").split('x');
   bool wide = false;
   bool high = false;

@@ -11,10 +11,9 @@ namespace ulp::gui {
 
 struct arguments {
   session asked;
-  run_text how;    // the runs are read, whatever their inputs
   QString output;  // file to export to; empty: a window
   QSize size{1100, 700};
-  QString colours;  // light, dark, or as the desktop has it
+  QString colours;  // one of theme_names(); empty: as before, or as the desktop has it
 };
 
 // Of the application that exists. --help and --version print and end the program, mistakes end it with one line, exit code 2.

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <ulp/io/atomic_file.hpp>
 
+#include "viewmodel/context.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -19,7 +20,8 @@ namespace {
 constexpr double margin = 16;
 constexpr double title_height = 44;
 
-QString subtitle(const view& v, const view_state& state) {
+QString subtitle(const view& v) {
+  const view_state& state = v.state();
   const loaded_run* const run = state.current_run();
   if (run == nullptr) return v.question();
   return shown_text(run->text.inputs.front()) +
@@ -27,7 +29,13 @@ QString subtitle(const view& v, const view_state& state) {
          " - " + QString::fromStdString(name_of(state.front().spec));
 }
 
-void paint(QPainter& to, view& v, const view_state& state, QSize size, const theme& colours) {
+// What is shown of which run, as one line.
+QString description(const view& v) {
+  const QString context = context_of(v.state());
+  return context.isEmpty() ? subtitle(v) : subtitle(v) + " - " + context;
+}
+
+void paint(QPainter& to, view& v, QSize size, const theme& colours) {
   to.setRenderHint(QPainter::Antialiasing);
   to.fillRect(QRect(QPoint(0, 0), size), colours.background);
   QFont font = v.font();
@@ -36,11 +44,15 @@ void paint(QPainter& to, view& v, const view_state& state, QSize size, const the
   title.setPointSizeF(font.pointSizeF() + 2);
   to.setPen(colours.text);
   to.setFont(title);
-  to.drawText(QRectF(margin, margin, size.width() - 2 * margin, 22), Qt::AlignLeft | Qt::AlignVCenter, v.title());
+  const QRectF head(margin, margin, size.width() - 2 * margin, 22);
+  to.drawText(head, Qt::AlignLeft | Qt::AlignVCenter, v.title());
+  const double rest = head.width() - to.fontMetrics().horizontalAdvance(v.title()) - margin;
   to.setFont(font);
   to.setPen(colours.faint);
+  to.drawText(head, Qt::AlignRight | Qt::AlignVCenter,
+              to.fontMetrics().elidedText(context_of(v.state()), Qt::ElideRight, static_cast<int>(rest)));
   to.drawText(QRectF(margin, margin + 20, size.width() - 2 * margin, 20), Qt::AlignLeft | Qt::AlignVCenter,
-              to.fontMetrics().elidedText(subtitle(v, state), Qt::ElideMiddle, size.width() - 32));
+              to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, size.width() - 32));
   v.draw(to,
          QRectF(margin, margin + title_height, size.width() - 2 * margin, size.height() - 2 * margin - title_height),
          colours);
@@ -64,20 +76,15 @@ std::vector<std::string> notes_of(const view_state& state) {
   return all;
 }
 
-QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSize size, const theme& colours) {
+QByteArray bytes_of(view& v, const QString& suffix, QSize size, const theme& colours) {
   if (suffix == "csv") return QByteArray::fromStdString(to_csv(v.data()));
   if (suffix == "json")
-    return QByteArray::fromStdString(to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(state)));
+    return QByteArray::fromStdString(
+        to_json(v.data(), "ulpscope." + v.key().toStdString() + "/1", notes_of(v.state())));
   QBuffer buffer;
   buffer.open(QIODevice::WriteOnly);
   if (suffix == "png") {
-    QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
-    image.setDevicePixelRatio(2);
-    {
-      QPainter to(&image);
-      paint(to, v, state, size, colours);
-    }
-    image.save(&buffer, "PNG");
+    picture_of(v, size, colours).save(&buffer, "PNG");
   } else if (suffix == "svg") {
     QSvgGenerator svg;
     svg.setOutputDevice(&buffer);
@@ -85,17 +92,17 @@ QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSi
     svg.setViewBox(QRect(QPoint(0, 0), size));
     svg.setResolution(v.logicalDpiX());
     svg.setTitle(v.title());
-    svg.setDescription(subtitle(v, state).toHtmlEscaped());  // Qt 6.4 does not
+    svg.setDescription(description(v).toHtmlEscaped());  // Qt 6.4 does not
     QPainter to(&svg);
-    paint(to, v, state, size, colours);
+    paint(to, v, size, colours);
   } else if (suffix == "pdf") {
     QPdfWriter pdf(&buffer);
-    pdf.setTitle(v.title());
+    pdf.setTitle(v.title() + " - " + description(v));
     pdf.setResolution(v.logicalDpiX());
     pdf.setPageMargins(QMarginsF(0, 0, 0, 0));
     pdf.setPageSize(QPageSize(QSizeF(size) * 72.0 / v.logicalDpiX(), QPageSize::Point, {}, QPageSize::ExactMatch));
     QPainter to(&pdf);
-    paint(to, v, state, size, colours);
+    paint(to, v, size, colours);
   } else {
     throw std::runtime_error("'" + suffix.toStdString() + "' is not one of png, svg, pdf, csv, json");
   }
@@ -104,10 +111,33 @@ QByteArray bytes_of(view& v, const view_state& state, const QString& suffix, QSi
 
 }  // namespace
 
+QImage picture_of(view& what, QSize size, const theme& colours) {
+  what.catch_up_now();
+  QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
+  image.setDevicePixelRatio(2);
+  QPainter to(&image);
+  paint(to, what, size, colours);
+  return image;
+}
+
+QString tabbed(const table& of) {
+  QString text;
+  bool quoted = false;
+  for (const QChar c : QString::fromStdString(to_csv(of))) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == '\t' || (c == '\n' && quoted))
+      text += ' ';
+    else
+      text += c == ',' && !quoted ? '\t' : c;
+  }
+  return text;
+}
+
 void export_view(view& what, const QString& path, QSize size, const theme& colours) {
   what.catch_up_now();
   const QString suffix = path.mid(path.lastIndexOf('.') + 1).toLower();
-  const QByteArray bytes = bytes_of(what, what.state(), suffix, size, colours);
+  const QByteArray bytes = bytes_of(what, suffix, size, colours);
   save(bytes, path, what.state().doc());
 }
 

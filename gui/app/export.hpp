@@ -3,6 +3,7 @@
 #define ULP_GUI_APP_EXPORT_HPP
 
 #include <QByteArray>
+#include <QImage>
 #include <QSize>
 #include <QString>
 
@@ -10,7 +11,12 @@
 
 namespace ulp::gui {
 
-// By the suffix: .png (twice the size in pixels), .svg, .pdf, .csv, .json. Under the view's title and what is shown of
+// As it is exported, at twice the size in pixels.
+[[nodiscard]] QImage picture_of(view& what, QSize size, const theme& colours);
+// As spreadsheets paste it; quotation marks and line breaks inside cells are lost.
+[[nodiscard]] QString tabbed(const table& of);
+
+// By the suffix: .png (twice the size in pixels), .svg, .pdf, .csv, .json. Under the view's title, and what is shown of
 // which run. The file is whole or absent. Throws std::runtime_error.
 void export_view(view& what, const QString& path, QSize size, const theme& colours);
 

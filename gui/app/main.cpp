@@ -10,6 +10,7 @@
 #include "arguments.hpp"
 #include "export.hpp"
 #include "main_window.hpp"
+#include "themes.hpp"
 #include "views/all_views.hpp"
 
 namespace {
@@ -40,13 +41,13 @@ void tell_notes(const loaded_run& run) {
 }
 
 int write(const arguments& a) {
-  const theme colours = a.colours == "dark" ? theme::night() : theme::light();
+  const theme colours = theme_named(a.colours).value_or(theme::light());
   QApplication::setPalette(colours.palette());
   try {
     const auto quiet = [](double) {};
     std::vector<std::shared_ptr<const loaded_run>> runs;
     for (const auto& inputs : a.asked.runs) {
-      ulp::run_text text = a.how;
+      ulp::run_text text = a.asked.reading;
       text.inputs = inputs;
       runs.push_back(load_run(text, quiet));
       tell_notes(*runs.back());
@@ -54,6 +55,7 @@ int write(const arguments& a) {
     std::vector<replay_entry> replays = entries_of(a.asked);
     for (replay_entry& r : replays) r.result = replay_run(*runs[r.run], r.spec, quiet);
     document doc;
+    doc.read_with(a.asked.reading);
     view_state state(doc);
     doc.set(std::move(runs), std::move(replays));
     look_as(a.asked, state);
@@ -97,10 +99,9 @@ int main(int argc, char** argv) {
   QApplication::setDesktopFileName("org.ulpscope.ulpscope");
   if (!a.output.isEmpty()) return write(a);
 
-  if (a.colours == "dark") QApplication::setPalette(theme::night().palette());
-  if (a.colours == "light") QApplication::setPalette(theme::light().palette());
+  QApplication::setWindowIcon(program_icon());
+  use_theme(a.colours.isEmpty() ? remembered_theme() : a.colours);
   main_window window;
-  window.doc().read_with(a.how);
   window.open(a.asked);
   window.show();
   return QApplication::exec();

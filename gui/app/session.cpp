@@ -41,6 +41,22 @@ QJsonObject object_of(const session::replay& r) {
   return o;
 }
 
+// What differs from what is usual; lists as such.
+QJsonObject object_of(run_text how) {
+  run_text usual;
+  QJsonObject o;
+  const std::vector<text_option> given = options_of(how);
+  const std::vector<text_option> others = options_of(usual);
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    if (text_of(given[i]) == text_of(others[i])) continue;
+    QJsonArray list;
+    if (auto* const* const values = std::get_if<std::vector<std::string>*>(&given[i].value))
+      for (const std::string& one : **values) list << QString::fromStdString(one);
+    o[key_of(given[i])] = list.isEmpty() ? QJsonValue(text_of(given[i])) : QJsonValue(list);
+  }
+  return o;
+}
+
 // Sessions are written by hand too: what has another type than it should would change what is shown without a word.
 [[noreturn]] void refuse_type(const QString& key, const char* type) {
   throw std::invalid_argument(QString("'%1' must be %2").arg(key, type).toStdString());
@@ -78,6 +94,27 @@ session::replay replay_of(const QJsonObject& o) {
   return r;
 }
 
+run_text reading_of(const QJsonObject& o) {
+  run_text how;
+  QStringList known;
+  for (const text_option& option : options_of(how)) {
+    const QString key = key_of(option);
+    known << key;
+    if (!o.contains(key)) continue;
+    if (auto* const* const values = std::get_if<std::vector<std::string>*>(&option.value)) {
+      if (!o[key].isArray()) refuse_type(key, "a list of strings");
+      for (const auto& one : o[key].toArray()) (*values)->push_back(text_of(one, key).toStdString());
+    } else {
+      set_text(option, text_of(o[key], key));
+    }
+  }
+  for (const QString& key : o.keys())
+    if (!known.contains(key)) throw std::invalid_argument("reading has no '" + key.toStdString() + "'");
+  static_cast<void>(how.selected());
+  static_cast<void>(how.how_to_read());
+  return how;
+}
+
 // Throws std::invalid_argument.
 void take(const QJsonObject& o, session& s) {
   const auto refuse = [](const QString& why) { throw std::invalid_argument(why.toStdString()); };
@@ -101,6 +138,8 @@ void take(const QJsonObject& o, session& s) {
     refuse(QObject::tr("has no replays, or more than %1").arg(document::most_replays));
   for (const session::replay& r : s.replays)
     if (r.run >= s.runs.size()) refuse(QObject::tr("replays a run that it does not list"));
+  if (o.contains("reading") && !o["reading"].isObject()) refuse_type("reading", "an object");
+  s.reading = reading_of(o["reading"].toObject());
   s.view = text_of(o["view"], "view");
   s.filter = text_of(o["filter"], "filter");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
@@ -123,6 +162,7 @@ QByteArray to_json(const session& s) {
   for (const session::replay& r : s.replays) replays << object_of(r);
   QJsonObject o{
       {"ulpscope_session", version}, {"runs", runs}, {"replays", replays}, {"view", s.view}, {"filter", s.filter}};
+  if (const QJsonObject reading = object_of(s.reading); !reading.isEmpty()) o["reading"] = reading;
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value) o[key] = static_cast<qint64>(*value);
   };
@@ -157,6 +197,14 @@ session read_session(const QString& path) {
   return session_from(file.readAll(), path);
 }
 
+bool is_session(const QString& path) {
+  constexpr qint64 longest = 1 << 20;
+  QFile file(path);
+  if (!QFileInfo(path).isFile() || file.size() > longest || !file.open(QIODevice::ReadOnly)) return false;
+  if (file.peek(64).trimmed().left(1) != "{") return false;
+  return QJsonDocument::fromJson(file.readAll()).object().contains("ulpscope_session");
+}
+
 session session_of(const view_state& state, const QString& view) {
   session s;
   for (const auto& run : state.doc().runs()) {
@@ -165,6 +213,9 @@ session session_of(const view_state& state, const QString& view) {
       s.runs.back().push_back(QFileInfo(QString::fromStdString(input)).absoluteFilePath().toStdString());
   }
   for (const replay_entry& r : state.doc().replays()) s.replays.push_back({.spec = r.spec, .run = r.run});
+  s.reading = state.doc().how();
+  if (!s.reading.scalars.empty())
+    s.reading.scalars = QFileInfo(QString::fromStdString(s.reading.scalars)).absoluteFilePath().toStdString();
   s.view = view;
   s.filter = state.filter();
   if (state.shown() != state.whole()) {

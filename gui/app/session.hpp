@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/report/run_text.hpp>
 #include <ulp/report/scenario_text.hpp>
 
 #include "viewmodel/view_state.hpp"
@@ -23,6 +24,7 @@ struct session {
   };
   std::vector<document::inputs_of_run> runs;
   std::vector<replay> replays;
+  run_text reading;  // of all runs; without inputs
   QString view = "overview";
   QString filter;
   std::optional<std::int64_t> first_step;  // shown; nullopt: from the run's first on
@@ -37,6 +39,8 @@ struct session {
 [[nodiscard]] session session_from(const QByteArray& json, const QString& name);
 // The same of a file.
 [[nodiscard]] session read_session(const QString& path);
+// Whether a file is one, whatever its name.
+[[nodiscard]] bool is_session(const QString& path);
 
 [[nodiscard]] session session_of(const view_state& state, const QString& view);
 [[nodiscard]] std::vector<replay_entry> entries_of(const session& s);

@@ -1,9 +1,5 @@
 #include "inspector.hpp"
 
-#include <QClipboard>
-#include <QGuiApplication>
-#include <QLabel>
-#include <QPushButton>
 #include <QVBoxLayout>
 
 #include "viewmodel/shown_text.hpp"
@@ -16,20 +12,10 @@ QString text(std::string_view s) { return shown_text(s).toHtmlEscaped(); }
 }  // namespace
 
 inspector::inspector(view_state& state, QWidget* parent)
-    : QWidget(parent), state_(state), about_(new QTextBrowser(this)), command_(new QPlainTextEdit(this)) {
+    : QWidget(parent), state_(state), about_(new QTextBrowser(this)) {
   auto* const box = new QVBoxLayout(this);
-  auto* const copy = new QPushButton(tr("&Copy command"), this);
   box->addWidget(about_, 1);
-  box->addWidget(new QLabel(tr("The same on the command line"), this));
-  box->addWidget(command_);
-  box->addWidget(copy);
-  command_->setReadOnly(true);
-  command_->setMaximumHeight(110);
-  command_->setObjectName("command");
-  command_->setAccessibleName(tr("Command that reproduces the replay"));
   about_->setAccessibleName(tr("Where the run and its replay come from"));
-  connect(copy, &QPushButton::clicked, this,
-          [this] { QGuiApplication::clipboard()->setText(command_->toPlainText()); });
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
     if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) refresh();
   });
@@ -69,7 +55,6 @@ void inspector::refresh() {
   }
   if (front.result) line(tr("Overflow is looked for in"), text(front.result->checked));
   about_->setHtml(html);
-  command_->setPlainText(run == nullptr ? QString() : QString::fromStdString(command_of(front.spec, run->text)));
 }
 
 }  // namespace ulp::gui

@@ -1,8 +1,7 @@
-// Where everything comes from, and the command that reproduces the replay in front.
+// Where everything comes from.
 #ifndef ULP_GUI_PANELS_INSPECTOR_HPP
 #define ULP_GUI_PANELS_INSPECTOR_HPP
 
-#include <QPlainTextEdit>
 #include <QTextBrowser>
 #include <QWidget>
 
@@ -20,7 +19,6 @@ class inspector : public QWidget {
 
   view_state& state_;
   QTextBrowser* about_;
-  QPlainTextEdit* command_;
 };
 
 }  // namespace ulp::gui

@@ -14,6 +14,8 @@
 
 #include <ulp/report/usual_formats.hpp>
 
+#include "configuration.hpp"
+#include "heading.hpp"
 #include "plot/theme.hpp"
 #include "viewmodel/shown_text.hpp"
 
@@ -58,7 +60,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     : QWidget(parent),
       state_(state),
       replays_(new QListWidget(this)),
-      scaler_(new QComboBox(this)),
+      scaler_(new scaler_choice(this)),
       parameters_(new QTableWidget(0, 2, this)),
       format_(new QComboBox(this)),
       rounding_(new QComboBox(this)),
@@ -69,22 +71,27 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
       further_(make_further_fields(this)),
       problem_(new QLabel(this)) {
   auto* const box = new QVBoxLayout(this);
+  box->setContentsMargins(0, 0, 0, 0);
   auto* const buttons = new QHBoxLayout;
-  auto* const add = new QPushButton(tr("Add replay"), this);
+  auto* const add = new QPushButton(tr("Add"), this);
   auto* const remove = new QPushButton(tr("Remove"), this);
+  auto* const compare = new QPushButton(tr("Compare..."), this);
   add->setObjectName("add");
-  buttons->addWidget(add);
-  buttons->addWidget(remove);
+  add->setToolTip(tr("Another replay of the same run"));
+  compare->setToolTip(tr("Another run, replayed like the first"));
+  for (QPushButton* const button : {add, remove, compare}) buttons->addWidget(button);
+  connect(compare, &QPushButton::clicked, this, &scenario_editor::comparison_wanted);
+  box->addWidget(make_heading(tr("Replays"), this));
   box->addWidget(replays_);
   box->addLayout(buttons);
-  replays_->setMaximumHeight(110);
+  box->addWidget(make_heading(tr("Scenario"), this));
   replays_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
   replays_->setAccessibleName(tr("Replays; the others are compared with the first"));
   auto* const form = new QFormLayout;
   form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   form->addRow(tr("Scaler"), scaler_);
   box->addLayout(form);
-  box->addWidget(parameters_, 1);
+  box->addWidget(parameters_);
   auto* const rest = new QFormLayout;
   rest->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
   rest->addRow(tr("Format"), format_);
@@ -96,6 +103,11 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   rest->addRow(tr("Order"), order_);
   rest->addRow(tr("Checked"), check_);
   box->addLayout(rest);
+  auto* const load = new QPushButton(tr("Load configuration..."), this);
+  load->setToolTip(
+      tr("Scaler, parameters, format and clipping from a file of DeepSpeed, NeMo, Accelerate or another framework"));
+  box->addWidget(load);
+  connect(load, &QPushButton::clicked, this, [this] { choose_configuration(state_, this); });
   auto* const more = new QCheckBox(tr("More"), this);
   more->setToolTip(tr("The other options of ulp replay"));
   box->addWidget(more);
@@ -104,15 +116,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   connect(more, &QCheckBox::toggled, further_, &QWidget::setVisible);
   box->addWidget(problem_);
 
-  for (const scaler_entry& entry : scaler_catalog()) {
-    scaler_->addItem(QString::fromUtf8(entry.name.data(), static_cast<qsizetype>(entry.name.size())));
-    scaler_->setItemData(scaler_->count() - 1,
-                         QString::fromUtf8(entry.summary.data(), static_cast<qsizetype>(entry.summary.size())),
-                         Qt::ToolTipRole);
-  }
   scaler_->setObjectName("scaler");
-  scaler_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-  scaler_->setMinimumContentsLength(16);
   format_->setEditable(true);
   format_->setObjectName("format");
   for (const char* const name : usual_formats(format_room::all)) format_->addItem(name);
@@ -125,6 +129,15 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   clip_how_->addItems({tr("never"), tr("norm"), tr("value")});
   clip_at_->setPlaceholderText(tr("bound"));
   clip_at_->setAccessibleName(tr("Bound of clipping"));
+  clip_how_->setAccessibleName(tr("Clip"));
+  format_->setAccessibleName(tr("Format"));
+  rounding_->setAccessibleName(tr("Rounding"));
+  order_->setAccessibleName(tr("Order"));
+  check_->setAccessibleName(tr("Checked"));
+  for (QComboBox* const combo : {format_, rounding_, order_}) {
+    combo->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    combo->setMinimumContentsLength(10);
+  }
   for (const char* const order : {"unscale,check,clip", "unscale,clip,check", "check,unscale,clip",
                                   "check,clip,unscale", "clip,unscale,check", "clip,check,unscale"})
     order_->addItem(order);
@@ -135,6 +148,9 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
   parameters_->setHorizontalHeaderLabels({tr("parameter"), tr("value")});
   parameters_->horizontalHeader()->setStretchLastSection(true);
   parameters_->verticalHeader()->hide();
+  parameters_->setTabKeyNavigation(false);
+  parameters_->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+  parameters_->setSizeAdjustPolicy(QAbstractScrollArea::AdjustIgnored);
   parameters_->verticalHeader()->setDefaultSectionSize(24);
   parameters_->setAccessibleName(tr("Parameters of the scaler; those that differ from its defaults are bold"));
   problem_->setWordWrap(true);
@@ -150,7 +166,7 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     pause_.start();
   };
   connect(clip_how_, &QComboBox::currentIndexChanged, this, [this](int how) { order_->setEnabled(how != 0); });
-  connect(scaler_, &QComboBox::currentTextChanged, this, changed);
+  connect(scaler_, &scaler_choice::changed, this, changed);
   for (QComboBox* const combo : {format_, rounding_, clip_how_, order_})
     connect(combo, &QComboBox::currentTextChanged, this, changed);
   for (QLineEdit* const line : {clip_at_, check_}) connect(line, &QLineEdit::textChanged, this, changed);
@@ -174,6 +190,11 @@ scenario_editor::scenario_editor(view_state& state, QWidget* parent)
     }
     show_replays();
   });
+  std::vector<QWidget*> in_order{replays_,  add,       remove,   compare, scaler_, parameters_, format_,
+                                 rounding_, clip_how_, clip_at_, order_,  check_,  load,        more};
+  for (QWidget* const field : further_->findChildren<QWidget*>(Qt::FindDirectChildrenOnly))
+    if (field->focusPolicy() != Qt::NoFocus) in_order.push_back(field);
+  for (std::size_t i = 1; i < in_order.size(); ++i) setTabOrder(in_order[i - 1], in_order[i]);
   show_replays();
 }
 
@@ -186,6 +207,7 @@ void scenario_editor::show_replays() {
     auto* const item = new QListWidgetItem(line_icon(colours, i++), state_.doc().title_of(r), replays_);
     item->setToolTip(tip_of(r.failure.isEmpty() ? item->text() : r.failure));
   }
+  replays_->setFixedHeight(std::max(2, replays_->count()) * replays_->sizeHintForRow(0) + 2 * replays_->frameWidth());
   replays_->setCurrentRow(static_cast<int>(state_.front_index()));
   showing_ = false;
   const replay_entry& front = state_.front();
@@ -197,7 +219,7 @@ void scenario_editor::show_replays() {
 void scenario_editor::show_front() {
   showing_ = true;
   scenario_text spec = state_.front().spec;
-  scaler_->setCurrentText(QString::fromStdString(spec.scaler));
+  scaler_->set_scaler(QString::fromStdString(spec.scaler));
   format_->setCurrentText(QString::fromStdString(spec.format));
   rounding_->setCurrentText(QString::fromStdString(spec.rounding.direction));
   clip_how_->setCurrentIndex(!spec.clip_norm.empty() ? 1 : !spec.clip_value.empty() ? 2 : 0);
@@ -230,12 +252,15 @@ void scenario_editor::show_parameters(const scenario_text& spec) {
     parameters_->setItem(row++, 1, field);
   }
   parameters_->resizeColumnToContents(0);
+  // As high as its rows: what is around it scrolls.
+  parameters_->setFixedHeight(parameters_->horizontalHeader()->sizeHint().height() +
+                              parameters_->verticalHeader()->length() + 2 * parameters_->frameWidth());
   shown_scaler_ = spec.scaler;
 }
 
 scenario_text scenario_editor::typed() const {
   scenario_text spec;
-  spec.scaler = scaler_->currentText().toStdString();
+  spec.scaler = scaler_->scaler().toStdString();
   spec.format = format_->currentText().trimmed().toStdString();
   spec.rounding.direction = rounding_->currentText().trimmed().toStdString();
   const std::string bound = clip_at_->text().trimmed().toStdString();

@@ -11,6 +11,7 @@
 #include <QWidget>
 
 #include "option_fields.hpp"
+#include "scaler_choice.hpp"
 #include "viewmodel/view_state.hpp"
 
 namespace ulp::gui {
@@ -19,6 +20,9 @@ class scenario_editor : public QWidget {
   Q_OBJECT
  public:
   explicit scenario_editor(view_state& state, QWidget* parent = nullptr);
+
+ signals:
+  void comparison_wanted();
 
  private:
   void show_replays();
@@ -31,7 +35,7 @@ class scenario_editor : public QWidget {
 
   view_state& state_;
   QListWidget* replays_;
-  QComboBox* scaler_;
+  scaler_choice* scaler_;
   QTableWidget* parameters_;
   QComboBox* format_;
   QComboBox* rounding_;

@@ -33,15 +33,32 @@ theme theme::night() {
           .cursor = QColor(0xFF, 0xFF, 0xFF)};
 }
 
+theme theme::high_contrast() {
+  theme t = night();
+  t.background = Qt::black;
+  t.text = t.cursor = Qt::white;
+  t.faint = QColor(0xD0, 0xD0, 0xD0);
+  t.grid = QColor(0x70, 0x70, 0x70);
+  t.heat_low = QColor(0x00, 0x50, 0x66);
+  t.heat_high = QColor(0xB0, 0xF0, 0xFF);
+  return t;
+}
+
 theme theme::of(const QPalette& palette) {
+  if (palette.color(QPalette::Base) == QColor(Qt::black)) return high_contrast();
   return palette.color(QPalette::Window).lightness() < 128 ? night() : light();
 }
 
 QPalette theme::palette() const {
   QPalette p;
   const QColor base = background;
-  const QColor window = dark ? QColor(0x1F, 0x24, 0x2A) : QColor(0xF4, 0xF5, 0xF7);
-  const QColor button = dark ? QColor(0x2A, 0x30, 0x38) : QColor(0xE9, 0xEC, 0xEF);
+  const bool is_black = background == QColor(Qt::black);  // then fields are seen by the grey around them
+  const QColor window = is_black ? QColor(0x2E, 0x2E, 0x2E)
+                        : dark   ? QColor(0x1F, 0x24, 0x2A)
+                                 : QColor(0xF4, 0xF5, 0xF7);
+  const QColor button = is_black ? QColor(0x50, 0x50, 0x50)
+                        : dark   ? QColor(0x2A, 0x30, 0x38)
+                                 : QColor(0xE9, 0xEC, 0xEF);
   p.setColor(QPalette::Window, window);
   p.setColor(QPalette::WindowText, text);
   p.setColor(QPalette::Base, base);
@@ -56,7 +73,7 @@ QPalette theme::palette() const {
   p.setColor(QPalette::HighlightedText, Qt::white);
   p.setColor(QPalette::Link, dark ? QColor(0x6C, 0xC4, 0xF5) : QColor(0x00, 0x5C, 0x96));
   // Frames and marks of widgets are drawn with these.
-  const QColor frame = dark ? QColor(0x6B, 0x75, 0x80) : QColor(0xA8, 0xB0, 0xB8);
+  const QColor frame = is_black ? text : dark ? QColor(0x6B, 0x75, 0x80) : QColor(0xA8, 0xB0, 0xB8);
   p.setColor(QPalette::Light, dark ? QColor(0x3A, 0x42, 0x4B) : QColor(0xFF, 0xFF, 0xFF));
   p.setColor(QPalette::Midlight, button);
   p.setColor(QPalette::Mid, grid);

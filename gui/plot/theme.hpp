@@ -24,6 +24,7 @@ struct theme {
 
   [[nodiscard]] static theme light();
   [[nodiscard]] static theme night();
+  [[nodiscard]] static theme high_contrast();  // on black
   // The one that goes with the palette's window colour.
   [[nodiscard]] static theme of(const QPalette& palette);
   // What widgets are drawn with.

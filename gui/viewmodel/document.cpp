@@ -221,10 +221,10 @@ document::document(QObject* parent) : QObject(parent) {
     });
 }
 
-void document::load(std::vector<inputs_of_run> inputs,
+void document::load(std::vector<inputs_of_run> inputs, const run_text& how,
                     std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then, first_look look) {
   emit progressed(tr("Reading"), 0);
-  loader_.start([inputs = std::move(inputs), how = how_, look,
+  loader_.start([inputs = std::move(inputs), how, look,
                  then = std::move(then)](const background::report& told) -> std::function<void()> {
     std::vector<std::shared_ptr<const loaded_run>> runs;
     const auto of_all = [&](double share) {
@@ -240,7 +240,7 @@ void document::load(std::vector<inputs_of_run> inputs,
 }
 
 void document::open(const inputs_of_run& inputs) {
-  load({inputs}, [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
+  load({inputs}, how_, [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
     // The same scenario on two runs is one on a single run.
     std::vector<replay_entry> kept;
     for (const replay_entry& r : replays_)
@@ -252,12 +252,13 @@ void document::open(const inputs_of_run& inputs) {
 
 void document::open(const std::vector<inputs_of_run>& inputs, std::vector<replay_entry> replays,
                     std::function<void()> then) {
-  load(inputs, [this, replays = std::move(replays),
-                then = std::move(then)](std::vector<std::shared_ptr<const loaded_run>> runs) {
-    set(std::move(runs), replays);
-    then();
-    replay_next();
-  });
+  load(inputs, how_,
+       [this, replays = std::move(replays),
+        then = std::move(then)](std::vector<std::shared_ptr<const loaded_run>> runs) {
+         set(std::move(runs), replays);
+         then();
+         replay_next();
+       });
 }
 
 void document::compare(const inputs_of_run& inputs) {
@@ -265,7 +266,7 @@ void document::compare(const inputs_of_run& inputs) {
   if (runs_.empty()) return emit failed(tr("Wait for the first run before comparing another with it"));
   if (replays_.size() == most_replays)
     return emit failed(tr("There are %1 replays: remove one first").arg(most_replays));
-  load({inputs}, [this](const std::vector<std::shared_ptr<const loaded_run>>& more) {
+  load({inputs}, how_, [this](const std::vector<std::shared_ptr<const loaded_run>>& more) {
     if (replays_.size() == most_replays) return;  // they became so many meanwhile
     runs_.push_back(more.front());
     emit run_changed();
@@ -273,22 +274,27 @@ void document::compare(const inputs_of_run& inputs) {
   });
 }
 
-void document::reload() {
+void document::reload() { load_again(how_); }
+
+void document::read_again(run_text how) {
+  if (runs_.empty())
+    how_ = std::move(how);
+  else
+    load_again(how);
+}
+
+void document::load_again(const run_text& how) {
   if (runs_.empty()) return;
   std::vector<inputs_of_run> inputs;
   for (const auto& run : runs_) inputs.push_back(run->text.inputs);
-  const auto then = [this](std::vector<std::shared_ptr<const loaded_run>> runs) {
+  const auto then = [this, how](std::vector<std::shared_ptr<const loaded_run>> runs) {
+    how_ = how;
     std::vector<replay_entry> again;
     for (const replay_entry& r : replays_) again.push_back({.spec = r.spec, .run = r.run});
     set(std::move(runs), std::move(again));
     replay_next();
   };
-  load(std::move(inputs), then, first_look::no);
-}
-
-void document::read_again(run_text how) {
-  how_ = std::move(how);
-  reload();
+  load(std::move(inputs), how, then, first_look::no);
 }
 
 void document::cancel() {
@@ -353,6 +359,15 @@ void document::remove_replay(std::size_t index) {
     loader_.cancel();  // what is read now counts on the run
     emit run_changed();
   }
+  emit replays_changed();
+  replay_next();
+}
+
+void document::restore_replays(std::vector<replay_entry> replays) {
+  for (replay_entry& r : replays)
+    for (const replay_entry& known : replays_)
+      if (known.spec == r.spec && known.run == r.run && known.result) r = known;
+  replays_ = std::move(replays);
   emit replays_changed();
   replay_next();
 }

@@ -110,7 +110,7 @@ class document : public QObject {
   // What the user says of all that is opened from now on, whatever its inputs.
   void read_with(run_text how) { how_ = std::move(how); }
   [[nodiscard]] const run_text& how() const noexcept { return how_; }
-  // The same, and everything that is open is read again with it.
+  // Everything that is open is read again with it; where that fails all stays as it was.
   void read_again(run_text how);
   // In place of what is open, once it is read; the scenarios are kept, and replayed with it.
   void open(const inputs_of_run& inputs);
@@ -137,6 +137,8 @@ class document : public QObject {
   void add_replay(const scenario_text& spec, std::size_t run = 0);
   void change_replay(std::size_t index, const scenario_text& spec);
   void remove_replay(std::size_t index);
+  // In place of all replays; every open run has one. What is known of them already is kept.
+  void restore_replays(std::vector<replay_entry> replays);
   // The one that others are compared with.
   void make_first(std::size_t index);
 
@@ -148,8 +150,10 @@ class document : public QObject {
   void failed(const QString& reason);
 
  private:
-  void load(std::vector<inputs_of_run> inputs, std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then,
+  void load(std::vector<inputs_of_run> inputs, const run_text& how,
+            std::function<void(std::vector<std::shared_ptr<const loaded_run>>)> then,
             first_look look = first_look::yes);
+  void load_again(const run_text& how);
   void close_unused();
   void replay_next();
 

@@ -95,7 +95,8 @@ if(MODE STREQUAL "installed")
       ${DATADIR}/applications/org.ulpscope.ulpscope.desktop
       ${DATADIR}/icons/hicolor/scalable/apps/org.ulpscope.ulpscope.svg
       ${DATADIR}/metainfo/org.ulpscope.ulpscope.metainfo.xml
-      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml)
+      ${DATADIR}/mime/packages/org.ulpscope.ulpscope.xml
+      ${DATADIR}/ulpscope/examples/digits.ulp)
   endif()
   if(MPI)
     list(APPEND expected ${BINDIR}/ulp-mpi)

@@ -265,6 +265,10 @@ class command_test : public QObject {
     const auto drawn = run_ulpscope("--session tests/data/compared.ulpscope.json --export " + out("session.csv"));
     QCOMPARE(drawn.exit_code, 0);
     QCOMPARE(read_file(dir_ / "session.csv"), rows);
+    const auto as_input = run_ulpscope("tests/data/compared.ulpscope.json --export " + out("input.csv"));
+    QCOMPARE(as_input.exit_code, 0);
+    QCOMPARE(read_file(dir_ / "input.csv"), rows);
+    QCOMPARE(run_ulpscope("tests/data/compared.ulpscope.json --scaler none --export " + out("input.csv")).exit_code, 2);
   }
 
   void mistakes_are_one_line_and_exit_code_2_data() {

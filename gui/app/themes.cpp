@@ -1,0 +1,45 @@
+#include "themes.hpp"
+
+#include <QApplication>
+#include <QPainter>
+#include <QPixmap>
+#include <QSettings>
+#include <QSvgRenderer>
+
+namespace ulp::gui {
+
+QStringList theme_names() { return {"system", "light", "dark", "high-contrast"}; }
+
+std::optional<theme> theme_named(const QString& name) {
+  if (name == "light") return theme::light();
+  if (name == "dark") return theme::night();
+  if (name == "high-contrast") return theme::high_contrast();
+  return std::nullopt;
+}
+
+void use_theme(const QString& name) {
+  const auto colours = theme_named(name);
+  QApplication::setPalette(colours ? colours->palette() : QPalette());
+}
+
+QString remembered_theme() {
+  const QString name = QSettings().value("theme").toString();
+  return theme_names().contains(name) ? name : theme_names().front();
+}
+
+void remember_theme(const QString& name) { QSettings().setValue("theme", name); }
+
+QIcon program_icon() {
+  QSvgRenderer drawing(QStringLiteral(":/data/org.ulpscope.ulpscope.svg"));
+  QIcon icon;
+  for (const int size : {16, 32, 48, 128}) {
+    QPixmap picture(size, size);
+    picture.fill(Qt::transparent);
+    QPainter to(&picture);
+    drawing.render(&to);
+    icon.addPixmap(picture);
+  }
+  return icon;
+}
+
+}  // namespace ulp::gui

@@ -1,0 +1,42 @@
+// What the inputs of the run in front leave open is asked above the views: the factor of its values, and roles that were
+// inferred.
+#ifndef ULP_GUI_PANELS_ASK_BAR_HPP
+#define ULP_GUI_PANELS_ASK_BAR_HPP
+
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QWidget>
+
+#include "viewmodel/view_state.hpp"
+
+namespace ulp::gui {
+
+class ask_bar final : public QWidget {
+  Q_OBJECT
+ public:
+  explicit ask_bar(view_state& state, QWidget* parent = nullptr);
+
+ signals:
+  void wanted(const QString& option);  // its field is to be shown
+
+ private:
+  QWidget* make_question(QLabel* text, const std::vector<QWidget*>& answers);
+  void refresh();
+  void answer(const std::string& factor, const std::string& scalars = {});
+  void answer_typed();
+  void choose_scalars();
+
+  view_state& state_;
+  QLabel* factor_text_;
+  QLabel* roles_text_;
+  QPushButton* by_scale_;
+  QLineEdit* typed_;
+  QWidget* factor_;
+  QWidget* roles_;
+  std::uint64_t settled_ = 0;  // the run whose inferred roles were accepted
+};
+
+}  // namespace ulp::gui
+
+#endif

@@ -1,0 +1,27 @@
+// What restricts the pictures: words for a row of chips, and for the head of what is exported.
+#ifndef ULP_GUI_VIEWMODEL_CONTEXT_HPP
+#define ULP_GUI_VIEWMODEL_CONTEXT_HPP
+
+#include <QString>
+#include <vector>
+
+#include "view_state.hpp"
+
+namespace ulp::gui {
+
+struct restriction {
+  enum class kind : std::uint8_t { steps, tensor, filter, tried_scale, reading };
+  kind of = kind::steps;
+  QString text;  // "filter ^conv"; printable
+};
+
+// Of the run in front; none while nothing is open.
+[[nodiscard]] std::vector<restriction> restrictions_of(const view_state& state);
+void lift(restriction::kind of, view_state& state);
+
+// "steps 100 to 400, filter ^conv"; "all steps, all tensors"; empty while nothing is open.
+[[nodiscard]] QString context_of(const view_state& state);
+
+}  // namespace ulp::gui
+
+#endif
