@@ -10,7 +10,7 @@ namespace ulp::gui {
 namespace {
 
 // Bounds are told, and set, with four digits.
-QString text_of(double bound) { return QString::number(bound, 'g', 4); }
+QString text_of(double bound) { return QString::number(QString::number(bound, 'g', 4).toDouble(), 'g', 6); }
 double typed(double log2) { return text_of(std::exp2(log2)).toDouble(); }
 
 std::optional<double> bound_of(const scenario& s) {
