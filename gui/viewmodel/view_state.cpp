@@ -239,8 +239,8 @@ void view_state::draw_columns() {
           {static_cast<double>(spans[c].first_step), to, spans[c], &run_->picture.columns().columns()[c]});
     }
     if (!drawn->columns.empty())
-      drawn->exact =
-          drawn->columns.front().span.first_step >= shown_.first && drawn->columns.back().span.last_step <= shown_.last;
+      drawn->exact = drawn->columns.front().span.first_step >= shown_.first &&
+                     drawn->columns.back().span.last_step <= shown_.last;
   }
   drawn_ = drawn;
 }
