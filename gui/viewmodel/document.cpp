@@ -191,7 +191,13 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
   };
   result->scales = extremes_of(log2_scale);
   result->critical = extremes_of(log2_critical);
-  result->norms = extremes_of(log2_norm);
+  result->clip_measures = extremes_of(log2_clip_measure);
+  std::vector<double> measures;
+  for (const replay_step& of : result->steps) {
+    measures.push_back(of.clip_measure);
+    if (std::isinf(of.clip_measure)) result->unbounded.push_back(of.step);
+  }
+  result->rates = clip_rates(s.clip_value ? clip_rates::compares::value : clip_rates::compares::norm, measures);
   result->scale_is_open = std::ranges::any_of(
       result->steps, [](const replay_step& of) { return of.may_have_used.low < of.may_have_used.high; });
   if (result->scale_is_open) {

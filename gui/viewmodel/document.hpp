@@ -14,6 +14,7 @@
 
 #include <ulp/io/source.hpp>
 #include <ulp/model/trajectory.hpp>
+#include <ulp/report/clip_rates.hpp>
 #include <ulp/report/replay_summary.hpp>
 #include <ulp/report/run_picture.hpp>
 #include <ulp/report/scenario_text.hpp>
@@ -53,7 +54,7 @@ struct replayed_run {
   std::vector<std::int64_t> clipped;  // likewise
   series_extremes scales;             // log2, as are all here: log2_scale of each step,
   series_extremes critical;           // log2_critical
-  series_extremes norms;              // log2_norm
+  series_extremes clip_measures;      // log2_clip_measure
   bool scale_is_open = false;         // other scales may have been used: then
   series_extremes least_scales;       // log2_least
   series_extremes greatest_scales;    // and log2_greatest
@@ -63,6 +64,9 @@ struct replayed_run {
   std::uint64_t at_ceiling = 0;
   std::optional<count_range>
       clamped;  // values beyond the bound, in all steps of which it is known; value clipping only
+  // How often other bounds of clipping would trigger, and the steps, ascending, in which every bound does.
+  clip_rates rates;
+  std::vector<std::int64_t> unbounded;
 };
 
 // NaN, a gap, for what is not above zero and finite.
@@ -71,7 +75,7 @@ struct replayed_run {
 [[nodiscard]] inline double log2_critical(const replay_step& s) { return log2_or_gap(s.critical_scale); }
 [[nodiscard]] inline double log2_least(const replay_step& s) { return log2_or_gap(s.may_have_used.low); }
 [[nodiscard]] inline double log2_greatest(const replay_step& s) { return log2_or_gap(s.may_have_used.high); }
-[[nodiscard]] inline double log2_norm(const replay_step& s) { return log2_or_gap(s.norm); }
+[[nodiscard]] inline double log2_clip_measure(const replay_step& s) { return log2_or_gap(s.clip_measure); }
 
 // What is replayed where nothing is said.
 [[nodiscard]] scenario_text usual_scenario();

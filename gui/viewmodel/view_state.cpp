@@ -120,8 +120,20 @@ void view_state::set_shown(step_range to) {
   tell(range);
 }
 
+void view_state::pan_to(std::int64_t first) {
+  const step_range all = whole();
+  const std::int64_t more = shown_.last - shown_.first;
+  first = std::clamp(first, all.first, std::max(all.first, all.last - more));
+  if (first == shown_.first) return;
+  if (!panning_) remember();
+  panning_ = true;
+  shown_ = {first, first + more};
+  tell(range);
+}
+
 void view_state::remember() {
   typing_ = false;
+  panning_ = false;
   constexpr std::size_t most = 100;
   if (undo_.size() == most) undo_.erase(undo_.begin());
   undo_.push_back({shown_, filter_, tensor_});
@@ -129,6 +141,7 @@ void view_state::remember() {
 
 void view_state::undo() {
   typing_ = false;
+  panning_ = false;
   if (undo_.empty()) return;
   const undo_entry before = undo_.back();
   undo_.pop_back();

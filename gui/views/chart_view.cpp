@@ -33,6 +33,14 @@ chart_view::chart_view(view_state& state, const char* key, const QString& title,
       Qt::QueuedConnection);
 }
 
+chart_axis chart_view::steps_axis(const QString& title) const {
+  const auto shown = state().shown();
+  return {.title = title,
+          .low = static_cast<double>(shown.first),
+          .high = static_cast<double>(shown.last + 1),
+          .cells = true};
+}
+
 chart_line chart_view::cursor_line(const theme& colours, double bottom, double top) const {
   const double x = static_cast<double>(state().cursor_step()) + 0.5;
   return {{}, QPen(colours.cursor, 1, Qt::DashLine), {{x, bottom}, {x, top}}};
@@ -44,6 +52,7 @@ void chart_view::link_steps() {
   connect(chart_, &chart::dragged, this, [this, whole](double from, double to) {
     state().set_shown({whole(from), whole(to)});
   });
+  connect(chart_, &chart::panned, this, [this](double left) { state().pan_to(std::llround(left)); });
   connect(chart_, &chart::undone, this, [this] { state().undo(); });
   connect(chart_, &chart::wheeled, this, [this](double x, bool closer) {
     const double factor = closer ? 0.8 : 1.25;

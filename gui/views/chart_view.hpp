@@ -12,6 +12,7 @@
 namespace ulp::gui {
 
 class chart;
+struct chart_axis;
 struct chart_line;
 struct chart_ticks;
 
@@ -26,6 +27,8 @@ class chart_view : public view {
   [[nodiscard]] virtual QString fill(const theme& colours) = 0;
   [[nodiscard]] chart& plot() const noexcept { return *chart_; }
   [[nodiscard]] QHBoxLayout& controls() const noexcept { return *controls_; }
+  // Of the steps shown.
+  [[nodiscard]] chart_axis steps_axis(const QString& title) const;
   // The step under the cursor, from the foot to the top of the plot.
   [[nodiscard]] chart_line cursor_line(const theme& colours, double bottom, double top) const;
   // Marks of single steps at the foot, thinned to what can be distinguished.
@@ -34,7 +37,7 @@ class chart_view : public view {
   [[nodiscard]] double fineness() const;
   // What is drawn around a picture of the chart elsewhere, while the chart has the picture's size.
   virtual void draw_beside(QPainter&, const QRectF&, const theme&) {}
-  // Steps run along x: the cursor, zooming and undo work as everywhere.
+  // Steps run along x: the cursor, zooming, panning and undo work as everywhere.
   void link_steps();
   void refresh(view_state::parts what) override;
   void paintEvent(QPaintEvent* event) override;

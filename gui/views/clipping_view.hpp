@@ -1,12 +1,16 @@
-// The norm of the gradients over the steps, and where clipping triggers.
+// What clipping compares with its bound over the steps, and the bound, which can be dragged.
 #ifndef ULP_GUI_VIEWS_CLIPPING_VIEW_HPP
 #define ULP_GUI_VIEWS_CLIPPING_VIEW_HPP
 
 #include <QLabel>
+#include <cstdint>
+#include <optional>
 
 #include "chart_view.hpp"
 
 namespace ulp::gui {
+
+struct chart_level;
 
 class clipping_view final : public chart_view {
   Q_OBJECT
@@ -20,7 +24,19 @@ class clipping_view final : public chart_view {
   void refresh(view_state::parts what) override;
 
  private:
+  // The scenario in front is replayed with it.
+  void set_bound(double bound);
+  // The bound, or one that is offered, and those that trigger in few steps.
+  [[nodiscard]] std::vector<chart_level> levels(const theme& colours) const;
+  [[nodiscard]] QString rate_text(double bound) const;
+  // Steps shown in which the bound that is dragged triggers.
+  [[nodiscard]] std::vector<std::int64_t> steps_at(double bound) const;
+  [[nodiscard]] QString told_of(std::int64_t step) const;
+
   QLabel* rate_;
+  std::optional<double> dragged_;
+  std::uint64_t drawn_run_ = 0;  // the id of that in the picture; 0: none
+  extremes drawn_;               // of the picture's axis
 };
 
 }  // namespace ulp::gui

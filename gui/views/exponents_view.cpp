@@ -1,83 +1,46 @@
 #include "exponents_view.hpp"
 
-#include <QFontMetricsF>
+#include <fmt/format.h>
+
 #include <QPainter>
+#include <QResizeEvent>
 #include <QVBoxLayout>
 #include <algorithm>
 #include <cmath>
 
-#include <ulp/formats/catalog.hpp>
-#include <ulp/formats/names.hpp>
-#include <ulp/report/usual_formats.hpp>
+#include <ulp/model/expectation.hpp>
 
 #include "charts/chart.hpp"
+#include "format_bands.hpp"
 #include "plot/frame.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
 
-constexpr double note_height = 40;
+// Room at both ends, for zeros and for what is not finite.
+constexpr double ends = 3;
+// Where there is less, the chart has it for itself.
+constexpr double least_height_with_rulers = 330;
 
-constexpr double ruler_height = 16;
-const double rulers_height = ruler_height * static_cast<double>(usual_formats(format_room::more).size()) + 4;
-
-// What other formats hold at the same scale: from the smallest result above zero over the smallest normal number (a tick) up
-// to overflow.
-void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const chart& axis, double log2) {
-  to.save();
-  double y = room.top();
-  for (const char* const name : usual_formats(format_room::more)) {
-    const format f = *find_format(name);
-    const format_limits limits = limits_of(f, {.direction = default_direction(f)});
-    const double left = room.left() + axis.place_of(axis.left());
-    const double right = room.left() + axis.place_of(axis.right());
-    const auto x_of = [&](double exponent) {
-      return std::clamp(room.left() + axis.place_of(exponent - log2), left, right);
-    };
-    const double middle = y + ruler_height / 2;
-    to.setPen(QPen(colours.subnormal, 3));
-    to.drawLine(QPointF(x_of(limits.nonzero), middle), QPointF(x_of(limits.normal), middle));
-    to.setPen(QPen(colours.heat(0.75), 5));
-    to.drawLine(QPointF(x_of(limits.normal), middle), QPointF(x_of(limits.overflow), middle));
-    const double width = QFontMetricsF(to.font()).horizontalAdvance(name) + 12;
-    const QRectF label(left + 2, y, width, ruler_height);
-    to.fillRect(label, colours.background);
-    to.setPen(colours.text);
-    to.drawText(label, Qt::AlignCenter, name);
-    y += ruler_height;
-  }
-  to.restore();
-}
-
-// The rulers under the chart.
-class ruler_strip final : public QWidget {
- public:
-  ruler_strip(const chart& axis, QWidget* parent) : QWidget(parent), axis_(axis) {
-    setFixedHeight(static_cast<int>(rulers_height));
-    setAccessibleName(QObject::tr("What other formats hold at this scale"));
-  }
-  void show_scale(double log2) {
-    log2_ = log2;
-    update();
-  }
-
- protected:
-  void paintEvent(QPaintEvent*) override {
-    QPainter to(this);
-    draw_rulers(to, rect(), theme::of(palette()), axis_, log2_);
-  }
-
- private:
-  const chart& axis_;
-  double log2_ = 0;
-};
-
-QString percent(const count_range& n, double all) {
+QString percent(const value_range& n, double all) {
   if (!(all > 0)) return QObject::tr("none");
-  const auto text = [&](std::uint64_t x) { return QString::number(100 * static_cast<double>(x) / all, 'g', 4); };
-  return n.exact() ? text(n.low) + " %" : QStringLiteral("[%1, %2] %").arg(text(n.low), text(n.high));
+  const auto text = [&](double x) { return fmt::format("{:.4g}", 100 * x / all); };
+  return QString::fromStdString(ends_text(text(n.low), text(n.high))) + " %";
 }
+value_range range_of(const count_range& n) { return {static_cast<double>(n.low), static_cast<double>(n.high)}; }
+
+QString percent(const count_range& n, double all) { return percent(range_of(n), all); }
+// Over all draws: mean and standard deviation.
+QString percent(const expected_count& n, double all) {
+  const value_range sd = n.deviation();
+  return sd.high > 0 ? QObject::tr("%1 \u00b1 %2").arg(percent(n.mean, all).chopped(2), percent(sd, all))
+                     : percent(n.mean, all);
+}
+
+QString power(double log2) { return QObject::tr("2^%1").arg(log2, 0, 'g', 4); }
+QString count_text(double n) { return n == std::floor(n) ? QString::number(n, 'f', 0) : QString::number(n, 'f', 1); }
+double height_of(double count) { return count > 0 ? std::log10(count) : not_known; }
 
 }  // namespace
 
@@ -98,10 +61,13 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   scale_->setMinimumWidth(120);
   auto* const follow = new QPushButton(tr("Follow replay"), this);
   follow->setToolTip(tr("Use the scale of the replay in front again"));
+  auto* const none = new QPushButton(tr("No scale"), this);
+  none->setToolTip(tr("Try out training without a loss scale: 2^0"));
   controls().addWidget(new QLabel(tr("Loss scale"), this));
   controls().addWidget(slider_, 1);
   controls().addWidget(scale_);
   controls().addWidget(follow);
+  controls().addWidget(none);
   controls().addWidget(whole_);
   controls().addStretch();
   shares_->setTextFormat(Qt::PlainText);
@@ -112,16 +78,32 @@ exponents_view::exponents_view(view_state& state, QWidget* parent)
   box->addWidget(rulers_);
   connect(slider_, &QSlider::valueChanged, this, [this](int log2) { this->state().set_tried_scale(log2); });
   connect(follow, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(std::nullopt); });
+  connect(none, &QPushButton::clicked, this, [this] { this->state().set_tried_scale(0); });
   connect(&reader_, &background::failed, shares_, &QLabel::setText);
   connect(whole_, &QPushButton::toggled, this, [this] { refresh(view_state::cursor); });
+  plot().set_tip([this](double x, double) { return told_of(x); });
+}
+
+drawn_column exponents_view::cursor_column() const {
+  const std::int64_t step = state().run_step();
+  const drawn_columns& drawn = *state().drawn();
+  if (!drawn.columns.empty() && drawn.run == state().shared_run()) {
+    const drawn_column& c = drawn.columns[drawn.at(static_cast<double>(step))];
+    if (c.span.first_step <= step && step <= c.span.last_step) return c;
+  }
+  const auto& columns = state().current_run()->picture.columns();
+  const std::size_t c = state().current_run()->picture.column_of(step);
+  return {.span = columns.spans()[c], .tables = &columns.columns()[c]};
+}
+
+bool exponents_view::knows_step() const {
+  return exact_run_ == state().current_run()->id && exact_step_ == state().run_step();
 }
 
 bool exponents_view::shows_column() const {
-  if (whole_->isChecked() || !why_empty().isEmpty()) return false;
-  const run_picture& picture = state().current_run()->picture;
-  const column_span& span = picture.columns().spans()[picture.column_of(state().run_step())];
-  return span.first_step != span.last_step &&
-         (exact_run_ != state().current_run()->id || exact_step_ != state().run_step());
+  if (whole_->isChecked() || !why_empty().isEmpty() || knows_step()) return false;
+  const column_span span = cursor_column().span;
+  return span.first_step != span.last_step;
 }
 
 void exponents_view::count() {
@@ -129,21 +111,18 @@ void exponents_view::count() {
   binades_ = {};
   compared_ = {};
   if (!why_empty().isEmpty()) return;
-  const run_picture& picture = state().current_run()->picture;
-  const auto& columns = picture.columns().columns();
-  const auto& spans = picture.columns().spans();
-  const bool whole = whole_->isChecked();
-  const std::size_t first = picture.column_of(whole ? state().shown().first : state().run_step());
-  const std::size_t last = picture.column_of(whole ? state().shown().last : state().run_step());
-  const bool exact = !whole && !shows_column() && spans[first].first_step != spans[first].last_step;
-  if (exact) {
+  if (whole_->isChecked()) {
+    const auto& columns = state().drawn()->columns;
+    tables_ = state().drawn()->merged();
+    counted_ =
+        columns.empty() ? step_range{} : step_range{columns.front().span.first_step, columns.back().span.last_step};
+  } else if (knows_step()) {
     tables_ = exact_;
-    span_ = tr("step %1").arg(exact_step_);
+    counted_ = {exact_step_, exact_step_};
   } else {
-    for (std::size_t c = first; c <= last; ++c) tables_.merge(columns[c]);
-    span_ = spans[first].first_step == spans[last].last_step
-                ? tr("step %1").arg(spans[first].first_step)
-                : tr("steps %1 to %2").arg(spans[first].first_step).arg(spans[last].last_step);
+    const drawn_column column = cursor_column();
+    tables_ = *column.tables;
+    counted_ = {column.span.first_step, column.span.last_step};
   }
   binades_ = tables_.binades(state().selected());
   compared_ = compared();
@@ -157,6 +136,27 @@ void exponents_view::count() {
       refresh(view_state::cursor);
     };
   });
+}
+
+void exponents_view::measure() {
+  reach_.reset();
+  if (!why_empty().isEmpty()) return;
+  const tensor_mask& shown = state().selected();
+  const auto see = [&](double magnitude, int shift) {
+    if (!(magnitude > 0)) return;
+    const int exponent = std::ilogb(magnitude) - shift;
+    if (!reach_) reach_ = {exponent, exponent};
+    reach_ = {std::min(reach_->lowest, exponent), std::max(reach_->highest, exponent)};
+  };
+  for (const tensor_tables& column : state().current_run()->picture.columns().columns())
+    for (const tensor_tables::entry& e : column.entries) {
+      if (e.tensor >= shown.size() || !shown[e.tensor]) continue;
+      const int shift = std::ilogb(e.factor);
+      for (const cell& c : e.table.cells) see(std::ldexp(1.0, c.exponent), shift);
+      see(e.table.largest_possible(), shift);
+      for (const bucket& b : e.table.buckets)
+        if (!b.may_hold_zero()) see(std::min(std::fabs(b.low), std::fabs(b.high)), shift);
+    }
 }
 
 binade_counts exponents_view::compared() const {
@@ -176,7 +176,7 @@ binade_counts exponents_view::compared() const {
   if (whole_->isChecked()) return all;
   // Of the step's column the mean: bars are of one step.
   const column_span& span = picture.columns().spans()[first_column];
-  const auto number = [](const logged_step& s) { return s.key.step; };
+  const auto number = [](const auto& s) { return s.key.step; };
   const auto steps = std::ranges::upper_bound(picture.steps(), span.last_step, {}, number) -
                      std::ranges::lower_bound(picture.steps(), span.first_step, {}, number);
   for (auto& [exponent, count] : all.by_exponent) count /= static_cast<double>(std::max<std::ptrdiff_t>(1, steps));
@@ -185,92 +185,173 @@ binade_counts exponents_view::compared() const {
 
 void exponents_view::catch_up_now() {
   if (shows_column()) {
+    exact_ = tables_of_step(*state().current_run(), state().run_step(), [](double) {});
     exact_run_ = state().current_run()->id;
     exact_step_ = state().run_step();
-    exact_ = tables_of_step(*state().current_run(), exact_step_, [](double) {});
   }
-  refresh(view_state::cursor);
+  refresh(view_state::parts{view_state::cursor} | view_state::tensors);
   catch_up();
 }
 
 void exponents_view::refresh(view_state::parts what) {
-  if (what == view_state::parts{view_state::range} && !whole_->isChecked()) return;
+  const view_state::parts range = view_state::parts{view_state::range} | view_state::columns;
+  const bool asks_range = whole_->isChecked() || shows_column();
+  if (what && !(what & ~range) && !asks_range) return;
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) measure();
   if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::cursor |
                         view_state::tensors) ||
-      (whole_->isChecked() && what.testFlag(view_state::range)))
+      (asks_range && what.testAnyFlags(range)))
     count();
+  has_rulers_ = height() > least_height_with_rulers + rulers_height();
+  rulers_->setVisible(has_rulers_);
   chart_view::refresh(what);
+}
+
+void exponents_view::resizeEvent(QResizeEvent* event) {
+  chart_view::resizeEvent(event);
+  if (isVisible()) refresh({});
+}
+
+double exponents_view::log2_scale() const {
+  // What no loss scale multiplies is as it is.
+  const tensor_mask& shown = state().selected();
+  const bool is_scaled = std::ranges::any_of(tables_.entries, [&](const tensor_tables::entry& e) {
+    return e.is_scaled && e.tensor < shown.size() && shown[e.tensor];
+  });
+  const double scale = is_scaled ? state().scale_at(state().cursor_step()) : 1;
+  return scale > 0 && std::isfinite(scale) ? std::log2(scale) : 0;
+}
+
+format_bands exponents_view::bands() const {
+  const scenario s = scenario_of(state().front().spec);
+  return bands_of(s.format, s.rounding, log2_scale());
+}
+
+QString exponents_view::shares() const {
+  const scenario s = scenario_of(state().front().spec);
+  const double scale = state().scale_at(state().cursor_step());
+  const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
+  const auto nonzero = static_cast<double>(c.nonzero().high);
+  QString parts = tr("lost %1, subnormal %2, normal %3, overflow %4")
+                      .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
+                           percent(c.overflow, nonzero));
+  if (s.rounding.direction == direction::stochastic) {
+    expected_outcomes e;
+    for (const tensor_tables::entry& t : tables_.entries)
+      if (t.tensor < state().selected().size() && state().selected()[t.tensor])
+        e += expected_outcomes_of(t.table, s.format, s.rounding, {.scale = t.is_scaled ? scale : 1, .factor = t.factor},
+                                  t.type);
+    parts = tr("expected over all draws: lost %1, subnormal %2, overflow %3")
+                .arg(percent(e.underflow, nonzero), percent(e.subnormal, nonzero), percent(e.overflow, nonzero));
+  }
+  const QString steps = counted_.first == counted_.last ? tr("step %1").arg(counted_.first)
+                                                        : tr("steps %1 to %2").arg(counted_.first).arg(counted_.last);
+  const QString tensors =
+      state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name) : tr("selected tensors");
+  QString text = tr("%1, %2 in %3 at %4: ")
+                     .arg(steps, tensors, QString::fromStdString(state().front().spec.format), power(std::log2(scale)));
+  text += tr("%1 of %2 nonzero values; %3 zeros, %4 not finite")
+              .arg(parts)
+              .arg(nonzero, 0, 'f', 0)
+              .arg(QString::fromStdString(ends_text(std::to_string(c.zeros().low), std::to_string(c.zeros().high))))
+              .arg(c.nonfinite);
+  if (const value_range scales = state().scales_in(counted_.first, counted_.last); !scales.exact())
+    text += tr(". The replay used [%1, %2] in these steps")
+                .arg(power(std::log2(scales.low)), power(std::log2(scales.high)));
+  return text;
+}
+
+QString exponents_view::told_of(double x) const {
+  if (!reach_) return {};
+  if (x < plot().left() + ends - 1)
+    return binades_.maybe_zeros > 0 ? tr("%1 zeros, and %2 that may be zero")
+                                          .arg(count_text(binades_.zeros), count_text(binades_.maybe_zeros))
+                                    : tr("%1 zeros").arg(count_text(binades_.zeros));
+  if (x > plot().right() - ends + 1) return tr("%1 infinite or NaN").arg(count_text(binades_.nonfinite));
+  const int exponent = static_cast<int>(std::floor(x));
+  const auto found = binades_.by_exponent.find(exponent);
+  const double count = found == binades_.by_exponent.end() ? 0 : found->second;
+  double all = 0;
+  for (const auto& [e, n] : binades_.by_exponent) all += n;
+  return tr("from 2^%1 to 2^%2: %3 gradients (%4 % of the nonzero)\nat %5: %6")
+      .arg(exponent)
+      .arg(exponent + 1)
+      .arg(count_text(count))
+      .arg(100 * count / all, 0, 'g', 3)
+      .arg(power(log2_scale()), fate_of(bands(), exponent));
 }
 
 QString exponents_view::fill(const theme& colours) {
   const QString why = why_empty();
   if (!why.isEmpty()) return why;
-  if (binades_.by_exponent.empty()) return tr("The selected tensors hold no finite nonzero gradient at %1.").arg(span_);
-  const scenario s = scenario_of(state().front().spec);
+  if (binades_.by_exponent.empty() || !reach_)
+    return tr("The selected tensors hold no finite nonzero gradient at step %1.").arg(counted_.first);
   const double scale = state().scale_at(state().cursor_step());
-  const double log2 = scale > 0 ? std::log2(scale) : 0;
   {
     const QSignalBlocker quiet(slider_);
-    slider_->setValue(static_cast<int>(std::lround(log2)));
+    slider_->setValue(static_cast<int>(std::lround(scale > 0 ? std::log2(scale) : 0)));
   }
-  scale_->setText(state().tried_scale() ? tr("2^%1, tried out").arg(log2)
-                                        : tr("2^%1 of the replay").arg(log2, 0, 'g', 4));
-
-  const outcome_counts c = tables_.outcomes(state().selected(), s.format, s.rounding, scale);
-  const auto nonzero = static_cast<double>(c.nonzero().high);
-  const QString zeros =
-      c.maybe_zero > 0 ? tr("%1 to %2").arg(c.zeros().low).arg(c.zeros().high) : QString::number(c.zero);
-  shares_->setText(
-      tr("%1, %2 in %3 at 2^%4: lost %5, subnormal %6, normal %7, overflow %8 of %9 nonzero values; %10 zeros, "
-         "%11 not finite")
-          .arg(span_,
-               state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
-                                : tr("selected tensors"),
-               QString::fromStdString(state().front().spec.format))
-          .arg(log2, 0, 'g', 4)
-          .arg(percent(c.underflow, nonzero), percent(c.subnormal, nonzero), percent(c.normal, nonzero),
-               percent(c.overflow, nonzero))
-          .arg(nonzero, 0, 'f', 0)
-          .arg(zeros)
-          .arg(c.nonfinite));
+  scale_->setText((state().tried_scale() ? tr("%1, tried out") : tr("%1 of the replay")).arg(power(std::log2(scale))));
+  shares_->setText(shares());
   setAccessibleDescription(shares_->text());
 
-  const format_limits limits = limits_of(s.format, s.rounding);
-  const int lowest = binades_.by_exponent.begin()->first;
-  const int highest = binades_.by_exponent.rbegin()->first;
-  const double left = std::max(std::min(lowest - 2.0, limits.nonzero - log2 - 4), highest - 100.0) - 5;
-  const double right = std::max(highest + 4.0, limits.overflow - log2 + 2);
+  // The axis holds the gradients of the run, and the limits at the scales of the replay where they are near.
+  const scenario s = scenario_of(state().front().spec);
+  double left = reach_->lowest - 1.0;
+  double right = reach_->highest + 2.0;
+  if (const auto& result = state().front().result; result && !result->steps.empty()) {
+    constexpr double near = 40;
+    const extremes scales = result->scales.between(
+        0, result->steps.size(), [&](std::size_t i) { return log2_or_gap(result->steps[i].scale_used); });
+    const double lost = bands_of(s.format, s.rounding, scales.greatest).at.nonzero - 2;
+    const double overflow = bands_of(s.format, s.rounding, scales.least).at.overflow + 2;
+    if (lost > left - near) left = std::min(left, std::floor(lost));
+    if (overflow < right + near) right = std::max(right, std::ceil(overflow));
+  }
   double most = 1;
   for (const auto& [exponent, count] : binades_.by_exponent) most = std::max(most, count);
-  const double top = std::ceil(std::log10(most)) + 0.3;
-  plot().set_axes(tr("exponent of the gradient: values in [2^k, 2^(k+1))"), left, right, tr("gradients, log10"), 0,
-                  top);
+  const double zeros = binades_.zeros + binades_.maybe_zeros;
+  most = std::max({most, zeros, binades_.nonfinite});
+  const double foot = -0.3;  // so that one gradient is seen
+  plot().reserve_left(has_rulers_ ? ruler_names_width(plot().font()) : 0);
+  plot().set_axes(
+      {.title = state().current_run()->as_recorded ? tr("magnitude as recorded") : tr("magnitude of the gradient"),
+       .low = left - ends,
+       .high = right + ends,
+       .format = "2^%.0f",
+       .first = left,
+       .last = right,
+       .marks = {{left - ends + 1, tr("0")}, {right + ends - 1, tr("inf, NaN")}}},
+      {.title = tr("gradients"), .low = foot, .high = std::ceil(std::log10(most)) + 0.3, .format = "10^%.0f"});
+
+  const format_bands limits = bands();
   const auto faded = [](QColor colour, int alpha) {
     colour.setAlpha(alpha);
     return colour;
   };
-  const std::vector<chart_band> bands{
-      {tr("becomes zero"), faded(colours.lost, 70), left, limits.nonzero - log2},
-      {tr("subnormal"), faded(colours.subnormal, 60), limits.nonzero - log2, limits.normal - log2},
-      {tr("overflows"), faded(colours.overflow, 70), limits.overflow - log2, right}};
+  const auto cut = [&](double x) { return std::clamp(x, left, right); };
+  chart_content content;
+  content.bands = {{limits.is_drawn ? tr("may become zero") : tr("becomes zero"), faded(colours.lost, 70), left,
+                    cut(limits.at.nonzero)},
+                   {tr("subnormal"), faded(colours.subnormal, 60), cut(limits.at.nonzero), cut(limits.at.normal)},
+                   {tr("overflows"), faded(colours.overflow, 70), cut(limits.at.overflow), right}};
   chart_bars bars{tr("gradients"), colours.heat(0.75), {}};
   for (const auto& [exponent, count] : binades_.by_exponent)
-    if (count > 0) bars.tops.push_back({exponent + 0.5, std::log10(count) + 0.02});
+    if (count > 0) bars.tops.emplace_back(exponent + 0.5, height_of(count));
   // Zeros and what is not finite stand apart, at the ends.
-  chart_bars apart{tr("zeros (left end), not finite (right end)"), colours.faint, {}};
-  if (const double zeros_at_most = binades_.zeros + binades_.maybe_zeros; zeros_at_most > 0)
-    apart.tops.push_back({left + 1, std::log10(zeros_at_most) + 0.02});
-  if (binades_.nonfinite > 0) apart.tops.push_back({right - 1, std::log10(binades_.nonfinite) + 0.02});
+  chart_bars apart{tr("zeros"), colours.faint, {}};
+  if (zeros > 0) apart.tops.emplace_back(left - ends + 1, height_of(zeros));
+  chart_bars nonfinite{tr("infinite or NaN"), colours.overflow, {}};
+  if (binades_.nonfinite > 0) nonfinite.tops.emplace_back(right + ends - 1, height_of(binades_.nonfinite));
+  content.bars = {bars, apart, nonfinite};
   // Binades that a limit cuts: a part of them is lost.
-  std::vector<hatching> partly;
   for (const auto& [exponent, count] : binades_.by_exponent)
-    for (const double limit : {limits.nonzero - log2, limits.overflow - log2})
+    for (const double limit : {limits.at.nonzero, limits.at.overflow})
       if (count > 0 && limit > exponent && limit < exponent + 1) {
-        partly.push_back({partly.empty() ? tr("partly lost") : QString(), exponent + 0.04, exponent + 0.96,
-                          std::log10(count) + 0.02});
+        content.hatched.push_back({content.hatched.empty() ? tr("partly lost") : QString(), exponent + 0.04,
+                                   exponent + 0.96, height_of(count)});
         break;
       }
-  std::vector<chart_line> ghost;
   if (const binade_counts& other = compared_; !other.by_exponent.empty()) {
     chart_line outline{whole_->isChecked() ? tr("the first replay's run")
                                            : tr("the first replay's run, mean of nearby steps"),
@@ -278,32 +359,38 @@ QString exponents_view::fill(const theme& colours) {
                        {}};
     const int from = other.by_exponent.begin()->first;
     const int to = other.by_exponent.rbegin()->first;
-    outline.points.emplace_back(from, 0);
+    outline.points.emplace_back(from, foot);
     for (int exponent = from; exponent <= to; ++exponent) {
       const auto found = other.by_exponent.find(exponent);
-      const double height = found == other.by_exponent.end() ? 0 : std::max(0.0, std::log10(found->second)) + 0.02;
+      const double height = found == other.by_exponent.end() ? foot : std::max(foot, std::log10(found->second));
       outline.points.emplace_back(exponent, height);
       outline.points.emplace_back(exponent + 1, height);
     }
-    outline.points.emplace_back(to + 1, 0);
-    ghost.push_back(std::move(outline));
+    outline.points.emplace_back(to + 1, foot);
+    content.lines.push_back(std::move(outline));
   }
-  plot().show(bands, {bars, apart}, ghost, partly);
-  static_cast<ruler_strip*>(rulers_)->show_scale(log2);
+  plot().show(content);
+  rulers_->show_scale(log2_scale());
   return {};
 }
 
 void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
-  chart_view::draw(to, room.adjusted(0, note_height, 0, -rulers_height), colours);
+  // In a small picture the chart has the room: first the rulers go, then the note.
+  note_ = std::ceil(
+              to.boundingRect(QRectF(room.left(), 0, room.width(), 1000), Qt::TextWordWrap, shares_->text()).height()) +
+          4;
+  if (note_ > room.height() / 4) note_ = 0;
+  has_rulers_ = room.height() - note_ > least_height_with_rulers + rulers_height();
+  chart_view::draw(to, room.adjusted(0, note_, 0, has_rulers_ ? -rulers_height() : 0), colours);
 }
 
 void exponents_view::draw_beside(QPainter& to, const QRectF& room, const theme& colours) {
   to.setPen(colours.text);
-  to.drawText(QRectF(room.left(), room.top() - note_height, room.width(), note_height),
-              Qt::AlignLeft | Qt::TextWordWrap, shares_->text());
-  const double scale = state().scale_at(state().cursor_step());
-  draw_rulers(to, QRectF(room.left(), room.bottom(), room.width(), rulers_height), colours, plot(),
-              scale > 0 ? std::log2(scale) : 0);
+  if (note_ > 0)
+    to.drawText(QRectF(room.left(), room.top() - note_, room.width(), note_), Qt::AlignLeft | Qt::TextWordWrap,
+                shares_->text());
+  if (has_rulers_)
+    draw_rulers(to, QRectF(room.left(), room.bottom(), room.width(), rulers_height()), colours, plot(), log2_scale());
 }
 
 table exponents_view::data() const {
@@ -316,9 +403,14 @@ table exponents_view::data() const {
 QString exponents_view::legend() const {
   return tr(
       "The number of gradients in each binade, at the cursor's step or over all steps shown. The bands show what the "
-      "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. A hatched bar is cut by a "
-      "limit: part of it is lost. Zeros are at the left end, infinities and NaN at the right end. The bars below show "
-      "what other formats hold at the same scale; the thin part is subnormal.");
+      "format makes of them at this loss scale: zero, subnormal, normal (plain), overflow. They move with the scale; "
+      "the "
+      "bars stay. A hatched bar is cut by a limit: part of it is lost. With stochastic rounding all values below the "
+      "smallest number may become zero; the line above tells the expected share and its standard deviation. Zeros are "
+      "at "
+      "the left end, infinities and NaN at the right end. The bars below show what other formats hold at the same "
+      "scale; "
+      "the thin part is subnormal.");
 }
 
 }  // namespace ulp::gui

@@ -6,11 +6,15 @@
 #include <QPushButton>
 #include <QSlider>
 #include <cstdint>
+#include <optional>
 
 #include "chart_view.hpp"
 #include "viewmodel/background.hpp"
 
 namespace ulp::gui {
+
+class ruler_strip;
+struct format_bands;
 
 class exponents_view final : public chart_view {
   Q_OBJECT
@@ -25,24 +29,42 @@ class exponents_view final : public chart_view {
   [[nodiscard]] QString fill(const theme& colours) override;
   void refresh(view_state::parts what) override;
   void draw_beside(QPainter& to, const QRectF& room, const theme& colours) override;
+  void resizeEvent(QResizeEvent* event) override;
 
  private:
   // Finds what is shown: the cursor's step, or all columns in the range. Where columns hold several steps that of the
   // cursor is shown until the step itself has been read.
   void count();
+  // From which to which exponent the gradients of the whole run reach: the axis stays while scale and cursor move.
+  void measure();
+  // The column of the cursor: of those drawn, where it is among them.
+  [[nodiscard]] drawn_column cursor_column() const;
   // The same place of the run that others are compared with; empty where that is this one.
   [[nodiscard]] binade_counts compared() const;
   [[nodiscard]] bool shows_column() const;
+  [[nodiscard]] bool knows_step() const;
+  [[nodiscard]] double log2_scale() const;
+  [[nodiscard]] format_bands bands() const;
+  // What becomes of them, as `ulp outcomes` tells it.
+  [[nodiscard]] QString shares() const;
+  [[nodiscard]] QString told_of(double x) const;
 
+  struct exponents {
+    int lowest = 0;
+    int highest = 0;
+  };
   QSlider* slider_;
   QLabel* scale_;
   QPushButton* whole_;
   QLabel* shares_;
-  QWidget* rulers_ = nullptr;
+  ruler_strip* rulers_ = nullptr;
+  bool has_rulers_ = true;  // there is room for them
+  double note_ = 0;         // the height of the shares in a picture elsewhere
   tensor_tables tables_;
   binade_counts binades_;
   binade_counts compared_;
-  QString span_;  // of which steps
+  std::optional<exponents> reach_;
+  step_range counted_;
   background reader_;
   std::uint64_t exact_run_ = 0;  // the id of that of which exact_ is
   std::int64_t exact_step_ = 0;

@@ -1,6 +1,5 @@
 #include "scale_view.hpp"
 
-#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +8,19 @@
 
 namespace ulp::gui {
 namespace {
+
+// "2^16", "3000", "1.414e+05".
+QString text_of(double scale) {
+  const QString power = QString::fromStdString(as_power(scale));
+  return power.startsWith("2^") ? power : QString::number(scale, 'g', 4);
+}
+
+// Where it is not known for certain by estimate.
+QString end_of(const replayed_run& r) {
+  const replay_step& last = r.steps.back();
+  const bool known = last.certain && !(last.may_have_used.low < last.may_have_used.high);
+  return QObject::tr("ends at %1%2").arg(known ? "" : "~", text_of(last.scale_next));
+}
 
 QString clamp_text(const replayed_run& r) {
   QStringList parts;
@@ -40,18 +52,25 @@ scale_view::scale_view(view_state& state, QWidget* parent)
   for (QPushButton* const box : {difference_, critical_})
     connect(box, &QPushButton::toggled, this, [this] { refresh(view_state::replays); });
   link_steps();
-  connect(&plot(), &chart::pointed, this, [this](QPoint global, double x, double) {
-    const auto result = this->state().front().result;
-    if (!result || result->steps.empty()) return;
-    const auto at =
-        std::ranges::upper_bound(result->steps, static_cast<std::int64_t>(std::floor(x)), {}, &replay_step::step);
-    const replay_step& s = at == result->steps.begin() ? *at : *std::prev(at);
-    QToolTip::showText(global, tr("step %1: scale %2%3, next %4")
-                                   .arg(s.step)
-                                   .arg(QString::fromStdString(as_power(s.scale_used)),
-                                        s.skipped ? tr(" (skipped)") : QString(),
-                                        QString::fromStdString(as_power(s.scale_next))));
-  });
+  plot().set_tip([this](double x, double) { return told_of(static_cast<std::int64_t>(std::floor(x))); });
+}
+
+QString scale_view::told_of(std::int64_t step) const {
+  const auto& replays = state().doc().replays();
+  QStringList lines;
+  for (const replay_entry& r : replays) {
+    if (!r.result || r.result->steps.empty()) continue;
+    const auto after = std::ranges::upper_bound(r.result->steps, step, {}, &replay_step::step);
+    const replay_step& s = after == r.result->steps.begin() ? *after : *std::prev(after);
+    QString scale = text_of(s.scale_used);
+    if (s.may_have_used.low < s.may_have_used.high)
+      scale = tr("%1 (possible: %2 to %3)").arg(scale, text_of(s.may_have_used.low), text_of(s.may_have_used.high));
+    if (replays.size() > 1) lines << state().doc().title_of(r);
+    lines << tr("step %1: scale %2%3, next %4")
+                 .arg(s.step)
+                 .arg(scale, s.skipped ? tr(" (skipped)") : QString(), text_of(s.scale_next));
+  }
+  return lines.join('\n');
 }
 
 QString scale_view::fill(const theme& colours) {
@@ -69,7 +88,9 @@ QString scale_view::fill(const theme& colours) {
     if (!replays[i].result) continue;
     const stepped_line line = difference ? difference_of(i) : scales_of(*replays[i].result);
     seen.merge(line.range());
-    lines.push_back({state().doc().title_of(replays[i]), colours.line(i), points_of(line), line.is_noise()});
+    QString name = state().doc().title_of(replays[i]);
+    if (!difference && !replays[i].result->steps.empty()) name = tr("%1: %2").arg(name, end_of(*replays[i].result));
+    lines.push_back({name, colours.line(i), points_of(line), line.is_noise()});
   }
   const auto has_steps = [](const replay_entry& r) { return r.result && !r.result->steps.empty(); };
   if (!lines.empty() && std::ranges::none_of(replays, has_steps)) return why_no_steps();
@@ -120,14 +141,17 @@ QString scale_view::fill(const theme& colours) {
   if (!(seen.least <= seen.greatest)) return tr("No scale of these steps is above zero and finite.");
   const double low = std::floor(seen.least) - 1.5;
   const double high = std::ceil(seen.greatest) + 1;
-  plot().set_axes(tr("step (ticks at the bottom: skipped)"), left, right,
-                  difference ? tr("binades above the first replay") : tr("loss scale"), low, high, "%.0f",
-                  difference ? "%.0f" : "2^%.0f");
   std::vector<chart_ticks> skips;
   for (std::size_t i = 0; i < replays.size(); ++i)
     if (replays[i].result) skips.push_back(ticks(replays[i].result->skipped, colours.line(i).color()));
+  const bool any = std::ranges::any_of(skips, [](const chart_ticks& t) { return !t.at.empty(); });
+  plot().set_axes(steps_axis(any ? tr("step (ticks at the bottom: skipped)") : tr("step")),
+                  {.title = difference ? tr("binades above the first replay") : tr("loss scale"),
+                   .low = low,
+                   .high = high,
+                   .format = difference ? "%.0f" : "2^%.0f"});
   lines.push_back(cursor_line(colours, low, high));
-  plot().show({}, {}, lines, {}, skips);
+  plot().show({.lines = std::move(lines), .foot = std::move(skips)});
   return {};
 }
 
@@ -171,9 +195,8 @@ QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
       "overflow. Dotted lines: where the recording does not decide, the least and the greatest scale that the first "
-      "replay may have used. Ticks at the bottom are skipped steps, one row per replay. If there are more steps than "
-      "pixels, a "
-      "line spans all its values there.");
+      "replay may have used. The key tells the scale after the last step; ~ marks an estimate. Ticks at the bottom are "
+      "skipped steps, one row per replay. If there are more steps than pixels, a line spans all its values there.");
 }
 
 }  // namespace ulp::gui

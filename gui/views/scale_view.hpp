@@ -23,6 +23,8 @@ class scale_view final : public chart_view {
   [[nodiscard]] QString fill(const theme& colours) override;
 
  private:
+  // What each replay did at a step.
+  [[nodiscard]] QString told_of(std::int64_t step) const;
   [[nodiscard]] stepped_line scales_of(const replayed_run& result) const;
   [[nodiscard]] stepped_line difference_of(std::size_t replay);
 

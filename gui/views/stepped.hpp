@@ -70,12 +70,18 @@ template <typename Of>
   return line;
 }
 
-// Its corners, a gap where there is none.
+// Its corners, a gap where there is none. All parts are level or upright: what a piece spans is at its left edge, and it ends
+// on the side of the next one.
 [[nodiscard]] inline std::vector<QPointF> points_of(const stepped_line& line) {
   std::vector<QPointF> points;
   for (std::size_t i = 0; i < line.pieces.size(); ++i) {
-    points.emplace_back(line.edges[i], line.pieces[i].least);
-    points.emplace_back(line.edges[i + 1], line.pieces[i].greatest);
+    const extremes& e = line.pieces[i];
+    double end = e.greatest;
+    if (i + 1 < line.pieces.size() && line.pieces[i + 1].least + line.pieces[i + 1].greatest < e.least + e.greatest)
+      end = e.least;
+    if (e.least != e.greatest) points.emplace_back(line.edges[i], e.least + e.greatest - end);
+    points.emplace_back(line.edges[i], end);
+    points.emplace_back(line.edges[i + 1], end);
   }
   return points;
 }

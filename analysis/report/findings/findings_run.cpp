@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ulp/report/clip_rates.hpp>
+
 #include "findings.hpp"
 
 namespace ulp {
@@ -47,35 +49,23 @@ finding what_scaling_cannot_help(const survey& run, const std::vector<tensor_inf
 finding which_clipping(const survey& run) {
   finding f{.topic = "clipping", .question = "How often would clipping by the norm trigger?"};
   std::vector<double> norms;
-  for (const step_survey& s : run.steps())
-    if (std::isfinite(s.norm)) norms.push_back(s.norm);
-  std::ranges::sort(norms);
-  // The least norm that this share of the steps does not exceed.
-  const auto quantile = [&](double q) {
-    return norms[static_cast<std::size_t>(std::ceil(q * static_cast<double>(norms.size()))) - 1];
-  };
-  const auto triggers = [&](double bound) {
-    return static_cast<double>(
-               std::ranges::count_if(norms, [&](double n) { return norm_clipping{bound}.triggers(n); })) /
-           static_cast<double>(norms.size());
-  };
-  if (norms.size() < steps_for_rates) {
+  for (const step_survey& s : run.steps()) norms.push_back(s.norm);
+  const clip_rates rates(clip_rates::compares::norm, norms);
+  const double largest = rates.finite() == 0 ? not_known : rates.quantile(1);
+  if (rates.finite() < steps_for_rates) {
     f.conclusion = fmt::format("not answered: {} cannot tell; the largest norm is {:.3g}",
-                               count_text(norms.size(), "finite step"), norms.back());
-    f.numbers = {{"norms", integer(norms.size())}, {"largest", norms.back()}};
+                               count_text(rates.finite(), "finite step"), largest);
+    f.numbers = {{"norms", integer(rates.finite())}, {"largest", largest}};
     return f;
   }
-  f.conclusion = fmt::format("--clip-norm 1 would in {} of the finite steps; --clip-norm {:.3g} in at most 1 %",
-                             percent(triggers(1)), quantile(0.99));
+  f.conclusion = fmt::format("--clip-norm 1 would in {} of the finite steps; --clip-norm {:.4g} in at most 1 %",
+                             percent(rates.rate(1)), rates.bound_for(0.01));
   f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
-                                   count_text(norms.size(), "finite step"), quantile(0.5), quantile(0.9),
-                                   quantile(0.99), norms.back()));
-  f.numbers = {{"trigger_rate_at_1", triggers(1)},
-               {"norms", integer(norms.size())},
-               {"median", quantile(0.5)},
-               {"p90", quantile(0.9)},
-               {"p99", quantile(0.99)},
-               {"largest", norms.back()}};
+                                   count_text(rates.finite(), "finite step"), rates.quantile(0.5), rates.quantile(0.9),
+                                   rates.quantile(0.99), largest));
+  f.numbers = {{"trigger_rate_at_1", rates.rate(1)}, {"norms", integer(rates.finite())},
+               {"median", rates.quantile(0.5)},      {"p90", rates.quantile(0.9)},
+               {"p99", rates.quantile(0.99)},        {"largest", largest}};
   f.limits = "These are norms of the gradients as recorded; training with clipping would have had different ones.";
   return f;
 }

@@ -94,6 +94,7 @@ replay_step drawn_of(const trajectory_row& row) {
           .critical_scale = row.critical_scale,
           .critical_certain = row.critical_certain,
           .norm = row.norm,
+          .clip_measure = row.clip_measure,
           .clip_coefficient = row.clip_coefficient,
           .underflow = row.counts.underflow,
           .overflow = row.counts.overflow,

@@ -170,6 +170,25 @@ class view_state_test : public QObject {
     QVERIFY(state_->shown() == (range{90, 90}));
   }
 
+  void a_pan_keeps_the_width_and_is_one_change() {
+    state_->set_shown({20, 60});
+    state_->pan_to(25);
+    state_->pan_to(30);
+    QVERIFY((state_->shown() == range{30, 70}));
+    state_->pan_to(-1000);
+    QCOMPARE(state_->shown().last - state_->shown().first, std::int64_t{40});
+    QCOMPARE(state_->shown().first, state_->whole().first);
+    state_->pan_to(1000000);
+    QCOMPARE(state_->shown().last - state_->shown().first, std::int64_t{40});
+    QCOMPARE(state_->shown().last, state_->whole().last);
+    state_->undo();
+    QVERIFY((state_->shown() == range{20, 60}));
+    state_->pan_to(25);
+    state_->set_shown({0, 10});
+    state_->undo();
+    QVERIFY((state_->shown() == range{25, 65}));
+  }
+
   void zoom_and_filter_are_undone_in_order() {
     state_->set_shown({20, 70});
     state_->set_filter("conv");

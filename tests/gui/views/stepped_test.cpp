@@ -78,6 +78,19 @@ class stepped_test : public QObject {
     QCOMPARE(line.range().greatest, 30.0);
     QVERIFY(!line.is_noise());
   }
+
+  void lines_are_level_or_upright() {
+    std::vector<std::pair<std::int64_t, double>> values;
+    for (int i = 0; i < 10000; ++i) values.emplace_back(i, i < 3333 ? 16 : i < 7777 ? 13 : i % 7);
+    const auto line = series(values).over(0, 9999);
+    QVERIFY(line.dense);
+    const auto points = points_of(line);
+    for (std::size_t i = 1; i < points.size(); ++i)
+      QVERIFY(points[i].x() == points[i - 1].x() || points[i].y() == points[i - 1].y());
+    QCOMPARE(points.front(), QPointF(0, 16));
+    // A fall within a piece ends below.
+    QVERIFY(std::ranges::any_of(points, [](const QPointF& p) { return p.y() == 13 && p.x() < 3400; }));
+  }
 };
 
 QTEST_GUILESS_MAIN(stepped_test)

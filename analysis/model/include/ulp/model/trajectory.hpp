@@ -52,6 +52,7 @@ struct trajectory_row {
   double norm = not_known;      // L2 norm of the unscaled weight gradients (of all counted tensors where none is one)
   bool norm_exact = true;       // from exact sums, or as the source reported it
   std::vector<double> group_norms;      // likewise of each group's counted tensors; NaN where it has none
+  double clip_measure = not_known;      // what clipping compares, or by the norm would compare, with its bound
   double clip_coefficient = not_known;  // what the gradients are multiplied by, when below one; norm clipping only
   std::optional<bool> clipped = false;  // nullopt: the norm or the largest gradient is not known
   std::optional<count_range> clamped;   // elements beyond the bound; value clipping of tensors only

@@ -84,6 +84,7 @@ struct replay_step {
   double critical_scale = not_known;
   bool critical_certain = true;
   double norm = not_known;
+  double clip_measure = not_known;
   double clip_coefficient = not_known;
   count_range underflow;
   count_range overflow;
