@@ -105,12 +105,12 @@ view_state::step_range view_state::whole() const noexcept {
   return all.value_or(step_range{});
 }
 
-void view_state::set_shown(step_range to) {
+void view_state::set_shown(step_range to, bool undoable) {
   const step_range all = whole();
   to = {std::clamp(to.first, all.first, all.last), std::clamp(to.last, all.first, all.last)};
   if (to.last < to.first) std::swap(to.first, to.last);
   if (to == shown_) return;
-  remember();
+  if (undoable) remember();
   shown_ = to;
   shows_whole_ = shown_ == all;
   tell(range);

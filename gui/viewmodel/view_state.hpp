@@ -50,7 +50,8 @@ class view_state : public QObject {
 
   [[nodiscard]] step_range shown() const noexcept { return shown_; }
   [[nodiscard]] step_range whole() const noexcept;  // of all open runs
-  void set_shown(step_range range);
+  // Where `undoable` is false it belongs to the change before, and is undone with it.
+  void set_shown(step_range range, bool undoable = true);
   // The range and the filter as they were before the last change of either.
   void undo();
   // What is drawn of the steps shown, never null; finer ones come a moment after a range was set.
