@@ -139,6 +139,11 @@ std::vector<legend_entry> window_limits::legend(const theme& colours) const {
   return all;
 }
 
+double window_limits::ticks_height() const {
+  const auto last = std::find_if(skipped_.rbegin(), skipped_.rend(), [](const auto& steps) { return !steps.empty(); });
+  return last == skipped_.rend() ? 0 : 1 + tick_row * static_cast<double>(skipped_.rend() - last);
+}
+
 void window_limits::draw(QPainter& to, const frame& f, const theme& colours, plot_labels& labels) const {
   QColor halo = colours.background;
   halo.setAlpha(150);
@@ -191,7 +196,7 @@ void window_limits::draw_tried(QPainter& to, const frame& f, const theme& colour
 void window_limits::draw_outside(QPainter& to, const frame& f, const theme& colours, plot_labels& labels,
                                  bool above) const {
   const double edge = f.value_at_y(above ? f.area().top() : f.area().bottom());
-  const double y = above ? f.area().top() + 1 : f.area().bottom() - 1;
+  const double y = above ? f.area().top() + 1 + ticks_height() : f.area().bottom() - 1;
   std::array order{limit::zero, limit::normal, limit::overflow};
   if (!above) std::ranges::reverse(order);
   std::vector<std::pair<std::size_t, outside>> marked;

@@ -24,6 +24,8 @@ class window_limits {
   [[nodiscard]] std::vector<std::vector<limit_stretch>> stretches() const;
   // What is drawn beside the gradients.
   [[nodiscard]] std::vector<legend_entry> legend(const theme& colours) const;
+  // The rows of ticks at the top that are skipped steps, in pixels.
+  [[nodiscard]] double ticks_height() const;
   // Lines and skipped steps, then the names of the lines of the replay in front.
   void draw(QPainter& to, const frame& f, const theme& colours, plot_labels& labels) const;
 

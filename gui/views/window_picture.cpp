@@ -145,7 +145,7 @@ void window_picture::draw_gradients(QPainter& to, const QRectF& area, const them
   draw_heat(to, f, colours, shown);
   plot_labels labels(to, area, colours);
   limits.draw(to, f, colours, labels);
-  draw_outliers(to, f, colours, shown, labels);
+  draw_outliers(to, f, colours, shown, limits.ticks_height(), labels);
 }
 
 void window_picture::draw_heat(QPainter& to, const frame& f, const theme& colours, const binade_range& shown) const {
@@ -160,13 +160,13 @@ void window_picture::draw_heat(QPainter& to, const frame& f, const theme& colour
 
 // Gradients above and below the picture.
 void window_picture::draw_outliers(QPainter& to, const frame& f, const theme& colours, const binade_range& shown,
-                                   plot_labels& labels) const {
+                                   double ticks, plot_labels& labels) const {
   const auto mark = [&](bool above, int exponent) {
     const auto has_it = [&](const auto& c) { return c->by_exponent.contains(exponent); };
     const auto column = std::ranges::find_if(counts_, has_it) - counts_.begin();
     const drawn_column& at = columns_->columns[static_cast<std::size_t>(column)];
     const double x = std::clamp(f.x_of((at.from + at.to) / 2), f.area().left() + 5, f.area().right() - 5);
-    const double y = above ? f.area().top() + 1 : f.area().bottom() - 1;
+    const double y = above ? f.area().top() + 1 + ticks : f.area().bottom() - 1;
     draw_triangle(to, {x, y}, above, colours.heat(1));
     labels.block({x - 5, above ? y : y - 7, 10, 7});
     const QString text = above ? QObject::tr("gradients up to 2^%1").arg(exponent + 1)

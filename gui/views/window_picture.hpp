@@ -60,7 +60,7 @@ class window_picture {
   void count(bool anew);
   void draw_gradients(QPainter& to, const QRectF& area, const theme& colours, const window_limits& limits);
   void draw_heat(QPainter& to, const frame& f, const theme& colours, const binade_range& shown) const;
-  void draw_outliers(QPainter& to, const frame& f, const theme& colours, const binade_range& shown,
+  void draw_outliers(QPainter& to, const frame& f, const theme& colours, const binade_range& shown, double ticks,
                      plot_labels& labels) const;
   [[nodiscard]] std::size_t rows_in(double height) const;
   [[nodiscard]] std::vector<legend_entry> legend(const theme& colours, const window_limits& limits) const;

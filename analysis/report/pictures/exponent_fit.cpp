@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <iterator>
 
 namespace ulp {
 namespace {
@@ -11,7 +13,7 @@ constexpr int apart = 12;      // if so many binades lie between them and the ot
 constexpr int widest = 72;     // binades of gradients; below these they are left out
 constexpr double near = 8;     // a limit as near to the gradients is always shown,
 constexpr double far = 24;     // one farther away never,
-constexpr double usual = 0.1;  // and in between if it is there in this share of the steps
+constexpr double usual = 0.1;  // in between where it is not as far in more steps than this share
 constexpr int margin = 2;
 
 // The first binade from which on more than a few gradients are counted.
@@ -33,26 +35,28 @@ struct span {
   }
 };
 
+// An end of a stretch, and how far it is from the gradients.
+struct limit_end {
+  double at;
+  double distance;
+  double steps;
+};
+
 void take_in(span& shown, const span& gradients, const std::vector<limit_stretch>& limit) {
+  std::vector<limit_end> ends;
   double all = 0;
-  for (const limit_stretch& s : limit) all += s.steps;
-  const auto within = [&](double value, double reach) {
-    return value >= gradients.low - reach && value <= gradients.high + reach;
-  };
-  double beyond = 0;
-  span reached = shown;
   for (const limit_stretch& s : limit)
     for (const double end : {s.at.least, s.at.greatest}) {
-      if (within(end, near)) {
-        shown.take_in(end);
-      } else if (within(end, far)) {
-        reached.take_in(end);
-        beyond += s.steps / 2;
-      }
+      all += s.steps;
+      const double distance = std::max(gradients.low - end, end - gradients.high);
+      if (distance <= far) ends.push_back({end, distance, s.steps});
     }
-  if (!(beyond > usual * all)) return;
-  shown.take_in(reached.low);
-  shown.take_in(reached.high);
+  std::ranges::sort(ends, std::greater{}, &limit_end::distance);
+  double farther = 0;
+  for (const limit_end& e : ends) {
+    farther += e.steps;
+    if (e.distance <= near || farther > usual * all) shown.take_in(e.at);
+  }
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <ulp/report/exponent_fit.hpp>
 
 #include <cmath>
+#include <limits>
 
 #include "support/catch.hpp"
 
@@ -47,6 +48,11 @@ TEST_CASE("what is far away, brief or infinite does not squeeze the picture") {
   CHECK(fit(even(-20, -3), {brief}).high == 2);
   const std::vector<limit_stretch> half{{{0, 0}, 50}, {{15, 15}, 50}};
   CHECK(fit(even(-20, -3), {half}).high == 17);
+  const std::vector<limit_stretch> risen{{{9, 9}, 95}, {{15, 15}, 5}};
+  CHECK(fit(even(-20, -3), {risen}).high == 11);
+  // On its way to where it is not seen it is not followed.
+  const std::vector<limit_stretch> rising{{{0, 0}, 50}, {{15, 15}, 5}, {{40, infinity}, 45}};
+  CHECK(fit(even(-20, -3), {rising}).high == 2);
   const std::vector<limit_stretch> collapsed{{{0, 0}, 50}, {{40, 40}, 50}};
   CHECK(fit(even(-20, -3), {collapsed}).high == 2);
 }

@@ -3,6 +3,9 @@
 #include <ulp/report/logged_series.hpp>
 
 #include <cmath>
+#include <limits>
+#include <memory>
+#include <vector>
 
 #include "support/catch.hpp"
 
