@@ -14,8 +14,9 @@ namespace {
 constexpr double tick_row = 6;  // height of a row of skipped steps
 
 QString power_of(double log2) {
-  return std::rint(log2) == log2 && std::isfinite(log2) ? QStringLiteral("2^%1").arg(static_cast<int>(log2))
-                                                        : QString::fromStdString(power_text(log2));
+  if (std::rint(log2) == log2 && std::isfinite(log2)) return QStringLiteral("2^%1").arg(static_cast<int>(log2));
+  // No sign before a rounded zero.
+  return QString::fromStdString(power_text(std::abs(log2) < 0.005 ? 0 : log2));
 }
 
 // The scales over the steps shown, in log2; -inf where the scale is 0, inf where it is infinite.

@@ -199,8 +199,9 @@ QString window_picture::gradients_at(std::int64_t step, int exponent) const {
   const double count = found == o.by_exponent.end() ? 0 : found->second;
   const double total = total_of(o);
   QStringList lines;
-  lines << QObject::tr("%1: %2 gradients in [2^%3, 2^%4), %5 % of these steps' gradients")
-               .arg(steps_of(span), count_of(count))
+  const QString gradients = count == 1 ? QObject::tr("1 gradient") : QObject::tr("%1 gradients").arg(count_of(count));
+  lines << QObject::tr("%1: %2 in [2^%3, 2^%4), %5 % of all in these steps")
+               .arg(steps_of(span), gradients)
                .arg(exponent)
                .arg(exponent + 1)
                .arg(total > 0 ? 100 * count / total : 0, 0, 'g', 3);

@@ -3,6 +3,7 @@
 #include "views/window_view.hpp"
 
 #include <QBuffer>
+#include <QMouseEvent>
 #include <QPainter>
 #include <QSvgGenerator>
 #include <QTest>
@@ -52,8 +53,8 @@ struct stage {
     return window.grab().toImage();
   }
   [[nodiscard]] QString told(QPointF at) {
-    QTest::mouseMove(&window, at.toPoint() + QPoint(3, 0));
-    QTest::mouseMove(&window, at.toPoint());
+    QMouseEvent event(QEvent::MouseMove, at, window.mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
+    QCoreApplication::sendEvent(&window, &event);
     return QToolTip::text();
   }
   void turn_wheel(QPointF at, int notches, Qt::KeyboardModifiers with) {
@@ -91,13 +92,6 @@ QStringList words_of(QSize of, Draw draw) {
 QStringList words_of(stage& s, QSize of = size) {
   s.settle();
   return words_of(of, [&](QPainter& to, const QRectF& room) { s.window.draw(to, room, theme::light()); });
-}
-
-std::shared_ptr<const loaded_run> log_of(const std::string& text) {
-  const temporary_dir dir;
-  const auto file = dir / "run.csv";
-  write_file(file, text);
-  return load_run({.inputs = {file.string()}}, [](double) {});
 }
 
 }  // namespace
@@ -204,13 +198,13 @@ class window_view_test : public QObject {
       const QString text = picture.told_at({f.x_of(step + 0.1), f.y_of(static_cast<double>(exponent) + 0.5)});
       if (text.isEmpty()) continue;  // outside
       ++told;
-      const QString wanted =
-          QString("steps %1 to %2: %3 gradients in [2^%4, 2^%5), ")
-              .arg(first)
-              .arg(last)
-              .arg(QString::fromStdString(ulp::grouped(static_cast<std::uint64_t>(std::get<double>(row[3])))))
-              .arg(exponent)
-              .arg(exponent + 1);
+      const QString wanted = QString("steps %1 to %2: %3 in [2^%4, 2^%5), ")
+                                 .arg(first)
+                                 .arg(last)
+                                 .arg(QString::fromStdString(
+                                     ulp::count_text(static_cast<std::uint64_t>(std::get<double>(row[3])), "gradient")))
+                                 .arg(exponent)
+                                 .arg(exponent + 1);
       QVERIFY2(text.startsWith(wanted), qPrintable(text + " / " + wanted));
       QVERIFY2(text.contains("float16 at the loss scale 2^16: overflow above 2^0.00, subnormal below"),
                qPrintable(text));
@@ -221,7 +215,9 @@ class window_view_test : public QObject {
 
   void where_the_scale_changes_limits_are_ranges() {
     stage s({skipping_spec()});
-    const QString text = s.told({s.window.width() * 0.12, 200});
+    s.state.set_shown({0, 7});
+    s.settle();
+    const QString text = s.told({150, 200});
     QVERIFY2(text.contains("at the loss scale [2^"), qPrintable(text));
     QVERIFY2(text.contains("zero below [2^-"), qPrintable(text));
   }
@@ -229,10 +225,10 @@ class window_view_test : public QObject {
   void what_was_logged_is_below() {
     stage s;
     const QStringList words = words_of(s);
-    for (const char* const name : {"loss", "gradient norm", "logged loss scale"})
+    for (const char* const name : {"loss", "gradient norm", "learning rate"})
       QVERIFY2(words.contains(name), qPrintable(words.join('|')));
     const QString text = s.told({450, 600 - 8 - 34 - 12});
-    QVERIFY2(text.startsWith("step ") && text.contains(": loss ") && text.contains("logged loss scale"),
+    QVERIFY2(text.startsWith("step ") && text.contains(": loss ") && text.contains("learning rate 0.05"),
              qPrintable(text));
   }
 
@@ -248,7 +244,10 @@ class window_view_test : public QObject {
   }
 
   void a_log_alone_is_shown() {
-    stage s(log_of("step,loss,grad_norm,scale\n0,2.5,1,65536\n1,inf,nan,65536\n2,2,4,32768\n"));
+    const temporary_dir dir;
+    write_file(dir / "run.csv",
+               "step,loss,grad_norm,scale,found_inf\n0,2.5,1,65536,0\n1,inf,nan,65536,1\n2,2,4,32768,0\n");
+    stage s(load_run({.inputs = {(dir / "run.csv").string()}}, [](double) {}));
     const QStringList words = words_of(s);
     QVERIFY2(words.contains("loss (1 infinite or NaN)"), qPrintable(words.join('|')));
     QVERIFY(words.contains("gradient norm (1 infinite or NaN)"));
