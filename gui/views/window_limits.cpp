@@ -61,6 +61,12 @@ std::optional<outside> longest_outside(const stepped_line& line, double edge, bo
   return longest;
 }
 
+// The colour of a replay, strong enough for small letters.
+QColor letters_of(const theme& colours, std::size_t replay) {
+  const QColor colour = colours.line(replay).color();
+  return colours.dark ? colour : colour.darker(125);
+}
+
 }  // namespace
 
 QString exponent_text(const extremes& log2) {
@@ -83,7 +89,7 @@ QString window_limits::text_of(limit what, const extremes& at) {
   if (at.greatest == -INFINITY) return QObject::tr("everything overflows: the loss scale is infinite");
   const QString place = exponent_text(at);
   switch (what) {
-    case limit::zero: return QObject::tr("becomes zero below %1").arg(place);
+    case limit::zero: return QObject::tr("zero below %1").arg(place);
     case limit::normal: return QObject::tr("subnormal below %1").arg(place);
     case limit::overflow: return QObject::tr("overflow above %1").arg(place);
   }
@@ -158,8 +164,7 @@ void window_limits::draw(QPainter& to, const frame& f, const theme& colours, plo
   draw_skips(to, f, colours, labels);
   draw_outside(to, f, colours, labels, true);
   draw_outside(to, f, colours, labels, false);
-  QColor colour = colours.line(state_.front_index()).color();
-  if (!colours.dark) colour = colour.darker(125);
+  const QColor colour = letters_of(colours, state_.front_index());
   for (const limit what : {limit::overflow, limit::zero, limit::normal})
     for (const line& l : lines_)
       if (l.what == what && l.replay == state_.front_index()) draw_name(l, f, colour, labels);
@@ -212,9 +217,12 @@ void window_limits::draw_outside(QPainter& to, const frame& f, const theme& colo
       marked.emplace_back(l.replay, *out);
       const double left = std::max(f.x_of(out->from), f.area().left());
       const double right = std::min(f.x_of(out->to), f.area().right());
-      const double x = std::clamp(std::max((left + right) / 2, right - 10), f.area().left() + 5, f.area().right() - 5);
-      QColor colour = colours.line(l.replay).color();
-      if (!colours.dark) colour = colour.darker(125);
+      // Those of several replays are beside each other, that of the one in front at the right.
+      const std::size_t n = skipped_.size();
+      const auto beside = static_cast<double>((l.replay + n - state_.front_index()) % n);
+      const double x =
+          std::clamp(std::max((left + right) / 2, right - 10) - 10 * beside, f.area().left() + 5, f.area().right() - 5);
+      const QColor colour = letters_of(colours, l.replay);
       draw_triangle(to, {x, y}, above, colour);
       labels.block({x - 5, above ? y : y - 7, 10, 7});
       if (l.replay != state_.front_index()) continue;
@@ -223,7 +231,8 @@ void window_limits::draw_outside(QPainter& to, const frame& f, const theme& colo
       std::vector<QPointF> places;
       for (int row = 0; row < 3; ++row) {
         const double top = above ? y + row * size.height() : y - (row + 1) * size.height();
-        for (const double at : {x - 7 - size.width(), x + 7, x - size.width() / 2}) places.emplace_back(at, top);
+        for (const double at : {x - 7 - 10 * static_cast<double>(n - 1) - size.width(), x + 7, x - size.width() / 2})
+          places.emplace_back(at, top);
       }
       labels.draw(text, colour, places);
     }
