@@ -95,8 +95,10 @@ void frame::draw_y_axis(QPainter& to, const theme& colours, const std::function<
     to.setPen(QPen(colours.grid, 1));
     if (grid) to.drawLine(QPointF(area_.left(), y), QPointF(area_.right(), y));
     to.setPen(colours.faint);
-    to.drawText(QRectF(area_.left() - 106, y - metrics.height() / 2, 100, metrics.height()),
-                Qt::AlignRight | Qt::AlignVCenter, text(t));
+    // Beside the area: what is above and below it has labels of its own.
+    const double top =
+        std::max(area_.top() - 3, std::min(y - metrics.height() / 2, area_.bottom() - metrics.height() + 3));
+    to.drawText(QRectF(area_.left() - 106, top, 100, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, text(t));
   }
   to.restore();
 }
