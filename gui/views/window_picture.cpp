@@ -134,7 +134,9 @@ void window_picture::draw_gradients(QPainter& to, const QRectF& area, const them
                                     const window_limits& limits) {
   const std::optional<exponent_fit> fit = fitted_exponents(all_, limits.stretches());
   if (!fit) return;
-  const binade_range shown = chosen_.value_or(binade_range{fit->low, fit->high});
+  // Skipped steps have room above all else.
+  const double ticks = limits.ticks_height() / area.height() * (fit->high - fit->low);
+  const binade_range shown = chosen_.value_or(binade_range{fit->low, fit->high + static_cast<int>(std::lround(ticks))});
   const frame f = frame::of_area(area, static_cast<double>(state_.shown().first),
                                  static_cast<double>(state_.shown().last + 1), shown.low, shown.high);
   drawn_ = shown;
