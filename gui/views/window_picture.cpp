@@ -84,9 +84,7 @@ std::size_t window_picture::rows_in(double height) const {
 }
 
 std::vector<legend_entry> window_picture::legend(const theme& colours, const window_limits& limits) const {
-  std::vector<legend_entry> all;
-  if (!all_.empty())
-    all.push_back({QObject::tr("gradients, stronger is more (log)"), QPen(Qt::NoPen), colours.heat(0.7)});
+  std::vector<legend_entry> all{{QObject::tr("gradients, stronger is more (log)"), QPen(Qt::NoPen), colours.heat(0.7)}};
   if (std::ranges::any_of(counts_, [](const auto& c) { return c->by_exponent.empty(); }))
     all.push_back({QObject::tr("no finite nonzero gradient"), QPen(Qt::NoPen), QBrush(), true});
   std::ranges::move(limits.legend(colours), std::back_inserter(all));
@@ -101,8 +99,9 @@ void window_picture::draw(QPainter& to, const QRectF& room, const theme& colours
   const double labels = title + 4 + metrics.horizontalAdvance(QStringLiteral("2^-100")) + 8;
   QRectF area = room.adjusted(labels, 6, -frame::right_margin, -frame::foot);
   const bool has_tensors = !state_.current_run()->tensors.empty();
+  const bool has_gradients = has_tensors && !all_.empty();
   const window_limits limits(state_, area.width());
-  if (shown.legend && has_tensors) area.setTop(area.top() + draw_legend(to, room, legend(colours, limits), colours));
+  if (shown.legend && has_gradients) area.setTop(area.top() + draw_legend(to, room, legend(colours, limits), colours));
   const std::size_t rows = shown.strip ? rows_in(area.height()) : 0;
   QRectF strip = area;
   if (rows > 0 && has_tensors) {
@@ -111,7 +110,7 @@ void window_picture::draw(QPainter& to, const QRectF& room, const theme& colours
                  n * std::clamp(0.09 * area.height(), logged_strip::least_height + logged_strip::gap, 90.0));
     area.setBottom(strip.top());
   }
-  if (has_tensors && !all_.empty())
+  if (has_gradients)
     draw_gradients(to, area, colours, limits);
   else if (has_tensors)
     draw_message(to, area, colours, QObject::tr("The selected tensors hold no finite nonzero gradient."));

@@ -129,6 +129,11 @@ class window_view_test : public QObject {
     QVERIFY(words_of(skips).contains("skipped steps"));
     skips.state.set_shown({400, 500});
     QVERIFY(!words_of(skips).contains("skipped steps"));
+    QVERIFY(plain.state.set_filter("no tensor has this name"));
+    const QStringList none = words_of(plain);
+    QVERIFY(none.contains("loss"));
+    QVERIFY2(none.filter("gradients, ").empty() && none.filter("float16").empty(), qPrintable(none.join('|')));
+    QVERIFY(!none.contains("no finite nonzero gradient"));
   }
 
   void before_a_replay_there_are_no_limits() {
