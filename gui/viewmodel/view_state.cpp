@@ -105,19 +105,31 @@ view_state::step_range view_state::whole() const noexcept {
   return all.value_or(step_range{});
 }
 
-void view_state::set_shown(step_range to, bool undoable) {
+void view_state::set_shown(step_range to) {
   const step_range all = whole();
   to = {std::clamp(to.first, all.first, all.last), std::clamp(to.last, all.first, all.last)};
   if (to.last < to.first) std::swap(to.first, to.last);
   if (to == shown_) return;
-  if (undoable) remember();
+  remember();
   shown_ = to;
   shows_whole_ = shown_ == all;
   tell(range);
 }
 
+void view_state::pan_to(std::int64_t first) {
+  const step_range all = whole();
+  const std::int64_t more = shown_.last - shown_.first;
+  first = std::clamp(first, all.first, std::max(all.first, all.last - more));
+  if (first == shown_.first) return;
+  if (!panning_) remember();
+  panning_ = true;
+  shown_ = {first, first + more};
+  tell(range);
+}
+
 void view_state::remember() {
   typing_ = false;
+  panning_ = false;
   constexpr std::size_t most = 100;
   if (undo_.size() == most) undo_.erase(undo_.begin());
   undo_.push_back({shown_, filter_, tensor_});
@@ -125,6 +137,7 @@ void view_state::remember() {
 
 void view_state::undo() {
   typing_ = false;
+  panning_ = false;
   if (undo_.empty()) return;
   const undo_entry before = undo_.back();
   undo_.pop_back();
@@ -226,8 +239,8 @@ void view_state::draw_columns() {
           {static_cast<double>(spans[c].first_step), to, spans[c], &run_->picture.columns().columns()[c]});
     }
     if (!drawn->columns.empty())
-      drawn->exact = drawn->columns.front().span.first_step >= shown_.first &&
-                     drawn->columns.back().span.last_step <= shown_.last;
+      drawn->exact =
+          drawn->columns.front().span.first_step >= shown_.first && drawn->columns.back().span.last_step <= shown_.last;
   }
   drawn_ = drawn;
 }

@@ -50,8 +50,9 @@ class view_state : public QObject {
 
   [[nodiscard]] step_range shown() const noexcept { return shown_; }
   [[nodiscard]] step_range whole() const noexcept;  // of all open runs
-  // Where `undoable` is false it belongs to the change before, and is undone with it.
-  void set_shown(step_range range, bool undoable = true);
+  void set_shown(step_range range);
+  // As many steps, from another one on; all of a pan is one change for undo().
+  void pan_to(std::int64_t first);
   // The range and the filter as they were before the last change of either.
   void undo();
   // What is drawn of the steps shown, never null; finer ones come a moment after a range was set.
@@ -108,7 +109,8 @@ class view_state : public QObject {
   tensor_mask selected_;
   std::optional<int> tried_;
   std::vector<undo_entry> undo_;
-  bool typing_ = false;  // the last change was of the filter
+  bool typing_ = false;   // the last change was of the filter
+  bool panning_ = false;  // or pan_to()
 };
 Q_DECLARE_OPERATORS_FOR_FLAGS(view_state::parts)
 

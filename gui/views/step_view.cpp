@@ -4,7 +4,6 @@
 #include <QPainter>
 #include <QToolTip>
 #include <QWheelEvent>
-#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -78,19 +77,12 @@ void step_view::mouseMoveEvent(QMouseEvent* event) {
   }
 }
 
-// The steps move with the pointer, as far as there are any; all of it is one change to undo.
+// The steps move with the pointer.
 void step_view::move_held() {
   const QPointF by = pointer_ - held_->from;
-  const auto [first, last] = held_->shown;
-  const step_range all = state().whole();
-  const double steps = by.x() / drawn_->area().width() * static_cast<double>(last + 1 - first);
-  const std::int64_t back =
-      std::clamp(static_cast<std::int64_t>(std::llround(steps)), last - all.last, first - all.first);
-  const step_range to{first - back, last - back};
-  if (to != state().shown()) {
-    state().set_shown(to, !held_->moved);
-    held_->moved = true;
-  }
+  const double steps =
+      by.x() / drawn_->area().width() * static_cast<double>(held_->shown.last + 1 - held_->shown.first);
+  state().pan_to(held_->shown.first - static_cast<std::int64_t>(std::llround(steps)));
   move_y(by.y(), false);
 }
 

@@ -47,7 +47,6 @@ class step_view : public picture_view {
   struct held {
     QPointF from;
     step_range shown;
-    bool moved = false;
   };
   void move_held();
 
