@@ -3,6 +3,7 @@
 #include <QFontMetricsF>
 #include <QImage>
 #include <QPaintEngine>
+#include <QPainterPath>
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -28,7 +29,7 @@ std::vector<double> ticks(double low, double high, double most, bool whole) {
 }  // namespace
 
 frame::frame(const QRectF& outer, double left, double right, double bottom, double top, double labels)
-    : area_(outer.adjusted(labels, 6, -10, -34)),
+    : area_(outer.adjusted(labels, 6, -right_margin, -foot)),
       left_(left),
       right_(right > left ? right : left + 1),
       bottom_(bottom),
@@ -45,30 +46,65 @@ double frame::value_at_y(double y) const noexcept {
   return bottom_ + (area_.bottom() - y) / area_.height() * (top_ - bottom_);
 }
 
+frame frame::of_area(const QRectF& area, double left, double right, double bottom, double top) {
+  frame f(area, left, right, bottom, top);
+  f.area_ = area;
+  return f;
+}
+
 void frame::draw_axes(QPainter& to, const theme& colours, const QString& x_title,
                       const std::function<QString(double)>& y_text, bool y_grid) const {
+  draw_steps_axis(to, colours, x_title);
+  draw_y_axis(to, colours, y_text, y_grid);
+  draw_border(to, colours);
+}
+
+void frame::draw_steps_axis(QPainter& to, const theme& colours, const QString& title) const {
   to.save();
   const QFontMetricsF metrics(to.font());
-  const QPen grid(colours.grid, 1);
-  for (const double t : ticks(left_, right_, area_.width() / 90, true)) {
-    const double x = x_of(t);
-    to.setPen(grid);
+  const auto text_of = [](double step) { return QString::number(static_cast<std::int64_t>(std::llround(step))); };
+  const double widest = std::max(metrics.horizontalAdvance(text_of(left_)), metrics.horizontalAdvance(text_of(right_)));
+  // Steps that are as wide as their number are labelled in their middle, others at their left edge.
+  const double in_middle = area_.width() / (right_ - left_) > widest + 16 ? 0.5 : 0;
+  double free = -INFINITY;
+  for (const double t : ticks(left_, right_, std::max(1.0, area_.width() / std::max(90.0, widest + 24)), true)) {
+    const double x = x_of(t + in_middle);
+    if (x > area_.right() + 0.5) continue;
+    to.setPen(QPen(colours.grid, 1));
     to.drawLine(QPointF(x, area_.bottom()), QPointF(x, area_.bottom() + 4));
+    const QString text = text_of(t);
+    const double width = metrics.horizontalAdvance(text) + 2;
+    const double at = std::min(x - width / 2, area_.right() + right_margin - width);
+    if (at < free) continue;
+    free = at + width + 8;
     to.setPen(colours.faint);
-    to.drawText(QRectF(x - 50, area_.bottom() + 4, 100, metrics.height()), Qt::AlignHCenter | Qt::AlignTop,
-                QString::number(static_cast<std::int64_t>(std::llround(t))));
-  }
-  for (const double t : ticks(bottom_, top_, area_.height() / 40, true)) {
-    const double y = y_of(t);
-    to.setPen(grid);
-    if (y_grid) to.drawLine(QPointF(area_.left(), y), QPointF(area_.right(), y));
-    to.setPen(colours.faint);
-    to.drawText(QRectF(area_.left() - 106, y - metrics.height() / 2, 100, metrics.height()),
-                Qt::AlignRight | Qt::AlignVCenter, y_text(t));
+    to.drawText(QRectF(at, area_.bottom() + 4, width, metrics.height()), Qt::AlignHCenter | Qt::AlignTop, text);
   }
   to.setPen(colours.faint);
   to.drawText(QRectF(area_.left(), area_.bottom() + 4 + metrics.height(), area_.width(), metrics.height()),
-              Qt::AlignHCenter | Qt::AlignTop, x_title);
+              Qt::AlignHCenter | Qt::AlignTop, title);
+  to.restore();
+}
+
+void frame::draw_y_axis(QPainter& to, const theme& colours, const std::function<QString(double)>& text,
+                        bool grid) const {
+  to.save();
+  const QFontMetricsF metrics(to.font());
+  for (const double t : ticks(bottom_, top_, area_.height() / 40, true)) {
+    const double y = y_of(t);
+    to.setPen(QPen(colours.grid, 1));
+    if (grid) to.drawLine(QPointF(area_.left(), y), QPointF(area_.right(), y));
+    to.setPen(colours.faint);
+    // Beside the area: what is above and below it has labels of its own.
+    const double top =
+        std::max(area_.top() - 3, std::min(y - metrics.height() / 2, area_.bottom() - metrics.height() + 3));
+    to.drawText(QRectF(area_.left() - 106, top, 100, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, text(t));
+  }
+  to.restore();
+}
+
+void frame::draw_border(QPainter& to, const theme& colours) const {
+  to.save();
   to.setPen(QPen(colours.grid, 1));
   to.setBrush(Qt::NoBrush);
   to.drawRect(area_);
@@ -191,20 +227,26 @@ double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_en
   double x = room.left();
   double y = room.top();
   for (const legend_entry& e : entries) {
-    const double width = 24 + 6 + metrics.horizontalAdvance(e.text) + 18;
-    if (x > room.left() && x + width > room.right()) {
+    const QString text = metrics.elidedText(e.text, Qt::ElideMiddle, std::max(0.0, room.width() - 30));
+    const double width = 24 + 6 + metrics.horizontalAdvance(text) + 18;
+    if (x > room.left() && x + width - 18 > room.right()) {
       x = room.left();
       y += height;
     }
     const QRectF sign(x, y + 2, 24, height - 4);
     if (e.fill.style() != Qt::NoBrush) to.fillRect(sign.adjusted(0, 1, 0, -1), e.fill);
     if (e.hatched) draw_hatched(to, sign.adjusted(0, 1, 0, -1), colours.faint);
-    if (e.line.style() != Qt::NoPen) {
+    if (e.ticks) {
+      to.setPen(QPen(e.line.color(), 1));
+      for (const double at : {0.25, 0.5, 0.75})
+        to.drawLine(QPointF(sign.left() + at * sign.width(), sign.center().y() - 3),
+                    QPointF(sign.left() + at * sign.width(), sign.center().y() + 3));
+    } else if (e.line.style() != Qt::NoPen) {
       to.setPen(e.line);
       to.drawLine(QPointF(sign.left(), sign.center().y()), QPointF(sign.right(), sign.center().y()));
     }
     to.setPen(colours.text);
-    to.drawText(QRectF(x + 30, y, width, height), Qt::AlignLeft | Qt::AlignVCenter, e.text);
+    to.drawText(QRectF(x + 30, y, width, height), Qt::AlignLeft | Qt::AlignVCenter, text);
     x += width;
   }
   to.restore();
@@ -223,6 +265,15 @@ void draw_hatched(QPainter& to, const QRectF& where, const QColor& colour) {
     if (x0 < x1) to.drawLine(QPointF(x0, s - x0), QPointF(x1, s - x1));
   }
   to.restore();
+}
+
+void draw_triangle(QPainter& to, QPointF tip, bool up, const QColor& colour) {
+  const double foot = up ? tip.y() + 6 : tip.y() - 6;
+  QPainterPath path(tip);
+  path.lineTo(tip.x() - 4, foot);
+  path.lineTo(tip.x() + 4, foot);
+  path.closeSubpath();
+  to.fillPath(path, colour);
 }
 
 }  // namespace ulp::gui

@@ -6,6 +6,7 @@
 #include <QWheelEvent>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "viewmodel/shown_text.hpp"
 
@@ -48,9 +49,14 @@ std::vector<double> step_view::column_edges() const {
 }
 
 void step_view::mousePressEvent(QMouseEvent* event) {
-  if (event->button() == Qt::LeftButton && drawn_ && drawn_->area().contains(event->position())) {
-    pressed_ = event->position();
-    pointer_ = *pressed_;
+  const bool is_inside = drawn_ && reach_.contains(event->position());
+  pointer_ = event->position();
+  if (event->button() == Qt::LeftButton && is_inside) {
+    pressed_ = pointer_;
+  } else if (event->button() == Qt::MiddleButton && is_inside) {
+    held_ = held{pointer_, state().shown()};
+    move_y(0, true);
+    setCursor(Qt::ClosedHandCursor);
   } else if (event->button() == Qt::RightButton) {
     state().undo();
   }
@@ -60,14 +66,31 @@ void step_view::mouseMoveEvent(QMouseEvent* event) {
   pointer_ = event->position();
   if (pressed_) {
     update();
-  } else if (drawn_ && drawn_->area().contains(pointer_)) {
-    QToolTip::showText(event->globalPosition().toPoint(), tip_of(told_at(pointer_)), this);
+  } else if (held_) {
+    move_held();
+  } else if (drawn_ && reach_.contains(pointer_)) {
+    // For as long as the pointer rests.
+    constexpr int long_time = std::numeric_limits<int>::max();
+    QToolTip::showText(event->globalPosition().toPoint(), tip_of(told_at(pointer_)), this, {}, long_time);
   } else {
     QToolTip::hideText();
   }
 }
 
+// The steps move with the pointer.
+void step_view::move_held() {
+  const QPointF by = pointer_ - held_->from;
+  const double steps =
+      by.x() / drawn_->area().width() * static_cast<double>(held_->shown.last + 1 - held_->shown.first);
+  state().pan_to(held_->shown.first - static_cast<std::int64_t>(std::llround(steps)));
+  move_y(by.y(), false);
+}
+
 void step_view::mouseReleaseEvent(QMouseEvent* event) {
+  if (event->button() == Qt::MiddleButton && held_) {
+    held_.reset();
+    unsetCursor();
+  }
   if (event->button() != Qt::LeftButton || !pressed_ || !drawn_) return;
   const QPointF from = *pressed_;
   pressed_.reset();
@@ -80,14 +103,18 @@ void step_view::mouseReleaseEvent(QMouseEvent* event) {
 }
 
 void step_view::wheelEvent(QWheelEvent* event) {
-  if (!drawn_ || event->angleDelta().y() == 0) return;
+  // Some platforms turn the wheel sideways with Shift.
+  const int turned = event->angleDelta().y() != 0 ? event->angleDelta().y() : event->angleDelta().x();
+  const bool with_shift = event->modifiers().testFlag(Qt::ShiftModifier);
+  if (!drawn_ || turned == 0 || (!with_shift && event->angleDelta().y() == 0)) return;
+  event->accept();
+  const double factor = turned > 0 ? 0.8 : 1.25;
+  if (with_shift && zoom_y(event->position().y(), factor)) return;
   const double at = drawn_->value_at_x(event->position().x());
-  const double factor = event->angleDelta().y() > 0 ? 0.8 : 1.25;
   const auto shown = state().shown();
   const double first = at - (at - static_cast<double>(shown.first)) * factor;
   const double last = at + (static_cast<double>(shown.last) - at) * factor;
   state().set_shown({static_cast<std::int64_t>(std::floor(first)), static_cast<std::int64_t>(std::ceil(last))});
-  event->accept();
 }
 
 }  // namespace ulp::gui

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <vector>
 
 #include "viewmodel/view_state.hpp"
@@ -37,37 +38,48 @@ struct stepped_line {
   }
 };
 
-// `of` gives the value of a step, `known` its extremes. Where there are more steps than `width` pixels, a piece for every
-// two pixels.
-template <typename Of>
-[[nodiscard]] stepped_line stepped(const std::vector<replay_step>& steps, const series_extremes& known,
-                                   view_state::step_range range, double width, Of of) {
+// The series has a value for each of `size` ascending steps: `step_of` and `of` give the step and the value of an index,
+// `known` the extremes. Where there are more of them than `width` pixels, a piece for every two pixels.
+template <typename StepOf, typename Of>
+[[nodiscard]] stepped_line stepped(std::size_t size, StepOf step_of, const series_extremes& known, step_range range,
+                                   double width, Of of) {
   const auto after = [&](std::int64_t step) {
-    return static_cast<std::size_t>(std::ranges::upper_bound(steps, step, {}, &replay_step::step) - steps.begin());
+    const auto all = std::views::iota(std::size_t{0}, size);
+    const auto at = std::ranges::partition_point(all, [&](std::size_t i) { return step_of(i) <= step; });
+    return static_cast<std::size_t>(at - all.begin());
   };
   const std::size_t last = after(range.last);
   std::size_t first = after(range.first);
   // A step holds until the next: the one before the range reaches into it.
-  if (first > 0 && first < steps.size()) --first;
-  if (first == steps.size() && first > 0 && steps.back().step == range.first) --first;
+  if (first > 0 && first < size) --first;
+  if (first == size && first > 0 && step_of(size - 1) == range.first) --first;
   stepped_line line;
   const std::size_t n = last - first;
   const auto pixels = static_cast<std::size_t>(std::max(16.0, width));
-  const auto edge = [&](std::size_t i) { return static_cast<double>(std::max(steps[i].step, range.first)); };
+  const auto edge = [&](std::size_t i) { return static_cast<double>(std::max(step_of(i), range.first)); };
   line.dense = n > pixels;
   const std::size_t pieces = line.dense ? pixels / 2 : n;
   for (std::size_t p = 0; p < pieces; ++p) {
     const std::size_t from = first + n * p / pieces;
     const std::size_t to = first + n * (p + 1) / pieces;
-    line.add(edge(from), known.between(from, to, [&](std::size_t i) { return of(steps[i]); }));
+    line.add(edge(from), known.between(from, to, of));
   }
   if (n == 0)
     line.edges.push_back(static_cast<double>(range.first));
-  else if (last < steps.size())
-    line.edges.push_back(static_cast<double>(std::min(steps[last].step, range.last + 1)));
+  else if (last < size)
+    line.edges.push_back(static_cast<double>(std::min(step_of(last), range.last + 1)));
   else
     line.edges.push_back(edge(last - 1) + 1);
   return line;
+}
+
+// Of the steps of a replay.
+template <typename Of>
+[[nodiscard]] stepped_line stepped(const std::vector<replay_step>& steps, const series_extremes& known,
+                                   step_range range, double width, Of of) {
+  return stepped(
+      steps.size(), [&](std::size_t i) { return steps[i].step; }, known, range, width,
+      [&](std::size_t i) { return of(steps[i]); });
 }
 
 // Its corners, a gap where there is none. All parts are level or upright: what a piece spans is at its left edge, and it ends

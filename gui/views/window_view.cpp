@@ -1,160 +1,81 @@
 #include "window_view.hpp"
 
-#include <QFontMetricsF>
-#include <QPainter>
+#include <QMouseEvent>
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <utility>
-
-#include "stepped.hpp"
 
 namespace ulp::gui {
-namespace {
-
-double strength(double count, double most) { return std::log1p(count) / std::log1p(most); }
-
-// "3", "3 to 7" where some may be zero or not.
-QString zeros_text(const binade_counts& o) {
-  const QString least = QString::number(o.zeros, 'f', 0);
-  return o.maybe_zeros > 0 ? QObject::tr("%1 to %2").arg(least, QString::number(o.zeros + o.maybe_zeros, 'f', 0))
-                           : least;
-}
-
-}  // namespace
 
 window_view::window_view(view_state& state, QWidget* parent)
     : step_view(state, "window", tr("Window"), tr("Do the gradients fit the format, and when do they fall out of it?"),
-                parent) {}
+                parent),
+      picture_(state) {}
 
 void window_view::refresh(view_state::parts what) {
-  if (what.testAnyFlags(view_state::run | view_state::tensors)) {
-    binades_.clear();
-    lowest_ = 0;
-    highest_ = -1;
-    most_ = 0;
-    if (state().current_run() != nullptr)
-      for (const tensor_tables& column : state().current_run()->picture.columns().columns()) {
-        const binade_counts& o = binades_.emplace_back(column.binades(state().selected()));
-        for (const auto& [exponent, count] : o.by_exponent) {
-          if (highest_ < lowest_) lowest_ = highest_ = exponent;
-          lowest_ = std::min(lowest_, exponent);
-          highest_ = std::max(highest_, exponent);
-          most_ = std::max(most_, count);
-        }
-      }
-  }
+  picture_.refresh(what);
+  const bool shows_all = what.testFlag(view_state::range) && state().shown() == state().whole();
+  if (what.testFlag(view_state::run) || shows_all) show_binades(std::nullopt);
   update();
 }
 
 void window_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
-  const QString why = why_empty();
+  const QString why = why_no_steps();
   if (!why.isEmpty()) return draw_empty(to, room, colours, why);
-  if (highest_ < lowest_)
-    return draw_empty(to, room, colours, tr("The selected tensors hold no finite nonzero gradient."));
-
-  std::vector<legend_entry> legend{{tr("gradients, stronger is more (log)"), QPen(Qt::NoPen), colours.heat(0.7)},
-                                   {tr("none"), QPen(Qt::NoPen), QBrush(), true}};
-  const auto& replays = state().doc().replays();
-  for (std::size_t i = 0; i < replays.size(); ++i)
-    legend.push_back({state().doc().title_of(replays[i]), colours.line(i), QBrush()});
-  if (state().tried_scale())
-    legend.push_back({tr("%1 at the scale 2^%2, tried out")
-                          .arg(QString::fromStdString(state().front().spec.format))
-                          .arg(*state().tried_scale()),
-                      QPen(colours.text, 2, Qt::DotLine), QBrush()});
-  const double used = draw_legend(to, room, legend, colours);
-
-  const auto shown = state().shown();
-  // Half the window below 2^-70 is of no format's interest: what lies far below is cut, and told by hovering.
-  const int bottom = std::max(lowest_, highest_ - 72);
-  const frame f(room.adjusted(0, used, 0, 0), static_cast<double>(shown.first), static_cast<double>(shown.last + 1),
-                bottom - 2, highest_ + 4);
-  keep(f);
-  f.draw_axes(
-      to, colours, tr("step"), [](double e) { return QStringLiteral("2^%1").arg(e); }, false);
-  draw_heat(to, f, colours);
-  draw_limits(to, f, colours);
-  draw_cursor(to, f, colours);
+  picture_.draw(to, room, colours);
+  const std::vector<frame>& frames = picture_.frames();
+  if (frames.empty()) return;
+  keep(frames.front(), frames.front().area() | frames.back().area());
+  for (const frame& f : frames) draw_cursor(to, f, colours);
 }
 
-void window_view::draw_heat(QPainter& to, const frame& f, const theme& colours) const {
-  const auto top = static_cast<int>(std::lround(f.value_at_y(f.area().top())));
-  const auto bottom = static_cast<int>(std::lround(f.value_at_y(f.area().bottom())));
-  f.draw_cells(to, colours, column_edges(), static_cast<std::size_t>(top - bottom),
-               [&](std::size_t column, std::size_t row) -> std::optional<QRgb> {
-                 const auto& counts = binades_[column].by_exponent;
-                 if (counts.empty()) return std::nullopt;
-                 const auto found = counts.find(top - 1 - static_cast<int>(row));
-                 return found == counts.end() ? qRgba(0, 0, 0, 0) : colours.heat(strength(found->second, most_)).rgba();
-               });
+void window_view::show_binades(std::optional<binade_range> shown) {
+  if (shown == chosen_) return;
+  chosen_ = shown;
+  picture_.set_binades(shown);
+  update();
 }
 
-void window_view::draw_limits(QPainter& to, const frame& f, const theme& colours) const {
-  const auto& replays = state().doc().replays();
-  const auto draw_limit = [&](const std::vector<double>& edges, const std::vector<extremes>& y, const QPen& pen) {
-    QColor halo = colours.background;
-    halo.setAlpha(150);
-    f.draw_steps(to, QPen(halo, pen.widthF() + 2), edges, y);
-    f.draw_steps(to, pen, edges, y);
-  };
-  for (std::size_t i = replays.size(); i-- > 0;) {
-    if (!replays[i].result) continue;
-    const replayed_run& result = *replays[i].result;
-    const scenario s = scenario_of(replays[i].spec);
-    const format_limits limits = limits_of(s.format, s.rounding);
-    const stepped_line line = stepped(result.steps, result.scales, state().shown(), f.area().width(), log2_scale);
-    for (const auto& [limit, width] : {std::pair{limits.overflow, 2.5}, {limits.normal, 1.0}, {limits.nonzero, 2.5}}) {
-      std::vector<extremes> y;
-      for (const extremes& log2 : line.pieces) y.push_back({limit - log2.greatest, limit - log2.least});
-      draw_limit(line.edges, y, colours.line(i, width));
-    }
-    // Skipped steps: ticks at the upper edge, a row for each replay.
-    to.save();
-    to.setPen(colours.line(i, 1).color());
-    const double top = f.area().top() + 2 + 6 * static_cast<double>(i);
-    for (const std::int64_t step : thinned(result.skipped, state().shown(), f.area().width())) {
-      const double x = f.x_of(static_cast<double>(step) + 0.5);
-      to.drawLine(QPointF(x, top), QPointF(x, top + 5));
-    }
-    to.restore();
-  }
-  if (!state().tried_scale()) return;
-  const scenario s = scenario_of(state().front().spec);
-  const format_limits limits = limits_of(s.format, s.rounding);
-  const auto shown = state().shown();
-  const std::vector<double> edges{static_cast<double>(shown.first), static_cast<double>(shown.last + 1)};
-  for (const auto& [limit, width] : {std::pair{limits.overflow, 2.0}, {limits.normal, 1.0}, {limits.nonzero, 2.0}})
-    draw_limit(edges, {{limit - *state().tried_scale(), limit - *state().tried_scale()}},
-               QPen(colours.text, width, Qt::DotLine));
+bool window_view::zoom_y(double y, double factor) {
+  const auto before = picture_.binades();
+  if (!before || !picture_.frames().front().area().contains(QPointF(drawn()->area().center().x(), y))) return false;
+  constexpr int least = 4;
+  constexpr int most = 400;
+  const double at = drawn()->value_at_y(y);
+  int height = static_cast<int>(std::lround((before->high - before->low) * factor));
+  // One notch is one binade at least.
+  if (height == before->high - before->low) height += factor < 1 ? -1 : 1;
+  height = std::clamp(height, least, most);
+  const double share = (at - before->low) / (before->high - before->low);
+  const int low = static_cast<int>(std::lround(at - share * height));
+  show_binades(binade_range{low, low + height});
+  return true;
 }
 
-QString window_view::told_at(QPointF place) const {
-  if (binades_.empty()) return {};
-  const auto step = static_cast<std::int64_t>(std::floor(drawn()->value_at_x(place.x())));
-  const std::size_t c = state().current_run()->picture.column_of(step);
-  const column_span& span = state().current_run()->picture.columns().spans()[c];
-  const int exponent = static_cast<int>(std::floor(drawn()->value_at_y(place.y())));
-  const binade_counts& o = binades_[c];
-  const auto found = o.by_exponent.find(exponent);
-  return tr("steps %1 to %2: %3 gradients in [2^%4, 2^%5); %6 zeros, %7 not finite")
-      .arg(span.first_step)
-      .arg(span.last_step)
-      .arg(found == o.by_exponent.end() ? 0 : found->second, 0, 'f', 0)
-      .arg(exponent)
-      .arg(exponent + 1)
-      .arg(zeros_text(o))
-      .arg(o.nonfinite, 0, 'f', 0);
+void window_view::move_y(double pixels, bool begins) {
+  if (begins) held_ = picture_.binades();
+  if (!held_) return;
+  const double height = drawn()->area().height();
+  const int by = static_cast<int>(std::lround(pixels / height * (held_->high - held_->low)));
+  // A hand that moves along the steps is not quite level.
+  if (!chosen_ && std::abs(by) < 2) return;
+  show_binades(binade_range{held_->low + by, held_->high + by});
+}
+
+// On the labels of y: as it fits again.
+void window_view::mouseDoubleClickEvent(QMouseEvent* event) {
+  if (drawn() && event->position().x() < drawn()->area().left())
+    show_binades(std::nullopt);
+  else
+    step_view::mouseDoubleClickEvent(event);
 }
 
 table window_view::data() const {
   table t;
   t.columns = {{"first_step", "from step"}, {"last_step", "to"}, {"exponent", "exponent"}, {"count", "gradients"}};
-  if (state().current_run() == nullptr) return t;
-  const auto& spans = state().current_run()->picture.columns().spans();
-  for (std::size_t c = 0; c < binades_.size(); ++c)
-    for (const auto& [exponent, count] : binades_[c].by_exponent)
-      t.rows.push_back({spans[c].first_step, spans[c].last_step, std::int64_t{exponent}, count});
+  const auto& columns = picture_.columns().columns;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    for (const auto& [exponent, count] : picture_.counts()[c]->by_exponent)
+      t.rows.push_back({columns[c].span.first_step, columns[c].span.last_step, std::int64_t{exponent}, count});
   return t;
 }
 
@@ -163,7 +84,10 @@ QString window_view::legend() const {
       "Steps run from left to right and gradient magnitudes from bottom to top, one binade per row; stronger colour "
       "means more gradients. The lines are the limits of the format, moved by the loss scale of each step: above the "
       "upper line gradients overflow, below the thin line they become subnormal, below the lowest they become zero. "
-      "Ticks at the top are skipped steps. Hatched areas have no recorded gradients.");
+      "Where a limit or a gradient lies outside the picture, a triangle at the edge says so. Ticks at the top are "
+      "skipped steps. Hatched steps have no finite nonzero gradient. The rows below show what the run logged; ticks "
+      "in them are infinite or NaN values. Shift and the wheel zoom the gradients, the middle button moves the "
+      "picture, and a double-click on the labels at the left fits it again.");
 }
 
 }  // namespace ulp::gui

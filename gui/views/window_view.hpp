@@ -1,8 +1,9 @@
-// Step x exponent: the gradients as a heat map, and over it the format's limits as each replay's loss scale moves them.
+// The window picture as a view: zoomed along both axes, told place by place.
 #ifndef ULP_GUI_VIEWS_WINDOW_VIEW_HPP
 #define ULP_GUI_VIEWS_WINDOW_VIEW_HPP
 
 #include "step_view.hpp"
+#include "window_picture.hpp"
 
 namespace ulp::gui {
 
@@ -16,16 +17,17 @@ class window_view final : public step_view {
 
  protected:
   void refresh(view_state::parts what) override;
-  [[nodiscard]] QString told_at(QPointF place) const override;
+  [[nodiscard]] QString told_at(QPointF place) const override { return picture_.told_at(place); }
+  bool zoom_y(double y, double factor) override;
+  void move_y(double pixels, bool begins) override;
+  void mouseDoubleClickEvent(QMouseEvent* event) override;
 
  private:
-  void draw_heat(QPainter& to, const frame& f, const theme& colours) const;
-  void draw_limits(QPainter& to, const frame& f, const theme& colours) const;
+  void show_binades(std::optional<binade_range> shown);
 
-  std::vector<binade_counts> binades_;  // of the selected tensors, by column
-  int lowest_ = 0;                      // binades that hold any
-  int highest_ = 0;
-  double most_ = 0;  // of one cell
+  window_picture picture_;
+  std::optional<binade_range> chosen_;  // nullopt: those that fit
+  std::optional<binade_range> held_;    // as they were when the middle button was pressed
 };
 
 }  // namespace ulp::gui

@@ -116,7 +116,7 @@ table_value integer(std::uint64_t n) { return static_cast<std::int64_t>(n); }
 count_range exactly(std::uint64_t n) { return {n, n}; }
 
 // Of UTF-8 text, each character taken for one column.
-std::size_t columns_of(std::string_view text) {
+std::size_t width_of(std::string_view text) {
   return static_cast<std::size_t>(
       std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
 }
@@ -133,7 +133,7 @@ std::string to_text(const table& t) {
   std::vector<std::size_t> widths;
   std::vector<bool> right;
   for (const std::size_t i : shown) {
-    widths.push_back(columns_of(printable(t.columns[i].title)));
+    widths.push_back(width_of(printable(t.columns[i].title)));
     right.push_back(t.columns[i].align == alignment::right ||
                     (std::any_of(t.rows.begin(), t.rows.end(), [&](const auto& row) { return is_number(row[i]); }) &&
                      std::none_of(t.rows.begin(), t.rows.end(),
@@ -143,7 +143,7 @@ std::string to_text(const table& t) {
     std::vector<std::string> line;
     for (std::size_t j = 0; j < shown.size(); ++j) {
       line.push_back(text_of(row[shown[j]]));
-      widths[j] = std::max(widths[j], columns_of(line.back()));
+      widths[j] = std::max(widths[j], width_of(line.back()));
     }
     cells.push_back(std::move(line));
   }
