@@ -140,18 +140,29 @@ std::shared_ptr<const loaded_run> refined(const loaded_run& run, const backgroun
   return fine;
 }
 
-tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
+bool can_seek(const loaded_run& run) { return run.description == "recording" && is_read_as_it_is(run.text); }
+
+void read_steps(const loaded_run& run, step_range range, const background::report& told,
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see) {
   const source_options how = run.text.how_to_read();
-  const std::unique_ptr<source> from = run.description == "recording" && is_read_as_it_is(run.text)
-                                           ? open_recording(run.text.inputs.front(), number, number, how.attempts)
-                                           : open_source(run.text.inputs, how);
-  tensor_tables all;
+  const selection counted = run.text.selected();
+  const std::unique_ptr<source> from =
+      can_seek(run) ? open_recording(run.text.inputs.front(), range.first, range.last, how.attempts)
+                    : open_source(run.text.inputs, how);
   step now;
-  for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
+  for (std::uint64_t n = 0; from->next(now) && now.key.step <= range.last; ++n) {
     tell(told, n, from->step_count());
-    if (now.key.step != number || now.key.microbatch != -1) continue;
-    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(from->tensors()[row.tensor].kind));
+    if (now.key.step < range.first || !counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+    if (!see(now, from->tensors())) return;
   }
+}
+
+tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
+  tensor_tables all;
+  read_steps(run, {number, number}, told, [&](const step& now, const std::vector<tensor_info>& tensors) {
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor].kind));
+    return true;
+  });
   return all;
 }
 

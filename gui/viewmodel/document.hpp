@@ -19,6 +19,7 @@
 #include <ulp/report/series_extremes.hpp>
 
 #include "background.hpp"
+#include "drawn_columns.hpp"
 
 namespace ulp::gui {
 
@@ -90,6 +91,11 @@ enum class first_look : bool { no, yes };
                                                          first_look look = first_look::yes);
 // A long recording is first read in columns of thousands of steps; refined() reads those that there is room for.
 [[nodiscard]] std::shared_ptr<const loaded_run> refined(const loaded_run& run, const background::report& told);
+// Whether steps in the middle are read without those before them.
+[[nodiscard]] bool can_seek(const loaded_run& run);
+// The steps of a range that count, in order, until `see` does not want more.
+void read_steps(const loaded_run& run, step_range range, const background::report& told,
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, const background::report& told);
