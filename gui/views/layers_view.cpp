@@ -381,6 +381,7 @@ QString layers_view::only_text() const {
 }
 
 QString layers_view::heading() const {
+  if (!counted_.drawn) return {};
   const layer_question& q = counted_.answer.question;
   const metric_text& text = text_of(q.metric);
   const bool nothing = text.nothing != nullptr &&

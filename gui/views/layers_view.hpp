@@ -26,6 +26,8 @@ class layers_view final : public step_view {
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
+  // The line over the picture: what is shown, at which scale, and what is left out. Empty without one.
+  [[nodiscard]] QString heading() const;
 
  protected:
   void refresh(view_state::parts what) override;
@@ -62,7 +64,6 @@ class layers_view final : public step_view {
   void toggle(std::size_t row);
   void select(std::size_t row);
   void set_current(std::size_t row);
-  [[nodiscard]] QString heading() const;
   [[nodiscard]] QString where_text() const;  // "in float16 at the replay's scale (2^16)"
   [[nodiscard]] QString only_text() const;   // what the controls leave
   [[nodiscard]] QString row_text(std::size_t row) const;

@@ -298,7 +298,7 @@ class views_test : public QObject {
     QVERIFY(!s.state.tensor().has_value());
     // The worst tensor is the first row.
     const auto worst = std::get<std::string>(s.shown->data().rows.front()[0]);
-    QTest::mouseDClick(s.shown, Qt::LeftButton, {}, QPoint(s.at(0.6).x(), 80));
+    QTest::mouseDClick(s.shown, Qt::LeftButton, {}, QPoint(s.at(0.6).x(), 125));
     QCOMPARE(digits()->tensors[*s.state.tensor()].name, worst);
   }
 
