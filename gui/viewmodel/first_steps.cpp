@@ -1,27 +1,13 @@
 #include "first_steps.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <utility>
 
 namespace ulp::gui {
 namespace {
 
-step_range seen_of(const drawn_columns& drawn, const column_span& span) {
-  return {std::max(span.first_step, drawn.shown.first), std::min(span.last_step, drawn.shown.last)};
-}
-
 bool is_one_step(const column_span& span) { return span.first_step == span.last_step; }
-
-double scale_at(const first_step_search& search, std::int64_t step) {
-  if (search.tried_scale) return std::ldexp(1.0, *search.tried_scale);
-  if (!search.replay || search.replay->steps.empty()) return 1;
-  const auto& steps = search.replay->steps;
-  const auto after = std::ranges::upper_bound(steps, step, {}, &replay_step::step);
-  return after == steps.begin() ? steps.front().scale_used : std::prev(after)->scale_used;
-}
 
 // Of one tensor, while steps come in their order.
 struct finder {
@@ -36,41 +22,41 @@ struct finder {
 
 class search_over_columns {
  public:
-  search_over_columns(const first_step_search& search, const layer_answer& answer, const background::report& told)
-      : search_(search), answer_(answer), told_(told), of_(answer.tensors) {}
+  search_over_columns(const layer_reading& reading, const layer_answer& answer, const background::report& told)
+      : reading_(reading), answer_(answer), told_(told), steps_(reading, answer.question, told), of_(answer.tensors) {}
 
-  std::vector<first_step> result() {
-    const auto& columns = search_.drawn->columns;
-    for (std::size_t c = 0; c < columns.size() && !is_over(); ++c) {
+  found_steps result() {
+    const auto& columns = reading_.drawn->columns;
+    for (std::size_t c = 0; c < columns.size() && !steps_.is_over(); ++c) {
       told_(static_cast<double>(c) / static_cast<double>(columns.size()));
       if (!is_asked(c)) continue;
+      const step_range seen = seen_of(*reading_.drawn, columns[c].span);
       if (is_one_step(columns[c].span)) {
         see_cells(c);
-      } else if (can_seek(*search_.drawn->run)) {
-        read(seen_of(*search_.drawn, columns[c].span));
+      } else if (can_seek(*reading_.drawn->run)) {
+        read(seen, true);
       } else {
-        read({seen_of(*search_.drawn, columns[c].span).first, search_.drawn->shown.last});
+        read({seen.first, reading_.drawn->shown.last}, false);
         break;
       }
     }
-    std::vector<first_step> all;
-    const std::vector<first_step> rough = first_steps_of(*search_.drawn, answer_);
+    found_steps all{.of = {}, .complete = !steps_.is_over()};
+    const std::vector<first_step> rough = first_steps_of(*reading_.drawn, answer_);
     for (std::uint32_t t = 0; t < of_.size(); ++t)
-      all.push_back(wants(t) && !is_over() ? of_[t].found : with_rough(of_[t].found, rough[t]));
+      all.of.push_back(steps_.wants(t) && all.complete ? of_[t].found : with_rough(of_[t].found, rough[t]));
     return all;
   }
 
  private:
-  [[nodiscard]] bool is_over() const { return tables_ > search_.most_tables; }
-  [[nodiscard]] bool wants(std::uint32_t t) const { return t < search_.wanted.size() && search_.wanted[t]; }
   [[nodiscard]] bool asks(std::size_t column, std::uint32_t t) const {
-    return wants(t) && !of_[t].done() && may_cross(answer_.question, answer_.at(column, t));
+    return steps_.wants(t) && !of_[t].done() && may_cross(answer_.question, answer_.at(column, t));
   }
   [[nodiscard]] bool is_asked(std::size_t column) const {
     for (std::uint32_t t = 0; t < of_.size(); ++t)
       if (asks(column, t)) return true;
     return false;
   }
+  [[nodiscard]] std::size_t column_of(std::int64_t step) const { return reading_.drawn->at(static_cast<double>(step)); }
   static first_step with_rough(const first_step& exact, const first_step& rough) {
     return {exact.earliest ? exact.earliest : rough.earliest, exact.latest ? exact.latest : rough.latest};
   }
@@ -78,49 +64,23 @@ class search_over_columns {
   // A column of one step says all itself.
   void see_cells(std::size_t c) {
     for (std::uint32_t t = 0; t < of_.size(); ++t)
-      if (asks(c, t)) of_[t].see(search_.drawn->columns[c].span.first_step, answer_.question, answer_.at(c, t));
+      if (asks(c, t)) of_[t].see(reading_.drawn->columns[c].span.first_step, answer_.question, answer_.at(c, t));
   }
 
-  void read(step_range range) {
-    // Rows of one step may come one after the other; a tensor may have several.
-    std::map<std::uint32_t, layer_cell> cells;
-    std::optional<std::int64_t> at;
-    const auto finish = [&] {
-      for (const auto& [tensor, cell] : cells) of_[tensor].see(*at, answer_.question, cell);
-      cells.clear();
-    };
-    const auto see = [&](const step& now, const std::vector<tensor_info>& tensors) {
-      if (now.key.step != at) finish();
-      at = now.key.step;
-      const std::size_t c = search_.drawn->at(static_cast<double>(*at));
-      if (is_over() || (can_stop(range) && !is_asked(c))) return false;
-      const double scale = scale_at(search_, *at);
-      for (const tensor_row& row : now.tensors) {
-        if (row.tensor >= of_.size() || !asks(c, row.tensor)) continue;
-        ++tables_;
-        const tensor_tables::entry one{.tensor = row.tensor,
-                                       .factor = row.unit(),
-                                       .type = row.type,
-                                       .table = row.table,
-                                       .is_scaled = is_scaled(tensors[row.tensor].kind)};
-        add(answer_.question.metric, cells[row.tensor], cell_of(answer_.question, one, {scale, scale}));
-      }
-      return true;
-    };
-    read_steps(
-        *search_.drawn->run, range, [this](double) { told_(0); }, see);
-    finish();
-  }
-  // Where one column is read, as soon as it is asked no more.
-  [[nodiscard]] bool can_stop(step_range range) const {
-    return search_.drawn->at(static_cast<double>(range.first)) == search_.drawn->at(static_cast<double>(range.last));
+  void read(step_range range, bool is_one_column) {
+    steps_.read(
+        range, [this](std::int64_t step, std::uint32_t t) { return asks(column_of(step), t); },
+        [&](std::int64_t step, const layer_steps::cells_of_step& cells) {
+          for (const auto& [t, cell] : cells) of_[t].see(step, answer_.question, cell);
+          return !is_one_column || is_asked(column_of(step));
+        });
   }
 
-  const first_step_search& search_;
+  const layer_reading& reading_;
   const layer_answer& answer_;
   const background::report& told_;
+  layer_steps steps_;
   std::vector<finder> of_;
-  std::uint64_t tables_ = 0;
 };
 
 }  // namespace
@@ -150,9 +110,8 @@ std::vector<first_step> first_steps_of(const drawn_columns& drawn, const layer_a
   return all;
 }
 
-std::vector<first_step> found(const first_step_search& search, const layer_answer& answer,
-                              const background::report& told) {
-  return search_over_columns(search, answer, told).result();
+found_steps found(const layer_reading& reading, const layer_answer& answer, const background::report& told) {
+  return search_over_columns(reading, answer, told).result();
 }
 
 }  // namespace ulp::gui

@@ -4,16 +4,14 @@
 #define ULP_GUI_VIEWMODEL_FIRST_STEPS_HPP
 
 #include <cstdint>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <vector>
 
 #include <ulp/report/layer_metrics.hpp>
 
 #include "background.hpp"
-#include "document.hpp"
 #include "drawn_columns.hpp"
+#include "layer_steps.hpp"
 
 namespace ulp::gui {
 
@@ -30,17 +28,12 @@ struct first_step {
 // threshold.
 [[nodiscard]] std::vector<first_step> first_steps_of(const drawn_columns& drawn, const layer_answer& answer);
 
-// What else finding the steps takes. The scale is the one that is tried out, or the replay's of each step.
-struct first_step_search {
-  std::shared_ptr<const drawn_columns> drawn;
-  tensor_mask wanted;
-  std::optional<int> tried_scale;
-  std::shared_ptr<const replayed_run> replay;
-  std::uint64_t most_tables =
-      std::numeric_limits<std::uint64_t>::max();  // that are read; then it stays as far as known
+struct found_steps {
+  std::vector<first_step> of;  // of each tensor; those that were not wanted are as columns tell
+  bool complete = true;
 };
-[[nodiscard]] std::vector<first_step> found(const first_step_search& search, const layer_answer& answer,
-                                            const background::report& told);
+[[nodiscard]] found_steps found(const layer_reading& reading, const layer_answer& answer,
+                                const background::report& told);
 
 }  // namespace ulp::gui
 

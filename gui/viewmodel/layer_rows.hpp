@@ -23,7 +23,9 @@ struct counted_layers {
   std::shared_ptr<const drawn_columns> drawn;
   layer_answer answer;
   std::vector<first_step> firsts;  // empty where the metric has no threshold
-  bool firsts_found = false;       // to the step
+  // Tensors of which steps were read, and no more is known: of their first step, and of their cells.
+  tensor_mask searched;
+  tensor_mask by_step;
 };
 
 struct layer_row {

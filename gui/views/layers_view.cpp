@@ -73,7 +73,9 @@ QString scales_text(const value_range& scales) {
   return scales.exact() ? text(scales.low) : QObject::tr("%1 to %2").arg(text(scales.low), text(scales.high));
 }
 
-constexpr std::uint64_t tables_at_once = 50'000;  // a good part of a second
+// That are read of steps, while somebody waits: a good part of a second; and while nobody does.
+constexpr std::uint64_t tables_at_once = 50'000;
+constexpr std::uint64_t tables_in_background = 2'000'000;
 constexpr int margin = 8;
 
 }  // namespace
@@ -104,7 +106,7 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   connect(metric_, &QComboBox::currentIndexChanged, this, [this] { refresh(view_state::replays); });
   connect(kind_, &QComboBox::currentIndexChanged, this, [this] {
     arrange();
-    search_first_steps();
+    if (!work_.running()) read_steps_on();
   });
   connect(tree_, &QPushButton::toggled, this, [this] {
     current_.reset();
@@ -147,7 +149,7 @@ layers_view::question layers_view::asked_now() const {
   return now;
 }
 
-first_step_search layers_view::search_now() const {
+layer_reading layers_view::reading_now() const {
   tensor_mask wanted(counted_.answer.tensors, false);
   for (const std::uint32_t t : shown_tensors()) wanted[t] = true;
   return {.drawn = counted_.drawn,
@@ -156,10 +158,22 @@ first_step_search layers_view::search_now() const {
           .replay = state().front().result};
 }
 
+counted_layers layers_view::counted_of(const question& asked, const background::report& told) {
+  const std::size_t tensors = asked.drawn->run->tensors.size();
+  counted_layers done{.drawn = asked.drawn,
+                      .answer = answer_to(asked.of, asked.columns, tensors, told),
+                      .firsts = {},
+                      .searched = tensor_mask(tensors, false),
+                      .by_step = tensor_mask(tensors, false)};
+  if (has_threshold(asked.of.metric)) done.firsts = first_steps_of(*done.drawn, done.answer);
+  return done;
+}
+
 void layers_view::refresh(view_state::parts what) {
   // What is typed and is no expression yet stays.
   if (known_filter_ != state().filter()) filter_->setText(state().filter());
   known_filter_ = state().filter();
+  if (what == view_state::cursor) return update();
   // Of another run what was counted tells nothing; of the same in other columns it stays until these are counted.
   if (what.testFlag(view_state::run) && counted_.drawn &&
       (state().current_run() == nullptr || counted_.drawn->run->id != state().current_run()->id)) {
@@ -168,28 +182,25 @@ void layers_view::refresh(view_state::parts what) {
   }
   if (!can_ask()) {
     work_.cancel();
-    search_.cancel();
+    reading_.cancel();
     counted_ = {};
     asked_ = {};
   } else if (question now = asked_now(); now != asked_) {
     asked_ = std::move(now);
-    search_.cancel();
+    reading_.cancel();
     work_.start([this, now = asked_](const background::report& told) -> std::function<void()> {
-      counted_layers done{.drawn = now.drawn,
-                          .answer = answer_to(now.of, now.columns, now.drawn->run->tensors.size(), told),
-                          .firsts = {}};
-      if (has_threshold(now.of.metric)) done.firsts = first_steps_of(*now.drawn, done.answer);
-      return [this, done = std::move(done)]() mutable {
+      return [this, done = counted_of(now, told)]() mutable {
         take(std::move(done));
-        search_first_steps();
+        read_steps_on();
       };
     });
   }
   if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) {
     offer_kinds();
     arrange();
-    if (!work_.running()) search_first_steps();
+    if (!work_.running()) read_steps_on();
   } else {
+    heading_ = heading_now();
     update();
   }
 }
@@ -199,39 +210,75 @@ void layers_view::take(counted_layers counted) {
   arrange();
 }
 
-void layers_view::search_first_steps() {
-  if (counted_.firsts.empty() || counted_.drawn != state().drawn()) return;
-  const first_step_search search = search_now();
-  const bool are_exact =
-      std::ranges::all_of(shown_tensors(), [&](std::uint32_t t) { return counted_.firsts[t].exact(); });
-  if (are_exact) return search_.cancel();
-  search_.start([this, search, answer = counted_.answer](const background::report& told) -> std::function<void()> {
-    return [this, firsts = found(search, answer, told)] {
-      counted_.firsts = firsts;
-      arrange();
-    };
+bool layers_view::lacks_first_steps() const {
+  return !counted_.firsts.empty() && std::ranges::any_of(shown_tensors(), [this](std::uint32_t t) {
+    return !counted_.firsts[t].exact() && !counted_.searched[t];
   });
+}
+
+bool layers_view::lacks_counts() const {
+  return std::ranges::any_of(shown_tensors(), [this](std::uint32_t t) {
+    if (counted_.by_step[t]) return false;
+    for (std::size_t c = 0; c < counted_.drawn->columns.size(); ++c)
+      if (gui::is_open(*counted_.drawn, counted_.answer, c, t)) return true;
+    return false;
+  });
+}
+
+void layers_view::read_steps_on() {
+  reading_.cancel();
+  if (!counted_.drawn || counted_.drawn != state().drawn()) return;
+  layer_reading reading = reading_now();
+  reading.most_tables = tables_in_background;
+  if (lacks_first_steps()) {
+    reading_.start([this, reading, answer = counted_.answer](const background::report& told) -> std::function<void()> {
+      return [this, wanted = reading.wanted, steps = found(reading, answer, told)] {
+        take(wanted, steps);
+        counted_.searched = wanted;
+        read_steps_on();
+      };
+    });
+  } else if (lacks_counts()) {
+    reading_.start([this, reading, answer = counted_.answer](const background::report& told) -> std::function<void()> {
+      return [this, wanted = reading.wanted, counted = counted_by_step(reading, answer, told)] {
+        take(wanted, counted);
+        counted_.by_step = wanted;
+      };
+    });
+  }
+}
+
+void layers_view::take(const tensor_mask& wanted, const found_steps& found) {
+  for (std::size_t t = 0; t < wanted.size(); ++t) {
+    if (!wanted[t]) continue;
+    counted_.firsts[t] = found.of[t];
+    counted_.searched[t] = found.complete;
+  }
+  arrange();
+}
+
+void layers_view::take(const tensor_mask& wanted, counted_steps counted) {
+  counted_.answer = std::move(counted.answer);
+  for (std::size_t t = 0; t < wanted.size(); ++t)
+    if (wanted[t]) counted_.by_step[t] = counted.complete;
+  arrange();
 }
 
 void layers_view::catch_up_now() {
   catch_up();
   if (!can_ask()) return;
+  const auto quiet = [](double) {};
   if (work_.running()) {
     work_.cancel();
-    counted_layers done{.drawn = asked_.drawn,
-                        .answer =
-                            answer_to(asked_.of, asked_.columns, asked_.drawn->run->tensors.size(), [](double) {}),
-                        .firsts = {}};
-    if (has_threshold(asked_.of.metric)) done.firsts = first_steps_of(*done.drawn, done.answer);
-    take(std::move(done));
-    search_first_steps();
+    take(counted_of(asked_, quiet));
   }
-  if (!search_.running()) return;
-  search_.cancel();
-  first_step_search search = search_now();
-  search.most_tables = tables_at_once;
-  counted_.firsts = found(search, counted_.answer, [](double) {});
-  arrange();
+  if (!counted_.drawn || counted_.drawn != state().drawn()) return;
+  reading_.cancel();
+  layer_reading reading = reading_now();
+  reading.most_tables = tables_at_once;
+  if (lacks_first_steps()) take(reading.wanted, found(reading, counted_.answer, quiet));
+  if (lacks_counts()) take(reading.wanted, counted_by_step(reading, counted_.answer, quiet));
+  read_steps_on();
 }
 
 void layers_view::offer_kinds() {
@@ -272,6 +319,7 @@ void layers_view::arrange() {
                 ? by_module(counted_, shown_tensors(), [this](const module_row& row) { return is_open(row); })
                 : worst_first(counted_, shown_tensors());
   if (current_ && *current_ >= rows_.size()) current_.reset();
+  heading_ = heading_now();
   lay_out();
   update();
 }
@@ -280,7 +328,7 @@ layers_look layers_view::look() const {
   return {.counted = counted_,
           .rows = rows_,
           .is_tree = tree_->isChecked(),
-          .heading = heading(),
+          .heading = heading_,
           .shown = state().shown(),
           .top = std::min(static_cast<std::size_t>(bar_->value()), rows_.empty() ? 0 : rows_.size() - 1),
           .current = current_,
@@ -380,7 +428,7 @@ QString layers_view::only_text() const {
   return text;
 }
 
-QString layers_view::heading() const {
+QString layers_view::heading_now() const {
   if (!counted_.drawn) return {};
   const layer_question& q = counted_.answer.question;
   const metric_text& text = text_of(q.metric);
@@ -399,7 +447,7 @@ QString layers_view::row_text(std::size_t row) const {
   const tensor_info& tensor = state().current_run()->tensors[of.of.tensors.front()];
   QString text = shown_text(of.of.path);
   if (of.of.is_module)
-    text += tr(": %n tensor(s)", nullptr, static_cast<int>(of.of.tensors.size()));
+    text += ": " + QString::fromStdString(ulp::count_text(of.of.tensors.size(), "tensor"));
   else if (tensor.kind != tensor_kind::unknown)
     text += QStringLiteral(" (%1)").arg(QString::fromStdString(std::string{to_string(tensor.kind)}));
   if (!of.worst) return text + "\n" + tr("no finite nonzero value");

@@ -27,7 +27,7 @@ class layers_view final : public step_view {
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
   // The line over the picture: what is shown, at which scale, and what is left out. Empty without one.
-  [[nodiscard]] QString heading() const;
+  [[nodiscard]] const QString& heading() const noexcept { return heading_; }
 
  protected:
   void refresh(view_state::parts what) override;
@@ -49,10 +49,15 @@ class layers_view final : public step_view {
   };
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] question asked_now() const;
-  [[nodiscard]] first_step_search search_now() const;
-  void ask(const question& now);
+  [[nodiscard]] layer_reading reading_now() const;
+  static counted_layers counted_of(const question& asked, const background::report& told);
   void take(counted_layers counted);
-  void search_first_steps();
+  // What columns leave open is read: first from which step on, then the counts.
+  [[nodiscard]] bool lacks_first_steps() const;
+  [[nodiscard]] bool lacks_counts() const;
+  void read_steps_on();
+  void take(const tensor_mask& wanted, const found_steps& found);
+  void take(const tensor_mask& wanted, counted_steps counted);
 
   void offer_kinds();
   [[nodiscard]] std::vector<std::uint32_t> shown_tensors() const;
@@ -64,6 +69,7 @@ class layers_view final : public step_view {
   void toggle(std::size_t row);
   void select(std::size_t row);
   void set_current(std::size_t row);
+  [[nodiscard]] QString heading_now() const;
   [[nodiscard]] QString where_text() const;  // "in float16 at the replay's scale (2^16)"
   [[nodiscard]] QString only_text() const;   // what the controls leave
   [[nodiscard]] QString row_text(std::size_t row) const;
@@ -76,10 +82,11 @@ class layers_view final : public step_view {
   double controls_height_ = 34;
   QString known_filter_;  // the state's, when the field was last set
   background work_;
-  background search_;
+  background reading_;
   question asked_;  // last
   counted_layers counted_;
   std::vector<layer_row> rows_;
+  QString heading_;
   std::optional<layers_picture> picture_;  // on the screen
   std::optional<std::size_t> current_;
   std::set<std::string> toggled_;  // modules that are not as they are at first
