@@ -20,6 +20,7 @@ constexpr double sign_width = 14;
 constexpr double tallest_row = 44;
 constexpr double below_plot = 34;  // of the frame, for its axis
 constexpr double gap = 12;
+constexpr double most_for_numbers = 0.42;  // of what names leave
 
 QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
 
@@ -138,7 +139,7 @@ void layers_picture::choose_numbers(double room) {
     n.width = letters_.horizontalAdvance(n.title);
     for (const QString& text : n.texts) n.width = std::max(n.width, letters_.horizontalAdvance(text));
     n.width = std::ceil(n.width) + 1;
-    if (used + n.width + gap > room / 2) return;
+    if (used + n.width + gap > most_for_numbers * room) return;
     used += n.width + gap;
     numbers_.push_back(std::move(n));
   };

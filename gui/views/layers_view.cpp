@@ -143,7 +143,8 @@ layers_view::question layers_view::asked_now() const {
   question now{
       .drawn = state().drawn(),
       .of = {.metric = static_cast<layer_metric>(metric_->currentData().toInt()), .to = s.format, .mode = s.rounding},
-      .columns = {}};
+      .columns = {},
+      .where = where_text()};
   for (const drawn_column& c : now.drawn->columns)
     now.columns.push_back({c.tables, state().scales_in(c.span.first_step, c.span.last_step)});
   return now;
@@ -181,16 +182,17 @@ void layers_view::refresh(view_state::parts what) {
     asked_ = {};
   }
   if (!can_ask()) {
+    // While it is replayed again, what was counted stays.
     work_.cancel();
     reading_.cancel();
-    counted_ = {};
     asked_ = {};
+    if (state().current_run() == nullptr || !state().front().failure.isEmpty()) counted_ = {};
   } else if (question now = asked_now(); now != asked_) {
     asked_ = std::move(now);
     reading_.cancel();
     work_.start([this, now = asked_](const background::report& told) -> std::function<void()> {
-      return [this, done = counted_of(now, told)]() mutable {
-        take(std::move(done));
+      return [this, where = now.where, done = counted_of(now, told)]() mutable {
+        take(std::move(done), where);
         read_steps_on();
       };
     });
@@ -205,8 +207,9 @@ void layers_view::refresh(view_state::parts what) {
   }
 }
 
-void layers_view::take(counted_layers counted) {
+void layers_view::take(counted_layers counted, const QString& where) {
   counted_ = std::move(counted);
+  where_ = where;
   arrange();
 }
 
@@ -270,7 +273,7 @@ void layers_view::catch_up_now() {
   const auto quiet = [](double) {};
   if (work_.running()) {
     work_.cancel();
-    take(counted_of(asked_, quiet));
+    take(counted_of(asked_, quiet), asked_.where);
   }
   if (!counted_.drawn || counted_.drawn != state().drawn()) return;
   reading_.cancel();
@@ -384,7 +387,8 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   if (!why.isEmpty()) return draw_empty(to, rest, colours, why);
   if (!can_ask() && !state().front().failure.isEmpty())
     return draw_empty(to, rest, colours, tr("The replay failed: %1").arg(state().front().failure));
-  if (counted_.answer.cells.empty()) return draw_empty(to, rest, colours, tr("Counting ..."));
+  if (counted_.answer.cells.empty())
+    return draw_empty(to, rest, colours, can_ask() ? tr("Counting ...") : tr("Waiting for the replay ..."));
   if (rows_.empty())
     return draw_empty(to, rest, colours,
                       only_text().isEmpty() ? tr("No tensor holds gradients.")
@@ -405,20 +409,12 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
 }
 
 QString layers_view::where_text() const {
-  const std::string& format = state().front().spec.format;
-  const auto shown = shown_tensors();
-  const bool none_scaled = !shown.empty() && std::ranges::none_of(shown, [this](std::uint32_t t) {
-    return is_scaled(state().current_run()->tensors[t].kind);
-  });
-  QString text = tr("in %1").arg(QString::fromStdString(format));
   const auto range = state().shown();
-  if (none_scaled)
-    text += tr(", which no loss scale multiplies");
-  else if (state().tried_scale())
-    text += tr(" at 2^%1, tried out").arg(*state().tried_scale());
-  else
-    text += tr(" at the replay's scale (%1)").arg(scales_text(state().scales_in(range.first, range.last)));
-  return text;
+  return tr("in %1 at %2")
+      .arg(QString::fromStdString(state().front().spec.format),
+           state().tried_scale()
+               ? tr("2^%1, tried out").arg(*state().tried_scale())
+               : tr("the replay's scale (%1)").arg(scales_text(state().scales_in(range.first, range.last))));
 }
 
 QString layers_view::only_text() const {
@@ -435,7 +431,10 @@ QString layers_view::heading_now() const {
   const bool nothing = text.nothing != nullptr &&
                        std::ranges::none_of(rows_, [&](const layer_row& row) { return may_cross(q, row.total); });
   QString all = tr_layers(nothing ? text.nothing : text.heading);
-  if (is_of_format(q.metric)) all = all.arg(where_text());
+  const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t].kind); };
+  if (is_of_format(q.metric)) all = all.arg(where_);
+  if (is_of_format(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
+    all += tr("; no loss scale multiplies these tensors");
   all += only_text();
   if (state().current_run()->as_recorded) all += tr("; values as recorded, since the factor of some is not known");
   return all;

@@ -45,13 +45,14 @@ class layers_view final : public step_view {
     std::shared_ptr<const drawn_columns> drawn;
     layer_question of;
     std::vector<layer_column> columns;
+    QString where;  // "in float16 at the replay's scale (2^16)"
     friend bool operator==(const question&, const question&) = default;
   };
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] question asked_now() const;
   [[nodiscard]] layer_reading reading_now() const;
   static counted_layers counted_of(const question& asked, const background::report& told);
-  void take(counted_layers counted);
+  void take(counted_layers counted, const QString& where);
   // What columns leave open is read: first from which step on, then the counts.
   [[nodiscard]] bool lacks_first_steps() const;
   [[nodiscard]] bool lacks_counts() const;
@@ -70,8 +71,8 @@ class layers_view final : public step_view {
   void select(std::size_t row);
   void set_current(std::size_t row);
   [[nodiscard]] QString heading_now() const;
-  [[nodiscard]] QString where_text() const;  // "in float16 at the replay's scale (2^16)"
-  [[nodiscard]] QString only_text() const;   // what the controls leave
+  [[nodiscard]] QString where_text() const;
+  [[nodiscard]] QString only_text() const;  // what the controls leave
   [[nodiscard]] QString row_text(std::size_t row) const;
 
   QComboBox* metric_;
@@ -85,6 +86,7 @@ class layers_view final : public step_view {
   background reading_;
   question asked_;  // last
   counted_layers counted_;
+  QString where_;  // of what was counted
   std::vector<layer_row> rows_;
   QString heading_;
   std::optional<layers_picture> picture_;  // on the screen
