@@ -113,10 +113,7 @@ layers_view::layers_view(view_state& state, QWidget* parent)
     bar_->setValue(0);
     arrange();
   });
-  connect(bar_, &QScrollBar::valueChanged, this, [this] {
-    lay_out();
-    update();
-  });
+  connect(bar_, &QScrollBar::valueChanged, this, [this] { picture_again(); });
   connect(filter_, &QLineEdit::textChanged, this, [this](const QString& text) {
     QPalette p = palette();
     const QString problem = view_state::problem_with_filter(text);
@@ -175,6 +172,7 @@ void layers_view::refresh(view_state::parts what) {
   if (known_filter_ != state().filter()) filter_->setText(state().filter());
   known_filter_ = state().filter();
   if (what == view_state::cursor) return update();
+  const bool had_counts = counted_.drawn != nullptr;
   // Of another run what was counted tells nothing; of the same in other columns it stays until these are counted.
   if (what.testFlag(view_state::run) && counted_.drawn &&
       (state().current_run() == nullptr || counted_.drawn->run->id != state().current_run()->id)) {
@@ -197,13 +195,14 @@ void layers_view::refresh(view_state::parts what) {
       };
     });
   }
-  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) {
+  const bool lost_counts = had_counts && !counted_.drawn;
+  if (lost_counts || what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) {
     offer_kinds();
     arrange();
     if (!work_.running()) read_steps_on();
   } else {
     heading_ = heading_now();
-    update();
+    picture_again();
   }
 }
 
@@ -324,7 +323,6 @@ void layers_view::arrange() {
   if (current_ && *current_ >= rows_.size()) current_.reset();
   heading_ = heading_now();
   lay_out();
-  update();
 }
 
 layers_look layers_view::look() const {
@@ -362,8 +360,8 @@ void layers_view::lay_out() {
     x += wide + 8;
   }
   controls_height_ = y + filter_->sizeHint().height() + 6 - margin;
-  if (rows_.empty()) return bar_->hide();
   bar_->hide();
+  if (rows_.empty()) return update();
   const layers_picture without_bar(look(), room_on_screen(), font());
   const std::size_t most_rows = without_bar.rows_that_fit();
   const auto last_top = static_cast<int>(rows_.size() - std::min(most_rows, rows_.size()));
@@ -377,7 +375,15 @@ void layers_view::lay_out() {
   const QRectF plot = without_bar.plot().area();
   bar_->setGeometry(width() - margin / 2 - bar_width, static_cast<int>(plot.top()), bar_width,
                     static_cast<int>(plot.height()));
-  picture_.emplace(look(), room_on_screen(), font());
+  picture_again();
+}
+
+void layers_view::picture_again() {
+  if (rows_.empty())
+    picture_.reset();
+  else
+    picture_.emplace(look(), room_on_screen(), font());
+  update();
 }
 
 void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
@@ -387,15 +393,14 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   if (!why.isEmpty()) return draw_empty(to, rest, colours, why);
   if (!can_ask() && !state().front().failure.isEmpty())
     return draw_empty(to, rest, colours, tr("The replay failed: %1").arg(state().front().failure));
-  if (counted_.answer.cells.empty())
+  if (counted_.answer.cells.empty() || counted_.answer.tensors != state().current_run()->tensors.size())
     return draw_empty(to, rest, colours, can_ask() ? tr("Counting ...") : tr("Waiting for the replay ..."));
   if (rows_.empty())
     return draw_empty(to, rest, colours,
                       only_text().isEmpty() ? tr("No tensor holds gradients.")
                                             : tr("No tensor holds gradients%1.").arg(only_text()));
   if (on_screen) {
-    // Where what is shown changed since.
-    picture_.emplace(look(), rest, font());
+    if (!picture_) picture_.emplace(look(), rest, font());
     keep(picture_->plot());
     picture_->draw(to, colours);
     draw_cursor(to, picture_->plot(), colours);
@@ -499,7 +504,7 @@ void layers_view::set_current(std::size_t row) {
   setAccessibleDescription(row_text(row));
   QAccessibleEvent told(this, QAccessible::DescriptionChanged);
   QAccessible::updateAccessibility(&told);
-  update();
+  picture_again();
 }
 
 void layers_view::mousePressEvent(QMouseEvent* event) {

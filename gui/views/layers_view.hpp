@@ -64,6 +64,7 @@ class layers_view final : public step_view {
   [[nodiscard]] std::vector<std::uint32_t> shown_tensors() const;
   void arrange();  // the rows, of what was counted
   void lay_out();
+  void picture_again();
   [[nodiscard]] QRectF room_on_screen() const;
   [[nodiscard]] layers_look look() const;
   [[nodiscard]] bool is_open(const module_row& row) const;
