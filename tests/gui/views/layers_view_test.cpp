@@ -13,6 +13,8 @@
 #include <set>
 #include <sstream>
 
+#include <ulp/formats/catalog.hpp>
+
 #include "gui/support/fixture.hpp"
 #include "gui/support/picture.hpp"
 #include "support/program.hpp"
@@ -230,6 +232,42 @@ class layers_view_test : public QObject {
         return one.second.substr(0, one.second.find(' ')) == one.second.substr(one.second.find(' ') + 1);
       });
     }());
+  }
+
+  void what_is_not_read_stays_within_bounds() {
+    const auto run = run_of({.inputs = {(source_dir() / "examples/digits.ulp").string()}});
+    stage s(run);
+    const ulp::layer_question q{.metric = layer_metric::underflow, .to = ulp::float16, .mode = {}};
+    const double scale = 16;
+    std::vector<ulp::layer_column> columns;
+    for (const drawn_column& c : s.state.drawn()->columns) columns.push_back({c.tables, {scale, 2 * scale}});
+    const auto quiet = [](double) {};
+    const ulp::layer_answer answer = answer_to(q, columns, run->tensors.size(), quiet);
+    layer_reading reading{.drawn = s.state.drawn(),
+                          .wanted = ulp::tensor_mask(run->tensors.size(), true),
+                          .tried_scale = 4,
+                          .replay = nullptr};
+    const found_steps all = found(reading, answer, quiet);
+    const counted_steps counted = counted_by_step(reading, answer, quiet);
+    QVERIFY(all.complete && counted.complete);
+    reading.most_tables = 1;
+    const found_steps some = found(reading, answer, quiet);
+    const counted_steps few = counted_by_step(reading, answer, quiet);
+    QVERIFY(!some.complete && !few.complete);
+    int wider = 0;
+    for (std::size_t t = 0; t < run->tensors.size(); ++t) {
+      if (!all.of[t].earliest) continue;
+      QVERIFY(some.of[t].earliest.value() <= all.of[t].earliest.value());
+      if (some.of[t].latest) QVERIFY(all.of[t].latest.value() <= some.of[t].latest.value());
+      wider += some.of[t].exact() ? 0 : 1;
+    }
+    QVERIFY(wider > 0);
+    for (std::size_t i = 0; i < answer.cells.size(); ++i) {
+      const value_range exact = counted.answer.cells[i].part;
+      const value_range open = few.answer.cells[i].part;
+      QVERIFY(exact.exact());
+      QVERIFY(open.low <= exact.low && exact.high <= open.high);
+    }
   }
 
   void metrics_have_headings_of_format_and_scale() {
