@@ -10,68 +10,11 @@
 #include <array>
 #include <cmath>
 
+#include "layer_words.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
-
-struct metric_text {
-  layer_metric metric;
-  const char* choice;
-  const char* heading;  // %1: in which format, at which scale
-  const char* nothing;  // where it is zero everywhere; likewise
-};
-constexpr std::array metrics{
-    metric_text{layer_metric::underflow, QT_TRANSLATE_NOOP("layers", "underflow, share of nonzero"),
-                QT_TRANSLATE_NOOP("layers", "Underflow %1, share of the nonzero values"),
-                QT_TRANSLATE_NOOP("layers", "Nothing underflows %1")},
-    metric_text{layer_metric::subnormal, QT_TRANSLATE_NOOP("layers", "subnormal, share of nonzero"),
-                QT_TRANSLATE_NOOP("layers", "Subnormal results %1, share of the nonzero values"),
-                QT_TRANSLATE_NOOP("layers", "No result is subnormal %1")},
-    metric_text{layer_metric::overflow, QT_TRANSLATE_NOOP("layers", "overflow, share of nonzero"),
-                QT_TRANSLATE_NOOP("layers", "Overflow %1, share of the nonzero values"),
-                QT_TRANSLATE_NOOP("layers", "Nothing overflows %1")},
-    metric_text{layer_metric::lost_l1, QT_TRANSLATE_NOOP("layers", "lost magnitude, L1"),
-                QT_TRANSLATE_NOOP("layers", "Magnitude lost to underflow %1, share of the L1 norm"),
-                QT_TRANSLATE_NOOP("layers", "Underflow takes no magnitude %1")},
-    metric_text{layer_metric::lost_l2, QT_TRANSLATE_NOOP("layers", "lost magnitude, L2"),
-                QT_TRANSLATE_NOOP("layers", "Magnitude lost to underflow %1, share of the L2 norm"),
-                QT_TRANSLATE_NOOP("layers", "Underflow takes no magnitude %1")},
-    metric_text{layer_metric::sqnr, QT_TRANSLATE_NOOP("layers", "SQNR, dB"),
-                QT_TRANSLATE_NOOP("layers", "Signal to rounding noise %1, in dB"), nullptr},
-    metric_text{layer_metric::zeros, QT_TRANSLATE_NOOP("layers", "zeros before rounding, share of all"),
-                QT_TRANSLATE_NOOP("layers", "Zeros before rounding, share of all values"),
-                QT_TRANSLATE_NOOP("layers", "No value is zero before rounding")},
-    metric_text{layer_metric::largest, QT_TRANSLATE_NOOP("layers", "largest gradient, log2"),
-                QT_TRANSLATE_NOOP("layers", "Largest magnitude before scaling, log2"), nullptr},
-    metric_text{layer_metric::headroom, QT_TRANSLATE_NOOP("layers", "headroom, binades"),
-                QT_TRANSLATE_NOOP("layers", "Binades from the largest value to overflow %1"), nullptr}};
-
-const metric_text& text_of(layer_metric m) { return *std::ranges::find(metrics, m, &metric_text::metric); }
-
-QString tr_layers(const char* text) { return QCoreApplication::translate("layers", text); }
-
-QString plural_of(tensor_kind kind) {
-  switch (kind) {
-    case tensor_kind::weight_grad: return QObject::tr("weight gradients");
-    case tensor_kind::activation_grad: return QObject::tr("activation gradients");
-    case tensor_kind::weight: return QObject::tr("weights");
-    case tensor_kind::update: return QObject::tr("updates");
-    case tensor_kind::activation: return QObject::tr("activations");
-    case tensor_kind::unknown: break;
-  }
-  return QObject::tr("of unknown kind");
-}
-
-// "2^16", "2^16 to 2^18", "1000".
-QString scales_text(const value_range& scales) {
-  const auto text = [](double x) {
-    int exponent = 0;
-    return x > 0 && std::frexp(x, &exponent) == 0.5 ? QStringLiteral("2^%1").arg(exponent - 1)
-                                                    : QString::fromStdString(shortest(x));
-  };
-  return scales.exact() ? text(scales.low) : QObject::tr("%1 to %2").arg(text(scales.low), text(scales.high));
-}
 
 // That are read of steps, while somebody waits: a good part of a second; and while nobody does.
 constexpr std::uint64_t tables_at_once = 50'000;
@@ -87,7 +30,7 @@ layers_view::layers_view(view_state& state, QWidget* parent)
       tree_(make_toggle(tr("By module"), this)),
       filter_(new QLineEdit(this)),
       bar_(new QScrollBar(Qt::Vertical, this)) {
-  for (const metric_text& m : metrics) metric_->addItem(tr_layers(m.choice), static_cast<int>(m.metric));
+  for (const layer_metric m : layer_metrics_in_order()) metric_->addItem(choice_text(m), static_cast<int>(m));
   metric_->setObjectName("metric");
   metric_->setAccessibleName(tr("Metric"));
   kind_->setObjectName("kind");
@@ -432,10 +375,10 @@ QString layers_view::only_text() const {
 QString layers_view::heading_now() const {
   if (!counted_.drawn) return {};
   const layer_question& q = counted_.answer.question;
-  const metric_text& text = text_of(q.metric);
-  const bool nothing = text.nothing != nullptr &&
-                       std::ranges::none_of(rows_, [&](const layer_row& row) { return may_cross(q, row.total); });
-  QString all = tr_layers(nothing ? text.nothing : text.heading);
+  const QString none = nothing_text(q.metric);
+  const bool nothing =
+      !none.isEmpty() && std::ranges::none_of(rows_, [&](const layer_row& row) { return may_cross(q, row.total); });
+  QString all = nothing ? none : heading_text(q.metric);
   const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t].kind); };
   if (is_of_format(q.metric)) all = all.arg(where_);
   if (is_of_format(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
@@ -566,7 +509,6 @@ void layers_view::keyPressEvent(QKeyEvent* event) {
 }
 
 table layers_view::data() const {
-  using range_keys::where_open;
   table t;
   t.columns = {{"tensor", "tensor"},
                {"first_step", "from step"},
