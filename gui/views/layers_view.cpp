@@ -7,8 +7,6 @@
 #include <QToolTip>
 #include <QWheelEvent>
 #include <algorithm>
-#include <array>
-#include <cmath>
 
 #include "layer_words.hpp"
 #include "viewmodel/shown_text.hpp"
