@@ -26,6 +26,13 @@ void tell(const background::report& told, std::uint64_t done, std::uint64_t all)
   told(all == 0 ? 0 : static_cast<double>(done) / static_cast<double>(all));
 }
 
+// Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
+bool is_read_as_it_is(const run_text& text) {
+  return text ==
+         run_text{
+             .inputs = text.inputs, .attempts = text.attempts, .allow_empty = text.allow_empty, .limits = text.limits};
+}
+
 // From so many steps on columns are made of the blocks that a recording keeps merged.
 constexpr std::uint64_t long_run = 2048;
 // So many tables of blocks take a good part of a second.
@@ -123,26 +130,29 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   return run;
 }
 
-bool is_recording(const loaded_run& run) { return run.kind == source_kind::recording; }
+bool can_seek(const loaded_run& run) { return run.kind == source_kind::recording && is_read_as_it_is(run.text); }
 
-bool is_read_as_it_is(const run_text& text) {
-  return text ==
-         run_text{
-             .inputs = text.inputs, .attempts = text.attempts, .allow_empty = text.allow_empty, .limits = text.limits};
+void read_steps(const loaded_run& run, step_range range, const background::report& told,
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see) {
+  const source_options how = run.text.how_to_read();
+  const selection counted = run.text.selected();
+  const std::unique_ptr<source> from =
+      can_seek(run) ? open_recording(run.text.inputs.front(), range.first, range.last, how.attempts)
+                    : open_source(run.text.inputs, how);
+  step now;
+  for (std::uint64_t n = 0; from->next(now) && now.key.step <= range.last; ++n) {
+    tell(told, n, from->step_count());
+    if (now.key.step < range.first || !counted.takes(now.key.step) || now.key.microbatch != -1) continue;
+    if (!see(now, from->tensors())) return;
+  }
 }
 
 tensor_tables tables_of_step(const loaded_run& run, std::int64_t number, const background::report& told) {
-  const source_options how = run.text.how_to_read();
-  const std::unique_ptr<source> from = is_recording(run) && is_read_as_it_is(run.text)
-                                           ? open_recording(run.text.inputs.front(), number, number, how.attempts)
-                                           : open_source(run.text.inputs, how);
   tensor_tables all;
-  step now;
-  for (std::uint64_t n = 0; from->next(now) && now.key.step <= number; ++n) {
-    tell(told, n, from->step_count());
-    if (now.key.step != number || now.key.microbatch != -1) continue;
-    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(from->tensors()[row.tensor].kind));
-  }
+  read_steps(run, {number, number}, told, [&](const step& now, const std::vector<tensor_info>& tensors) {
+    for (const tensor_row& row : now.tensors) all.add(row, is_scaled(tensors[row.tensor].kind));
+    return true;
+  });
   return all;
 }
 

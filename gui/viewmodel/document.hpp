@@ -21,6 +21,7 @@
 #include <ulp/report/series_extremes.hpp>
 
 #include "background.hpp"
+#include "drawn_columns.hpp"
 
 namespace ulp::gui {
 
@@ -94,9 +95,11 @@ enum class first_look : bool { no, yes };
 // Read and replay as the document does, in whatever thread calls. Throw input_error, std::invalid_argument.
 [[nodiscard]] std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told,
                                                          first_look look = first_look::yes);
-// Whether nothing is said of what the inputs hold: then parts of a recording can be had without the rest.
-[[nodiscard]] bool is_read_as_it_is(const run_text& text);
-[[nodiscard]] bool is_recording(const loaded_run& run);
+// Whether steps in the middle, and merged blocks, are read without those before them.
+[[nodiscard]] bool can_seek(const loaded_run& run);
+// The steps of a range that count, in order, until `see` does not want more.
+void read_steps(const loaded_run& run, step_range range, const background::report& told,
+                const std::function<bool(const step&, const std::vector<tensor_info>&)>& see);
 // One step alone, where its column holds several: at once from a recording, else the inputs are read up to it. Empty where
 // there is no such step.
 [[nodiscard]] tensor_tables tables_of_step(const loaded_run& run, std::int64_t step, const background::report& told);

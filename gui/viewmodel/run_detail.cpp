@@ -18,20 +18,14 @@ class detail_reader {
   [[nodiscard]] columns_of<tensor_tables> in_steps(step_range range, std::size_t width) {
     columns_of<tensor_tables> columns(std::numeric_limits<std::size_t>::max(), width);
     if (range.last < range.first) return columns;
-    const source_options how = run_.text.how_to_read();
-    const selection counted = run_.text.selected();
-    const bool in_parts = is_recording(run_) && is_read_as_it_is(run_.text);
-    const std::unique_ptr<source> from =
-        in_parts ? open_recording(run_.text.inputs.front(), range.first, range.last, how.attempts)
-                 : open_source(run_.text.inputs, how);
-    step now;
-    while (from->next(now) && now.key.step <= range.last) {
-      told_(static_cast<double>(done_) / static_cast<double>(all_));
-      if (now.key.step < range.first || now.key.microbatch != -1 || !counted.takes(now.key.step)) continue;
-      ++done_;
-      tensor_tables& column = columns.at_step(now.key.step);
-      for (const tensor_row& row : now.tensors) column.add(row, is_scaled(from->tensors()[row.tensor].kind));
-    }
+    read_steps(
+        run_, range, [this](double) { tell(); },
+        [&](const step& now, const std::vector<tensor_info>& tensors) {
+          ++done_;
+          tensor_tables& column = columns.at_step(now.key.step);
+          for (const tensor_row& row : now.tensors) column.add(row, is_scaled(tensors[row.tensor].kind));
+          return true;
+        });
     return columns;
   }
 
@@ -42,7 +36,7 @@ class detail_reader {
                         run_.text.how_to_read().attempts, {range.first, range.last});
     level_block block;
     while (levels.next(block)) {
-      told_(static_cast<double>(done_) / static_cast<double>(all_));
+      tell();
       done_ += block.steps;
       tensor_tables& column = columns.at_block(block.first_step, block.last_step);
       for (const tensor_row& row : block.tensors) column.add(row, is_scaled(levels.tensors()[row.tensor].kind));
@@ -51,6 +45,8 @@ class detail_reader {
   }
 
  private:
+  void tell() const { told_(static_cast<double>(done_) / static_cast<double>(all_)); }
+
   const loaded_run& run_;
   const background::report& told_;
   std::size_t all_;
@@ -73,7 +69,7 @@ std::size_t steps_in(const loaded_run& run, step_range range) {
 
 bool is_slow_in_steps(const loaded_run& run, step_range range) {
   constexpr std::size_t tables_at_once = 20'000;
-  return is_recording(run) && steps_in(run, range) * run.tensors.size() > tables_at_once;
+  return can_seek(run) && steps_in(run, range) * run.tensors.size() > tables_at_once;
 }
 
 std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range range, std::size_t width,
@@ -83,7 +79,7 @@ std::shared_ptr<const run_detail> detail_of(const loaded_run& run, step_range ra
   detail->range = range;
   detail->width = width;
   detail_reader read(run, range, told);
-  if (width < block_of_steps || !is_recording(run) || !is_read_as_it_is(run.text)) {
+  if (width < block_of_steps || !can_seek(run)) {
     append(*detail, read.in_steps(range, width));
     return detail;
   }

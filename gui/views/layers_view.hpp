@@ -1,16 +1,18 @@
-// Tensor x step: a metric of each tensor as a heat map, the worst tensors first.
+// Tensor x step: a metric of each tensor as a heat map, the worst tensors first, or as a tree of modules.
 #ifndef ULP_GUI_VIEWS_LAYERS_VIEW_HPP
 #define ULP_GUI_VIEWS_LAYERS_VIEW_HPP
 
 #include <QComboBox>
 #include <QLineEdit>
+#include <QScrollBar>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <vector>
 
-#include <ulp/report/layer_metrics.hpp>
-
+#include "layers_picture.hpp"
 #include "step_view.hpp"
 #include "viewmodel/background.hpp"
 
@@ -24,31 +26,73 @@ class layers_view final : public step_view {
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
+  // The line over the picture: what is shown, at which scale, and what is left out. Empty without one.
+  [[nodiscard]] const QString& heading() const noexcept { return heading_; }
 
  protected:
   void refresh(view_state::parts what) override;
   [[nodiscard]] QString told_at(QPointF place) const override;
+  void mousePressEvent(QMouseEvent* event) override;
+  void mouseMoveEvent(QMouseEvent* event) override;
   void mouseDoubleClickEvent(QMouseEvent* event) override;
+  void wheelEvent(QWheelEvent* event) override;
+  void keyPressEvent(QKeyEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
-  // An answer, and the run that it is of.
-  struct answered {
-    std::shared_ptr<const loaded_run> run;
-    layer_answer values;
+  // What is counted.
+  struct question {
+    std::shared_ptr<const drawn_columns> drawn;
+    layer_question of;
+    std::vector<layer_column> columns;
+    QString where;  // "in float16 at the replay's scale (2^16)"
+    friend bool operator==(const question&, const question&) = default;
   };
-  // What counts it.
-  [[nodiscard]] std::function<answered(const background::report&)> asked() const;
-  void take(answered answer);
-  [[nodiscard]] std::optional<std::size_t> row_at(double y) const;
+  [[nodiscard]] bool can_ask() const;
+  [[nodiscard]] question asked_now() const;
+  [[nodiscard]] layer_reading reading_now() const;
+  static counted_layers counted_of(const question& asked, const background::report& told);
+  void take(counted_layers counted, const QString& where);
+  // What columns leave open is read: first from which step on, then the counts.
+  [[nodiscard]] bool lacks_first_steps() const;
+  [[nodiscard]] bool lacks_counts() const;
+  void read_steps_on();
+  void take(const tensor_mask& wanted, const found_steps& found);
+  void take(const tensor_mask& wanted, counted_steps counted);
+
+  void offer_kinds();
+  [[nodiscard]] std::vector<std::uint32_t> shown_tensors() const;
+  void arrange();  // the rows, of what was counted
+  void lay_out();
+  void picture_again();
+  [[nodiscard]] QRectF room_on_screen() const;
+  [[nodiscard]] layers_look look() const;
+  [[nodiscard]] bool is_open(const module_row& row) const;
+  void toggle(std::size_t row);
+  void select(std::size_t row);
+  void set_current(std::size_t row);
+  [[nodiscard]] QString heading_now() const;
+  [[nodiscard]] QString where_text() const;
+  [[nodiscard]] QString only_text() const;  // what the controls leave
+  [[nodiscard]] QString row_text(std::size_t row) const;
 
   QComboBox* metric_;
+  QComboBox* kind_;
+  QPushButton* tree_;
   QLineEdit* filter_;
+  QScrollBar* bar_;
+  double controls_height_ = 34;
   QString known_filter_;  // the state's, when the field was last set
   background work_;
-  std::shared_ptr<const loaded_run> answered_;
-  layer_answer answer_;
-  std::vector<std::uint32_t> order_;  // tensors that are shown, the worst first
+  background reading_;
+  question asked_;  // last
+  counted_layers counted_;
+  QString where_;  // of what was counted
+  std::vector<layer_row> rows_;
+  QString heading_;
+  std::optional<layers_picture> picture_;  // on the screen
+  std::optional<std::size_t> current_;
+  std::set<std::string> toggled_;  // modules that are not as they are at first
 };
 
 }  // namespace ulp::gui
