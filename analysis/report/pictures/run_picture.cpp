@@ -6,7 +6,7 @@
 namespace ulp {
 namespace {
 
-auto key_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.factor, e.type}; }
+auto place_of(const tensor_tables::entry& e) { return std::tuple{e.tensor, e.factor, e.type}; }
 
 bool shows(const tensor_mask& shown, std::uint32_t tensor) { return tensor < shown.size() && shown[tensor]; }
 
@@ -18,8 +18,8 @@ outcome_counts outcomes_of(const tensor_tables::entry& e, const format& to, cons
 
 void tensor_tables::merge(const tensor_tables& other) {
   for (const entry& e : other.entries) {
-    const auto at = std::ranges::lower_bound(entries, key_of(e), {}, key_of);
-    if (at != entries.end() && key_of(*at) == key_of(e))
+    const auto at = std::ranges::lower_bound(entries, place_of(e), {}, place_of);
+    if (at != entries.end() && place_of(*at) == place_of(e))
       at->table.merge(e.table);
     else
       entries.insert(at, e);
@@ -29,8 +29,8 @@ void tensor_tables::merge(const tensor_tables& other) {
 void tensor_tables::add(const tensor_row& row, bool is_scaled) {
   const double factor = row.unit();
   const std::tuple key{row.tensor, factor, row.type};
-  auto at = std::ranges::lower_bound(entries, key, {}, key_of);
-  if (at == entries.end() || key_of(*at) != key)
+  auto at = std::ranges::lower_bound(entries, key, {}, place_of);
+  if (at == entries.end() || place_of(*at) != key)
     at = entries.insert(at, entry{.tensor = row.tensor, .factor = factor, .type = row.type, .is_scaled = is_scaled});
   cell_table& table = at->table;
   table.merge(row.table);
