@@ -10,6 +10,7 @@
 #include <ulp/model/trajectory_watch.hpp>
 #include <ulp/report/run_notes.hpp>
 #include <ulp/report/sparkline.hpp>
+#include <ulp/report/trajectory_table.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -19,7 +20,6 @@
 #include "output.hpp"
 #include "patience.hpp"
 #include "tables/replay_summary.hpp"
-#include "tables/replay_table.hpp"
 
 namespace ulp::cli {
 namespace {

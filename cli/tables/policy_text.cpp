@@ -24,11 +24,6 @@ std::string recovery_from(const scaler& start, std::uint64_t overflows) {
 
 }  // namespace
 
-std::string log2_text(double scale) {
-  if (!(scale > 0) || !std::isfinite(scale)) return shortest(scale);
-  return fmt::format("2^{:.2f}", std::floor(100 * std::log2(scale)) / 100);
-}
-
 std::string critical_text(std::span<const trajectory_row> rows) {
   std::vector<double> known;
   const trajectory_row* least = nullptr;

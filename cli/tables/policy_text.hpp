@@ -9,9 +9,6 @@
 
 namespace ulp::cli {
 
-// "2^24.86", rounded down.
-[[nodiscard]] std::string log2_text(double scale);
-
 // The critical scales of a run; empty where none is known.
 [[nodiscard]] std::string critical_text(std::span<const trajectory_row> rows);
 

@@ -218,20 +218,21 @@ table format_matrix(const format_question& asked, const std::function<void(doubl
       {"static_scales", "static scales that suffice",
        [](const row& r) { return r.is_unknown && r.good.any() ? "unknown" : text_of(r.good); }},
       {"lowest_log2", "", [](const row& r) { return r.is_unknown ? table_value{} : integer(r.good.least); }},
-      {"highest_log2", "", [](const row& r) { return integer(r.good.most); }},
-      {"tensors", parts.size() > 1 ? "judged by" : "", [](const row& r) { return std::string{r.of->noun}; }}};
+      {"highest_log2", "", [](const row& r) { return integer(r.good.most); }}};
   add_losses(columns, 1, "_at_1");
   if (asked.scale != 1) add_losses(columns, asked.scale, "_at_scale");
+  columns.push_back(
+      {"tensors", parts.size() > 1 ? "judged by" : "", [](const row& r) { return std::string{r.of->noun}; }});
   columns.push_back({"scale", "", [&](const row&) { return asked.scale; }});
   columns.push_back({"epsilon", "", [&](const row&) { return asked.epsilon; }});
   columns.push_back({"epsilon_of", "", [&](const row&) {
                        return std::string{asked.measure == lost_share::of_magnitude ? "magnitude" : "values"};
                      }});
-  const auto step_of = [&](const auto& at) { return value_if(!asked.steps.empty(), at()); };
-  columns.push_back(
-      {"first_step", "", [&](const row&) { return step_of([&] { return asked.steps.front().key.step; }); }});
-  columns.push_back(
-      {"last_step", "", [&](const row&) { return step_of([&] { return asked.steps.back().key.step; }); }});
+  const auto step_at = [&](std::size_t i) { return value_if(true, asked.steps[i].key.step); };
+  if (!asked.steps.empty()) {
+    columns.push_back({"first_step", "", [=](const row&) { return step_at(0); }});
+    columns.push_back({"last_step", "", [=, last = asked.steps.size() - 1](const row&) { return step_at(last); }});
+  }
   return table_of(columns, rows);
 }
 

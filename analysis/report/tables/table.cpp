@@ -198,6 +198,11 @@ std::string as_power(double x) {
   return shortest(x);
 }
 
+std::string log2_text(double scale) {
+  if (!(scale > 0) || !std::isfinite(scale)) return shortest(scale);
+  return fmt::format("2^{:.2f}", std::floor(100 * std::log2(scale)) / 100);
+}
+
 std::string power_text(double log2) {
   return std::isfinite(log2) ? fmt::format("2^{:.2f}", log2) : std::isnan(log2) ? "-" : log2 < 0 ? "0" : "inf";
 }

@@ -119,6 +119,8 @@ template <typename Thing, typename Things>
 [[nodiscard]] std::string shortest(double x);
 // "2^16" where x is a power of two with |exponent| > 3, else shortest(x).
 [[nodiscard]] std::string as_power(double x);
+// "2^24.86", rounded down; "0", "inf", "nan".
+[[nodiscard]] std::string log2_text(double scale);
 // "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite, "-" where it is NaN.
 [[nodiscard]] std::string power_text(double log2);
 // 1234567 as "1,234,567".
