@@ -7,6 +7,7 @@
 #include <QToolTip>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "viewmodel/shown_text.hpp"
@@ -15,12 +16,6 @@ namespace ulp::gui {
 namespace {
 
 constexpr double margin = 8;
-
-QString value_text(const std::string& value) {
-  bool is_number = false;
-  const double x = QString::fromStdString(value).toDouble(&is_number);
-  return is_number ? QString::fromStdString(as_power(x)) : shown_text(value);
-}
 
 }  // namespace
 
@@ -69,7 +64,7 @@ QRectF policy_map::cells_in(const QRectF& room) const {
   const QFontMetricsF metrics(font());
   double labels = metrics.horizontalAdvance(shown_text(map_.y.name));
   for (const std::string& value : map_.y.values)
-    labels = std::max(labels, metrics.horizontalAdvance(value_text(value)));
+    labels = std::max(labels, metrics.horizontalAdvance(shown_text(value)));
   // The names of the axes stand in a line over the cells, the values of x under them.
   const double line = metrics.height() + 4;
   return room.adjusted(std::min(labels, room.width() / 3) + margin, line, 0, -line);
@@ -122,12 +117,12 @@ void policy_map::draw(QPainter& to, const QRectF& room, const theme& colours) co
   for (std::size_t y = 0; y < map_.y.values.size(); ++y) {
     const QRectF row = cell_in(cells, y * map_.x.values.size());
     to.drawText(QRectF(room.left(), row.top(), cells.left() - room.left() - margin, row.height()),
-                Qt::AlignRight | Qt::AlignVCenter, value_text(map_.y.values[y]));
+                Qt::AlignRight | Qt::AlignVCenter, shown_text(map_.y.values[y]));
   }
   for (std::size_t x = 0; x < map_.x.values.size(); ++x) {
     const QRectF column = cell_in(cells, x);
     to.drawText(QRectF(column.left(), cells.bottom() + 2, column.width(), line), Qt::AlignHCenter,
-                metrics.elidedText(value_text(map_.x.values[x]), Qt::ElideMiddle, column.width() - 4));
+                metrics.elidedText(shown_text(map_.x.values[x]), Qt::ElideMiddle, column.width() - 4));
   }
   for (std::size_t i = 0; i < map_.cells.size(); ++i) {
     const QRectF cell = cell_in(cells, i);

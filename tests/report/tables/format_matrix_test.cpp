@@ -52,7 +52,7 @@ struct made_run {
   }
 };
 
-std::string cell(const table& t, const std::string& row, const std::string& key) {
+std::string text_at(const table& t, const std::string& row, const std::string& key) {
   const auto c = std::ranges::find(t.columns, key, &table_column::key) - t.columns.begin();
   for (const auto& r : t.rows)
     if (to_cell(r.front()) == row) return to_cell(r[static_cast<std::size_t>(c)]);
@@ -62,34 +62,34 @@ std::string cell(const table& t, const std::string& row, const std::string& key)
 constexpr auto quiet = [](double) {};
 
 // What float16 loses without a scale: the activation gradients.
-made_run underflowing() {
-  made_run run;
-  for (int i = 0; i < 4; ++i) run.add({1.0F, -0.5F, 3.0F}, {0x1p-20F, 0x1p-27F, -0x1p-26F});
-  return run;
-}
+struct underflowing : made_run {
+  underflowing() {
+    for (int i = 0; i < 4; ++i) add({1.0F, -0.5F, 3.0F}, {0x1p-20F, 0x1p-27F, -0x1p-26F});
+  }
+};
 
 }  // namespace
 
 TEST_CASE("the table of formats says what advice says") {
-  made_run run = underflowing();
+  underflowing run;
   const table t = format_matrix(run.asked(), quiet);
-  CHECK(cell(t, "float16", "lowest_log2") == run.advice_number("static_scale", "lowest_log2"));
-  CHECK(cell(t, "float16", "highest_log2") == run.advice_number("static_scale", "highest_log2"));
-  CHECK(cell(t, "float16", "loss_scaling") == "needed");
-  CHECK(cell(t, "float16", "tensors") == "activation gradients");
-  CHECK(cell(t, "bfloat16", "loss_scaling") == "not needed");
-  CHECK(cell(t, "float16", "first_step") == "0");
-  CHECK(cell(t, "float16", "last_step") == "3");
+  CHECK(text_at(t, "float16", "lowest_log2") == run.advice_number("static_scale", "lowest_log2"));
+  CHECK(text_at(t, "float16", "highest_log2") == run.advice_number("static_scale", "highest_log2"));
+  CHECK(text_at(t, "float16", "loss_scaling") == "needed");
+  CHECK(text_at(t, "float16", "tensors") == "activation gradients");
+  CHECK(text_at(t, "bfloat16", "loss_scaling") == "not needed");
+  CHECK(text_at(t, "float16", "first_step") == "0");
+  CHECK(text_at(t, "float16", "last_step") == "3");
 }
 
 TEST_CASE("lost magnitude and lost values are two things") {
-  const made_run run = underflowing();
+  const underflowing run{};
   format_question q = run.asked();
   q.epsilon = 0.1;
   // Two of three values underflow, and hold 3 of 131 parts of the magnitude.
-  CHECK(cell(format_matrix(q, quiet), "float16", "loss_scaling") == "not needed");
+  CHECK(text_at(format_matrix(q, quiet), "float16", "loss_scaling") == "not needed");
   q.measure = lost_share::of_values;
-  CHECK(cell(format_matrix(q, quiet), "float16", "loss_scaling") == "needed");
+  CHECK(text_at(format_matrix(q, quiet), "float16", "loss_scaling") == "needed");
 }
 
 TEST_CASE("a scale that overflows ends the range, in steps where all tensors are shown") {
@@ -99,27 +99,36 @@ TEST_CASE("a scale that overflows ends the range, in steps where all tensors are
   format_question q = run.asked();
   q.scale = 0x1p8;
   const table all = format_matrix(q, quiet);
-  CHECK(cell(all, "float16", "highest_log2") == run.advice_number("static_scale", "highest_log2"));
-  CHECK(cell(all, "float16", "overflow_steps_at_1") == "0");
-  CHECK(cell(all, "float16", "overflow_steps_at_scale") == "1");
+  CHECK(text_at(all, "float16", "highest_log2") == run.advice_number("static_scale", "highest_log2"));
+  CHECK(text_at(all, "float16", "overflow_steps_at_1") == "0");
+  CHECK(text_at(all, "float16", "overflow_steps_at_scale") == "1");
   q.shown = {false, true};
   const table one = format_matrix(q, quiet);
-  CHECK(cell(one, "float16", "overflow_steps_at_scale") == "-");
-  CHECK(cell(one, "float16", "highest_log2") == "17");
+  CHECK(text_at(one, "float16", "overflow_steps_at_scale") == "-");
+  CHECK(text_at(one, "float16", "highest_log2") == "17");
 }
 
 TEST_CASE("the smallest format of each tensor is named, the tensor that is worst off first") {
-  const made_run run = underflowing();
+  const underflowing run{};
   const table t = tensor_format_matrix(run.asked(), quiet);
   REQUIRE(t.rows.size() == 2);
-  CHECK(cell(t, "big", "smallest_format") == "float8_e4m3fn");
-  CHECK(cell(t, "small", "smallest_format") == "cbfloat16");
-  CHECK(to_cell(t.rows.front().front()) == "small");
+  CHECK(text_at(t, "big", "smallest_format") == "float8_e4m3fn");
+  CHECK(text_at(t, "small", "smallest_format") == "cbfloat16");
+  CHECK(to_cell(t.rows.front().front()) == "big");
+  // Values 60 binades apart fit no scale of float16.
+  made_run wide;
+  wide.add({1.0F}, {1.0F, 0x1p-60F});
+  format_question q = wide.asked();
+  q.measure = lost_share::of_values;
+  const table worst = tensor_format_matrix(q, quiet);
+  CHECK(to_cell(worst.rows.front().front()) == "small");
+  CHECK(text_at(worst, "small", "float16") == "none");
+  CHECK(text_at(worst, "small", "smallest_format") == "bfloat16");
 }
 
 TEST_CASE("values of unknown factor carry no verdict") {
-  const made_run run = underflowing();
+  const underflowing run{};
   format_question q = run.asked();
   q.as_recorded = true;
-  CHECK(cell(format_matrix(q, quiet), "bfloat16", "loss_scaling").starts_with("unknown"));
+  CHECK(text_at(format_matrix(q, quiet), "bfloat16", "loss_scaling").starts_with("unknown"));
 }
