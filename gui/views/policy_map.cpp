@@ -109,6 +109,8 @@ void policy_map::draw(QPainter& to, const QRectF& room, const theme& colours) co
     least = std::min(least, v.high);
     most = std::max(most, v.high);
   }
+  // What reads alike in the cells looks alike.
+  const double contrast = std::max({most - least, 0.01 * most, std::numeric_limits<double>::min()});
   to.setPen(colours.faint);
   to.drawText(QRectF(room.left(), room.top(), cells.left() - room.left() - margin, line), Qt::AlignRight,
               shown_text(map_.y.name));
@@ -134,7 +136,7 @@ void policy_map::draw(QPainter& to, const QRectF& room, const theme& colours) co
       to.drawRect(inner);
       continue;
     }
-    const QColor colour = colours.heat(most > least ? (value - least) / (most - least) : 0);
+    const QColor colour = colours.heat((value - least) / contrast);
     to.fillRect(inner, colour);
     if (chosen_ && policy == chosen_) {
       to.setPen(QPen(colours.cursor, 2));
