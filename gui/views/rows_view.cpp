@@ -9,6 +9,7 @@
 #include <QItemSelectionModel>
 #include <QPainter>
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace ulp::gui {
@@ -77,7 +78,9 @@ void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   }
   to.setPen(colours.text);
   if (!note_->text().isEmpty()) {
-    const QRectF box(room.left(), y, room.width(), std::max(height, room.height() / 3));
+    // Whole lines, in a third of the room at most.
+    const double lines = std::max(1.0, std::floor(room.height() / 3 / metrics.lineSpacing()));
+    const QRectF box(room.left(), y, room.width(), lines * metrics.lineSpacing());
     const QRectF used = metrics.boundingRect(box, Qt::TextWordWrap, note_->text());
     to.save();
     to.setClipRect(box);
