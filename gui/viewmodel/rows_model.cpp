@@ -1,12 +1,15 @@
 #include "rows_model.hpp"
 
-#include <QRegularExpression>
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -28,7 +31,7 @@ QVariant number_of(const table_value& v) {
 struct sort_key {
   enum class kind : std::uint8_t { nothing, number, text } of = kind::nothing;
   double number = 0;
-  QString text;
+  std::string text;
   friend bool operator<(const sort_key& a, const sort_key& b) {
     if (a.of != b.of) return a.of < b.of;
     return a.of == kind::text ? a.text < b.text : a.number < b.number;
@@ -36,23 +39,25 @@ struct sort_key {
 };
 
 // "~2^16.5 [2^3, 2^17]" is 2^16.5, "[5 %, 7 %]" is 5.
-std::optional<double> number_in(QString text) {
-  static const QRegularExpression number(R"(^[~\[]*(2\^)?([-+]?[0-9][0-9.]*(e[-+]?[0-9]+)?|inf)($|[^0-9.a-zA-Z]))",
-                                         QRegularExpression::CaseInsensitiveOption);
-  const auto found = number.match(text.remove(QLatin1Char(',')));
-  if (!found.hasMatch()) return std::nullopt;
-  const double value =
-      found.captured(2) == "inf" ? std::numeric_limits<double>::infinity() : found.captured(2).toDouble();
-  return found.captured(1).isEmpty() ? value : std::exp2(value);
+std::optional<double> number_in(std::string text) {
+  std::erase(text, ',');
+  std::string_view rest = text;
+  rest.remove_prefix(std::min(rest.find_first_not_of("~["), rest.size()));
+  const bool is_power = rest.starts_with("2^");
+  if (is_power) rest.remove_prefix(2);
+  double value = 0;
+  const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
+  const bool goes_on = end != rest.data() + rest.size() && *end != ' ' && *end != ']';
+  if (error != std::errc{} || goes_on || std::isnan(value)) return std::nullopt;
+  return is_power ? std::exp2(value) : value;
 }
 
 sort_key key_of(const table_value& v) {
   using kind = sort_key::kind;
   if (const auto* const text = std::get_if<std::string>(&v)) {
-    const QString all = QString::fromStdString(*text);
-    if (all.isEmpty() || all == "-") return {};
-    if (const auto number = number_in(all)) return {kind::number, *number, {}};
-    return {kind::text, 0, all};
+    if (text->empty() || *text == "-") return {};
+    if (const auto number = number_in(*text)) return {kind::number, *number, {}};
+    return {kind::text, 0, *text};
   }
   if (const auto* const flag = std::get_if<bool>(&v)) return {kind::number, *flag ? 1.0 : 0.0, {}};
   if (std::holds_alternative<std::monostate>(v)) return {};
