@@ -378,7 +378,7 @@ class views_test : public QObject {
     QCOMPARE(s.shown->data().rows.size(), std::size_t{18});
     // The worst first, and as `ulp outcomes` counts them: float16's last row needs no scale at most.
     const auto none = [&](std::size_t row) {
-      const auto& cells = s.shown->data().rows[row];
+      const auto cells = s.shown->data().rows[row];
       return std::count_if(cells.begin() + 2, cells.end(),
                            [](const ulp::table_value& v) { return std::get<std::string>(v) == "none"; });
     };
