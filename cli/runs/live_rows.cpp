@@ -9,9 +9,9 @@
 #include <system_error>
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/report/table.hpp>
+#include <ulp/report/trajectory_table.hpp>
 
 #include "command.hpp"
-#include "tables/replay_table.hpp"
 
 namespace ulp::cli {
 

@@ -10,6 +10,7 @@
 #include <ulp/model/trajectory_watch.hpp>
 #include <ulp/report/run_notes.hpp>
 #include <ulp/report/sparkline.hpp>
+#include <ulp/report/trajectory_table.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
@@ -18,7 +19,6 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "patience.hpp"
-#include "tables/replay_table.hpp"
 #include "tables/summary.hpp"
 
 namespace ulp::cli {

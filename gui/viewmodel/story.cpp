@@ -23,7 +23,7 @@ bool asks_the_same(const scenario_text& a, const scenario_text& b) {
 }
 
 std::string regret_told(const loaded_run& run, const scenario_text& spec, const background::report& told) {
-  const std::vector<swept_policy> one = swept_over(run.text, {.base = spec, .scalers = {spec.scaler}}, told);
+  const std::vector<swept_policy> one = swept_over(run.text, {.base = spec, .scalers = {spec.scaler}}, told).policies;
   const std::string text = one.empty() ? std::string{} : regret_text(one.front().result);
   return text.empty() ? "-" : text;
 }

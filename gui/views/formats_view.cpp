@@ -1,73 +1,147 @@
 #include "formats_view.hpp"
 
 #include <QHBoxLayout>
+#include <QLabel>
+#include <algorithm>
+#include <span>
+#include <stdexcept>
 #include <utility>
 
-#include <ulp/report/format_matrix.hpp>
+#include <ulp/report/typed_values.hpp>
 
 namespace ulp::gui {
 namespace {
 
-constexpr double epsilon = 1e-3;
+std::span<const step_survey> between(const std::vector<step_survey>& steps, std::int64_t first, std::int64_t last) {
+  const auto number = [](const step_survey& s) { return s.key.step; };
+  return {std::ranges::lower_bound(steps, first, {}, number), std::ranges::upper_bound(steps, last, {}, number)};
+}
 
 }  // namespace
 
 formats_view::formats_view(view_state& state, QWidget* parent)
     : rows_view(state, "formats", tr("Formats"), tr("Which format suffices, and at which static scale?"), parent),
-      each_(make_toggle(tr("Each &tensor"), this)) {
-  each_->setToolTip(tr("The static scales that suffice, for each selected tensor and format"));
+      each_(make_toggle(tr("Each &tensor"), this)),
+      epsilon_(new QLineEdit(QString::fromStdString(shortest(usual_epsilon)), this)),
+      measure_(new QComboBox(this)) {
+  each_->setToolTip(tr("For each tensor the smallest format that suffices, and the static scales for every format"));
+  epsilon_->setFixedWidth(epsilon_->fontMetrics().horizontalAdvance("0.000000001"));
+  epsilon_->setAccessibleName(tr("Share that may be lost"));
+  epsilon_->setToolTip(tr("The share that may underflow, as ulp advise --epsilon; 1e-5 unless you change it"));
+  measure_->addItems({tr("of the magnitude"), tr("of the values")});
+  measure_->setAccessibleName(tr("Share of what"));
+  measure_->setToolTip(
+      tr("Magnitude: the sum of |x| of what underflows, as ulp advise judges. Values: how many underflow."));
   auto* const line = new QHBoxLayout;
   line->addWidget(each_);
+  line->addSpacing(12);
+  line->addWidget(new QLabel(tr("May lose"), this));
+  line->addWidget(epsilon_);
+  line->addWidget(measure_);
   line->addStretch();
   box().insertLayout(0, line);
-  connect(each_, &QPushButton::toggled, this, [this] { refresh(view_state::tensors); });
+  let_sort();
+  connect(each_, &QPushButton::toggled, this, &formats_view::count_anew);
+  connect(epsilon_, &QLineEdit::editingFinished, this, &formats_view::count_anew);
+  connect(measure_, &QComboBox::currentIndexChanged, this, &formats_view::count_anew);
+  connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
+}
+
+std::optional<double> formats_view::epsilon() const {
+  try {
+    const double share = positive_number(epsilon_->text().trimmed().toStdString(), "");
+    return share < 1 ? std::optional(share) : std::nullopt;
+  } catch (const std::invalid_argument&) {
+    return std::nullopt;
+  }
+}
+
+QString formats_view::words() const {
+  const drawn_columns& drawn = *state().drawn();
+  if (drawn.columns.empty()) return tr("No step is shown.");
+  const QString first = QString::number(drawn.columns.front().span.first_step);
+  const QString last = QString::number(drawn.columns.back().span.last_step);
+  QString text = drawn.exact
+                     ? tr("Steps %1 to %2.").arg(first, last)
+                     : tr("Steps %1 to %2 are counted: the columns that hold the steps shown, %3 to %4.")
+                           .arg(first, last, QString::number(drawn.shown.first), QString::number(drawn.shown.last));
+  if (std::ranges::count(state().selected(), true) != static_cast<std::ptrdiff_t>(state().selected().size()))
+    text += ' ' + tr("Of the selected tensors.");
+  return text + ' ' +
+         tr("A format suffices if at most %1 % of %2 underflows and no finite step overflows.")
+             .arg(QString::number(100 * epsilon().value_or(usual_epsilon), 'g', 6),
+                  measure_->currentIndex() == 0 ? tr("the magnitude") : tr("the nonzero values"));
 }
 
 void formats_view::take(table t) {
   table_ = std::move(t);
   rows().set(table_);
-  grid().resizeColumnsToContents();
+  fit_columns();
   const QString why = why_empty();
-  set_note(!why.isEmpty() ? why
-                          : tr("Over all steps, of the selected tensors. A static scale suffices if at most %1 % of "
-                               "the nonzero values underflow and none overflow in any step.")
-                                .arg(100 * epsilon));
+  set_note(why.isEmpty() ? words() : why);
 }
 
 std::function<table(const background::report&)> formats_view::asked() const {
-  if (each_->isChecked())
-    return [run = state().shared_run(), shown = state().selected()](const background::report& told) {
-      return tensor_format_matrix(run->picture, run->tensors, shown, epsilon, told);
+  const std::optional<double> share = epsilon();
+  const auto drawn = state().drawn();
+  if (!why_empty().isEmpty() || !share || drawn->columns.empty()) return {};
+  return [run = state().shared_run(), drawn, shown = state().selected(),
+          scale = state().scale_at(state().cursor_step()), share = *share,
+          measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
+          each = each_->isChecked()](const background::report& told) {
+    const format_question asked{
+        .tables = drawn->merged(),
+        .steps =
+            between(run->picture.steps(), drawn->columns.front().span.first_step, drawn->columns.back().span.last_step),
+        .tensors = run->tensors,
+        .shown = shown,
+        .scale = scale,
+        .epsilon = share,
+        .measure = measure,
+        .as_recorded = run->as_recorded,
     };
-  return [run = state().shared_run(), shown = state().selected(), scale = state().scale_at(state().cursor_step())](
-             const background::report& told) { return format_matrix(run->picture, shown, scale, epsilon, told); };
+    return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
+  };
+}
+
+void formats_view::count_anew() {
+  work_.cancel();
+  if (const auto ask = asked()) {
+    work_.start([this, ask](const background::report& told) -> std::function<void()> {
+      return [this, t = ask(told)] { take(t); };
+    });
+    return;
+  }
+  take({});
+  if (!epsilon())
+    set_note(tr("'%1' is not a share that may be lost: give a number above 0 and below 1, such as 1e-5.")
+                 .arg(epsilon_->text()));
 }
 
 void formats_view::refresh(view_state::parts what) {
-  if (!why_empty().isEmpty()) {
-    work_.cancel();
-    return take({});
-  }
-  // The scales that do depend on the tensors alone.
-  if (each_->isChecked() && !what.testAnyFlags(view_state::parts{view_state::run} | view_state::tensors)) return;
-  if (!what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::tensors |
-                         view_state::scale | view_state::cursor))
-    return;
-  work_.start([this, ask = asked()](const background::report& told) -> std::function<void()> {
-    return [this, t = ask(told)] { take(t); };
-  });
+  using state = view_state;
+  // The scales that do depend on tensors and steps alone.
+  const auto counted = state::parts{state::run} | state::tensors | state::columns;
+  if (what.testAnyFlags(each_->isChecked() ? counted : counted | state::replays | state::scale | state::cursor))
+    count_anew();
 }
 
 void formats_view::catch_up_now() {
   catch_up();
   work_.cancel();
-  if (why_empty().isEmpty()) take(asked()([](double) {}));
+  if (const auto ask = asked()) take(ask([](double) {}));
 }
 
 QString formats_view::legend() const {
   return tr(
-      "What each format makes of the nonzero gradients of all steps, without a loss scale and at the cursor's, and the "
-      "static scales at which hardly any underflow and none overflow.");
+      "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the static "
+      "scales that suffice, as ulp advise answers for these steps. Where a run has several kinds of gradients, the "
+      "kind "
+      "that asks for the highest scale decides. Beside no scale (1), losses are told at the scale under the cursor, or "
+      "at the one that you try. Rounding is each format's own. A range means that the input leaves it open. Each "
+      "tensor "
+      "lists the smallest format that holds a tensor without a loss scale; the tensors that fit fewest formats come "
+      "first. Click a header to sort; Ctrl+C copies the selected rows.");
 }
 
 }  // namespace ulp::gui

@@ -1,9 +1,14 @@
-// Format by format: what the run loses without a loss scale, and which static scales would do.
+// Format by format: whether it needs a loss scale, what is lost without one, and which static scales would do.
 #ifndef ULP_GUI_VIEWS_FORMATS_VIEW_HPP
 #define ULP_GUI_VIEWS_FORMATS_VIEW_HPP
 
+#include <QComboBox>
+#include <QLineEdit>
 #include <QPushButton>
 #include <functional>
+#include <optional>
+
+#include <ulp/report/format_matrix.hpp>
 
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
@@ -22,11 +27,17 @@ class formats_view final : public rows_view {
   void refresh(view_state::parts what) override;
 
  private:
+  void count_anew();
   void take(table t);
-  // What counts the table that is wanted now.
+  [[nodiscard]] QString words() const;
+  // nullopt where what is typed is no share.
+  [[nodiscard]] std::optional<double> epsilon() const;
+  // What counts the table that is wanted now; empty where there is nothing to count.
   [[nodiscard]] std::function<table(const background::report&)> asked() const;
 
   QPushButton* each_;
+  QLineEdit* epsilon_;
+  QComboBox* measure_;
   background work_;
   table table_;
 };

@@ -1,28 +1,54 @@
 #include "policies_view.hpp"
 
 #include <QHBoxLayout>
+#include <QItemSelectionModel>
 #include <QLabel>
+#include <QPainter>
 #include <algorithm>
-#include <ulp/report/estimates.hpp>
+#include <array>
+#include <cmath>
+
 #include <ulp/report/regret_text.hpp>
+#include <ulp/report/sweep_table.hpp>
+
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
 
-QString underflow_text(const sweep_result& r) {
-  if (!r.has_counts || r.nonzero == 0) return {};
-  const auto text = [&](std::uint64_t n) {
-    return QString::number(100 * static_cast<double>(n) / static_cast<double>(r.nonzero), 'g', 3);
-  };
-  return r.underflow.exact() ? text(r.underflow.low) + " %"
-                             : QStringLiteral("%1 to %2 %").arg(text(r.underflow.low), text(r.underflow.high));
-}
+struct metric_text {
+  sweep_metric metric;
+  const char* text;
+};
+constexpr std::array metrics{
+    metric_text{sweep_metric::regret, QT_TRANSLATE_NOOP("policies", "regret, in steps")},
+    metric_text{sweep_metric::free_regret, QT_TRANSLATE_NOOP("policies", "free regret, in steps")},
+    metric_text{sweep_metric::skipped, QT_TRANSLATE_NOOP("policies", "skipped steps")},
+    metric_text{sweep_metric::underflow, QT_TRANSLATE_NOOP("policies", "underflow, share of nonzero")},
+    metric_text{sweep_metric::lost_magnitude, QT_TRANSLATE_NOOP("policies", "lost magnitude, in steps")}};
 
 // `base` with these values of its parameters in turn.
 grid_text grid_around(scenario_text base, const policies_view::grid_of_values& values) {
   for (const auto& [name, list] : values) set_parameter(base, name, list);
   const std::vector<std::string> scalers{base.scaler};
   return {.base = std::move(base), .scalers = scalers};
+}
+
+// The columns of these titles to the left, in this order.
+void move_titled(table& t, const std::vector<std::string>& titles) {
+  std::vector<std::size_t> order;
+  for (const std::string& title : titles)
+    for (std::size_t c = 0; c < t.columns.size(); ++c)
+      if (t.columns[c].title == title) order.push_back(c);
+  for (std::size_t c = 0; c < t.columns.size(); ++c)
+    if (std::ranges::find(order, c) == order.end()) order.push_back(c);
+  const auto in_order = [&](const auto& all) {
+    std::remove_cvref_t<decltype(all)> moved;
+    for (const std::size_t c : order) moved.push_back(all[c]);
+    return moved;
+  };
+  t.columns = in_order(t.columns);
+  for (auto& row : t.rows) row = in_order(row);
 }
 
 // The parameters that start and grow the scale, where the policy has them.
@@ -45,42 +71,76 @@ QString usual_values(const scaler_entry& entry) {
 policies_view::policies_view(view_state& state, QWidget* parent)
     : rows_view(state, "policies", tr("Policies"), tr("Which parameters of the policy would have done best?"), parent),
       values_(new QLineEdit(this)),
-      sweep_(new QPushButton(tr("&Sweep"), this)) {
+      sweep_(new QPushButton(tr("&Sweep"), this)),
+      metric_(new QComboBox(this)),
+      map_(new policy_map(this)) {
   auto* const line = new QHBoxLayout;
   line->addWidget(new QLabel(tr("Values"), this));
   line->addWidget(values_, 1);
   line->addWidget(sweep_);
+  line->addSpacing(12);
+  line->addWidget(new QLabel(tr("Colour"), this));
+  line->addWidget(metric_);
   box().insertLayout(0, line);
+  box().insertWidget(box().count() - 1, map_);
+  let_sort();
   values_->setPlaceholderText(tr("parameter=value,value,... parameter=value,..."));
   values_->setAccessibleName(tr("Values of the parameters to try"));
+  values_->setMinimumWidth(80);
+  for (const metric_text& m : metrics) metric_->addItem(tr(m.text), static_cast<int>(m.metric));
+  metric_->setAccessibleName(tr("What the colours of the map tell"));
+  metric_->setMinimumContentsLength(8);
+  metric_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  map_->hide();
   connect(sweep_, &QPushButton::clicked, this, &policies_view::start);
   connect(values_, &QLineEdit::returnPressed, this, &policies_view::start);
+  connect(metric_, &QComboBox::currentIndexChanged, this,
+          [this] { map_->set_metric(static_cast<sweep_metric>(metric_->currentData().toInt())); });
   connect(&work_, &background::progressed, this,
           [this](double share) { set_note(tr("Replaying the grid: %1 %").arg(100 * share, 0, 'f', 0)); });
-  connect(&work_, &background::failed, this, [this](const QString& why) { set_note(why); });
-  connect(&grid(), &QTableView::activated, this, [this](const QModelIndex& index) {
-    this->state().doc().add_replay(results_[static_cast<std::size_t>(index.row())].text, this->state().front().run);
+  connect(&work_, &background::failed, this, [this](const QString& why) {
+    running_.reset();
+    set_note(why);
   });
+  connect(map_, &policy_map::chosen, this, [this](std::size_t policy) { grid().selectRow(rows().shown_row(policy)); });
+  connect(map_, &policy_map::activated, this, &policies_view::add_replay);
+  connect(grid().selectionModel(), &QItemSelectionModel::currentRowChanged, this, [this](const QModelIndex& index) {
+    map_->set_chosen(index.isValid() ? std::optional(rows().set_row(index.row())) : std::nullopt);
+  });
+  connect(&grid(), &QTableView::activated, this,
+          [this](const QModelIndex& index) { add_replay(rows().set_row(index.row())); });
+}
+
+void policies_view::add_replay(std::size_t policy) {
+  state().doc().add_replay(results_.policies[policy].text, state().front().run);
+}
+
+policies_view::swept_around policies_view::around_front(grid_of_values values) const {
+  const loaded_run* const run = state().current_run();
+  scenario_text base = grid_around(state().front().spec, values).base;
+  return {run == nullptr ? 0 : run->id, std::move(values), std::move(base), state().doc().title_of(state().front())};
+}
+
+bool policies_view::is_of_another(const swept_around& sweep) const {
+  const swept_around now = around_front(sweep.values);
+  return now.run != sweep.run || now.base != sweep.base;
 }
 
 void policies_view::refresh(view_state::parts what) {
-  const std::uint64_t run = state().current_run() == nullptr ? 0 : state().current_run()->id;
-  const bool another = run != run_;
-  if (another) {
-    run_ = run;
+  if (running_ && is_of_another(*running_)) {
     work_.cancel();
-    results_.clear();
-    show_results();
+    running_.reset();
+  }
+  const std::uint64_t run = state().current_run() == nullptr ? 0 : state().current_run()->id;
+  if (!results_.policies.empty() && of_.run != run) {
+    of_ = {};
+    results_ = {};
   }
   if (values_->text().isEmpty() || what.testFlag(view_state::replays))
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
       values_->setText(usual_values(*entry));
-  if (!another) return;
-  const QString why = why_no_steps();
-  set_note(!why.isEmpty() ? why
-                          : tr("Every combination of the values is replayed with the policy in front. The best come "
-                               "first; double-click one to add it to the replays."));
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) show_results();
 }
 
 std::optional<policies_view::grid_of_values> policies_view::typed() {
@@ -101,71 +161,106 @@ std::optional<policies_view::grid_of_values> policies_view::typed() {
 
 void policies_view::start() {
   if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
-  const auto values = typed();
+  auto values = typed();
   if (!values) return;
-  work_.start([this, run = state().shared_run(), base = state().front().spec,
-               values = *values](const background::report& told) -> std::function<void()> {
-    return [this, results = swept_over(run->text, grid_around(base, values), told)] {
-      results_ = results;
-      show_results();
-    };
+  const grid_text grid = grid_around(state().front().spec, *values);
+  running_ = around_front(std::move(*values));
+  work_.start([this, run = state().shared_run(), grid,
+               of = *running_](const background::report& told) -> std::function<void()> {
+    return [this, of, results = swept_over(run->text, grid, told)] { take(of, results); };
   });
+}
+
+void policies_view::take(swept_around of, swept_grid results) {
+  running_.reset();
+  of_ = std::move(of);
+  results_ = std::move(results);
+  show_results();
 }
 
 void policies_view::catch_up_now() {
   catch_up();
   // Without a window nobody presses the button.
-  if (isVisible() || !results_.empty()) return;
+  if (isVisible() || !results_.policies.empty()) return;
   if (const QString why = why_no_steps(); !why.isEmpty()) return set_note(why);
   if (const auto values = typed())
-    results_ = swept_over(state().current_run()->text, grid_around(state().front().spec, *values), [](double) {});
-  show_results();
+    take(around_front(*values),
+         swept_over(state().current_run()->text, grid_around(state().front().spec, *values), [](double) {}));
 }
 
-table policies_view::data() const {
-  table t;
-  t.columns = {{"policy", "policy"},
-               {"skipped", "skipped"},
-               {"underflow", "underflow", alignment::right},
-               {"regret", "regret", alignment::right},
-               {"free_regret", "free regret", alignment::right},
-               {"mean_scale", "mean scale", alignment::right},
-               {"last_scale", "scale at the end", alignment::right},
-               {"pareto", "on the front"}};
-  const bool some_without =
-      std::ranges::any_of(results_, [](const swept_policy& p) { return !p.result.why_no_regret.empty(); });
-  if (some_without) t.columns.push_back({"why_no_regret", "why no regret"});
-  for (const swept_policy& p : results_) {
-    const std::string skips = skipped_text(p.result.skipped, p.result.uncertain, p.result.bounds);
-    t.rows.push_back({parameters_text(p.text),
-                      skips.starts_with('~') ? table_value{skips} : static_cast<std::int64_t>(p.result.skipped),
-                      underflow_text(p.result).toStdString(), regret_text(p.result), free_regret_text(p.result),
-                      power_text(p.result.mean_log2_scale), as_power(p.result.last_scale),
-                      std::string{p.on_front ? "yes" : ""}});
-    if (some_without) t.rows.back().push_back(p.result.why_no_regret);
-  }
-  return t;
-}
+table policies_view::data() const { return sweep_table(results_.policies, results_.steps); }
 
 void policies_view::show_results() {
-  rows().set(data());
-  grid().resizeColumnsToContents();
-  if (results_.empty()) return;
-  QString note =
-      tr("%1 policies; those on the front are Pareto-optimal in skipped steps and underflow. Double-click one "
-         "to add it to the replays.")
-          .arg(results_.size());
-  for (const std::string& line : best_lines(results_)) note += "\n" + QString::fromStdString(line);
+  stale_ = !results_.policies.empty() && is_of_another(of_);
+  // What is the same in all rows is told by the replay; regret and what it consists of come first.
+  table t = data();
+  for (const char* const key : {"scaler", "format", "rounding"})
+    for (std::size_t c = 0; c < t.columns.size(); ++c)
+      if (t.columns[c].key == key &&
+          std::ranges::all_of(t.rows, [&](const auto& row) { return to_cell(row[c]) == to_cell(t.rows.front()[c]); }))
+        t.columns[c].title.clear();
+  for (std::size_t c = 0; c < t.columns.size(); ++c)
+    if (std::ranges::all_of(t.rows, [&](const auto& row) { return to_cell(row[c]) == "-" || to_cell(row[c]).empty(); }))
+      t.columns[c].title.clear();
+  move_titled(t, {"rank", "best", "set", "regret", "free regret", "skipped"});
+  rows().set(t);
+  fit_columns();
+  map_->show_sweep(results_.policies);
+  map_->set_stale(stale_);
+  QPalette p = palette();
+  if (stale_) p.setColor(QPalette::Text, theme::of(p).faint);
+  grid().setPalette(p);
+  if (running_) return;
+  say();
+}
+
+void policies_view::say() {
+  if (results_.policies.empty()) {
+    const QString why = why_no_steps();
+    return set_note(!why.isEmpty() ? why
+                                   : tr("Sweep replays every combination of the values with the policy in front. "
+                                        "The best come first."));
+  }
+  if (stale_)
+    return set_note(
+        tr("This sweep is of %1, which is no longer in front as it was. Press Sweep for the replay in front.")
+            .arg(shown_text(of_.title.toStdString())));
+  QString note;
+  const auto regret = [](const swept_policy& p) { return p.result.regret ? p.result.regret->regret() : not_known; };
+  const swept_policy* best = nullptr;
+  for (const swept_policy& p : results_.policies)
+    if (!std::isnan(regret(p)) && (best == nullptr || regret(p) < regret(*best))) best = &p;
+  if (best != nullptr)
+    note = tr("Least regret: %1 with %2. ")
+               .arg(QString::fromStdString(regret_text(best->result)), shown_text(parameters_text(best->text)));
+  note += tr("%1 policies; a star marks those that no other beats in both skipped steps and underflow. Double-click a "
+             "row or a cell, or press Enter, to add it to the replays.")
+              .arg(results_.policies.size());
+  for (const std::string& line : best_lines(results_.policies)) note += "\n" + QString::fromStdString(line);
   set_note(note);
+}
+
+void policies_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
+  theme ink = colours;
+  if (stale_) ink.text = ink.faint;
+  const double most = room.height() / 2;
+  if (map_->map().cells.empty() || most < map_->sizeHint().height()) return rows_view::draw(to, room, ink);
+  const double height = std::min<double>(most, 1.6 * map_->sizeHint().height());
+  to.setPen(colours.faint);
+  to.drawText(QRectF(room.left(), room.top(), room.width(), 18), Qt::AlignRight, metric_->currentText());
+  map_->draw(to, QRectF(room.left(), room.top(), room.width(), height), colours);
+  rows_view::draw(to, room.adjusted(0, height + 12, 0, 0), ink);
 }
 
 QString policies_view::legend() const {
   return tr(
-      "Each row is the policy in front, replayed with other parameters. Skipped steps cost training time, underflow "
-      "costs gradients. No other row beats a row on the front in both. Regret is what the policy cost above the best "
+      "Each row, and each cell of the map, is the policy in front, replayed with other parameters. Skipped steps cost "
+      "training time, underflow "
+      "costs gradients. No other row beats a starred one in both. Regret is what the policy cost above the best "
       "trajectory of loss scales in hindsight, in skipped steps; a step that loses its whole magnitude costs as much "
       "as a skip. The best starts where the policy does and moves no further in a step; the free one starts and moves "
-      "as it likes.");
+      "as it likes. In a map of more than two parameters the best-ranked policy of a cell is shown. Double-click a row "
+      "or a cell, or press Enter, to add it to the replays.");
 }
 
 }  // namespace ulp::gui

@@ -2,8 +2,10 @@
 #ifndef ULP_GUI_VIEWS_POLICIES_VIEW_HPP
 #define ULP_GUI_VIEWS_POLICIES_VIEW_HPP
 
+#include <QComboBox>
 #include <QLineEdit>
 #include <QPushButton>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +13,7 @@
 
 #include <ulp/report/policy_grid.hpp>
 
+#include "policy_map.hpp"
 #include "rows_view.hpp"
 #include "viewmodel/background.hpp"
 
@@ -24,7 +27,10 @@ class policies_view final : public rows_view {
 
   policies_view(view_state& state, QWidget* parent);
   [[nodiscard]] QString legend() const override;
+  // As `ulp sweep` writes it.
   [[nodiscard]] table data() const override;
+  // The map over the table.
+  void draw(QPainter& to, const QRectF& room, const theme& colours) override;
   void start();
   void catch_up_now() override;
 
@@ -32,15 +38,32 @@ class policies_view final : public rows_view {
   void refresh(view_state::parts what) override;
 
  private:
+  // What was swept, or is: around which replay of which run.
+  struct swept_around {
+    std::uint64_t run = 0;
+    grid_of_values values;
+    scenario_text base;
+    QString title;
+  };
   // nullopt, and a note, where what is typed is not a list of values.
   [[nodiscard]] std::optional<grid_of_values> typed();
+  [[nodiscard]] swept_around around_front(grid_of_values values) const;
+  // Whether the replay in front is, but for the parameters that were swept, another one.
+  [[nodiscard]] bool is_of_another(const swept_around& sweep) const;
+  void take(swept_around of, swept_grid results);
   void show_results();
+  void say();  // what the table is, over it
+  void add_replay(std::size_t policy);
 
   QLineEdit* values_;
   QPushButton* sweep_;
-  std::uint64_t run_ = 0;  // the id of that which was swept, or will be
+  QComboBox* metric_;
+  policy_map* map_;
   background work_;
-  std::vector<swept_policy> results_;
+  std::optional<swept_around> running_;
+  swept_around of_;
+  swept_grid results_;
+  bool stale_ = false;
 };
 
 }  // namespace ulp::gui

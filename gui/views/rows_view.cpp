@@ -1,9 +1,16 @@
 #include "rows_view.hpp"
 
+#include <QAction>
+#include <QBrush>
+#include <QClipboard>
 #include <QFontMetricsF>
+#include <QGuiApplication>
 #include <QHeaderView>
+#include <QItemSelectionModel>
 #include <QPainter>
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 namespace ulp::gui {
 
@@ -28,6 +35,32 @@ rows_view::rows_view(view_state& state, const char* key, const QString& title, c
   grid_->horizontalHeader()->setHighlightSections(false);
   grid_->setAccessibleName(title);
   setFocusProxy(grid_);
+  auto* const copies = new QAction(tr("&Copy the selected rows"), grid_);
+  copies->setShortcut(QKeySequence::Copy);
+  copies->setShortcutContext(Qt::WidgetShortcut);
+  connect(copies, &QAction::triggered, this, &rows_view::copy);
+  grid_->addAction(copies);
+  grid_->setContextMenuPolicy(Qt::ActionsContextMenu);
+}
+
+void rows_view::let_sort() {
+  grid_->horizontalHeader()->setSortIndicatorClearable(true);
+  grid_->horizontalHeader()->setSortIndicator(-1, Qt::AscendingOrder);
+  grid_->setSortingEnabled(true);
+}
+
+void rows_view::fit_columns() {
+  constexpr int most = 420;
+  grid_->resizeColumnsToContents();
+  for (int column = 0; column < rows_->columnCount(); ++column)
+    grid_->setColumnWidth(column, std::min(grid_->columnWidth(column), most));
+}
+
+void rows_view::copy() const {
+  std::vector<int> chosen;
+  for (const QModelIndex& row : grid_->selectionModel()->selectedRows()) chosen.push_back(row.row());
+  std::ranges::sort(chosen);
+  if (!chosen.empty()) QGuiApplication::clipboard()->setText(rows_->text_of(chosen));
 }
 
 void rows_view::set_note(const QString& text) {
@@ -45,32 +78,77 @@ void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   }
   to.setPen(colours.text);
   if (!note_->text().isEmpty()) {
-    const QRectF box(room.left(), y, room.width(), room.height());
+    // Whole lines, in a third of the room at most.
+    const double lines = std::max(1.0, std::floor(room.height() / 3 / metrics.lineSpacing()));
+    const QRectF box(room.left(), y, room.width(), lines * metrics.lineSpacing());
     const QRectF used = metrics.boundingRect(box, Qt::TextWordWrap, note_->text());
+    to.save();
+    to.setClipRect(box);
     to.drawText(box, Qt::TextWordWrap, note_->text());
-    y += used.height() + 8;
+    to.restore();
+    y += std::min(used.height(), box.height()) + 8;
   }
-  const auto shown = std::min(rows_->rowCount(), static_cast<int>((room.bottom() - y) / height) - 1);
-  double x = room.left();
-  for (int column = 0; column < rows_->columnCount() && x < room.right(); ++column) {
-    const QString title = rows_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
-    double width = metrics.horizontalAdvance(title);
-    for (int row = 0; row < shown; ++row)
-      width = std::max(width, metrics.horizontalAdvance(rows_->index(row, column).data().toString()));
-    width = std::min(width, room.width() / 2);
+  // Under the header; where not all rows fit, a line is kept to say so.
+  const int fits = std::max(0, static_cast<int>((room.bottom() - y) / height) - 1);
+  struct drawn_column {
+    double x;
+    double width;
+  };
+  const auto widths = [&](int first, int shown) {
+    std::vector<drawn_column> all;
+    double x = room.left();
+    for (int column = 0; column < rows_->columnCount(); ++column) {
+      double width = metrics.horizontalAdvance(rows_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString());
+      for (int row = first; row < first + shown; ++row)
+        width = std::max(width, metrics.horizontalAdvance(rows_->index(row, column).data().toString()));
+      width = std::min(width, room.width() / 2);
+      if (column > 0 && x + width > room.right() + 1) break;
+      all.push_back({x, width});
+      x += width + 18;
+    }
+    return all;
+  };
+  int shown = std::min(rows_->rowCount(), fits);
+  int first = shown < rows_->rowCount() ? std::clamp(first_drawn(shown), 0, rows_->rowCount() - shown) : 0;
+  std::vector<drawn_column> columns = widths(first, shown);
+  if ((shown < rows_->rowCount() || static_cast<int>(columns.size()) < rows_->columnCount()) && shown == fits) {
+    shown = std::max(0, fits - 1);
+    first = std::clamp(first_drawn(shown), 0, rows_->rowCount() - shown);
+    columns = widths(first, shown);
+  }
+  const auto columns_shown = static_cast<int>(columns.size());
+  for (int row = first; row < first + shown; ++row) {
+    const auto tint = rows_->index(row, 0).data(Qt::BackgroundRole).value<QBrush>();
+    if (tint.style() != Qt::NoBrush)
+      to.fillRect(QRectF(room.left() - 4, y + height * (row - first + 1), room.width() + 8, height), tint);
+  }
+  for (int column = 0; column < columns_shown; ++column) {
+    const auto [x, width] = columns[static_cast<std::size_t>(column)];
     const auto align = [&](int row) {
       return static_cast<int>(rows_->index(row, column).data(Qt::TextAlignmentRole).value<Qt::Alignment>());
     };
     to.setPen(colours.faint);
-    to.drawText(QRectF(x, y, width, height), align(0), title);
+    const QString title = rows_->headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+    to.drawText(QRectF(x, y, width, height), align(first), metrics.elidedText(title, Qt::ElideRight, width + 1));
     to.setPen(colours.text);
-    for (int row = 0; row < shown; ++row)
-      to.drawText(QRectF(x, y + height * (row + 1), width, height), align(row),
+    for (int row = first; row < first + shown; ++row)
+      to.drawText(QRectF(x, y + height * (row - first + 1), width, height), align(row),
                   metrics.elidedText(rows_->index(row, column).data().toString(), Qt::ElideRight, width + 1));
-    x += width + 18;
   }
   to.setPen(QPen(colours.grid, 1));
-  to.drawLine(QPointF(room.left(), y + height), QPointF(std::min(x, room.right()), y + height));
+  to.drawLine(QPointF(room.left(), y + height), QPointF(room.right(), y + height));
+  to.setPen(colours.faint);
+  to.drawText(QRectF(room.left(), y + height * (shown + 1), room.width(), height), Qt::AlignVCenter,
+              left_out(first, shown, columns_shown));
+}
+
+QString rows_view::left_out(int first, int rows, int columns) const {
+  QStringList parts;
+  if (rows < rows_->rowCount())
+    parts << tr("rows %1 to %2 of %3").arg(first + 1).arg(first + rows).arg(rows_->rowCount());
+  if (const int more = rows_->columnCount() - columns; more > 0)
+    parts << (more == 1 ? tr("one more column") : tr("%1 more columns").arg(more));
+  return parts.join(tr(", and "));
 }
 
 }  // namespace ulp::gui

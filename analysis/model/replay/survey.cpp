@@ -20,11 +20,9 @@ void add_to(tensor_survey& of, const tensor_row& t, const tensor_info& info, std
   ++of.steps;
   of.numel += t.table.numel;
   of.zeros += t.table.zeros;
-  if (t.type == dtype::float16 || !info.through.empty()) {
+  if (is_censored(t.type, info)) {
     of.censored += t.table.zeros;
-    const std::optional<format> through = info.through.empty() ? float16 : find_format(info.through);
-    const int least = through ? through->min_quantum_exponent() - 1 : float16.min_quantum_exponent() - 1;
-    of.censored_magnitude += std::ldexp(static_cast<double>(t.table.zeros), least) / t.unit();
+    of.censored_magnitude += censored_magnitude_of(t.table.zeros, info, t.unit());
   }
   of.nonfinite += t.table.nonfinite();
   if (t.table.numel > 0)
@@ -41,6 +39,14 @@ void for_each_with_values(const survey& run, See see) {
 }
 
 }  // namespace
+
+bool is_censored(dtype recorded, const tensor_info& of) { return recorded == dtype::float16 || !of.through.empty(); }
+
+double censored_magnitude_of(std::uint64_t zeros, const tensor_info& of, double unit) {
+  const std::optional<format> through = of.through.empty() ? float16 : find_format(of.through);
+  const int least = through ? through->min_quantum_exponent() - 1 : float16.min_quantum_exponent() - 1;
+  return std::ldexp(static_cast<double>(zeros), least) / unit;
+}
 
 outcome_counts tensor_survey::outcomes(const format& to, const rounding& mode, double scale) const {
   outcome_counts all;

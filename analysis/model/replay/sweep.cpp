@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <deque>
 #include <functional>
 #include <iterator>
 #include <limits>
@@ -100,9 +101,9 @@ struct stored_step {
 struct by_delivery {
   delivery of;
   std::size_t scenario = 0;  // one that has it
-  std::vector<overflow_onset> overflow;
-  std::vector<underflow_counts> underflow;
-  std::vector<count_range> unscaled;  // underflow of what no scale multiplies
+  std::deque<overflow_onset> overflow;
+  stored_underflow underflow;
+  std::deque<count_range> unscaled;  // underflow of what no scale multiplies
   run_costs costs;
 };
 
@@ -116,7 +117,7 @@ struct sweep::implementation {
   tensor_choice choice;
   std::vector<std::size_t> delivery_of;  // index into deliveries, or `by_replay`
   std::vector<by_delivery> deliveries;
-  std::vector<stored_step> steps;
+  std::deque<stored_step> steps;
   recorded_run run;
   struct slow_replay {
     std::size_t scenario;
@@ -183,12 +184,12 @@ struct sweep::implementation {
         r.has_counts = true;
         r.nonzero += now.nonzero;
         r.underflow += of.unscaled[i];
-        const underflow_counts& u = of.underflow[i];
+        const stored_underflow& u = of.underflow;
         if (std::isfinite(scale)) r.underflow.high += scale == 0 ? 0 : now.in_no_cell;
         if (scale == 0) {
           r.underflow += {now.nonzero - now.maybe_zeros, now.nonzero};
-        } else if (std::isfinite(scale) && !u.at.empty()) {
-          r.underflow += is_power ? u.of(exponent) : count_range{u.of(exponent + 1).low, u.of(exponent).high};
+        } else if (std::isfinite(scale) && !u.empty(i)) {
+          r.underflow += is_power ? u.of(i, exponent) : count_range{u.of(i, exponent + 1).low, u.of(i, exponent).high};
         }
       }
       const overflow_answer answer = of.overflow[i].at(scale);
@@ -287,12 +288,13 @@ void sweep::add(const step& now, const std::vector<tensor_info>& tensors) {
   }
   for (by_delivery& d : all.deliveries) {
     d.overflow.push_back(onset_of(overflow, all.scenarios[d.scenario]));
-    underflow_counts& counts = d.underflow.emplace_back();
+    underflow_counts counts;
     magnitude_loss loss;
     for (const auto& [factor, table] : counted) {
       add_underflow(counts, table, d.of, factor);
       if (all.tells_regret) loss += magnitude_loss_of(table, d.of.format, d.of.rounding, factor);
     }
+    d.underflow.add(counts);
     if (all.tells_regret) d.costs.add(exponents_of(d.overflow.back()), loss);
     count_range& at_one = d.unscaled.emplace_back();
     for (const auto& [factor, table] : unscaled)

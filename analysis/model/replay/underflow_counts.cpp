@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <map>
 
 #include <ulp/formats/catalog.hpp>
@@ -124,6 +125,27 @@ void add_buckets(underflow_counts& counts, const cell_table& table, const delive
 }
 
 }  // namespace
+
+void stored_underflow::add(const underflow_counts& counts) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  const bool is_exact =
+      std::ranges::all_of(counts.at, [](const count_range& c) { return c.exact() && c.high <= most; });
+  steps_.push_back({.begin = is_exact ? exact_.size() : ranges_.size(),
+                    .first = counts.first,
+                    .size = static_cast<std::uint32_t>(counts.at.size()) & 0x7fff'ffffU,
+                    .is_exact = is_exact ? 1U : 0U});
+  if (is_exact)
+    for (const count_range& c : counts.at) exact_.push_back(static_cast<std::uint32_t>(c.high));
+  else
+    ranges_.insert(ranges_.end(), counts.at.begin(), counts.at.end());
+}
+
+count_range stored_underflow::of(std::size_t step, int j) const {
+  const one_step& s = steps_[step];
+  const auto i = static_cast<std::size_t>(std::clamp(s.first - j, 0, static_cast<int>(s.size) - 1));
+  if (!s.is_exact) return ranges_[s.begin + i];
+  return {exact_[s.begin + i], exact_[s.begin + i]};
+}
 
 void add_underflow(underflow_counts& counts, const cell_table& table, const delivery& to, double factor) {
   const int exponent = std::ilogb(factor);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
@@ -30,6 +32,27 @@ struct underflow_counts {
     const int i = std::clamp(first - j, 0, static_cast<int>(at.size()) - 1);
     return at[static_cast<std::size_t>(i)];
   }
+};
+
+// Those of many steps, packed: nearly all are exact and fit 32 bits, which is a quarter. Deques grow without a copy of what
+// they hold.
+class stored_underflow {
+ public:
+  void add(const underflow_counts& counts);
+  [[nodiscard]] bool empty(std::size_t step) const { return steps_[step].size == 0; }
+  // Precondition: not empty.
+  [[nodiscard]] count_range of(std::size_t step, int j) const;
+
+ private:
+  struct one_step {
+    std::size_t begin = 0;  // in exact_, or in ranges_
+    std::int32_t first = 0;
+    std::uint32_t size : 31 = 0;
+    std::uint32_t is_exact : 1 = 0;
+  };
+  std::deque<one_step> steps_;
+  std::deque<std::uint32_t> exact_;
+  std::deque<count_range> ranges_;
 };
 
 // Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and

@@ -42,11 +42,11 @@ std::optional<int> window::largest_safe() const {
 }
 
 // What step_overflow answers of each step, from what a survey keeps of it.
-window window_of(const survey& run, const format& to, const rounding& mode) {
+window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode) {
   constexpr double never = std::numeric_limits<double>::infinity();
   const bool is_nearest = mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
   window w;
-  for (const step_survey& s : run.steps()) {
+  for (const step_survey& s : steps) {
     const bool found = s.found_inf.value_or(false);
     if (!s.known && !found) continue;
     const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);

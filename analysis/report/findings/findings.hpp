@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <ulp/model/trajectory_watch.hpp>
@@ -44,7 +45,7 @@ struct window {
   // The largest power of two that no finite step overflows at; nullopt where every scale is safe.
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
-[[nodiscard]] window window_of(const survey& run, const format& to, const rounding& mode);
+[[nodiscard]] window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode);
 // "3 steps", "3 steps (22 not decided)"
 [[nodiscard]] std::string overflow_text(const window& w, double scale);
 

@@ -8,28 +8,14 @@
 #include <ulp/report/usual_formats.hpp>
 
 #include "findings.hpp"
+#include "static_scales.hpp"
 
 namespace ulp {
 namespace {
 
-constexpr int least_tried = -100;
-constexpr int greatest_tried = 100;
-
-// The smallest power of two from which on no more than epsilon of the magnitude is lost; nullopt where none that is tried
-// does.
-std::optional<int> least_scale(const survey& run, const tensor_set& of, const advice_options& o) {
-  const auto fine = [&](int k) {
-    return magnitude_loss_of(run, of, o.format, o.rounding, std::ldexp(1.0, k)).high <= o.epsilon;
-  };
-  if (!fine(greatest_tried)) return std::nullopt;
-  int bad = least_tried;
-  int good = greatest_tried;
-  if (fine(bad)) return bad;
-  while (good - bad > 1) {
-    const int middle = bad + (good - bad) / 2;
-    (fine(middle) ? good : bad) = middle;
-  }
-  return good;
+std::optional<int> least_scale_of(const survey& run, const tensor_set& of, const advice_options& o) {
+  return least_scale(
+      [&](double scale) { return magnitude_loss_of(run, of, o.format, o.rounding, scale).high <= o.epsilon; });
 }
 
 // In the order of preference: as many fraction bits as possible.
@@ -71,7 +57,7 @@ kind_answer formats_for(const survey& run, const named_kind& kind, const advice_
   for (const std::string& name : formats_to_try()) {
     const format to = *find_format(name);
     const rounding mode = o.typed.value(to);
-    const window w = window_of(run, to, mode);
+    const window w = window_of(run.steps(), to, mode);
     const std::uint64_t overflowing = w.overflowing(1);
     const range_loss loss = loss_of(run, kind.set, to, mode, 1);
     f.evidence.push_back(fmt::format("{:<14} {}, overflow in {}", name, loss_text(loss), overflow_text(w, 1)));
@@ -152,15 +138,11 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     return f;
   }
   // The kind that asks for the highest scale decides: weight gradients are made of activation gradients.
-  const named_kind* judged = &kinds.front();
-  std::optional<int> least = least_scale(run, judged->set, o);
-  for (const named_kind& kind : kinds) {
-    if (!least) break;
-    const std::optional<int> of_kind = least_scale(run, kind.set, o);
-    if (of_kind && *of_kind <= *least) continue;
-    judged = &kind;
-    least = of_kind;
-  }
+  const demanding_kind demanding =
+      most_demanding(kinds.size(), [&](std::size_t i) { return least_scale_of(run, kinds[i].set, o); });
+  const named_kind* const judged = &kinds[demanding.index];
+  const static_scales good{demanding.least, most};
+  const std::optional<int>& least = good.least;
   if (!is_cut_off(run, judged->set, o.epsilon)) f.numbers[1].value = integer(least);
   const auto loses = [&](int k) {
     return magnitude_text(magnitude_loss_of(run, judged->set, o.format, o.rounding, std::ldexp(1.0, k))) + " of the " +
@@ -172,9 +154,9 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
         "{}; how low it may be is unknown, since zeros of the {} were rounded to a narrow format before they were "
         "recorded",
         top, judged->noun);
-  else if (least && *least <= 0 && (!most || *most >= 0))
+  else if (good.needs_none())
     f.conclusion = fmt::format("none needed: without one {} is lost, and {}", loses(0), top);
-  else if (least && (!most || *least <= *most))
+  else if (good.any())
     f.conclusion = fmt::format("{} lose {}, and {}",
                                most && *least == *most ? power(*least) + " alone"
                                                        : power(*least) + " to " + (most ? power(*most) : "any"),

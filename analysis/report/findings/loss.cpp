@@ -20,13 +20,15 @@ std::optional<format> with_wide_exponent(const format& to) {
 
 }  // namespace
 
-value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
-                              double scale) {
-  const value_range all = run.magnitudes(of);
-  const lost_mass lost = run.lost(of, to, mode, scale);
+value_range share_of_magnitude(const lost_mass& lost, const value_range& all) {
   if (!(all.high > 0)) return {};
   if (!std::isfinite(lost.magnitudes.high)) return {0, 1};
   return {lost.magnitudes.low / all.high, all.low > 0 ? std::min(lost.magnitudes.high / all.low, 1.0) : 1};
+}
+
+value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
+                              double scale) {
+  return share_of_magnitude(run.lost(of, to, mode, scale), run.magnitudes(of));
 }
 
 range_loss loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode, double scale) {
@@ -74,20 +76,16 @@ named_values numbers_of(const range_loss& loss) {
            {"underflow_share", loss.underflow}}};
 }
 
+std::size_t judged_as(tensor_kind kind) {
+  return kind == tensor_kind::weight_grad ? 0 : kind == tensor_kind::activation_grad ? 1 : 2;
+}
+
 std::vector<named_kind> kinds_of(const survey& run, const std::vector<tensor_info>& tensors) {
-  std::vector<named_kind> kinds{{"weight_grad", "weight gradients", {}},
-                                {"activation_grad", "activation gradients", {}},
-                                {"unknown", "gradients", {}}};
-  for (std::size_t i = 0; i < run.tensors().size(); ++i) {
-    if (!run.tensors()[i].counted || run.tensors()[i].steps == 0) continue;
-    const tensor_kind kind = tensors[i].kind;
-    if (kind == tensor_kind::weight_grad)
-      kinds[0].set.tensors.push_back(i);
-    else if (kind == tensor_kind::activation_grad)
-      kinds[1].set.tensors.push_back(i);
-    else
-      kinds[2].set.tensors.push_back(i);
-  }
+  std::vector<named_kind> kinds;
+  for (const judged_kind& k : judged_kinds) kinds.push_back({k.key, k.noun, {}});
+  for (std::size_t i = 0; i < run.tensors().size(); ++i)
+    if (run.tensors()[i].counted && run.tensors()[i].steps > 0)
+      kinds[judged_as(tensors[i].kind)].set.tensors.push_back(i);
   std::erase_if(kinds, [](const named_kind& k) { return k.set.tensors.empty(); });
   return kinds;
 }

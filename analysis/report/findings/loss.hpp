@@ -2,6 +2,8 @@
 #ifndef ULP_REPORT_LOSS_HPP
 #define ULP_REPORT_LOSS_HPP
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <ulp/model/survey.hpp>
@@ -19,6 +21,8 @@ struct range_loss {
   [[nodiscard]] bool is_within(double epsilon) const { return magnitude.high <= epsilon; }
 };
 
+// Of the sum of all magnitudes.
+[[nodiscard]] value_range share_of_magnitude(const lost_mass& lost, const value_range& all);
 // Of the magnitudes alone, which is all that searching for a scale needs.
 [[nodiscard]] value_range magnitude_loss_of(const survey& run, const tensor_set& of, const format& to,
                                             const rounding& mode, double scale);
@@ -32,11 +36,20 @@ struct range_loss {
 [[nodiscard]] std::string loss_text(const range_loss& loss);
 [[nodiscard]] named_values numbers_of(const range_loss& loss);
 
+// Which of the kinds that are judged apart it is: an index into judged_kinds.
+struct judged_kind {
+  const char* key;   // "weight_grad"
+  const char* noun;  // "weight gradients"
+};
+inline constexpr std::array<judged_kind, 3> judged_kinds{
+    {{"weight_grad", "weight gradients"}, {"activation_grad", "activation gradients"}, {"unknown", "gradients"}}};
+[[nodiscard]] std::size_t judged_as(tensor_kind kind);
+
 // The counted tensors by what they are, weight gradients first (with those of unknown kind where there are no others), as
 // a loss scale multiplies them.
 struct named_kind {
-  std::string key;   // "weight_grad"
-  std::string noun;  // "weight gradients"
+  std::string key;
+  std::string noun;
   tensor_set set;
 };
 [[nodiscard]] std::vector<named_kind> kinds_of(const survey& run, const std::vector<tensor_info>& tensors);

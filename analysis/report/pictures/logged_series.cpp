@@ -15,7 +15,7 @@ struct logged {
 
 // The one place that asks the run for what it logged.
 logged logged_at(const run_picture& run, std::size_t step, logged_value what) {
-  const step_scalars& s = run.scalars()[step];
+  const step_scalars& s = run.steps()[step].scalars;
   switch (what) {
     case logged_value::loss: return {s.loss, s.loss_is_nan};
     case logged_value::norm: return {s.grad_norm, s.grad_norm_is_nan};
@@ -29,7 +29,7 @@ logged logged_at(const run_picture& run, std::size_t step, logged_value what) {
 
 logged_series::logged_series(std::shared_ptr<const run_picture> of, logged_value what)
     : of_(std::move(of)), what_(what) {
-  for (std::size_t i = 0; i < of_->scalars().size(); ++i) {
+  for (std::size_t i = 0; i < of_->steps().size(); ++i) {
     const logged now = logged_at(*of_, i, what_);
     if (!now.is_there()) continue;
     at_.push_back(static_cast<std::uint32_t>(i));

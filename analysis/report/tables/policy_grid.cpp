@@ -85,8 +85,7 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
   return all;
 }
 
-std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
-                                     const std::function<void(double)>& told) {
+swept_grid swept_over(const run_text& run, const grid_text& grid, const std::function<void(double)>& told) {
   const std::vector<scenario_text> texts = grid_of(grid);
   const std::vector<scenario> scenarios = scenarios_of(texts, run);
   const selection counted = run.selected();
@@ -103,7 +102,7 @@ std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
   std::size_t done = 0;
   const auto results = all.results(
       [&] { told(reading + (1 - reading) * static_cast<double>(++done) / static_cast<double>(texts.size())); });
-  return ranked(texts, results, all.steps());
+  return {ranked(texts, results, all.steps()), all.steps()};
 }
 
 std::string parameters_text(const scenario_text& text) { return fmt::format("{}", fmt::join(text.parameters, " ")); }

@@ -85,6 +85,26 @@ class rows_model_test : public QObject {
     QCOMPARE(sorted.index(1, 0).data().toString(), QString("conv1"));
     QCOMPARE(sorted.index(2, 0).data().toString(), QString("bn"));  // nothing is less than any number
   }
+
+  void sorts_texts_by_the_number_they_begin_with() {
+    rows_model m;
+    table t;
+    t.columns = {{"x", "x"}};
+    for (const char* const cell : {"2^16", "~2^3 [2^2, 2^4]", "none", "", "1,000 %", "[70, 80]"})
+      t.rows.push_back({std::string{cell}});
+    m.set(t);
+    m.sort(0);
+    QStringList order;
+    for (int row = 0; row < m.rowCount(); ++row) order << text(m, row, 0);
+    QCOMPARE(order, (QStringList{"", "~2^3 [2^2, 2^4]", "[70, 80]", "1,000 %", "2^16", "none"}));
+    QCOMPARE(m.set_row(1), std::size_t{1});
+    QCOMPARE(m.shown_row(0), 4);
+    m.set(t);  // stays sorted
+    QCOMPARE(text(m, 5, 0), QString("none"));
+    m.sort(-1);
+    QCOMPARE(text(m, 0, 0), QString("2^16"));
+    QCOMPARE(m.text_of({0, 2}), QString("x\n2^16\nnone\n"));
+  }
 };
 
 QTEST_GUILESS_MAIN(rows_model_test)

@@ -72,6 +72,11 @@ struct tensor_survey {
   [[nodiscard]] value_range magnitudes() const;
 };
 
+// Whether values had been rounded to a narrow format before they were recorded, so that some zeros were none.
+[[nodiscard]] bool is_censored(dtype recorded, const tensor_info& of);
+// What the zeros of such a table may have been at most, in sum, unscaled.
+[[nodiscard]] double censored_magnitude_of(std::uint64_t zeros, const tensor_info& of, double unit);
+
 // One step.
 struct step_survey {
   step_key key;

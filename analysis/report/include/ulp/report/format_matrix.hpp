@@ -2,7 +2,9 @@
 #ifndef ULP_REPORT_FORMAT_MATRIX_HPP
 #define ULP_REPORT_FORMAT_MATRIX_HPP
 
+#include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,17 +15,35 @@
 
 namespace ulp {
 
+// Of what a share may be lost to underflow.
+enum class lost_share : bool {
+  of_magnitude,  // of the sum of all magnitudes, as `ulp advise` has it
+  of_values      // of the nonzero values
+};
+
+inline constexpr double usual_epsilon = 1e-5;
+
+struct format_question {
+  tensor_tables tables;                // of the steps that are counted,
+  std::span<const step_survey> steps;  // and these steps
+  const std::vector<tensor_info>& tensors;
+  tensor_mask shown;
+  double scale = 1;  // a static one, beside no scale
+  double epsilon = usual_epsilon;
+  lost_share measure = lost_share::of_magnitude;
+  bool as_recorded = false;  // some factor is not known
+};
+
 // `told` hears the share that is done; what it throws ends the work.
 
-// One row a format: shares of the nonzero values of the shown tensors that underflow and overflow at the scale 1 and at
-// `scale`, and the static scales at which at most `epsilon` of them underflow and none overflows in any step.
-[[nodiscard]] table format_matrix(const run_picture& run, const tensor_mask& shown, double scale, double epsilon,
-                                  const std::function<void(double)>& told);
+// One row a format: whether it needs a loss scale and which static ones suffice, where at most `epsilon` may be lost and no
+// finite step may overflow; and what is lost without a scale and at `scale`. As `ulp advise` answers, of the kind of tensors
+// that asks for the highest scale. Overflow is told in steps where all tensors are shown, else in values.
+[[nodiscard]] table format_matrix(const format_question& asked, const std::function<void(double)>& told);
 
-// One row a tensor, one column a format: those static scales. Tensors that fewest formats suit come first.
-[[nodiscard]] table tensor_format_matrix(const run_picture& run, const std::vector<tensor_info>& tensors,
-                                         const tensor_mask& shown, double epsilon,
-                                         const std::function<void(double)>& told);
+// One row a tensor: the smallest format that holds it without a loss scale, and the static scales that suffice in each.
+// Tensors that fewest formats suit come first.
+[[nodiscard]] table tensor_format_matrix(const format_question& asked, const std::function<void(double)>& told);
 
 // One row a set of tensors, one column a common format: the share of the nonzero values that underflows without a loss
 // scale. `title` says what the sets are.

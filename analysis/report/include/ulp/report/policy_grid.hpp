@@ -38,10 +38,15 @@ struct swept_policy {
 [[nodiscard]] std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid,
                                                const std::vector<sweep_result>& results, std::uint64_t steps);
 
+struct swept_grid {
+  std::vector<swept_policy> policies;
+  std::uint64_t steps = 0;  // of the run
+};
+
 // The grid over the whole run. `told` hears the share that is done; what it throws ends the work. Throws
 // std::invalid_argument, input_error.
-[[nodiscard]] std::vector<swept_policy> swept_over(const run_text& run, const grid_text& grid,
-                                                   const std::function<void(double)>& told);
+[[nodiscard]] swept_grid swept_over(const run_text& run, const grid_text& grid,
+                                    const std::function<void(double)>& told);
 
 // "growth_interval=200 init_scale=8".
 [[nodiscard]] std::string parameters_text(const scenario_text& text);

@@ -121,7 +121,7 @@ template <typename Thing, typename Things>
 [[nodiscard]] std::string as_power(double x);
 // "2^16.50" of a mean of log2 of scales; "0" and "inf" where it is infinite, "-" where it is NaN.
 [[nodiscard]] std::string power_text(double log2);
-// "2^24.86" of a scale, rounded down: what is safe stays so.
+// "2^24.86" of a scale, rounded down, so that what is safe stays so; "0", "inf", "nan".
 [[nodiscard]] std::string log2_text(double scale);
 // 1234567 as "1,234,567".
 [[nodiscard]] std::string grouped(std::uint64_t n);

@@ -1,14 +1,15 @@
-// The rows of ulp replay: a step each, and a counted tensor of a step each.
-#ifndef ULP_CLI_REPLAY_TABLE_HPP
-#define ULP_CLI_REPLAY_TABLE_HPP
+// The rows of a replay, as `ulp replay` and the viewer write them: a step each, and a counted tensor of a step each.
+#ifndef ULP_REPORT_TRAJECTORY_TABLE_HPP
+#define ULP_REPORT_TRAJECTORY_TABLE_HPP
 
 #include <span>
-#include <ulp/io/source.hpp>
-#include <ulp/model/replay.hpp>
-#include <ulp/report/table.hpp>
 #include <vector>
 
-namespace ulp::cli {
+#include <ulp/model/replay.hpp>
+#include <ulp/model/step.hpp>
+#include <ulp/report/table.hpp>
+
+namespace ulp {
 
 // `sum` is of all steps, whichever `rows` are.
 [[nodiscard]] table trajectory_table(std::span<const trajectory_row> rows, const scenario& s,
@@ -18,6 +19,6 @@ namespace ulp::cli {
 [[nodiscard]] table per_tensor_table(const std::vector<tensor_outcome>& outcomes,
                                      const std::vector<tensor_info>& tensors);
 
-}  // namespace ulp::cli
+}  // namespace ulp
 
 #endif

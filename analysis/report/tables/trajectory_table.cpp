@@ -1,11 +1,11 @@
-#include "replay_table.hpp"
+#include <ulp/report/trajectory_table.hpp>
 
 #include <fmt/format.h>
 
 #include <cmath>
 #include <functional>
 
-namespace ulp::cli {
+namespace ulp {
 namespace {
 
 // What is not exact is said to be so.
@@ -99,4 +99,4 @@ table per_tensor_table(const std::vector<tensor_outcome>& outcomes, const std::v
   return table_of(columns, outcomes);
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp
