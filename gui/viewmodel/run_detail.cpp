@@ -61,7 +61,7 @@ void append(run_detail& to, const columns_of<tensor_tables>& more) {
 }  // namespace
 
 std::size_t steps_in(const loaded_run& run, step_range range) {
-  const auto number = [](const logged_step& s) { return s.key.step; };
+  const auto number = [](const pictured_step& s) { return s.key.step; };
   const auto& steps = run.picture.steps();
   return static_cast<std::size_t>(std::ranges::upper_bound(steps, range.last, {}, number) -
                                   std::ranges::lower_bound(steps, range.first, {}, number));

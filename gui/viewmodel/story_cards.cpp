@@ -66,7 +66,7 @@ std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const r
     const bool is_norm = what == drawn_line::norm;
     line.name = is_norm ? QObject::tr("gradient norm, log2") : QObject::tr("loss scale, log2; ticks: skipped");
     line.pieces =
-        pieces_of(rows.size(), [&](std::size_t i) { return is_norm ? log2_norm(rows[i]) : log2_scale(rows[i]); });
+        pieces_of(rows.size(), [&](std::size_t i) { return is_norm ? log2_or_gap(rows[i].norm) : log2_scale(rows[i]); });
     if (!is_norm)
       for (std::size_t i = 0; i < rows.size(); ++i)
         if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));

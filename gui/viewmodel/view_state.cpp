@@ -64,7 +64,7 @@ void view_state::set_front(std::size_t index) {
 std::size_t view_state::cursor_index() const noexcept {
   if (current_run() == nullptr) return 0;
   const auto& steps = current_run()->picture.steps();
-  const auto after = std::ranges::upper_bound(steps, cursor_, {}, [](const logged_step& s) { return s.key.step; });
+  const auto after = std::ranges::upper_bound(steps, cursor_, {}, [](const pictured_step& s) { return s.key.step; });
   return after == steps.begin() ? 0 : static_cast<std::size_t>(after - steps.begin()) - 1;
 }
 

@@ -3,7 +3,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <algorithm>
-#include <span>
 #include <stdexcept>
 #include <utility>
 
@@ -12,9 +11,11 @@
 namespace ulp::gui {
 namespace {
 
-std::span<const step_survey> between(const std::vector<step_survey>& steps, std::int64_t first, std::int64_t last) {
-  const auto number = [](const step_survey& s) { return s.key.step; };
-  return {std::ranges::lower_bound(steps, first, {}, number), std::ranges::upper_bound(steps, last, {}, number)};
+// The first of the steps that does not come before `step`.
+std::size_t index_of(const run_picture& run, std::int64_t step) {
+  return static_cast<std::size_t>(
+      std::ranges::lower_bound(run.steps(), step, {}, [](const pictured_step& s) { return s.key.step; }) -
+      run.steps().begin());
 }
 
 }  // namespace
@@ -85,23 +86,24 @@ std::function<table(const background::report&)> formats_view::asked() const {
   const std::optional<double> share = epsilon();
   const auto drawn = state().drawn();
   if (!why_empty().isEmpty() || !share || drawn->columns.empty()) return {};
-  return [run = state().shared_run(), drawn, shown = state().selected(),
-          scale = state().scale_at(state().cursor_step()), share = *share,
-          measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
-          each = each_->isChecked()](const background::report& told) {
-    const format_question asked{
-        .tables = drawn->merged(),
-        .steps =
-            between(run->picture.steps(), drawn->columns.front().span.first_step, drawn->columns.back().span.last_step),
-        .tensors = run->tensors,
-        .shown = shown,
-        .scale = scale,
-        .epsilon = share,
-        .measure = measure,
-        .as_recorded = run->as_recorded,
-    };
-    return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
-  };
+  return
+      [run = state().shared_run(), drawn, shown = state().selected(), scale = state().scale_at(state().cursor_step()),
+       share = *share, measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
+       each = each_->isChecked()](const background::report& told) {
+        const format_question asked{
+            .run = run->picture,
+            .first = index_of(run->picture, drawn->columns.front().span.first_step),
+            .end = index_of(run->picture, drawn->columns.back().span.last_step + 1),
+            .tables = drawn->merged(),
+            .tensors = run->tensors,
+            .shown = shown,
+            .scale = scale,
+            .epsilon = share,
+            .measure = measure,
+            .as_recorded = run->as_recorded,
+        };
+        return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
+      };
 }
 
 void formats_view::count_anew() {

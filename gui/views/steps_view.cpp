@@ -36,7 +36,7 @@ std::vector<table_column> columns() {
 // The replay may have seen more of a growing file than the run did.
 double loss_of(const loaded_run& run, std::int64_t step) {
   const auto& steps = run.picture.steps();
-  const auto at = std::ranges::lower_bound(steps, step, {}, [](const logged_step& s) { return s.key.step; });
+  const auto at = std::ranges::lower_bound(steps, step, {}, [](const pictured_step& s) { return s.key.step; });
   return at != steps.end() && at->key.step == step ? at->scalars.loss : not_known;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <ulp/formats/catalog.hpp>
@@ -105,21 +106,15 @@ void tensor_history::add(std::int64_t step, const cell_table& table, double unit
   now.max_abs = std::max(now.max_abs, table.largest_possible() / unit);
 }
 
-void survey::add(const step& now, const std::vector<tensor_info>& all) {
-  if (!counted_.takes(now.key.step) || now.key.microbatch != -1) return;
+std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const std::vector<tensor_info>& all) {
+  if (!counted_.takes(now.key.step) || now.key.microbatch != -1) return std::nullopt;
   choice_.see(all);
-  for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
-    tensors_.emplace_back();
-    tensors_.back().is_scaled = is_scaled(all[i].kind);
-    tensors_.back().counted = choice_[i].counted && (tensors_.back().is_scaled || !counted_.kinds.empty());
-    tensors_.back().checked = choice_[i].checked;
-  }
-  step_survey& s = steps_.emplace_back();
+  surveyed seen;
+  step_survey& s = seen.step;
   s.key = now.key;
   s.loss = now.scalars.loss;
   s.logged_norm = now.scalars.grad_norm;
   s.learning_rate = now.scalars.learning_rate;
-  first_lost lost{.step = steps_.size() - 1};
   step_accumulator sums;
   sums.add_log(now);
   std::uint64_t elements = 0;
@@ -127,11 +122,10 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   for (const tensor_row& t : now.tensors) {
     const tensor_choice::membership& m = choice_[t.tensor];
     if (m.counted || m.checked) as_recorded_ = as_recorded_ || !t.factor_known();
-    if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor], now.key.step);
     if (is_scaled(all[t.tensor].kind)) {
       ++s.tensors;
-      if (t.table.nans > 0) lost.with_nan.push_back(t.tensor);
-      if (t.table.infinities() > 0) lost.with_infinities.push_back(t.tensor);
+      if (t.table.nans > 0) seen.with_nan.push_back(t.tensor);
+      if (t.table.infinities() > 0) seen.with_infinities.push_back(t.tensor);
       if (t.table.nonfinite() > 0) ++s.lost;
       elements += t.table.numel;
       zeros += t.table.zeros;
@@ -163,14 +157,33 @@ void survey::add(const step& now, const std::vector<tensor_info>& all) {
   s.max_abs = sums.largest.value();
   if (now.tensors.empty() && s.known) s.largest_whole = s.max_abs;
   s.norm = sums.norm.value();
-  s.with_nan = static_cast<std::uint32_t>(lost.with_nan.size());
-  s.with_infinities = static_cast<std::uint32_t>(lost.with_infinities.size());
+  s.with_nan = static_cast<std::uint32_t>(seen.with_nan.size());
+  s.with_infinities = static_cast<std::uint32_t>(seen.with_infinities.size());
+  return seen;
+}
+
+void survey::add(const step& now, const std::vector<tensor_info>& all) {
+  std::optional<step_surveyor::surveyed> seen = surveyor_.see(now, all);
+  if (!seen) return;
+  for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
+    const tensor_choice::membership& m = choice()[i];
+    tensors_.emplace_back();
+    tensors_.back().is_scaled = is_scaled(all[i].kind);
+    tensors_.back().counted = m.counted && (tensors_.back().is_scaled || !surveyor_.counted().kinds.empty());
+    tensors_.back().checked = m.checked;
+  }
+  for (const tensor_row& t : now.tensors)
+    if (tensors_[t.tensor].counted) add_to(tensors_[t.tensor], t, all[t.tensor], now.key.step);
+  steps_.push_back(seen->step);
+  const step_survey& s = steps_.back();
   const step_survey* const before = steps_.size() > 1 ? &steps_[steps_.size() - 2] : nullptr;
   const bool goes_on = before != nullptr && before->lost > 0;
   const bool is_nan_after_infinities = goes_on && before->with_infinities > 0 && s.with_infinities == 0;
   if (s.lost == 0 || (goes_on && !is_nan_after_infinities)) return;
   if (lost_places_.size() > most_places) lost_places_.pop_back();
-  lost_places_.push_back(std::move(lost));
+  lost_places_.push_back({.step = steps_.size() - 1,
+                          .with_nan = std::move(seen->with_nan),
+                          .with_infinities = std::move(seen->with_infinities)});
 }
 
 std::uint64_t survey::censored() const {

@@ -42,52 +42,58 @@ std::optional<int> window::largest_safe() const {
 }
 
 // What step_overflow answers of each step, from what a survey keeps of it.
-window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode) {
+void window_maker::add(const step_survey& s) {
   constexpr double never = std::numeric_limits<double>::infinity();
-  const bool is_nearest = mode.direction == direction::nearest_even || mode.direction == direction::nearest_away;
-  window w;
-  for (const step_survey& s : steps) {
-    const bool found = s.found_inf.value_or(false);
-    if (!s.known && !found) continue;
-    const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);
-    // What nobody rounded, so far as is known, was rounded to float16 if the loss was scaled.
-    const format in = s.rounded_to.value_or(float16);
-    const bool alike = (s.rounded_to || has_scale) && !s.several_formats && in == to && is_nearest;
-    const bool own = alike && (s.rounded_to || s.loss_scale != 1);
-    if (found || !std::isfinite(s.max_abs)) {
-      w.safe.push_back(0);
-      w.open.push_back(!alike                  ? never
-                       : s.loss_is_lost && own ? 0
-                       : has_scale             ? std::nextafter(s.loss_scale, 0.0)
-                                               : never);
-      continue;
-    }
-    const auto largest_safe = [&](double magnitude) {
-      return magnitude > 0 ? range_scale_of(magnitude, to, mode) : never;
-    };
-    double safe = largest_safe(s.largest_whole);
-    double open = std::min(safe, largest_safe(s.least_part));
-    double estimate = safe;
-    if (own && has_scale && safe < s.loss_scale && (s.rounded_to || s.found_inf)) {
-      // Finite there beyond the limit: a sum of parts, or never rounded.
-      const bool is_sum = s.largest_whole * s.loss_scale <= most_of_sum;
-      if (is_sum || s.rounded_to) open = never;
-      if (is_sum || s.rounded_to) estimate = s.loss_scale;
-      if (s.rounded_to) safe = s.loss_scale;
-    }
-    if (s.has_sums) {
-      const double finite =
-          has_scale && s.rounded_to && is_nearest ? s.loss_scale * (range_scale_of(1, to) / range_scale_of(1, in)) : 0;
-      safe = std::min(safe, finite);
-      estimate = std::min(estimate, finite > 0 ? finite : largest_safe(s.max_abs));
-    }
-    w.safe.push_back(safe);
-    w.open.push_back(std::max(safe, open));
-    w.finite_safe = std::min(w.finite_safe.value_or(never), estimate);
+  const bool is_nearest = mode_.direction == direction::nearest_even || mode_.direction == direction::nearest_away;
+  const bool found = s.found_inf.value_or(false);
+  if (!s.known && !found) return;
+  const bool has_scale = s.loss_scale > 0 && std::isfinite(s.loss_scale);
+  // What nobody rounded, so far as is known, was rounded to float16 if the loss was scaled.
+  const format in = s.rounded_to.value_or(float16);
+  const bool alike = (s.rounded_to || has_scale) && !s.several_formats && in == to_ && is_nearest;
+  const bool own = alike && (s.rounded_to || s.loss_scale != 1);
+  if (found || !std::isfinite(s.max_abs)) {
+    made_.safe.push_back(0);
+    made_.open.push_back(!alike                  ? never
+                         : s.loss_is_lost && own ? 0
+                         : has_scale             ? std::nextafter(s.loss_scale, 0.0)
+                                                 : never);
+    return;
   }
-  std::ranges::sort(w.safe);
-  std::ranges::sort(w.open);
-  return w;
+  const auto largest_safe = [&](double magnitude) {
+    return magnitude > 0 ? range_scale_of(magnitude, to_, mode_) : never;
+  };
+  double safe = largest_safe(s.largest_whole);
+  double open = std::min(safe, largest_safe(s.least_part));
+  double estimate = safe;
+  if (own && has_scale && safe < s.loss_scale && (s.rounded_to || s.found_inf)) {
+    // Finite there beyond the limit: a sum of parts, or never rounded.
+    const bool is_sum = s.largest_whole * s.loss_scale <= most_of_sum;
+    if (is_sum || s.rounded_to) open = never;
+    if (is_sum || s.rounded_to) estimate = s.loss_scale;
+    if (s.rounded_to) safe = s.loss_scale;
+  }
+  if (s.has_sums) {
+    const double finite =
+        has_scale && s.rounded_to && is_nearest ? s.loss_scale * (range_scale_of(1, to_) / range_scale_of(1, in)) : 0;
+    safe = std::min(safe, finite);
+    estimate = std::min(estimate, finite > 0 ? finite : largest_safe(s.max_abs));
+  }
+  made_.safe.push_back(safe);
+  made_.open.push_back(std::max(safe, open));
+  made_.finite_safe = std::min(made_.finite_safe.value_or(never), estimate);
+}
+
+window window_maker::result() {
+  std::ranges::sort(made_.safe);
+  std::ranges::sort(made_.open);
+  return std::move(made_);
+}
+
+window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode) {
+  window_maker maker(to, mode);
+  for (const step_survey& s : steps) maker.add(s);
+  return maker.result();
 }
 
 std::string overflow_text(const window& w, double scale) {

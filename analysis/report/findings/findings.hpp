@@ -46,6 +46,19 @@ struct window {
   [[nodiscard]] std::optional<int> largest_safe() const;
 };
 [[nodiscard]] window window_of(std::span<const step_survey> steps, const format& to, const rounding& mode);
+
+// The same, step by step.
+class window_maker {
+ public:
+  window_maker(const format& to, const rounding& mode) : to_(to), mode_(mode) {}
+  void add(const step_survey& s);
+  [[nodiscard]] window result();
+
+ private:
+  format to_;
+  rounding mode_;
+  window made_;
+};
 // "3 steps", "3 steps (22 not decided)"
 [[nodiscard]] std::string overflow_text(const window& w, double scale);
 

@@ -67,11 +67,45 @@ void run_picture::add(const step& now, const std::vector<tensor_info>& all) {
 }
 
 void run_picture::add_step(const step& now, const std::vector<tensor_info>& all) {
-  if (now.key.microbatch != -1) return;
-  steps_.push_back({now.key, now.scalars});
-  for (const tensor_row& t : now.tensors)
-    as_recorded_ =
-        as_recorded_ || (!t.factor_known() && is_scaled(all[t.tensor].kind) && counted_.takes(all[t.tensor]));
+  const auto seen = surveyor_.see(now, all);
+  if (!seen) return;
+  const step_survey& s = seen->step;
+  std::uint8_t rounded_to = 0;
+  if (s.rounded_to) {
+    auto known = std::ranges::find(formats_, *s.rounded_to);
+    constexpr std::size_t most = 254;
+    if (known == formats_.end() && formats_.size() < most) known = formats_.insert(known, *s.rounded_to);
+    if (known != formats_.end()) rounded_to = static_cast<std::uint8_t>(known - formats_.begin() + 1);
+  }
+  steps_.push_back({.key = s.key,
+                    .scalars = now.scalars,
+                    .max_abs = s.max_abs,
+                    .largest_whole = s.largest_whole,
+                    .least_part = s.least_part,
+                    .has_sums = s.has_sums,
+                    .known = s.known,
+                    .several_formats = s.several_formats,
+                    .loss_is_lost = s.loss_is_lost,
+                    .rounded_to = rounded_to});
+}
+
+step_survey run_picture::survey_of(const pictured_step& s) const {
+  step_survey all{.key = s.key,
+                  .max_abs = s.max_abs,
+                  .largest_whole = s.largest_whole,
+                  .least_part = s.least_part,
+                  .has_sums = s.has_sums,
+                  .known = s.known,
+                  .loss = s.scalars.loss,
+                  .logged_norm = s.scalars.grad_norm,
+                  .learning_rate = s.scalars.learning_rate,
+                  .loss_scale = s.scalars.loss_scale,
+                  .found_inf = s.scalars.found_inf,
+                  .several_formats = s.several_formats,
+                  .loss_is_lost = s.loss_is_lost,
+                  .applied = s.scalars.applied};
+  if (s.rounded_to > 0) all.rounded_to = formats_[s.rounded_to - 1];
+  return all;
 }
 
 void run_picture::add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,

@@ -205,7 +205,11 @@ table format_matrix(const format_question& asked, const std::function<void(doubl
     const judge& by = judges[i];
     const demanding_kind judged = most_demanding(parts.size(), [&](std::size_t p) { return by.least(parts[p]); });
     row r{.name = names[i], .of = &parts[judged.index], .by = &by, .good = {.least = judged.least}};
-    if (all_shown) r.steps = window_of(asked.steps, by.to(), by.mode());
+    if (all_shown) {
+      window_maker maker(by.to(), by.mode());
+      for (std::size_t n = asked.first; n < asked.end; ++n) maker.add(asked.run.survey_of(asked.run.steps()[n]));
+      r.steps = maker.result();
+    }
     double largest = 0;
     for (const part& p : parts) largest = std::max(largest, largest_of(p.tables));
     r.good.most = r.steps ? r.steps->largest_safe() : by.most(largest);
@@ -228,10 +232,10 @@ table format_matrix(const format_question& asked, const std::function<void(doubl
   columns.push_back({"epsilon_of", "", [&](const row&) {
                        return std::string{asked.measure == lost_share::of_magnitude ? "magnitude" : "values"};
                      }});
-  const auto step_at = [&](std::size_t i) { return value_if(true, asked.steps[i].key.step); };
-  if (!asked.steps.empty()) {
-    columns.push_back({"first_step", "", [=](const row&) { return step_at(0); }});
-    columns.push_back({"last_step", "", [=, last = asked.steps.size() - 1](const row&) { return step_at(last); }});
+  if (asked.first < asked.end) {
+    const auto& steps = asked.run.steps();
+    columns.push_back({"first_step", "", [&](const row&) { return table_value{steps[asked.first].key.step}; }});
+    columns.push_back({"last_step", "", [&](const row&) { return table_value{steps[asked.end - 1].key.step}; }});
   }
   return table_of(columns, rows);
 }

@@ -11,23 +11,23 @@ using namespace ulp::test;
 
 namespace {
 
-struct logged_step {
+struct pictured_step {
   bool skipped = false;
   double before = 0;
   double after = 0;
 };
 
 // The run that a golden trace stands for.
-std::vector<logged_step> logged_run(const std::string& trace_name, double start) {
+std::vector<pictured_step> logged_run(const std::string& trace_name, double start) {
   const auto golden = source_dir() / "tests/data/golden";
   const golden_input input = read_input(golden / "inputs/loop_walk.csv");
   const golden_trace trace = read_events(golden / (trace_name + ".events"));
   REQUIRE_FALSE(trace.error_step);
-  std::vector<logged_step> steps;
+  std::vector<pictured_step> steps;
   double scale = start;
   std::size_t change = 0;
   for (std::size_t i = 0; i < input.values.size(); ++i) {
-    logged_step now{overflows(input, i, scale), scale, scale};
+    pictured_step now{overflows(input, i, scale), scale, scale};
     if (change < trace.changes.size() && trace.changes[change].first == i) now.after = trace.changes[change++].second;
     steps.push_back(now);
     scale = now.after;
@@ -38,7 +38,7 @@ std::vector<logged_step> logged_run(const std::string& trace_name, double start)
 std::string text(double x) { return ulp::to_string(ulp::parameter_value{x}); }
 std::string decimal(double x) { return text(x) + (text(x).find('.') == std::string::npos ? ".0" : ""); }
 
-std::string megatron_log(const std::vector<logged_step>& run) {
+std::string megatron_log(const std::vector<pictured_step>& run) {
   std::string log = "  initial_loss_scale .............................. " + decimal(run.front().before) + "\n";
   for (std::size_t i = 0; i < run.size(); ++i)
     log += " iteration " + std::to_string(i + 1) +
@@ -49,7 +49,7 @@ std::string megatron_log(const std::vector<logged_step>& run) {
   return log;
 }
 
-std::string deepspeed_log(const std::vector<logged_step>& run) {
+std::string deepspeed_log(const std::vector<pictured_step>& run) {
   std::string log =
       "  dynamic_loss_scale_args ...... {'init_scale': 65536, 'scale_window': 1000, 'delayed_shift': 2}\n";
   int skipped = 0;
@@ -67,7 +67,7 @@ std::string deepspeed_log(const std::vector<logged_step>& run) {
   return log;
 }
 
-std::string apex_log(const std::vector<logged_step>& run) {
+std::string apex_log(const std::vector<pictured_step>& run) {
   std::string log;
   for (std::size_t i = 0; i < run.size(); ++i) {
     if (run[i].skipped)
@@ -77,10 +77,10 @@ std::string apex_log(const std::vector<logged_step>& run) {
   return log;
 }
 
-std::string fairseq_log(const std::vector<logged_step>& run) {
+std::string fairseq_log(const std::vector<pictured_step>& run) {
   std::string log = "Namespace(fp16=True, fp16_init_scale=" + text(run.front().before) + ")\n";
   int updates = 0;
-  for (const logged_step& now : run) {
+  for (const pictured_step& now : run) {
     if (now.skipped)
       log += "| INFO | fairseq.trainer | NOTE: gradient overflow detected, ignoring gradient, setting loss scale to: " +
              decimal(now.after) + "\n";
@@ -99,7 +99,7 @@ TEST_CASE("a framework's own scaler replays its log") {
     std::string scaler;
     std::string trace;
     double start;
-    std::string (*log)(const std::vector<logged_step>& run);
+    std::string (*log)(const std::vector<pictured_step>& run);
   };
   for (const auto& [scaler, trace, start, log] :
        {logged{"megatron", "megatron_dynamic/loop_walk__default", 0x1p32, megatron_log},
@@ -107,7 +107,7 @@ TEST_CASE("a framework's own scaler replays its log") {
         logged{"apex_amp", "apex_amp/loop_walk__default", 0x1p16, apex_log},
         logged{"fairseq_cli", "fairseq_dynamic/loop_walk__cli_default_1gpu", 0x1p7, fairseq_log}}) {
     CAPTURE(scaler);
-    const std::vector<logged_step> run = logged_run(trace, start);
+    const std::vector<pictured_step> run = logged_run(trace, start);
     const temporary_dir dir;
     const std::string path = (dir / "train.log").string();
     write_file(path, log(run));

@@ -40,7 +40,7 @@ struct made_run {
     advised.add(s, two);
   }
   [[nodiscard]] format_question asked() const {
-    format_question q{.steps = picture.steps(), .tensors = two, .shown = {true, true}};
+    format_question q{.run = picture, .end = picture.steps().size(), .tensors = two, .shown = {true, true}};
     for (const tensor_tables& c : picture.columns().columns()) q.tables.merge(c);
     return q;
   }

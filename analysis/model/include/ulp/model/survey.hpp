@@ -122,11 +122,39 @@ struct tensor_set {
   std::vector<std::size_t> tensors;
 };
 
+// What there is to say of each step by itself, whatever came before it; cheaper than a survey, which keeps the tensors' tables.
+class step_surveyor {
+ public:
+  step_surveyor(selection counted, name_predicate checked)
+      : counted_(counted), choice_(std::move(counted), std::move(checked)) {}
+
+  struct surveyed {
+    step_survey step;
+    // Tensors, by their indices.
+    std::vector<std::uint32_t> with_nan;
+    std::vector<std::uint32_t> with_infinities;
+  };
+  // Steps of ascending keys; nullopt for those that are not selected, and for single microbatches.
+  [[nodiscard]] std::optional<surveyed> see(const step& now, const std::vector<tensor_info>& all);
+
+  [[nodiscard]] const selection& counted() const noexcept { return counted_; }
+  [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
+  [[nodiscard]] const recording_doubts& doubts() const noexcept { return doubts_; }
+  // Whether a factor was not known, and values are as recorded.
+  [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
+
+ private:
+  selection counted_;
+  tensor_choice choice_;
+  recorded_run run_;
+  recording_doubts doubts_;
+  bool as_recorded_ = false;
+};
+
 // Of kinds that no loss scale multiplies only those are counted that the selection asks for.
 class survey {
  public:
-  survey(selection counted, name_predicate checked)
-      : counted_(counted), choice_(std::move(counted), std::move(checked)) {}
+  survey(selection counted, name_predicate checked) : surveyor_(std::move(counted), std::move(checked)) {}
 
   // Steps of ascending keys; those that are not selected, and single microbatches, are left out.
   void add(const step& now, const std::vector<tensor_info>& all);
@@ -135,10 +163,9 @@ class survey {
   [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return steps_; }
   // Of the first 64 such places, and of the last.
   [[nodiscard]] const std::vector<first_lost>& lost_places() const noexcept { return lost_places_; }
-  [[nodiscard]] const recording_doubts& doubts() const noexcept { return doubts_; }
-  [[nodiscard]] const tensor_choice& choice() const noexcept { return choice_; }
-  // Whether a factor was not known, and values are as recorded.
-  [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
+  [[nodiscard]] const recording_doubts& doubts() const noexcept { return surveyor_.doubts(); }
+  [[nodiscard]] const tensor_choice& choice() const noexcept { return surveyor_.choice(); }
+  [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
 
   // Over the counted tensors.
   [[nodiscard]] outcome_counts outcomes(const format& to, const rounding& mode, double scale) const;
@@ -151,14 +178,10 @@ class survey {
   [[nodiscard]] double censored_magnitude(const tensor_set& of) const;
 
  private:
-  selection counted_;
-  tensor_choice choice_;
+  step_surveyor surveyor_;
   std::vector<tensor_survey> tensors_;
   std::vector<step_survey> steps_;
   std::vector<first_lost> lost_places_;
-  recorded_run run_;
-  recording_doubts doubts_;
-  bool as_recorded_ = false;
 };
 
 inline constexpr const char* name_of_rest = "the rest";

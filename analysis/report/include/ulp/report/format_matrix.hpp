@@ -2,9 +2,8 @@
 #ifndef ULP_REPORT_FORMAT_MATRIX_HPP
 #define ULP_REPORT_FORMAT_MATRIX_HPP
 
-#include <cstdint>
+#include <cstddef>
 #include <functional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -24,8 +23,10 @@ enum class lost_share : bool {
 inline constexpr double usual_epsilon = 1e-5;
 
 struct format_question {
-  tensor_tables tables;                // of the steps that are counted,
-  std::span<const step_survey> steps;  // and these steps
+  const run_picture& run;
+  std::size_t first = 0;  // of its steps, by index: those that are counted,
+  std::size_t end = 0;    // up to this one, exclusive,
+  tensor_tables tables;   // and their tables
   const std::vector<tensor_info>& tensors;
   tensor_mask shown;
   double scale = 1;  // a static one, beside no scale

@@ -1,5 +1,5 @@
-// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged.
-// Memory grows by 56 bytes a step; the tables do not grow with the run.
+// A run as the viewer keeps it: the tables of each tensor merged over columns of steps, and of each step what was logged
+// and its extremes. Memory grows by 88 bytes a step; the tables do not grow with the run.
 #ifndef ULP_REPORT_RUN_PICTURE_HPP
 #define ULP_REPORT_RUN_PICTURE_HPP
 
@@ -11,6 +11,7 @@
 #include <ulp/model/outcome.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/model/step.hpp>
+#include <ulp/model/survey.hpp>
 #include <ulp/report/picture.hpp>
 
 namespace ulp {
@@ -40,21 +41,30 @@ struct tensor_tables {
                                                                const rounding& mode, double scale) const;
 };
 
-// What was logged of a step.
-struct logged_step {
+// What is kept of a step.
+struct pictured_step {
   step_key key;
   step_scalars scalars;
+  // As in step_survey.
+  double max_abs = not_known;
+  double largest_whole = 0;
+  double least_part = 0;
+  bool has_sums : 1 = false;
+  bool known : 1 = false;
+  bool several_formats : 1 = false;
+  bool loss_is_lost : 1 = false;
+  std::uint8_t rounded_to = 0;  // 1 + the index into the picture's formats; 0 where unknown
 };
 
 class run_picture {
  public:
-  explicit run_picture(selection counted = {}) : counted_(std::move(counted)) {}
+  explicit run_picture(selection counted = {}) : surveyor_(std::move(counted), {}) {}
 
   // Room for so many steps.
   void expect(std::size_t steps) { steps_.reserve(steps); }
   // Steps of ascending keys; single microbatches are left out.
   void add(const step& now, const std::vector<tensor_info>& all);
-  // The two halves of it, for runs that are kept merged: what was logged of a step, whose tensors may be totals; and the
+  // The two halves of it, for runs that are kept merged: scalars and extremes of a step, whose tensors may be totals; and the
   // tables of a block of steps.
   void add_step(const step& now, const std::vector<tensor_info>& all);
   void add_block(std::int64_t first, std::int64_t last, const std::vector<tensor_row>& tables,
@@ -62,17 +72,19 @@ class run_picture {
 
   [[nodiscard]] const columns_of<tensor_tables>& columns() const noexcept { return columns_; }
   // One for each step, in order.
-  [[nodiscard]] const std::vector<logged_step>& steps() const noexcept { return steps_; }
+  [[nodiscard]] const std::vector<pictured_step>& steps() const noexcept { return steps_; }
+  // As much of a survey of it as tells from which scales on it overflows; of the rest nothing is known.
+  [[nodiscard]] step_survey survey_of(const pictured_step& s) const;
   // Whether the factor of a counted tensor was not known, and its values are as recorded.
-  [[nodiscard]] bool as_recorded() const noexcept { return as_recorded_; }
+  [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
   // The column that holds the step, or the next one before it.
   [[nodiscard]] std::size_t column_of(std::int64_t step) const noexcept;
 
  private:
-  selection counted_;
+  step_surveyor surveyor_;
   columns_of<tensor_tables> columns_;
-  std::vector<logged_step> steps_;
-  bool as_recorded_ = false;
+  std::vector<pictured_step> steps_;
+  std::vector<format> formats_;  // that values had been rounded to
 };
 
 // One step of a replay, as much of it as is drawn.
