@@ -112,6 +112,7 @@ QByteArray bytes_of(view& v, const QString& suffix, QSize size, const theme& col
 }  // namespace
 
 QImage picture_of(view& what, QSize size, const theme& colours) {
+  what.state().refine_now();
   what.catch_up_now();
   QImage image(size * 2, QImage::Format_ARGB32_Premultiplied);
   image.setDevicePixelRatio(2);

@@ -57,6 +57,7 @@ int write(const arguments& a) {
     document doc;
     doc.read_with(a.asked.reading);
     view_state state(doc);
+    state.set_room(a.size.width());
     doc.set(std::move(runs), std::move(replays));
     look_as(a.asked, state);
     refuse_what_selects_nothing(a.asked, state);

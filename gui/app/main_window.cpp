@@ -93,6 +93,8 @@ main_window::main_window()
     progress_->hide();
     cancel_->hide();
   });
+  connect(&state_, &view_state::refining_failed, this,
+          [this](const QString& why) { statusBar()->showMessage(tr("Not drawn finer: %1").arg(why), 10000); });
   connect(&doc_, &document::failed, this, [this](const QString& why) {
     progress_->hide();
     cancel_->hide();
@@ -169,6 +171,11 @@ void main_window::warn(const QString& text) {
   QMessageBox box(QMessageBox::Warning, "ulpscope", text, QMessageBox::Ok, this);
   box.setTextFormat(Qt::PlainText);
   box.exec();
+}
+
+void main_window::resizeEvent(QResizeEvent* event) {
+  QMainWindow::resizeEvent(event);
+  state_.set_room(tabs_->width());
 }
 
 void main_window::closeEvent(QCloseEvent* event) {

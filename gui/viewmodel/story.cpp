@@ -161,10 +161,13 @@ void story::tell_now() {
   replay_teller_.cancel();
   const auto run = state_.shared_run();
   if (run == nullptr || run->picture.steps().empty()) return;
-  asked_run_ = run->id;
-  asked_ = state_.front().spec;
   try {
-    take(tell_story(*run, asked_, [](double) {}), {});
+    if (!told_ || !is_told()) {
+      asked_run_ = run->id;
+      asked_inputs_ = run->text.inputs;
+      asked_ = state_.front().spec;
+      take(tell_story(*run, asked_, [](double) {}), {});
+    }
     for (const replay_entry& r : state_.doc().replays())
       if (const auto of = state_.doc().run_of(r); of && r.result && told_of(r) == nullptr)
         keep(tell_replay(*of, r.spec, [](double) {}));

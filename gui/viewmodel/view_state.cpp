@@ -292,6 +292,8 @@ void view_state::refine() {
 }
 
 void view_state::take(std::shared_ptr<const run_detail> detail) {
+  // Of a run that was read again meanwhile it tells nothing.
+  if (run_ == nullptr || detail->run != run_->id) return;
   detail_ = std::move(detail);
   tell(columns);
   // Not finer where it cannot be: the steps of a file that grows may be more by now.
@@ -301,8 +303,10 @@ void view_state::take(std::shared_ptr<const run_detail> detail) {
 void view_state::refine_now() {
   if (run_ == nullptr || run_->tensors.empty()) return;
   draw_columns();
-  if (!drawn_->fine) detail_ = detail_of(*run_, shown_, wanted_width(), [](double) {});
+  if (drawn_->fine) return;
+  detail_ = detail_of(*run_, shown_, wanted_width(), [](double) {});
   draw_columns();
+  emit changed(columns);
 }
 
 void view_state::tell(parts what) {

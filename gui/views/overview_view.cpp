@@ -218,27 +218,31 @@ void overview_view::show_story() {
   header_->show_story(told_lines());
   const loaded_run* const run = state().current_run();
   const auto& told = story_.told();
-  cards_.clear();
-  if (run != nullptr && told && !run->as_recorded)
-    cards_ = cards_of(*told, story_.told_of(state().front()), *run, state().front());
+  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
+  const bool is_judged = run != nullptr && told && !run->as_recorded;
+  const told_replay* const of_replay = is_judged ? story_.told_of(state().front()) : nullptr;
+  const auto result = is_judged ? state().front().result : nullptr;
+  if (carded_ == (is_judged ? told : nullptr) && carded_replay_ == of_replay && carded_result_ == result) return;
+  carded_ = is_judged ? told : nullptr;
+  carded_replay_ = of_replay;
+  carded_result_ = result;
+  cards_ = is_judged ? cards_of(*told, of_replay, *run, state().front()) : std::vector<story_card>{};
   clear_->setVisible(!cards_.empty());
-  const bool all_clear = told && told->given.all_clear() && std::ranges::all_of(cards_, [](const story_card& card) {
-                           return card.grade == finding_grade::fine;
-                         });
-  if (told) clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
-  for (card_button* const old : std::exchange(buttons_, {})) old->deleteLater();
+  const bool all_clear =
+      is_judged && told->given.all_clear() &&
+      std::ranges::all_of(cards_, [](const story_card& card) { return card.grade == finding_grade::fine; });
+  if (is_judged) clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
+  qDeleteAll(std::exchange(buttons_, {}));
   for (const story_card& card : cards_) {
     auto* const button = new card_button(card, card_box_);
-    connect(button, &card_button::clicked, this, [this, button] {
-      const story_card chosen = button->card();
-      if (chosen.view.isEmpty()) return;
-      look_at(chosen, state());
-      emit asked_for(chosen.view);
+    connect(button, &card_button::clicked, this, [this, card] {
+      if (card.view.isEmpty()) return;
+      look_at(card, state());
+      emit asked_for(card.view);
     });
     buttons_.push_back(button);
   }
   lay_out_cards();
-  notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
 }
 
 void overview_view::lay_out_cards() {

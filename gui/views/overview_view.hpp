@@ -44,6 +44,10 @@ class overview_view final : public view {
 
   story story_;
   std::vector<story_card> cards_;
+  // What the cards were made of.
+  std::shared_ptr<const told_story> carded_;
+  std::shared_ptr<const replayed_run> carded_result_;
+  const told_replay* carded_replay_ = nullptr;
   table table_;
   QScrollArea* scroll_;
   QWidget* page_;

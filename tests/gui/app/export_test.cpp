@@ -168,6 +168,7 @@ class export_test : public QObject {
     v.resize(640, 480);
     v.show();
     views_->host.show();
+    v.state().refine_now();
     v.catch_up_now();
     QTest::qWait(1);
     const QImage before = v.grab().toImage();

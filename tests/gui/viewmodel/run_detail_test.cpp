@@ -137,6 +137,22 @@ class run_detail_test : public QObject {
     QVERIFY(std::ranges::is_sorted(sizes));
   }
 
+  void a_run_that_is_read_again_while_it_is_refined_is_not_mixed_with_the_old_one() {
+    document doc;
+    view_state state(doc);
+    doc.set({digits()}, {replayed(*digits(), usual_scenario())});
+    for (int i = 0; i < 20; ++i) {
+      state.set_shown({10 * i, 10 * i + 99});
+      QTest::qWait(85 + 2 * i);  // about when it is refined
+      const auto again = std::make_shared<loaded_run>(*digits());
+      again->id = new_run_id();
+      doc.set({again}, {replay_entry{.result = replayed(*digits(), usual_scenario()).result}});
+      QVERIFY(!state.drawn()->detail || state.drawn()->detail->run == state.shared_run()->id);
+    }
+    QTRY_VERIFY(state.drawn()->fine);
+    QCOMPARE(state.drawn()->columns.size(), std::size_t{100});
+  }
+
   void a_picture_on_paper_is_refined_at_once() {
     document doc;
     view_state state(doc);

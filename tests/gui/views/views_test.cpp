@@ -67,6 +67,7 @@ struct stage {
   // Until nothing is drawn or counted any more.
   void settle() const {
     QCoreApplication::processEvents();
+    shown->state().refine_now();
     shown->catch_up_now();
     QTest::qWait(5);
   }
