@@ -222,6 +222,7 @@ void overview_view::show_story() {
   const bool is_judged = run != nullptr && told && !run->as_recorded;
   const told_replay* const of_replay = is_judged ? story_.told_of(state().front()) : nullptr;
   const auto result = is_judged ? state().front().result : nullptr;
+  fit_heights();
   if (carded_ == (is_judged ? told : nullptr) && carded_replay_ == of_replay && carded_result_ == result) return;
   carded_ = is_judged ? told : nullptr;
   carded_replay_ = of_replay;
@@ -253,6 +254,15 @@ void overview_view::lay_out_cards() {
   }
   for (int c = 0; c < card_grid_->columnCount(); ++c) card_grid_->setColumnStretch(c, c < columns ? 1 : 0);
   card_box_->setVisible(!buttons_.empty());
+  fit_heights();
+}
+
+// Of what is wrapped: a layout inside a scroll area asks for it too late.
+void overview_view::fit_heights() {
+  const int width = scroll_->viewport()->width() - 2 * gap;
+  for (QWidget* const w :
+       {static_cast<QWidget*>(header_), static_cast<QWidget*>(clear_), static_cast<QWidget*>(notes_)})
+    w->setFixedHeight(std::max(0, w->heightForWidth(width)));
 }
 
 void overview_view::show_table() {

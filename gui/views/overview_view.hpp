@@ -40,6 +40,7 @@ class overview_view final : public view {
   void show_story();
   void show_table();
   void lay_out_cards();
+  void fit_heights();
   [[nodiscard]] story_lines told_lines() const;
 
   story story_;
