@@ -136,6 +136,7 @@ QString tabbed(const table& of) {
 }
 
 void export_view(view& what, const QString& path, QSize size, const theme& colours) {
+  what.state().refine_now();
   what.catch_up_now();
   const QString suffix = path.mid(path.lastIndexOf('.') + 1).toLower();
   const QByteArray bytes = bytes_of(what, suffix, size, colours);

@@ -327,7 +327,7 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
   const double table_height = row * (static_cast<double>(table_.rows.size()) + 1) + gap;
   const double left_over = room.bottom() - y - table_height;
   const bool has_hero = why_empty().isEmpty();
-  constexpr double least_hero = 150;
+  const double least_hero = std::max(150.0, 0.36 * room.height());
   const double card_height = 8 * metrics.height() + 26;
   const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor((room.width() + gap) / (card_width + gap))));
   const double for_cards = std::max(0.0, left_over - (has_hero ? least_hero : 0));
