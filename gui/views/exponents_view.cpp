@@ -1,6 +1,5 @@
 #include "exponents_view.hpp"
 
-#include <fmt/format.h>
 
 #include <QPainter>
 #include <QResizeEvent>
@@ -25,7 +24,7 @@ constexpr double least_height_with_rulers = 330;
 
 QString percent(const value_range& n, double all) {
   if (!(all > 0)) return QObject::tr("none");
-  const auto text = [&](double x) { return fmt::format("{:.4g}", 100 * x / all); };
+  const auto text = [&](double x) { return QString::number(100 * x / all, 'g', 4).toStdString(); };
   return QString::fromStdString(ends_text(text(n.low), text(n.high))) + " %";
 }
 value_range range_of(const count_range& n) { return {static_cast<double>(n.low), static_cast<double>(n.high)}; }
