@@ -354,11 +354,19 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
   }
   y += gap / 2.0;
   double x = room.left();
-  for (std::size_t c = 0; c < table_.columns.size() && x < room.right(); ++c) {
+  for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     double column = metrics.horizontalAdvance(QString::fromStdString(table_.columns[c].title));
     for (const auto& one : table_.rows)
       column = std::max(column, metrics.horizontalAdvance(shown_text(to_cell(one[c]))));
     column = std::min(column, room.width() / 3);
+    // What does not fit is said to be there.
+    const bool is_last = c + 1 == table_.columns.size();
+    const QString more = tr("+%1 columns").arg(table_.columns.size() - c);
+    if (x + column + (is_last ? 0 : metrics.horizontalAdvance(more) + 16) > room.right()) {
+      to.setPen(colours.faint);
+      to.drawText(QRectF(x, y, room.right() - x, row), Qt::AlignVCenter | Qt::AlignLeft, more);
+      break;
+    }
     const auto align = Qt::AlignVCenter | (c == 0 ? Qt::AlignLeft : Qt::AlignRight);
     to.setPen(colours.faint);
     to.drawText(QRectF(x, y, column, row), align, QString::fromStdString(table_.columns[c].title));
