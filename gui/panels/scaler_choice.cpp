@@ -104,6 +104,7 @@ void scaler_choice::open_list() {
 
 void scaler_choice::search(const QString& searched) {
   QTreeWidgetItem* best = nullptr;
+  QTreeWidgetItem* meant = nullptr;
   for (int g = 0; g < tree_->topLevelItemCount(); ++g) {
     QTreeWidgetItem* const group = tree_->topLevelItem(g);
     bool any = false;
@@ -113,10 +114,15 @@ void scaler_choice::search(const QString& searched) {
       const bool shown = entry != nullptr && matches(*entry, group->text(0), searched);
       item->setHidden(!shown);
       any = any || shown;
-      if (shown && (best == nullptr || item->text(0) == scaler_)) best = item;
+      if (!shown) continue;
+      // What is named so, by itself or by another name, goes before what merely holds the word.
+      const bool is_meant = !searched.isEmpty() && find_scaler(searched.trimmed().toStdString()) == entry;
+      if (is_meant) meant = item;
+      if (best == nullptr || item->text(0) == scaler_) best = item;
     }
     group->setHidden(!any);
   }
+  if (meant != nullptr) best = meant;
   tree_->setCurrentItem(best);
   if (best != nullptr) tree_->scrollToItem(best, QAbstractItemView::PositionAtCenter);
 }

@@ -214,6 +214,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     result->least_scales = extremes_of(log2_least);
     result->greatest_scales = extremes_of(log2_greatest);
   }
+  result->per_layer = s.scaler.per_layer();
   if (!s.scaler.per_layer()) {
     result->floor = floor_of(s.scaler);
     result->ceiling = ceiling_of(s.scaler);

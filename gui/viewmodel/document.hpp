@@ -48,8 +48,9 @@ struct replayed_run {
   std::vector<std::string> notes;  // as `ulp replay` tells them, and its warnings
   std::vector<std::string> warnings;
   std::vector<summary_line> lines;  // above its table
-  bool told_nothing = false;  // no step told of gradients or overflow
-  std::string checked;        // whose overflow the scaler sees, in words
+  bool per_layer = false;           // each layer has a scale of its own: those here are the least
+  bool told_nothing = false;        // no step told of gradients or overflow
+  std::string checked;              // whose overflow the scaler sees, in words
   // What drawing them fast takes.
   std::vector<std::int64_t> skipped;  // steps, ascending
   std::vector<std::int64_t> clipped;  // likewise

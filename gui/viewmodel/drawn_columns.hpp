@@ -43,8 +43,12 @@ struct drawn_columns {
   [[nodiscard]] std::size_t at(double step) const noexcept;
   // Left edges in steps, and the right edge of the last.
   [[nodiscard]] std::vector<double> edges() const;
-  // Of all columns.
+  // The steps that `merged` counts: those shown, or where the columns are not exact those of whole columns of the run.
+  [[nodiscard]] step_range counted() const;
   [[nodiscard]] tensor_tables merged() const;
+
+ private:
+  [[nodiscard]] std::vector<drawn_column> whole_columns() const;
 };
 
 }  // namespace ulp::gui

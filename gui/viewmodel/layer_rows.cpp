@@ -16,6 +16,12 @@ layer_row row_of(const counted_layers& counted, module_row of, bool is_open) {
     for (const std::uint32_t t : row.of.tensors) add(answer.question.metric, row.cells[c], answer.at(c, t));
     add(answer.question.metric, row.total, row.cells[c]);
     const double bad = badness(answer.question, row.cells[c]);
+    // The worst of all columns lies between the worst of their lower and that of their upper ends.
+    if (const value_range value = value_of(answer.question, row.cells[c]); !std::isnan(bad)) {
+      const bool low = low_is_bad(answer.question.metric);
+      const auto worse = [&](double a, double b) { return low ? std::fmin(a, b) : std::fmax(a, b); };
+      row.worst_value = {worse(row.worst_value.low, value.low), worse(row.worst_value.high, value.high)};
+    }
     if (std::isnan(bad) || (row.worst && bad <= most)) continue;
     most = bad;
     row.worst = c;

@@ -30,10 +30,11 @@ struct counted_layers {
 
 struct layer_row {
   module_row of;
-  bool is_open = false;              // a module whose rows are shown
-  std::vector<layer_cell> cells;     // of each column
-  layer_cell total;                  // of all columns
-  std::optional<std::size_t> worst;  // column; nullopt where nothing is known of any
+  bool is_open = false;                           // a module whose rows are shown
+  std::vector<layer_cell> cells;                  // of each column
+  layer_cell total;                               // of all columns
+  std::optional<std::size_t> worst;               // column; nullopt where nothing is known of any
+  value_range worst_value{not_known, not_known};  // over all columns
   first_step first;
 };
 

@@ -83,12 +83,28 @@ told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const 
   return all;
 }
 
+namespace {
+
+// Of a file that is gone, or a policy that needs what the input lacks, the replay says so itself.
+told_replay told_or_nothing(const loaded_run& run, const scenario_text& spec, const background::report& told) {
+  try {
+    return tell_replay(run, spec, told);
+  } catch (const std::exception&) {
+    return {.run = run.id, .spec = spec, .regret = "-"};
+  }
+}
+
+}  // namespace
+
 story::story(view_state& state, QObject* parent) : QObject(parent), state_(state) {
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
     if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) look();
   });
   connect(&state_.doc(), &document::idle, this, [this] { look(); });
-  connect(&teller_, &background::failed, this, [this](const QString& why) { take(nullptr, why); });
+  connect(&teller_, &background::failed, this, [this](const QString& why) {
+    take(nullptr, why);
+    look_at_replays();
+  });
 }
 
 bool story::is_told() const {
@@ -107,9 +123,9 @@ void story::look() {
   if (state_.doc().busy()) return;
   if (is_told()) return look_at_replays();
   // Of a file that grows the last story stays until it is told anew.
-  const bool is_another = asked_inputs_ != run->text.inputs || !asks_the_same(asked_, state_.front().spec);
+  const bool is_another = !(asked_text_ == run->text) || !asks_the_same(asked_, state_.front().spec);
   asked_run_ = run->id;
-  asked_inputs_ = run->text.inputs;
+  asked_text_ = run->text;
   asked_ = state_.front().spec;
   if (is_another) take(nullptr, {});
   if (run->picture.steps().empty()) return take(nullptr, tr("The run has no steps."));
@@ -127,13 +143,7 @@ void story::look_at_replays() {
     const auto run = state_.doc().run_of(r);
     if (!r.result || !run || told_of(r) != nullptr) continue;
     replay_teller_.start([this, run, spec = r.spec](const background::report& told) -> std::function<void()> {
-      told_replay one{.run = run->id, .spec = spec, .regret = "-"};
-      try {
-        one = tell_replay(*run, spec, told);
-      } catch (const std::exception&) {
-        // A file that is gone, or a policy that needs what the input lacks: the replay says so itself.
-      }
-      return [this, one = std::move(one)] {
+      return [this, one = told_or_nothing(*run, spec, told)] {
         keep(one);
         emit changed();
         look_at_replays();
@@ -164,15 +174,16 @@ void story::tell_now() {
   try {
     if (!told_ || !is_told()) {
       asked_run_ = run->id;
-      asked_inputs_ = run->text.inputs;
+      asked_text_ = run->text;
       asked_ = state_.front().spec;
       take(tell_story(*run, asked_, [](double) {}), {});
     }
-    for (const replay_entry& r : state_.doc().replays())
-      if (const auto of = state_.doc().run_of(r); of && r.result && told_of(r) == nullptr)
-        keep(tell_replay(*of, r.spec, [](double) {}));
   } catch (const std::exception& problem) {
     take(nullptr, shown_text(problem.what()));
+  }
+  for (const replay_entry& r : state_.doc().replays()) {
+    const auto of = state_.doc().run_of(r);
+    if (of && r.result && told_of(r) == nullptr) keep(told_or_nothing(*of, r.spec, [](double) {}));
   }
 }
 

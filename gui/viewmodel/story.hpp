@@ -66,7 +66,7 @@ class story : public QObject {
   std::shared_ptr<const told_story> told_;
   QString why_not_;
   std::uint64_t asked_run_ = 0;  // of what is being told, or was
-  std::vector<std::string> asked_inputs_;
+  run_text asked_text_;
   scenario_text asked_;
   std::list<told_replay> replays_;
   background teller_;

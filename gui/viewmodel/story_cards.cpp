@@ -9,7 +9,7 @@
 namespace ulp::gui {
 namespace {
 
-enum class drawn_line : std::uint8_t { none, loss, norm, scale };
+enum class drawn_line : std::uint8_t { none, loss, norm, run_scale, replay_scale };
 
 struct topic_place {
   std::string_view topic;
@@ -17,33 +17,33 @@ struct topic_place {
   drawn_line line;
 };
 constexpr std::array places{topic_place{"divergence", "window", drawn_line::norm},
-                            topic_place{"initial_scale", "scale", drawn_line::scale},
+                            topic_place{"initial_scale", "scale", drawn_line::run_scale},
                             topic_place{"bad_batch", "window", drawn_line::norm},
-                            topic_place{"forward_overflow", "scale", drawn_line::scale},
+                            topic_place{"forward_overflow", "scale", drawn_line::run_scale},
                             topic_place{"loss_overflow", "window", drawn_line::loss},
-                            topic_place{"open_overflow", "scale", drawn_line::scale},
-                            topic_place{"unhandled_overflow", "scale", drawn_line::scale},
+                            topic_place{"open_overflow", "scale", drawn_line::run_scale},
+                            topic_place{"unhandled_overflow", "scale", drawn_line::run_scale},
                             topic_place{"nan_source", "layers", drawn_line::none},
                             topic_place{"zero_gradients", "layers", drawn_line::norm},
                             topic_place{"underflow", "layers", drawn_line::none},
                             topic_place{"vanished", "layers", drawn_line::norm},
                             topic_place{"vanished_in_depth", "layers", drawn_line::none},
-                            topic_place{"scale_at_floor", "scale", drawn_line::scale},
+                            topic_place{"scale_at_floor", "scale", drawn_line::run_scale},
                             topic_place{"dead_layer", "layers", drawn_line::none},
-                            topic_place{"gradient_overflow", "scale", drawn_line::scale},
+                            topic_place{"gradient_overflow", "scale", drawn_line::run_scale},
                             topic_place{"recorded_wrongly", "window", drawn_line::none},
                             topic_place{"recorded_values", "window", drawn_line::none},
                             topic_place{"replay_underflow", "layers", drawn_line::none},
                             topic_place{"format", "formats", drawn_line::none},
                             topic_place{"static_scale", "formats", drawn_line::none},
-                            topic_place{"growth", "policies", drawn_line::scale},
+                            topic_place{"growth", "policies", drawn_line::replay_scale},
                             topic_place{"worst_tensors", "layers", drawn_line::none},
                             topic_place{"worst_groups", "layers", drawn_line::none},
                             topic_place{"clipping", "clipping", drawn_line::norm},
                             topic_place{"tensor_scales", "formats", drawn_line::none},
                             topic_place{"group_scales", "formats", drawn_line::none},
                             topic_place{"not_helped", "layers", drawn_line::none},
-                            topic_place{"log", "scale", drawn_line::scale},
+                            topic_place{"log", "scale", drawn_line::run_scale},
                             topic_place{"nothing", "", drawn_line::none}};
 
 template <typename Of>
@@ -55,26 +55,50 @@ std::vector<extremes> pieces_of(std::size_t n, Of of) {
   return pieces;
 }
 
+// Of the run itself, as it was logged; empty where it was not.
+card_line logged_scale(const loaded_run& run) {
+  const auto& steps = run.picture.steps();
+  card_line line{.name = QObject::tr("logged loss scale, log2; ticks: overflow")};
+  line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss_scale); });
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (steps[i].scalars.found_inf.value_or(false))
+      line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(steps.size()));
+  return line;
+}
+
+card_line replayed_scale(const replay_entry& replay) {
+  const auto& rows = replay.result->steps;
+  card_line line{.name = QObject::tr("loss scale of the replay, log2; ticks: skipped by it")};
+  line.pieces = pieces_of(rows.size(), [&](std::size_t i) { return log2_scale(rows[i]); });
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
+  return line;
+}
+
+bool has_values(const card_line& line) {
+  extremes all;
+  for (const extremes& e : line.pieces) all.merge(e);
+  return all.least <= all.greatest;
+}
+
 std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const replay_entry& replay) {
   card_line line;
   const auto& steps = run.picture.steps();
   if (what == drawn_line::loss) {
     line.name = QObject::tr("loss, log2");
     line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss); });
-  } else if (what != drawn_line::none && replay.result) {
+  } else if (what == drawn_line::norm && replay.result) {
     const auto& rows = replay.result->steps;
-    const bool is_norm = what == drawn_line::norm;
-    line.name = is_norm ? QObject::tr("gradient norm, log2") : QObject::tr("loss scale, log2; ticks: skipped");
-    line.pieces =
-        pieces_of(rows.size(), [&](std::size_t i) { return is_norm ? log2_or_gap(rows[i].norm) : log2_scale(rows[i]); });
-    if (!is_norm)
-      for (std::size_t i = 0; i < rows.size(); ++i)
-        if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
+    line.name = QObject::tr("gradient norm, log2");
+    line.pieces = pieces_of(rows.size(), [&](std::size_t i) { return log2_or_gap(rows[i].norm); });
+  } else if (what == drawn_line::run_scale) {
+    // What happened to the run is told of its own scale; a replay's is another story, and says so.
+    line = logged_scale(run);
+    if (!has_values(line) && replay.result) line = replayed_scale(replay);
+  } else if (what == drawn_line::replay_scale && replay.result) {
+    line = replayed_scale(replay);
   }
-  extremes all;
-  for (const extremes& e : line.pieces) all.merge(e);
-  if (!(all.least <= all.greatest)) return std::nullopt;
-  return line;
+  return has_values(line) ? std::optional(line) : std::nullopt;
 }
 
 story_card card_of(const finding& f, const loaded_run& run, const replay_entry& replay) {
@@ -107,6 +131,9 @@ std::vector<story_card> cards_of(const told_story& story, const told_replay* of_
   if (of_replay != nullptr && !of_replay->underflow.topic.empty())
     cards.push_back(card_of(of_replay->underflow, run, replay));
   for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
+  // Of what was recorded wrongly nothing else holds.
+  if (story.given.first.cause == "recorded_wrongly")
+    std::erase_if(cards, [](const story_card& c) { return c.grade != finding_grade::trouble; });
   std::ranges::stable_sort(cards, {}, &story_card::grade);
   return cards;
 }

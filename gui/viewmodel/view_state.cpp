@@ -145,8 +145,9 @@ void view_state::undo() {
   if (undo_.empty()) return;
   const undo_entry before = undo_.back();
   undo_.pop_back();
-  shown_ = before.shown;
-  shows_whole_ = shown_ == whole();
+  const step_range all = whole();
+  shown_ = {std::clamp(before.shown.first, all.first, all.last), std::clamp(before.shown.last, all.first, all.last)};
+  shows_whole_ = shown_ == all;
   filter_ = before.filter;
   tensor_ = before.tensor;
   mask();

@@ -57,6 +57,7 @@ void chart_view::link_steps() {
   connect(chart_, &chart::wheeled, this, [this](double x, bool closer) {
     const double factor = closer ? 0.8 : 1.25;
     const auto shown = state().shown();
+    x = std::clamp(x, static_cast<double>(shown.first), static_cast<double>(shown.last));
     state().set_shown({static_cast<std::int64_t>(std::floor(x - (x - static_cast<double>(shown.first)) * factor)),
                        static_cast<std::int64_t>(std::ceil(x + (static_cast<double>(shown.last) - x) * factor))});
   });

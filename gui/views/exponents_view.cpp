@@ -1,6 +1,5 @@
 #include "exponents_view.hpp"
 
-
 #include <QPainter>
 #include <QResizeEvent>
 #include <QVBoxLayout>
@@ -111,10 +110,8 @@ void exponents_view::count() {
   compared_ = {};
   if (!why_empty().isEmpty()) return;
   if (whole_->isChecked()) {
-    const auto& columns = state().drawn()->columns;
     tables_ = state().drawn()->merged();
-    counted_ =
-        columns.empty() ? step_range{} : step_range{columns.front().span.first_step, columns.back().span.last_step};
+    counted_ = state().drawn()->counted();
   } else if (knows_step()) {
     tables_ = exact_;
     counted_ = {exact_step_, exact_step_};

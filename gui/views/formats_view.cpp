@@ -60,14 +60,15 @@ std::optional<double> formats_view::epsilon() const {
 QString formats_view::words() const {
   const drawn_columns& drawn = *state().drawn();
   if (drawn.columns.empty()) return tr("No step is shown.");
-  const QString first = QString::number(drawn.columns.front().span.first_step);
-  const QString last = QString::number(drawn.columns.back().span.last_step);
+  const QString first = QString::number(drawn.counted().first);
+  const QString last = QString::number(drawn.counted().last);
   QString text = drawn.exact
                      ? tr("Steps %1 to %2.").arg(first, last)
                      : tr("Steps %1 to %2 are counted: the columns that hold the steps shown, %3 to %4.")
                            .arg(first, last, QString::number(drawn.shown.first), QString::number(drawn.shown.last));
   if (std::ranges::count(state().selected(), true) != static_cast<std::ptrdiff_t>(state().selected().size()))
     text += ' ' + tr("Of the selected tensors.");
+  if (!state().front().spec.check.empty()) text += ' ' + tr("Overflow is that of the tensors checked by default.");
   return text + ' ' +
          tr("A format suffices if at most %1 % of %2 underflows and no finite step overflows.")
              .arg(QString::number(100 * epsilon().value_or(usual_epsilon), 'g', 6),
@@ -92,8 +93,8 @@ std::function<table(const background::report&)> formats_view::asked() const {
        each = each_->isChecked()](const background::report& told) {
         const format_question asked{
             .run = run->picture,
-            .first = index_of(run->picture, drawn->columns.front().span.first_step),
-            .end = index_of(run->picture, drawn->columns.back().span.last_step + 1),
+            .first = index_of(run->picture, drawn->counted().first),
+            .end = index_of(run->picture, drawn->counted().last + 1),
             .tables = drawn->merged(),
             .tensors = run->tensors,
             .shown = shown,

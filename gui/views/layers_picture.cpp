@@ -130,7 +130,8 @@ void layers_picture::choose_numbers(double room) {
   numbers total{.title = tr("all steps"), .texts = {}};
   for (std::size_t r = look_.top; r < look_.top + rows_; ++r) {
     const layer_row& row = look_.rows[r];
-    worst.texts.push_back(row.worst ? QString::fromStdString(value_text(q, row.cells[*row.worst])) : QString());
+    worst.texts.push_back(
+        row.worst ? QString::fromStdString(value_text(q, row.worst_value, row.cells[*row.worst].modelled)) : QString());
     first.texts.push_back(row.worst ? short_first(row.first) : QString());
     total.texts.push_back(QString::fromStdString(value_text(q, row.total)));
   }

@@ -83,8 +83,14 @@ layers_view::question layers_view::asked_now() const {
       .of = {.metric = static_cast<layer_metric>(metric_->currentData().toInt()), .to = s.format, .mode = s.rounding},
       .columns = {},
       .where = where_text()};
-  for (const drawn_column& c : now.drawn->columns)
-    now.columns.push_back({c.tables, state().scales_in(c.span.first_step, c.span.last_step)});
+  // Where the policy ended the run there is no scale any more.
+  static const tensor_tables nothing;
+  const auto result = state().front().result;
+  const bool ends = !state().tried_scale() && result && !result->steps.empty() && !result->summary.error.empty();
+  for (const drawn_column& c : now.drawn->columns) {
+    const bool is_beyond = ends && c.span.last_step > result->steps.back().step;
+    now.columns.push_back({is_beyond ? &nothing : c.tables, state().scales_in(c.span.first_step, c.span.last_step)});
+  }
   return now;
 }
 
@@ -330,7 +336,11 @@ void layers_view::picture_again() {
 void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const bool on_screen = to.device() == this;
   const QRectF rest = on_screen ? room_on_screen() : room;
-  const QString why = why_empty();
+  QString why = why_empty();
+  if (const auto result = state().front().result;
+      why.isEmpty() && result && result->per_layer && !state().tried_scale())
+    why = tr(
+        "This policy gives each layer a scale of its own: try out a scale (Ctrl+Up), or see ulp replay --per-tensor.");
   if (!why.isEmpty()) return draw_empty(to, rest, colours, why);
   if (!can_ask() && !state().front().failure.isEmpty())
     return draw_empty(to, rest, colours, tr("The replay failed: %1").arg(state().front().failure));

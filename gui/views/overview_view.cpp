@@ -1,9 +1,12 @@
 #include "overview_view.hpp"
 
+#include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QHeaderView>
 #include <QPainter>
+#include <QScrollBar>
 #include <QVBoxLayout>
+#include <QWheelEvent>
 #include <algorithm>
 #include <utility>
 
@@ -39,7 +42,7 @@ table_value step_or_nothing(const std::optional<std::int64_t>& step) {
   return step ? table_value{*step} : table_value{};
 }
 
-std::vector<table_value> row_of(const replayed_run& r, std::string name, std::string regret) {
+std::vector<table_value> row_of(const replayed_run& r, bool clips, std::string name, std::string regret) {
   const trajectory_summary& s = r.summary;
   std::vector<table_value> row(9);
   row[replay] = std::move(name);
@@ -51,7 +54,7 @@ std::vector<table_value> row_of(const replayed_run& r, std::string name, std::st
     row[underflow] = share(s.counts, underflow_share(s.counts));
     row[overflow] = share(s.counts, share_of_nonzero(s.counts, s.counts.overflow));
   }
-  row[clipped] = static_cast<std::int64_t>(s.clipped);
+  if (clips && s.clipping_unknown < s.steps) row[clipped] = static_cast<std::int64_t>(s.clipped);
   if (!regret.empty()) row[column::regret] = std::move(regret);
   row[diverged] = step_or_nothing(s.first_divergence);
   return row;
@@ -153,8 +156,8 @@ overview_view::overview_view(view_state& state, QWidget* parent)
   grid_->setAccessibleName(tr("Replays"));
   grid_->setToolTip(tr("Double-click a number for the view that explains it"));
   setFocusProxy(header_);
+  hero_->installEventFilter(this);
   connect(&story_, &story::changed, this, [this] {
-    if (!isVisible()) return;
     show_story();
     show_table();
   });
@@ -230,7 +233,7 @@ void overview_view::show_story() {
   cards_ = is_judged ? cards_of(*told, of_replay, *run, state().front()) : std::vector<story_card>{};
   clear_->setVisible(!cards_.empty());
   const bool all_clear =
-      is_judged && told->given.all_clear() &&
+      is_judged && of_replay != nullptr && told->given.all_clear() &&
       std::ranges::all_of(cards_, [](const story_card& card) { return card.grade == finding_grade::fine; });
   if (is_judged) clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
   qDeleteAll(std::exchange(buttons_, {}));
@@ -281,7 +284,8 @@ void overview_view::show_table() {
       const std::string name = state().doc().title_of(r).toStdString();
       if (r.result && !r.result->steps.empty()) {
         const told_replay* const told = story_.told_of(r);
-        table_.rows.push_back(row_of(*r.result, name, told == nullptr ? std::string{} : told->regret));
+        table_.rows.push_back(row_of(*r.result, !r.spec.clip_norm.empty() || !r.spec.clip_value.empty(), name,
+                                     told == nullptr ? std::string{} : told->regret));
       } else
         table_.rows.push_back({name, {}, {}, {}, {}, {}, {}, {}, {}});
     }
@@ -312,6 +316,14 @@ void overview_view::catch_up_now() {
   show_story();
   show_table();
   hero_->catch_up_now();
+}
+
+// The wheel scrolls the page; with a key the picture takes it.
+bool overview_view::eventFilter(QObject* of, QEvent* event) {
+  if (of != hero_ || event->type() != QEvent::Wheel) return view::eventFilter(of, event);
+  if (static_cast<QWheelEvent*>(event)->modifiers() != Qt::NoModifier) return false;
+  QCoreApplication::sendEvent(scroll_->verticalScrollBar(), event);
+  return true;
 }
 
 void overview_view::resizeEvent(QResizeEvent* event) {

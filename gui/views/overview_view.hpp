@@ -35,6 +35,7 @@ class overview_view final : public view {
  protected:
   void refresh(view_state::parts what) override;
   void resizeEvent(QResizeEvent* event) override;
+  bool eventFilter(QObject* of, QEvent* event) override;
 
  private:
   void show_story();

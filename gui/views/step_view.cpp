@@ -40,14 +40,6 @@ void step_view::draw_cursor(QPainter& to, const frame& f, const theme& colours) 
   to.restore();
 }
 
-std::vector<double> step_view::column_edges() const {
-  std::vector<double> edges;
-  const auto& spans = state().current_run()->picture.columns().spans();
-  for (const column_span& s : spans) edges.push_back(static_cast<double>(s.first_step));
-  edges.push_back(spans.empty() ? 0 : static_cast<double>(spans.back().last_step + 1));
-  return edges;
-}
-
 void step_view::mousePressEvent(QMouseEvent* event) {
   const bool is_inside = drawn_ && reach_.contains(event->position());
   pointer_ = event->position();
@@ -110,8 +102,9 @@ void step_view::wheelEvent(QWheelEvent* event) {
   event->accept();
   const double factor = turned > 0 ? 0.8 : 1.25;
   if (with_shift && zoom_y(event->position().y(), factor)) return;
-  const double at = drawn_->value_at_x(event->position().x());
   const auto shown = state().shown();
+  const double at = std::clamp(drawn_->value_at_x(event->position().x()), static_cast<double>(shown.first),
+                               static_cast<double>(shown.last));
   const double first = at - (at - static_cast<double>(shown.first)) * factor;
   const double last = at + (static_cast<double>(shown.last) - at) * factor;
   state().set_shown({static_cast<std::int64_t>(std::floor(first)), static_cast<std::int64_t>(std::ceil(last))});

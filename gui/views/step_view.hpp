@@ -34,8 +34,6 @@ class step_view : public picture_view {
 
   // The cursor as a line, and the range that is being dragged.
   void draw_cursor(QPainter& to, const frame& f, const theme& colours) const;
-  // Left edges of the run's columns in steps, and the right edge of the last.
-  [[nodiscard]] std::vector<double> column_edges() const;
 
   void mousePressEvent(QMouseEvent* event) override;
   void mouseMoveEvent(QMouseEvent* event) override;

@@ -37,10 +37,13 @@ double wait_for(const std::function<bool()>& enough) {
 
 struct painted : QObject {
   bool eventFilter(QObject* of, QEvent* event) override {
-    if (event->type() == QEvent::Paint && qobject_cast<view*>(of) != nullptr) seen = true;
+    if (event->type() != QEvent::Paint) return false;
+    any = true;
+    if (qobject_cast<view*>(of) != nullptr) seen = true;
     return false;
   }
-  bool seen = false;
+  bool any = false;   // of the window
+  bool seen = false;  // a view
 };
 
 // How long the event loop is busy with each change, the painting that follows included: the median and the greatest.
@@ -72,6 +75,7 @@ void time_changes(const char* what, const QString& key, const std::function<void
 int main(int argc, char** argv) {
   QElapsedTimer since;
   since.start();
+  std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);
   QApplication application(argc, argv);
   QApplication::setApplicationName("viewer_bench");
   if (argc < 2) return std::fputs("viewer_bench FILE...\n", stderr), 2;
@@ -81,7 +85,7 @@ int main(int argc, char** argv) {
   window.resize(1100, 700);
   window.show_view("window");
   window.show();
-  wait_for([&] { return paint.seen; });
+  wait_for([&] { return paint.any; });
   std::printf("first frame %.0f ms\n", milliseconds(since));
 
   since.restart();
@@ -119,6 +123,17 @@ int main(int argc, char** argv) {
     time_changes("cursor", key, [&](int i) { state.set_cursor(all.first + span * i / 40); });
     state.set_shown(all);
   }
+
+  // A part of the middle, until its columns are single steps.
+  window.show_view("window");
+  const auto whole = window.state().whole();
+  const std::int64_t middle = whole.first + (whole.last - whole.first) / 2;
+  since.restart();
+  window.state().set_shown({middle, middle + 199});
+  stall =
+      wait_for([&] { return (window.state().drawn()->fine && !window.state().refining()) || since.elapsed() > 60000; });
+  std::printf("200 steps refined after %.0f ms, longest stall %.0f ms\n", milliseconds(since), stall);
+  window.state().set_shown(whole);
 
   window.show_view("policies");
   QApplication::processEvents();

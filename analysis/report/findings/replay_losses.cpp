@@ -43,7 +43,7 @@ finding replay_losses::result(const std::vector<tensor_info>& tensors, const std
   const auto share = [&](std::size_t t) { return underflow_share(by_tensor_[t].counts); };
   std::ranges::stable_sort(losers, [&](std::size_t a, std::size_t b) { return share(a).high > share(b).high; });
   const auto mostly = static_cast<std::uint64_t>(
-      std::ranges::count_if(losers, [&](std::size_t t) { return share(t).high > most_of_a_tensor; }));
+      std::ranges::count_if(losers, [&](std::size_t t) { return share(t).low > most_of_a_tensor; }));
   const std::string& worst = tensors[losers.front()].name;
   f.conclusion = fmt::format("{} of the nonzero values become zero", range_text(underflow_share(all)));
   f.conclusion += mostly > 0 ? fmt::format("; {} of {} lose more than half of theirs, {} most ({})", grouped(mostly),
@@ -51,12 +51,12 @@ finding replay_losses::result(const std::vector<tensor_info>& tensors, const std
                              : fmt::format("; {} loses most, {} of its own", worst, range_text(share(losers.front())));
   if (f.step) f.conclusion += fmt::format("; from step {} on", *f.step);
   f.tensor = worst;
-  f.grade = mostly > 0 || underflow_share(all).high > many_values ? finding_grade::notable : finding_grade::fine;
+  f.grade = mostly > 0 || underflow_share(all).low > many_values ? finding_grade::notable : finding_grade::fine;
   for (std::size_t i = 0; i < std::min(losers.size(), named); ++i) {
     const loss& l = by_tensor_[losers[i]];
     const value_range of = share(losers[i]);
     f.bars.push_back({tensors[losers[i]].name, of, range_text(of),
-                      of.high > most_of_a_tensor ? finding_grade::notable : finding_grade::fine});
+                      of.low > most_of_a_tensor ? finding_grade::notable : finding_grade::fine});
     f.evidence.push_back(fmt::format("{}  {} of nonzero underflow{}", tensors[losers[i]].name, range_text(of),
                                      l.first_step ? fmt::format(", from step {} on", *l.first_step) : ""));
   }

@@ -176,17 +176,20 @@ bool may_cross(const layer_question& q, const layer_cell& cell) {
 }
 
 std::string value_text(const layer_question& q, const layer_cell& cell) {
-  const value_range value = value_of(q, cell);
+  return value_text(q, value_of(q, cell), cell.modelled);
+}
+
+std::string value_text(const layer_question& q, const value_range& value, bool modelled) {
   if (std::isnan(value.low) || std::isnan(value.high)) return {};
   const auto text = [&](double x) {
     if (is_share(q.metric)) return fmt::format("{:.4g}", 100 * x);
     if (x == infinity) return std::string{"infinite"};
-    return fmt::format("{:.{}f}", x, q.metric == layer_metric::sqnr && !cell.modelled ? 2 : 1);
+    return fmt::format("{:.{}f}", x, q.metric == layer_metric::sqnr && !modelled ? 2 : 1);
   };
   if (q.metric == layer_metric::sqnr && value.low == infinity) return "no error";
   if (value.low == -infinity) return "at most " + text(value.high);
   if (q.metric == layer_metric::headroom && value.high == infinity) return "at least " + text(value.low);
-  return (cell.modelled ? "~" : "") + ends_text(text(value.low), text(value.high)) +
+  return (modelled ? "~" : "") + ends_text(text(value.low), text(value.high)) +
          (is_share(q.metric)               ? " %"
           : q.metric == layer_metric::sqnr ? " dB"
                                            : "");

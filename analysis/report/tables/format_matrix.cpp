@@ -47,7 +47,8 @@ value_range magnitudes_of(const tensor_tables& of) {
 
 double largest_of(const tensor_tables& of) {
   double largest = 0;
-  for (const tensor_tables::entry& e : of.entries) largest = std::max(largest, e.table.largest_possible() / e.factor);
+  for (const tensor_tables::entry& e : of.entries)
+    if (e.is_scaled) largest = std::max(largest, e.table.largest_possible() / e.factor);
   return largest;
 }
 
@@ -194,7 +195,8 @@ table format_matrix(const format_question& asked, const std::function<void(doubl
   using row = format_row;
   const std::vector<part> parts = parts_of(asked);
   const bool all_shown = std::ranges::all_of(asked.tables.entries, [&](const tensor_tables::entry& e) {
-    return e.tensor < asked.shown.size() && asked.shown[e.tensor];
+    const bool is_shown = e.tensor < asked.shown.size() && asked.shown[e.tensor];
+    return is_shown || !asked.run.counts(asked.tensors[e.tensor]);
   });
   const auto names = usual_formats(format_room::all);
   std::vector<judge> judges;

@@ -72,6 +72,7 @@ void add(layer_metric metric, layer_cell& into, const layer_cell& other);
 
 // "0.0075 %", "[52.76, 72.05] %", "~73.6 dB", "-3.2", in the digits of `ulp outcomes`; empty where nothing is known.
 [[nodiscard]] std::string value_text(const layer_question& question, const layer_cell& cell);
+[[nodiscard]] std::string value_text(const layer_question& question, const value_range& value, bool modelled);
 
 struct layer_column {
   const tensor_tables* tables = nullptr;

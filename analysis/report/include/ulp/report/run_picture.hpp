@@ -75,6 +75,8 @@ class run_picture {
   [[nodiscard]] const std::vector<pictured_step>& steps() const noexcept { return steps_; }
   // As much of a survey of it as tells from which scales on it overflows; of the rest nothing is known.
   [[nodiscard]] step_survey survey_of(const pictured_step& s) const;
+  // Whether a tensor is among those that were selected when it was made.
+  [[nodiscard]] bool counts(const tensor_info& t) const { return surveyor_.counted().takes(t); }
   // Whether the factor of a counted tensor was not known, and its values are as recorded.
   [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
   // The column that holds the step, or the next one before it.
