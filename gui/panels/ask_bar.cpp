@@ -27,7 +27,8 @@ std::string_view told_of_roles(const loaded_run& run) {
 
 bool logs_scales(const loaded_run& run) {
   const auto& steps = run.picture.steps();
-  return !steps.empty() && std::ranges::none_of(steps, [](const pictured_step& s) { return std::isnan(s.scalars.loss_scale); });
+  return !steps.empty() &&
+         std::ranges::none_of(steps, [](const pictured_step& s) { return std::isnan(s.scalars.loss_scale); });
 }
 
 }  // namespace

@@ -36,8 +36,8 @@ void inspector::refresh() {
     line(tr("Kind"), text(run->description));
     line(tr("Run"), text(run->header.run_id));
     line(tr("Rank"), run->header.world > 1 ? tr("%1 of %2").arg(run->header.rank).arg(run->header.world) : QString());
-    line(tr("Scale of"), run->as_recorded ? tr("the values as recorded: their factor is not known")
-                                                           : tr("the true gradient"));
+    line(tr("Scale of"),
+         run->as_recorded ? tr("the values as recorded: their factor is not known") : tr("the true gradient"));
   }
   QString parameters;
   try {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <string>
 
 #include <ulp/model/clipping.hpp>
 
@@ -17,7 +18,12 @@ bool does_trigger(clip_rates::compares what, double bound, double measure) {
 }
 
 // As it is typed.
-double four_digits(double x) { return std::strtod(fmt::format("{:.4g}", x).c_str(), nullptr); }
+double four_digits(double x) {
+  const std::string text = fmt::format("{:.4g}", x);
+  double rounded = x;
+  std::from_chars(text.data(), text.data() + text.size(), rounded);
+  return rounded;
+}
 
 }  // namespace
 
