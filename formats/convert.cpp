@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cmath>
-#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <string>
 
+#include "convert_blocks.hpp"
 #include "convert_codec.hpp"
 #include "convert_threads.hpp"
 
@@ -16,9 +15,6 @@ namespace ulp {
 namespace {
 
 using namespace detail;
-
-// Elements that are in the first-level cache on their way.
-constexpr std::size_t block_size = 1024;
 
 [[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument("ulp::convert: " + what); }
 
@@ -35,42 +31,121 @@ void expect_sizes(std::size_t from, std::size_t to) {
 
 void expect_conversion(const conversion& how) {
   if (!how.rounding.is_valid()) refuse("the rounding has a field out of range");
-  if (!(std::isfinite(how.scale) && how.scale > 0)) refuse("the scale is not a finite number above zero");
+  // Not asked of the processor, for which subnormal numbers may be zero.
+  const unpacked scale = decode(how.scale);
+  if (scale.kind != number_class::finite || scale.negative) refuse("the scale is not a finite number above zero");
 }
 
-std::uint32_t load_code(const const_code_span& codes, std::size_t i) {
-  switch (codes.bytes()) {
-    case 1: return static_cast<const std::uint8_t*>(codes.data())[i];
-    case 2: return static_cast<const std::uint16_t*>(codes.data())[i];
-    case 4: return static_cast<const std::uint32_t*>(codes.data())[i];
-    default: return static_cast<const std::uint8_t*>(codes.data())[i / 2] >> (4 * (i % 2)) & 15;
-  }
+// nullptr: the codec.
+std::atomic<const kernels*>& loops_in_use() {
+  static std::atomic<const kernels*> loops{kernels_here().back()};
+  return loops;
 }
 
-void store_code(const code_span& codes, std::size_t i, std::uint32_t code) {
-  switch (codes.bytes()) {
-    case 1: static_cast<std::uint8_t*>(codes.data())[i] = static_cast<std::uint8_t>(code); break;
-    case 2: static_cast<std::uint16_t*>(codes.data())[i] = static_cast<std::uint16_t>(code); break;
-    case 4: static_cast<std::uint32_t*>(codes.data())[i] = code; break;
-    default: {
-      std::uint8_t& byte = static_cast<std::uint8_t*>(codes.data())[i / 2];
-      byte = static_cast<std::uint8_t>(i % 2 == 0 ? code : byte | code << 4);
-    }
-  }
-}
-
-// Calls of_block(begin, end, counts) for all elements and adds up the counts.
+// Calls of_block(begin, size, counts) for all elements and adds up the counts.
 template <class Block>
 void for_blocks(std::size_t size, unsigned threads, conversion_counts* counts, Block of_block) {
   conversion_counts all;
   std::mutex adding;
   for_parts(size, block_size, threads, [&](std::size_t begin, std::size_t end) {
     conversion_counts mine;
-    for (std::size_t at = begin; at < end; at += block_size) of_block(at, std::min(end, at + block_size), mine);
+    for (std::size_t at = begin; at < end; at += block_size) of_block(at, std::min(end - at, block_size), mine);
     const std::lock_guard lock{adding};
     all += mine;
   });
   if (counts != nullptr) *counts += all;
+}
+
+// What is converted: floats, doubles or codes. floats(begin, size, buffer) are elements as they are, by way of the buffer
+// where they are something else; doubles the same.
+template <class Number>
+struct number_elements {
+  std::span<const Number> numbers;
+
+  static constexpr format own = sizeof(Number) == 4 ? binary32 : binary64;
+  static constexpr bool give_floats = sizeof(Number) == 4;
+  static constexpr bool give_doubles = sizeof(Number) == 8;
+  [[nodiscard]] std::size_t size() const { return numbers.size(); }
+  [[nodiscard]] unpacked exact(std::size_t i) const { return decode(numbers[i]); }
+  [[nodiscard]] std::span<const Number> get(std::size_t begin, std::size_t n, Number*) const {
+    return numbers.subspan(begin, n);
+  }
+  template <class Other>
+  [[nodiscard]] std::span<const Other> get(std::size_t, std::size_t, Other*) const {
+    return {};
+  }
+};
+
+struct code_elements {
+  const_code_span codes;
+  format own;
+  block_decoder<float> to_float;
+  block_decoder<double> to_double;
+  bool give_floats = to_float.usable();
+  bool give_doubles = to_double.usable();
+
+  code_elements(const_code_span all, const format& from, const kernels* loops)
+      : codes(all), own(from), to_float(from, loops), to_double(from, loops) {}
+  [[nodiscard]] std::size_t size() const { return codes.size(); }
+  [[nodiscard]] unpacked exact(std::size_t i) const { return decode(own, code_at(codes, i)); }
+  [[nodiscard]] std::span<const float> get(std::size_t begin, std::size_t n, float* buffer) const {
+    to_float({codes, begin}, {buffer, n});
+    return {buffer, n};
+  }
+  [[nodiscard]] std::span<const double> get(std::size_t begin, std::size_t n, double* buffer) const {
+    to_double({codes, begin}, {buffer, n});
+    return {buffer, n};
+  }
+};
+
+// put(begin, size, encode): encode(place) writes the codes of the block there.
+template <class Elements, class Put>
+void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
+                     Put put) {
+  const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
+  const exact_factor factor = factor_of(how.scale);
+  const exact_factor one;
+  const bool counting = counts != nullptr;
+  const auto by_blocks = [&]<class Number>(const block_encoder<Number>& encode, auto get) {
+    for_blocks(elements.size(), how.threads, counts, [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+      std::array<Number, block_size> buffer;
+      const std::span<const Number> numbers = get(begin, n, buffer.data());
+      put(begin, n, [&](const codes_out& place) { encode(numbers, begin, place, mine); });
+    });
+  };
+  if (factor.is_power_of_two() && elements.give_floats) {
+    const block_encoder<float> encode{to, how, factor.exponent, elements.own, one, loops, counting};
+    if (encode.usable())
+      return by_blocks(encode, [&](auto begin, auto n, float* buffer) { return elements.get(begin, n, buffer); });
+  }
+  if (factor.is_power_of_two() && elements.give_doubles) {
+    const block_encoder<double> encode{to, how, factor.exponent, elements.own, one, loops, counting};
+    if (encode.usable())
+      return by_blocks(encode, [&](auto begin, auto n, double* buffer) { return elements.get(begin, n, buffer); });
+  }
+  if (factor.is_float() && elements.give_floats) {
+    const block_encoder<double> encode{to, how, 0, elements.own, factor, loops, counting};
+    if (encode.usable())
+      return by_blocks(encode, [&](auto begin, auto n, double* products) {
+        std::array<float, block_size> buffer;
+        multiply(elements.get(begin, n, buffer.data()), factor, products);
+        return std::span<const double>{products, n};
+      });
+  }
+  const codec_encoder encode{to, how.rounding, factor, how.random};
+  for_blocks(elements.size(), how.threads, counts, [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+    std::array<std::uint32_t, block_size> codes;
+    for (std::size_t i = 0; i < n; ++i) codes[i] = encode(elements.exact(begin + i), begin + i, mine);
+    put(begin, n, [&](const codes_out& place) { store({codes.data(), n}, loops, place); });
+  });
+}
+
+template <class Elements>
+void encode_to_codes(const format& to, const Elements& elements, code_span codes, const conversion& how,
+                     conversion_counts* counts) {
+  encode_elements(to, elements, how, counts, [&](std::size_t begin, std::size_t, auto encode) {
+    encode(codes_out{codes, begin});
+  });
 }
 
 template <class Number>
@@ -79,20 +154,41 @@ void encode_numbers(const format& to, std::span<const Number> from, code_span co
   expect_format(to, codes.bytes(), "the result's");
   expect_sizes(from.size(), codes.size());
   expect_conversion(how);
-  const codec_encoder encoder{to, how};
-  for_blocks(from.size(), how.threads, counts, [&](std::size_t begin, std::size_t end, conversion_counts& mine) {
-    for (std::size_t i = begin; i < end; ++i) store_code(codes, i, encoder(decode(from[i]), i, mine));
-  });
+  encode_to_codes(to, number_elements<Number>{from}, codes, how, counts);
 }
+
+template <class Number>
+Number decode_singly(const format& from, std::uint32_t code) {
+  if constexpr (sizeof(Number) == 4)
+    return to_float(from, code);
+  else
+    return to_double(from, code);
+}
+
+// Codes of a block to numbers.
+template <class Number>
+class decoder {
+ public:
+  explicit decoder(const format& from) : from_(from), by_block_(from, loops_in_use().load(std::memory_order_relaxed)) {}
+  void operator()(const codes_in& codes, std::span<Number> to) const {
+    if (by_block_.usable()) return by_block_(codes, to);
+    std::array<std::uint32_t, block_size> buffer;
+    const std::uint32_t* const singly = load(codes, to.size(), buffer.data());
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = decode_singly<Number>(from_, singly[i]);
+  }
+
+ private:
+  format from_;
+  block_decoder<Number> by_block_;
+};
 
 template <class Number>
 void decode_codes(const format& from, const_code_span codes, std::span<Number> to, unsigned threads) {
   expect_format(from, codes.bytes(), "the codes'");
   expect_sizes(codes.size(), to.size());
-  for_blocks(to.size(), threads, nullptr, [&](std::size_t begin, std::size_t end, conversion_counts&) {
-    for (std::size_t i = begin; i < end; ++i)
-      to[i] = static_cast<Number>(sizeof(Number) == 4 ? to_float(from, load_code(codes, i))
-                                                      : to_double(from, load_code(codes, i)));
+  const decoder<Number> decode{from};
+  for_blocks(to.size(), threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
+    decode(codes_in{codes, begin}, to.subspan(begin, n));
   });
 }
 
@@ -131,9 +227,11 @@ void round_array(const format& to, std::span<const float> from, std::span<float>
   expect_format(to, 4, "the result's");
   expect_sizes(from.size(), rounded.size());
   expect_conversion(how);
-  const codec_encoder encoder{to, how};
-  for_blocks(from.size(), how.threads, counts, [&](std::size_t begin, std::size_t end, conversion_counts& mine) {
-    for (std::size_t i = begin; i < end; ++i) rounded[i] = to_float(to, encoder(decode(from[i]), i, mine));
+  const decoder<float> decode{to};
+  encode_elements(to, number_elements<float>{from}, how, counts, [&](std::size_t begin, std::size_t n, auto encode) {
+    std::array<std::uint32_t, block_size> codes;
+    encode(codes_out{code_span{codes}, 0});
+    decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n));
   });
 }
 
@@ -143,22 +241,28 @@ void recode_array(const format& to, code_span codes, const format& from, const_c
   expect_format(from, from_codes.bytes(), "the codes'");
   expect_sizes(from_codes.size(), codes.size());
   expect_conversion(how);
-  const codec_encoder encoder{to, how};
-  for_blocks(codes.size(), how.threads, counts, [&](std::size_t begin, std::size_t end, conversion_counts& mine) {
-    for (std::size_t i = begin; i < end; ++i)
-      store_code(codes, i, encoder(decode(from, load_code(from_codes, i)), i, mine));
-  });
+  encode_to_codes(to, code_elements{from_codes, from, loops_in_use().load(std::memory_order_relaxed)}, codes, how,
+                  counts);
 }
 
 void fill_random_bits(const random_stream& random, int bits, std::span<std::uint32_t> out) {
   if (bits < 1 || bits > 32) refuse("random bits are 1 to 32, not " + std::to_string(bits));
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = random_bits(random.seed, random.stream, random.first + i, bits);
+  fill_random(loops_in_use().load(std::memory_order_relaxed), random, 0, bits, out.data(), out.size());
 }
 
-std::vector<std::string_view> targets() { return {"codec"}; }
+std::vector<std::string_view> targets() {
+  std::vector<std::string_view> names{"codec"};
+  for (const kernels* k : kernels_here()) names.push_back(k->name);
+  return names;
+}
 
 void force_target(std::string_view name) {
-  if (name != "codec") refuse("the target '" + std::string{name} + "' is not one of this processor's");
+  if (name == "codec") return loops_in_use().store(nullptr);
+  for (const kernels* k : kernels_here())
+    if (k->name == name) return loops_in_use().store(k);
+  std::string known;
+  for (const std::string_view target : targets()) known += (known.empty() ? "" : ", ") + std::string{target};
+  refuse("'" + std::string{name} + "' is not a target of this processor: " + known);
 }
 
 }  // namespace ulp

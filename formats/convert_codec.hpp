@@ -15,18 +15,22 @@
 
 namespace ulp::detail {
 
-// A finite factor above zero, m * 2^exponent with the top bit of m set.
+// A finite factor above zero: 2^exponent * significand / 2^63, whose top bit is set.
 struct exact_factor {
   std::uint64_t significand = std::uint64_t{1} << 63;
   int exponent = 0;
 
-  explicit constexpr exact_factor(double value) noexcept {
-    const unpacked x = decode(value);
-    significand = x.significand;
-    exponent = x.exponent;
-  }
   [[nodiscard]] constexpr bool is_power_of_two() const noexcept { return significand == std::uint64_t{1} << 63; }
+  // Whether it is a normal number of float.
+  [[nodiscard]] constexpr bool is_float() const noexcept {
+    return significand << binary32.precision() == 0 && exponent >= binary32.emin() && exponent <= binary32.emax();
+  }
 };
+
+constexpr exact_factor factor_of(double value) noexcept {
+  const unpacked x = decode(value);
+  return {x.significand, x.exponent};
+}
 
 // Exact for x of at most 64 significant bits: the product has 117.
 constexpr unpacked product(unpacked x, const exact_factor& factor) noexcept {
@@ -48,8 +52,9 @@ inline constexpr std::size_t most_random_words = (1024 + 2 * 1074) / 32 + 1;
 
 class codec_encoder {
  public:
-  codec_encoder(const format& to, const conversion& how) noexcept
-      : to_(to), mode_(how.rounding), factor_(how.scale), random_(how.random) {}
+  codec_encoder(const format& to, const rounding& mode, const exact_factor& factor,
+                const random_stream& random) noexcept
+      : to_(to), mode_(mode), factor_(factor), random_(random) {}
 
   // Element `index` of the array.
   [[nodiscard]] std::uint32_t operator()(const unpacked& element, std::uint64_t index,

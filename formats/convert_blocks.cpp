@@ -1,0 +1,187 @@
+#include "convert_blocks.hpp"
+
+#include <limits>
+
+#include <ulp/formats/random_bits.hpp>
+
+namespace ulp::detail {
+
+void store(std::span<const std::uint32_t> codes, const kernels* loops, const codes_out& to) noexcept {
+  if (loops == nullptr) loops = &baseline_kernels;
+  switch (to.bytes) {
+    case 1: loops->narrow8(codes.data(), to.as8(), codes.size()); break;
+    case 2: loops->narrow16(codes.data(), to.as16(), codes.size()); break;
+    case 4: std::copy(codes.begin(), codes.end(), to.as32()); break;
+    default:
+      for (std::size_t i = 0; i + 1 < codes.size(); i += 2)
+        to.as8()[i / 2] = static_cast<std::uint8_t>(codes[i] | codes[i + 1] << 4);
+      if (codes.size() % 2 != 0) to.as8()[codes.size() / 2] = static_cast<std::uint8_t>(codes.back());
+  }
+}
+
+const std::uint32_t* load(const codes_in& from, std::size_t size, std::uint32_t* buffer) noexcept {
+  switch (from.bytes) {
+    case 1: std::copy_n(from.as8(), size, buffer); break;
+    case 2: std::copy_n(from.as16(), size, buffer); break;
+    case 4: return from.as32();
+    default:
+      for (std::size_t i = 0; i < size; ++i) buffer[i] = from.as8()[i / 2] >> (4 * (i % 2)) & 15;
+  }
+  return buffer;
+}
+
+std::uint32_t code_at(const const_code_span& codes, std::size_t i) noexcept {
+  std::array<std::uint32_t, 2> buffer;
+  return load({codes, codes.bytes() == 0 ? i & ~std::size_t{1} : i}, codes.bytes() == 0 ? i % 2 + 1 : 1,
+              buffer.data())[codes.bytes() == 0 ? i % 2 : 0];
+}
+
+void fill_random(const kernels* loops, const random_stream& random, std::uint64_t index, int bits, std::uint32_t* out,
+                 std::size_t size) noexcept {
+  const std::uint64_t first = random.first + index;
+  const auto fill_singly = [&](std::uint64_t begin, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) *out++ = random_bits(random.seed, random.stream, begin + i, bits);
+  };
+  if (loops == nullptr) return fill_singly(first, size);
+  // Groups of 16 blocks, whole ones at once and parts by way of a buffer.
+  const std::size_t group = bits <= 8 ? 256 : bits <= 16 ? 128 : 64;
+  const auto fill_part = [&](std::uint64_t begin, std::size_t n) {
+    std::array<std::uint32_t, 256> buffer;
+    loops->random(random, begin / group * 16, bits, buffer.data(), 1);
+    out = std::copy_n(buffer.begin() + begin % group, n, out);
+  };
+  // Indices wrap around.
+  const std::size_t before = std::min<std::size_t>(size, (group - first % group) % group);
+  if (before != 0) fill_part(first, before);
+  const std::size_t groups = (size - before) / group;
+  loops->random(random, (first + before) / group * 16, bits, out, groups);
+  out += groups * group;
+  const std::size_t after = size - before - groups * group;
+  if (after != 0) fill_part(first + (size - after), after);
+}
+
+void multiply(std::span<const float> x, const exact_factor& factor, double* products) noexcept {
+  constexpr std::uint32_t implicit = 0x800000;
+  const std::uint64_t by = factor.significand >> 40;
+  // Of the unit of the product of both significands, where float's exponent field is 0.
+  const int exponent = factor.exponent - 23 - binary32.bias - 23;
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const auto bits = std::bit_cast<std::uint32_t>(x[i]);
+    const std::uint32_t magnitude = bits & 0x7FFFFFFF;
+    const std::uint32_t field_in_place = std::max(magnitude, implicit) & 0x7F800000;
+    const std::uint64_t significand = magnitude - field_in_place + implicit;
+    const auto integer = std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<std::int64_t>(significand * by)));
+    const auto field = static_cast<std::int64_t>(field_in_place >> 23);
+    const std::uint64_t product = integer + (static_cast<std::uint64_t>(field + exponent) << 52);
+    const std::uint64_t special = 0x7FF0000000000000 | static_cast<std::uint64_t>(magnitude & 0x7FFFFF) << 29;
+    const std::uint64_t value = magnitude >= 0x7F800000 ? special : magnitude == 0 ? 0 : product;
+    products[i] = std::bit_cast<double>(value | static_cast<std::uint64_t>(bits >> 31) << 63);
+  }
+}
+
+template <class Number>
+block_encoder<Number>::block_encoder(const format& to, const conversion& how, int power, const format& elements,
+                                     const exact_factor& factor, const kernels* loops, bool counting)
+    : loops_(loops),
+      mode_(how.rounding),
+      random_(how.random),
+      left_out_(to, how.rounding, {.exponent = power}, how.random) {
+  if (loops == nullptr) return;
+  if constexpr (sizeof(Number) == 4) narrow_ = plan_encoding<std::uint32_t, Number>(to, mode_, power, elements, factor);
+  if (narrow_) {
+    plainly_ = !counting && is_plain(*narrow_);
+    daz_below_ = static_cast<bits_of<Number>>(narrow_->daz_below);
+  } else {
+    wide_ = plan_encoding<std::uint64_t, Number>(to, mode_, power, elements, factor);
+    if (wide_) daz_below_ = static_cast<bits_of<Number>>(wide_->daz_below);
+  }
+}
+
+// `stored` where the codes need not go through `codes`.
+template <class Number>
+bool block_encoder<Number>::run(const Number* numbers, std::size_t size, const std::uint32_t* random,
+                                const codes_out& to, std::uint32_t* codes, bool& stored,
+                                conversion_counts& counts) const noexcept {
+  const std::size_t way = way_of(mode_);
+  if constexpr (sizeof(Number) == 4) {
+    if (plainly_) {
+      stored = to.bytes != 0;
+      switch (to.bytes) {
+        case 1: return loops_->encode8[way](*narrow_, numbers, random, to.as8(), size);
+        case 2: return loops_->encode16[way](*narrow_, numbers, random, to.as16(), size);
+        case 4: return loops_->encode32[way](*narrow_, numbers, random, to.as32(), size);
+        default: return loops_->encode32[way](*narrow_, numbers, random, codes, size);
+      }
+    }
+    if (narrow_) return loops_->encode_float[way](*narrow_, numbers, random, codes, size, counts);
+    return loops_->encode_float_wide[way](*wide_, numbers, random, codes, size, counts);
+  } else {
+    return loops_->encode_double[way](*wide_, numbers, random, codes, size, counts);
+  }
+}
+
+template <class Number>
+void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                       conversion_counts& counts) const noexcept {
+  using bits = bits_of<Number>;
+  constexpr bits magnitude_mask = static_cast<bits>(~bits{0}) >> 1;
+  constexpr bits infinity = std::bit_cast<bits>(std::numeric_limits<Number>::infinity());
+  std::array<std::uint32_t, block_size> random;
+  std::array<std::uint32_t, block_size> codes;
+  // The loop may write over the numbers; what it leaves out is then needed still.
+  std::array<Number, block_size> kept;
+  if (to.data == static_cast<const void*>(numbers.data())) {
+    std::copy(numbers.begin(), numbers.end(), kept.begin());
+    numbers = std::span{kept}.first(numbers.size());
+  }
+  if (mode_.direction == direction::stochastic)
+    fill_random(loops_, random_, first, mode_.random_bits, random.data(), numbers.size());
+  bool stored = false;
+  const bool left_out = run(numbers.data(), numbers.size(), random.data(), to, codes.data(), stored, counts);
+  if (!stored) store(std::span{codes}.first(numbers.size()), loops_, to);
+  if (!left_out) return;
+  const bits below = (wide_ ? wide_->left_out_below : narrow_->left_out_below) & magnitude_mask;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const bits magnitude = std::bit_cast<bits>(numbers[i]) & magnitude_mask;
+    if (magnitude < infinity && !(magnitude - 1 < below)) continue;
+    unpacked x = decode(numbers[i]);
+    x.subnormal = magnitude < daz_below_;
+    const std::uint32_t code = left_out_(x, first + i, counts);
+    switch (to.bytes) {
+      case 1: to.as8()[i] = static_cast<std::uint8_t>(code); break;
+      case 2: to.as16()[i] = static_cast<std::uint16_t>(code); break;
+      case 4: to.as32()[i] = code; break;
+      default:
+        to.as8()[i / 2] = static_cast<std::uint8_t>(i % 2 == 0 ? (to.as8()[i / 2] & 0xF0) | code
+                                                               : (to.as8()[i / 2] & 0x0F) | code << 4);
+    }
+  }
+}
+
+template class block_encoder<float>;
+template class block_encoder<double>;
+
+template <class Number>
+void block_decoder<Number>::operator()(const codes_in& from, std::span<Number> to) const noexcept {
+  const auto& loops = [this]() -> const auto& {
+    if constexpr (sizeof(Number) == 4)
+      return loops_->to_float;
+    else
+      return loops_->to_double;
+  }
+  ();
+  switch (from.bytes) {
+    case 1: return loops.from8(*plan_, from.as8(), to.data(), to.size());
+    case 2: return loops.from16(*plan_, from.as16(), to.data(), to.size());
+    case 4: return loops.from32(*plan_, from.as32(), to.data(), to.size());
+    default: {
+      std::array<std::uint32_t, block_size> codes;
+      loops.from32(*plan_, load(from, to.size(), codes.data()), to.data(), to.size());
+    }
+  }
+}
+
+template class block_decoder<float>;
+template class block_decoder<double>;
+
+}  // namespace ulp::detail
