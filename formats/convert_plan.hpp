@@ -30,6 +30,10 @@ template <class Bits>
          plan.daz_below == 0 && plan.zero_sign != 0 && plan.left_out_below == 0;
 }
 
+// The same for quick loops. nullopt where it is not plain, or a number in it would leave float's range.
+[[nodiscard]] std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to,
+                                                     const rounding& mode, int power, bool counting);
+
 // To numbers of float or double. nullopt where they do not hold the format's numbers, or no kernel does it.
 template <class Bits>
 [[nodiscard]] std::optional<decode_plan<Bits>> plan_decoding(const format& from);
