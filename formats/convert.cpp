@@ -91,11 +91,11 @@ struct code_elements {
   [[nodiscard]] std::size_t size() const { return codes.size(); }
   [[nodiscard]] unpacked exact(std::size_t i) const { return decode(own, code_at(codes, i)); }
   [[nodiscard]] std::span<const float> get(std::size_t begin, std::size_t n, float* buffer) const {
-    to_float({codes, begin}, {buffer, n});
+    to_float({codes, begin}, {buffer, n}, false);
     return {buffer, n};
   }
   [[nodiscard]] std::span<const double> get(std::size_t begin, std::size_t n, double* buffer) const {
-    to_double({codes, begin}, {buffer, n});
+    to_double({codes, begin}, {buffer, n}, false);
     return {buffer, n};
   }
 };
@@ -184,8 +184,9 @@ template <class Number>
 class decoder {
  public:
   explicit decoder(const format& from) : from_(from), by_block_(from, loops_in_use().load(std::memory_order_relaxed)) {}
-  void operator()(const codes_in& codes, std::span<Number> to) const {
-    if (by_block_.usable()) return by_block_(codes, to);
+  [[nodiscard]] bool is_quick() const { return by_block_.is_quick(); }
+  void operator()(const codes_in& codes, std::span<Number> to, bool streams = false) const {
+    if (by_block_.usable()) return by_block_(codes, to, streams);
     std::array<std::uint32_t, block_size> buffer;
     const std::uint32_t* const singly = load(codes, to.size(), buffer.data());
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = decode_singly<Number>(from_, singly[i]);
@@ -201,11 +202,13 @@ void decode_codes(const format& from, const_code_span codes, std::span<Number> t
   expect_format(from, codes.bytes(), "the codes'");
   expect_sizes(codes.size(), to.size());
   const decoder<Number> decode{from};
+  const bool quick = decode.is_quick() && codes.bytes() != 0;
   const bool streams = to.size_bytes() >= least_streamed && codes.data() != to.data();
-  for_blocks(to.size(), block_size, threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
+  const std::size_t step = quick ? long_block_size : block_size;
+  for_blocks(to.size(), step, threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
     const codes_in place{codes, begin};
     const std::span<Number> numbers = to.subspan(begin, n);
-    if (!streams) return decode(place, numbers);
+    if (!streams || quick) return decode(place, numbers, streams);
     alignas(64) std::array<Number, block_size> buffer;
     decode(place, std::span{buffer}.first(n));
     stream(numbers.data(), buffer.data(), numbers.size_bytes());

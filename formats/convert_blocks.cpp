@@ -88,13 +88,16 @@ block_encoder<Number>::block_encoder(const format& to, const conversion& how, in
       random_(how.random),
       left_out_(to, how.rounding, {.exponent = power}, how.random) {
   if (loops == nullptr) return;
-  if constexpr (sizeof(Number) == 4) narrow_ = plan_encoding<std::uint32_t, Number>(to, mode_, power, elements, factor);
+  if constexpr (sizeof(Number) == 4)
+    narrow_ = plan_encoding<std::uint32_t, Number>(to, mode_, power, elements, factor,
+                                                   loops->stochastic != nullptr && !counting);
+  if (narrow_ && narrow_->carries && !is_plain(*narrow_)) narrow_.reset();
   if (narrow_) {
     plainly_ = !counting && is_plain(*narrow_);
     daz_below_ = static_cast<bits_of<Number>>(narrow_->daz_below);
     if (loops->quick != nullptr) quick_ = plan_quickly(*narrow_, to, mode_, power, counting);
   } else {
-    wide_ = plan_encoding<std::uint64_t, Number>(to, mode_, power, elements, factor);
+    wide_ = plan_encoding<std::uint64_t, Number>(to, mode_, power, elements, factor, false);
     if (wide_) daz_below_ = static_cast<bits_of<Number>>(wide_->daz_below);
   }
 }
@@ -207,22 +210,22 @@ template class block_encoder<float>;
 template class block_encoder<double>;
 
 template <class Number>
-void block_decoder<Number>::operator()(const codes_in& from, std::span<Number> to) const noexcept {
-  const auto& loops = [this]() -> const auto& {
-    if constexpr (sizeof(Number) == 4)
-      return loops_->to_float;
-    else
-      return loops_->to_double;
-  }
-  ();
-  switch (from.bytes) {
-    case 1: return loops.from8(*plan_, from.as8(), to.data(), to.size());
-    case 2: return loops.from16(*plan_, from.as16(), to.data(), to.size());
-    case 4: return loops.from32(*plan_, from.as32(), to.data(), to.size());
-    default: {
-      std::array<std::uint32_t, block_size> codes;
-      loops.from32(*plan_, load(from, to.size(), codes.data()), to.data(), to.size());
+void block_decoder<Number>::operator()(const codes_in& from, std::span<Number> to, bool streams) const noexcept {
+  std::array<std::uint32_t, block_size> buffer;
+  const auto run = [&](const auto& loop8, const auto& loop16, const auto& loop32, auto... more) {
+    switch (from.bytes) {
+      case 1: return loop8(*plan_, from.as8(), to.data(), to.size(), more...);
+      case 2: return loop16(*plan_, from.as16(), to.data(), to.size(), more...);
+      case 4: return loop32(*plan_, from.as32(), to.data(), to.size(), more...);
+      default: return loop32(*plan_, load(from, to.size(), buffer.data()), to.data(), to.size(), more...);
     }
+  };
+  if constexpr (sizeof(Number) == 8) {
+    run(loops_->to_double.from8, loops_->to_double.from16, loops_->to_double.from32);
+  } else if (loops_->decode != nullptr) {
+    run(loops_->decode->from8, loops_->decode->from16, loops_->decode->from32, streams);
+  } else {
+    run(loops_->to_float.from8, loops_->to_float.from16, loops_->to_float.from32);
   }
 }
 

@@ -106,7 +106,11 @@ class block_decoder {
     if (loops != nullptr) plan_ = plan_decoding<bits_of<Number>>(from);
   }
   [[nodiscard]] bool usable() const noexcept { return plan_.has_value(); }
-  void operator()(const codes_in& from, std::span<Number> to) const noexcept;
+  // Whether it takes long blocks, of codes that are not two to a byte, and may write past the caches.
+  [[nodiscard]] bool is_quick() const noexcept {
+    return usable() && loops_->decode != nullptr && sizeof(Number) == sizeof(float);
+  }
+  void operator()(const codes_in& from, std::span<Number> to, bool streams) const noexcept;
 
  private:
   const kernels* loops_;

@@ -36,6 +36,7 @@ struct encode_plan {
   std::array<Bits, 2> limit;  // what the code is at most, by sign: the largest or the next one, infinity or NaN
   int random_bits = 0;        // N of stochastic ways
   int widening = 0;           // zeros put behind a significand, so that
+  bool carries = false;       // N bits do not fit: only for stochastic loops of definition a that take any N
   int dropped_to_random = 0;  // as many bits, at least 1, lead to N bits behind the last one kept of a normal result
 
   // What only full loops read.
@@ -117,6 +118,15 @@ struct all_stochastic_loops {
   stochastic_loops<std::uint32_t> to32;
 };
 
+template <class Code>
+using quick_decode_loop = void (*)(const decode_plan<std::uint32_t>&, const Code* codes, float* numbers,
+                                   std::size_t size, bool streams);
+struct quick_decode_loops {
+  quick_decode_loop<std::uint8_t> from8;
+  quick_decode_loop<std::uint16_t> from16;
+  quick_decode_loop<std::uint32_t> from32;
+};
+
 struct kernels {
   std::string_view name;
   bool (*runs_here)();
@@ -138,6 +148,7 @@ struct kernels {
   // Where there are some that are quicker.
   const all_quick_loops* quick = nullptr;
   const all_stochastic_loops* stochastic = nullptr;
+  const quick_decode_loops* decode = nullptr;
 };
 
 extern const kernels baseline_kernels;
@@ -146,6 +157,7 @@ extern const all_quick_loops avx2_loops;
 void avx2_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups,
                  const float* coming);
 extern const all_stochastic_loops avx2_stochastic_loops;
+extern const quick_decode_loops avx2_decode_loops;
 extern const kernels v3_kernels;
 extern const kernels v4_kernels;
 #endif

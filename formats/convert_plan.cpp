@@ -59,7 +59,7 @@ void plan_flushing(encode_plan<Bits>& plan, const format& to, const rounding& mo
 
 template <class Bits, class Number>
 std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding& mode, int power,
-                                               const format& elements, const exact_factor& factor) {
+                                               const format& elements, const exact_factor& factor, bool may_carry) {
   using layout = number_layout<Bits, Number>;
   constexpr int width = 8 * sizeof(Bits);
   const format& numbers = format_of_numbers<Number>;
@@ -89,7 +89,10 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
     plan.widening = std::max(0, mode.random_bits - plan.dropped + 1);
     plan.dropped_to_random = plan.dropped - mode.random_bits + plan.widening;
     // Shifts by one less than the width then leave nothing that rounds up.
-    if (numbers.fraction_bits + 1 + plan.widening > width - 2) return {};
+    if (numbers.fraction_bits + 1 + plan.widening > width - 2) {
+      if (!may_carry || mode.definition != stochastic_definition::a) return {};
+      plan.carries = true;
+    }
   }
   plan_flushing<Bits, Number>(plan, to, mode, power);
   if (mode.daz) {
@@ -109,13 +112,13 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
 
 template std::optional<encode_plan<std::uint32_t>> plan_encoding<std::uint32_t, float>(const format&, const rounding&,
                                                                                        int, const format&,
-                                                                                       const exact_factor&);
+                                                                                       const exact_factor&, bool);
 template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, float>(const format&, const rounding&,
                                                                                        int, const format&,
-                                                                                       const exact_factor&);
+                                                                                       const exact_factor&, bool);
 template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, double>(const format&, const rounding&,
                                                                                         int, const format&,
-                                                                                        const exact_factor&);
+                                                                                        const exact_factor&, bool);
 
 std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to, const rounding& mode,
                                        int power, bool counting) {

@@ -18,10 +18,11 @@ namespace ulp::detail {
 }
 
 // From numbers, float or double, that are `factor` times the elements to results that are 2^power times the numbers. daz
-// asks the elements, which are of their own format. nullopt where a lane of `Bits` is too narrow, or no kernel does it.
+// asks the elements, which are of their own format. `may_carry`: there are loops for `carries`. nullopt where a lane of `Bits` is too narrow, or no kernel does it.
 template <class Bits, class Number>
 [[nodiscard]] std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding& mode, int power,
-                                                             const format& elements, const exact_factor& factor);
+                                                             const format& elements, const exact_factor& factor,
+                                                             bool may_carry);
 
 // Whether plain loops do what the plan says: no counts, no flushing, one grid of float's.
 template <class Bits>

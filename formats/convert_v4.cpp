@@ -13,6 +13,7 @@ constexpr kernels with_avx2() {
   kernels level = v4::level("x86-64-v4", runs_here);
   level.random = avx2_random;
   level.quick = &avx2_loops;
+  level.decode = &avx2_decode_loops;
   level.stochastic = &avx2_stochastic_loops;
   return level;
 }
