@@ -37,17 +37,17 @@ std::uint32_t code_at(const const_code_span& codes, std::size_t i) noexcept {
 }
 
 void fill_random(const kernels* loops, const random_stream& random, std::uint64_t index, int bits, std::uint32_t* out,
-                 std::size_t size, const float* coming) noexcept {
+                 std::size_t size) noexcept {
   const std::uint64_t first = random.first + index;
   const auto fill_singly = [&](std::uint64_t begin, std::size_t n) {
     for (std::size_t i = 0; i < n; ++i) *out++ = random_bits(random.seed, random.stream, begin + i, bits);
   };
   if (loops == nullptr) return fill_singly(first, size);
   // Groups of 16 blocks, whole ones at once and parts by way of a buffer.
-  const std::size_t group = bits <= 8 ? 256 : bits <= 16 ? 128 : 64;
+  const std::size_t group = elements_of_group(bits);
   const auto fill_part = [&](std::uint64_t begin, std::size_t n) {
     std::array<std::uint32_t, 256> buffer;
-    loops->random(random, begin / group * 16, bits, buffer.data(), 1, nullptr);
+    loops->random(random, begin / group * 16, bits, buffer.data(), 1);
     out = std::copy_n(buffer.begin() + begin % group, n, out);
   };
   const std::size_t before = std::min<std::size_t>(size, (group - first % group) % group);
@@ -57,9 +57,8 @@ void fill_random(const kernels* loops, const random_stream& random, std::uint64_
   // Indices wrap around, and blocks of the generator with them.
   for (std::uint64_t at = first + before; groups != 0; at = 0) {
     const std::uint64_t here = at == 0 ? groups : std::min<std::uint64_t>(groups, (0 - at) / group);
-    loops->random(random, at / group * 16, bits, out, here, coming);
+    loops->random(random, at / group * 16, bits, out, here);
     out += here * group;
-    if (coming != nullptr) coming += here * group;
     groups -= here;
   }
   if (after != 0) fill_part(first + (size - after), after);
@@ -99,6 +98,7 @@ block_encoder<Number>::block_encoder(const format& to, const conversion& how, in
   if (narrow_ && narrow_->carries && !is_plain(*narrow_)) narrow_.reset();
   if (narrow_) {
     plainly_ = !counting && is_plain(*narrow_);
+    grouping_ = plainly_ && loops->stochastic != nullptr && mode_.direction == direction::stochastic;
     daz_below_ = static_cast<bits_of<Number>>(narrow_->daz_below);
     if (loops->quick != nullptr) quick_ = plan_quickly(*narrow_, to, mode_, power, counting);
   } else {
@@ -132,6 +132,26 @@ bool block_encoder<Number>::directly(std::span<const Number> numbers, const code
 }
 
 template <class Number>
+std::size_t block_encoder<Number>::by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
+                                             bool streams, bool& left_out) const noexcept {
+  const std::size_t group = elements_of_group(mode_.random_bits);
+  const std::uint64_t index = random_.first + first;
+  const std::size_t groups = std::min<std::uint64_t>(numbers.size() / group, index == 0 ? ~index : (0 - index) / group);
+  const auto run = [&](const auto& loops, auto* codes) {
+    return loops.groups[way_of(mode_) - first_stochastic_way](*narrow_, random_, index / group * 16, numbers.data(),
+                                                              codes, groups, streams);
+  };
+  if constexpr (sizeof(Number) == 4) {
+    switch (to.bytes) {
+      case 1: left_out = run(loops_->stochastic->to8, to.as8()); break;
+      case 2: left_out = run(loops_->stochastic->to16, to.as16()); break;
+      default: left_out = run(loops_->stochastic->to32, to.as32()); break;
+    }
+  }
+  return groups * group;
+}
+
+template <class Number>
 bool block_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
                                        conversion_counts& counts) const noexcept {
   std::array<std::uint32_t, block_size + spare_random> random;
@@ -140,15 +160,15 @@ bool block_encoder<Number>::by_buffers(std::span<const Number> numbers, std::uin
   const std::size_t size = numbers.size();
   const std::size_t way = way_of(mode_);
   if (mode_.direction == direction::stochastic)
-    fill_random(loops_, random_, first, mode_.random_bits, random.data(), size,
-                sizeof(Number) == 4 ? reinterpret_cast<const float*>(x) : nullptr);
+    fill_random(loops_, random_, first, mode_.random_bits, random.data(), size);
   bool left_out = false;
   if constexpr (sizeof(Number) == 8) {
     left_out = loops_->encode_double[way](*wide_, x, random.data(), codes.data(), size, counts);
   } else if (plainly_) {
     const auto plainly = [&](const auto& loops, const auto* stochastic, auto* into) {
-      const auto loop =
-          stochastic != nullptr && way >= first_stochastic_way ? (*stochastic)[way - first_stochastic_way] : loops[way];
+      const auto loop = stochastic != nullptr && way >= first_stochastic_way
+                            ? stochastic->plain[way - first_stochastic_way]
+                            : loops[way];
       return loop(*narrow_, x, random.data(), into, size);
     };
     const all_stochastic_loops* const s = loops_->stochastic;
@@ -205,9 +225,22 @@ void block_encoder<Number>::operator()(std::span<const Number> numbers, std::uin
     if (!directly(numbers, to, streams, counts)) return;
     if (!counting_) return put_left_out(numbers, first, to, counts);
   }
-  for (std::size_t at = 0; at < numbers.size(); at += block_size) {
-    const auto block = numbers.subspan(at, std::min(block_size, numbers.size() - at));
-    if (by_buffers(block, first + at, to.after(at), counts)) put_left_out(block, first + at, to.after(at), counts);
+  for (std::size_t at = 0; at < numbers.size();) {
+    const auto rest = numbers.subspan(at);
+    std::size_t n = std::min(block_size, rest.size());
+    bool left_out = false;
+    const std::size_t group = grouping_ ? elements_of_group(mode_.random_bits) : 0;
+    const std::size_t to_group = grouping_ ? (group - (random_.first + first + at) % group) % group : 0;
+    if (grouping_ && to.bytes != 0 && to_group == 0 && rest.size() >= group) {
+      n = by_groups(rest, first + at, to.after(at), streams, left_out);
+    } else {
+      if (to_group != 0) n = std::min(n, to_group);
+      // Two codes to a byte end with a whole one.
+      if (to.bytes == 0 && n != rest.size() && n % 2 != 0) n = std::min(block_size, rest.size());
+      left_out = by_buffers(rest.first(n), first + at, to.after(at), counts);
+    }
+    if (left_out) put_left_out(rest.first(n), first + at, to.after(at), counts);
+    at += n;
   }
 }
 

@@ -54,9 +54,14 @@ void store(std::span<const std::uint32_t> codes, const kernels* loops, const cod
 
 [[nodiscard]] std::uint32_t code_at(const const_code_span& codes, std::size_t i) noexcept;
 
-// random_bits of elements index .. index + size - 1. Elements from `coming` on are asked of memory meanwhile.
+// Elements of a group of 16 blocks of the generator, which vectors compute side by side.
+[[nodiscard]] constexpr std::size_t elements_of_group(int bits) noexcept {
+  return bits <= 8 ? 256 : bits <= 16 ? 128 : 64;
+}
+
+// random_bits of elements index .. index + size - 1.
 void fill_random(const kernels* loops, const random_stream& random, std::uint64_t index, int bits, std::uint32_t* out,
-                 std::size_t size, const float* coming = nullptr) noexcept;
+                 std::size_t size) noexcept;
 
 // x times a factor that is_float, exactly, whatever the processor's state.
 void multiply(std::span<const float> x, const exact_factor& factor, double* products) noexcept;
@@ -71,7 +76,7 @@ class block_encoder {
   // Whether there are kernels for it.
   [[nodiscard]] bool usable() const noexcept { return narrow_.has_value() || wide_.has_value(); }
   // Whether it takes long blocks, where codes are written beside the numbers and not two to a byte.
-  [[nodiscard]] bool is_quick() const noexcept { return quick_.has_value(); }
+  [[nodiscard]] bool is_quick() const noexcept { return quick_.has_value() || grouping_; }
   // `first`: the index of the first number. `streams`: past the caches, where it is quick.
   void operator()(std::span<const Number> numbers, std::uint64_t first, const codes_out& to, bool streams,
                   conversion_counts& counts) const noexcept;
@@ -80,6 +85,9 @@ class block_encoder {
   // By loops that need nothing but numbers and codes, where there are some: whether they left elements out.
   bool directly(std::span<const Number> numbers, const codes_out& to, bool streams,
                 conversion_counts& counts) const noexcept;
+  // Stochastically, as many numbers as are in whole groups from an index on that begins one. Returns how many.
+  std::size_t by_groups(std::span<const Number> numbers, std::uint64_t first, const codes_out& to, bool streams,
+                        bool& left_out) const noexcept;
   // By any loops, at most block_size numbers.
   bool by_buffers(std::span<const Number> numbers, std::uint64_t first, const codes_out& to,
                   conversion_counts& counts) const noexcept;
@@ -91,6 +99,7 @@ class block_encoder {
   std::optional<quick_plan> quick_;
   bool counting_;
   bool plainly_ = false;
+  bool grouping_ = false;
   bits_of<Number> daz_below_ = 0;
   const kernels* loops_;
   rounding mode_;

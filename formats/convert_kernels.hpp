@@ -109,9 +109,18 @@ struct all_quick_loops {
   quick_loops<std::uint32_t> to32;
 };
 
-// Of plain loops, those of the stochastic ways.
+// The stochastic ways: of plain loops; and those that make the random bits themselves, for whole groups of 16 blocks of the
+// generator, of which the first element's is `block`.
 template <class Code>
-using stochastic_loops = std::array<encode_loop<Code>, way_count - first_stochastic_way>;
+using stochastic_group_loop = bool (*)(const encode_plan<std::uint32_t>&, const random_stream&, std::uint64_t block,
+                                       const float* numbers, Code* codes, std::size_t groups, bool streams);
+template <class Code>
+using stochastic_group_loops = std::array<stochastic_group_loop<Code>, way_count - first_stochastic_way>;
+template <class Code>
+struct stochastic_loops {
+  std::array<encode_loop<Code>, way_count - first_stochastic_way> plain;
+  stochastic_group_loops<Code> groups;
+};
 struct all_stochastic_loops {
   stochastic_loops<std::uint8_t> to8;
   stochastic_loops<std::uint16_t> to16;
@@ -142,9 +151,7 @@ struct kernels {
   void (*narrow16)(const std::uint32_t* codes, std::uint16_t* narrow, std::size_t size);
   // Groups of 16 blocks of the generator, the first of which is `block`: each the random bits of 64 elements of 32 bits, of
   // 128 of 16, or of 256 of 8.
-  // `coming`: as many numbers that are asked of memory meanwhile, or nullptr.
-  void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups,
-                 const float* coming);
+  void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
   // Where there are some that are quicker.
   const all_quick_loops* quick = nullptr;
   const all_stochastic_loops* stochastic = nullptr;
@@ -154,8 +161,7 @@ struct kernels {
 extern const kernels baseline_kernels;
 #if defined(__x86_64__)
 extern const all_quick_loops avx2_loops;
-void avx2_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups,
-                 const float* coming);
+void avx2_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
 extern const all_stochastic_loops avx2_stochastic_loops;
 extern const quick_decode_loops avx2_decode_loops;
 extern const kernels v3_kernels;

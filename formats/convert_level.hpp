@@ -33,7 +33,7 @@ ULP_TARGET void narrow(const std::uint32_t* codes, Code* narrowed, std::size_t s
   narrow_all(codes, narrowed, size);
 }
 ULP_TARGET void random(const random_stream& stream, std::uint64_t block, int bits, std::uint32_t* out,
-                       std::size_t groups, const float*) {
+                       std::size_t groups) {
   random_groups(stream, block, bits, out, groups);
 }
 

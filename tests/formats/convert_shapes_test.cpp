@@ -205,7 +205,8 @@ TEST_CASE("the exact product with the scale is rounded, once") {
   std::vector<float> elements = mixed_floats(3000);
   push_specials(elements);
   const std::vector<double> doubles{elements.begin(), elements.end()};
-  for (const double scale : {0x1p-40, 0x1p-149, 0x1p-1074, 0x1p20, 0x1p140, 0x1p1023, 3.0, double{1.0f / 3}, 1.0 / 3, 0.1})
+  for (const double scale :
+       {0x1p-40, 0x1p-149, 0x1p-1074, 0x1p20, 0x1p140, 0x1p1023, 3.0, double{1.0f / 3}, 1.0 / 3, 0.1})
     for (const format& to : {float16, bfloat16, float8_e4m3fn, dlfloat16, ieee_format(11, 20)})
       for (const rounding& mode : {rounding{}, rounding{.direction = direction::toward_positive}, stochastic,
                                    rounding{.flush = flush::result, .daz = true}}) {
