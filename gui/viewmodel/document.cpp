@@ -48,7 +48,7 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
 
 // Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
 void load_merged(const std::string& path, which_attempts attempts, loaded_run& run, rank_coverage& ranks,
-                 const background::report& told) {
+                 const background::report& told, bool is_checked) {
   const auto totals = open_totals(path, totals_with::summaries, attempts);
   const std::uint64_t steps = totals->step_count();
   run.picture.expect(steps);
@@ -70,6 +70,7 @@ void load_merged(const std::string& path, which_attempts attempts, loaded_run& r
       level_reader narrow(path, level_widths[0], level_parts::totals_and_tensors, attempts);
       add_blocks(narrow, steps, run.picture, told);
     }
+    if (is_checked) refuse_damaged(path, [&] { told(0.99); });
     while (all_steps.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) told(0.99);
   } catch (...) {
     unwanted = true;
@@ -100,9 +101,8 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   const selection counted = text.selected();
   const source_options how = text.how_to_read();
   std::unique_ptr<source> from = open_source(text.inputs, how);
-  if (look == first_look::yes && from->kind() == source_kind::recording)
-    refuse_damaged(text.inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
+  const bool is_checked = look == first_look::yes && from->kind() == source_kind::recording;
   run->text = text;
   run->picture = run_picture(counted);
   run->kind = from->kind();
@@ -112,10 +112,11 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   if (from->kind() == source_kind::recording && from->step_count() >= long_run && is_read_as_it_is(text)) {
     run->notes = from->notes();
     from.reset();
-    load_merged(text.inputs.front(), how.attempts, *run, ranks, told);
+    load_merged(text.inputs.front(), how.attempts, *run, ranks, told, is_checked);
     add_notes(*run, ranks);
     return run;
   }
+  if (is_checked) refuse_damaged(text.inputs.front(), [&] { told(0); });
   run->picture.expect(from->step_count());
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {

@@ -44,9 +44,10 @@ void row_checksum::add(std::string_view text) { add_bytes(storage::text, text); 
 void row_checksum::add(statement::blob bytes) { add_bytes(blob, bytes.bytes); }
 
 void row_checksum::add(const statement& row, int column) {
-  switch (row.type(column)) {
-    case SQLITE_INTEGER: return add(row.integer(column));
-    case SQLITE_FLOAT: return add(row.real(column));
+  sqlite3_value* const at = row.value(column);
+  switch (sqlite3_value_type(at)) {
+    case SQLITE_INTEGER: return add(std::int64_t{sqlite3_value_int64(at)});
+    case SQLITE_FLOAT: return add(sqlite3_value_double(at));
     case SQLITE_TEXT: return add(row.bytes(column));
     case SQLITE_BLOB: return add(statement::blob{row.bytes(column)});
     default: waiting_ += null;
