@@ -5,7 +5,9 @@
 
 #include <sqlite3.h>
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -112,6 +114,7 @@ class statement {
   // Steps to the next row; false when there is none.
   bool row() {
     db_->begin_work();
+    values_.fill(nullptr);
     const int result = sqlite3_step(handle_.get());
     if (result == SQLITE_ROW) return true;
     if (result != SQLITE_DONE) {
@@ -171,7 +174,12 @@ class statement {
   [[nodiscard]] int type(int column) const { return sqlite3_value_type(value(column)); }
   // Valid until the next step. Asking it instead of the columns takes SQLite half the time; it may be asked as nobody else
   // uses the connection (https://www.sqlite.org/c3ref/column_blob.html).
-  [[nodiscard]] sqlite3_value* value(int column) const { return sqlite3_column_value(handle_.get(), column); }
+  [[nodiscard]] sqlite3_value* value(int column) const {
+    const auto i = static_cast<std::size_t>(column);
+    if (i >= values_.size()) return sqlite3_column_value(handle_.get(), column);
+    if (values_[i] == nullptr) values_[i] = sqlite3_column_value(handle_.get(), column);
+    return values_[i];
+  }
 
  private:
   void check(int result) const {
@@ -207,6 +215,7 @@ class statement {
   };
   const database* db_;
   std::unique_ptr<sqlite3_stmt, finalizer> handle_;
+  mutable std::array<sqlite3_value*, 16> values_{};  // of the row, as far as they were asked for
   int bound_ = 0;
 };
 
