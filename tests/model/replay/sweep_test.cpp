@@ -144,7 +144,7 @@ TEST_CASE("a sweep of many steps gives what each replay gives") {
                             scenario_of("static", float16, {}, {{"loss_scale", 4.0}}),
                             scenario_of("pytorch_gradscaler", float16, {.direction = direction::toward_positive}),
                             // Raises after so many steps.
-                            scenario_of("deepspeed_dynamic", float4_e2m1, {}, {{"raise_error_at_min_scale", true}})};
+                            scenario_of("deepspeed_dynamic", float16, {}, {{"raise_error_at_min_scale", true}})};
   compare(all, run, three_tensors(), true);
 
   sweep together(all, 1);
@@ -165,7 +165,7 @@ TEST_CASE("a sweep of many steps gives what each replay gives") {
   }
   const auto results = together.results();
   CHECK(together.steps_lost_to_all() == lost);
-  CHECK(lost.size() > 300);
+  REQUIRE(lost.size() > 300);
   CHECK(lost.back() > 2 * 8192);
   CHECK(raised == std::vector<bool>{false, false, false, false, true});
   CHECK(together.step_number(5000) == 10000);
