@@ -108,6 +108,10 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
                   .bars = f.bars,
                   .step = f.step,
                   .tensor = f.tensor};
+  // Of what the shares are, the words above tell.
+  constexpr std::string_view of_magnitude = " of the magnitude";
+  for (finding_bar& bar : card.bars)
+    if (bar.text.ends_with(of_magnitude)) bar.text.resize(bar.text.size() - of_magnitude.size());
   QStringList evidence;
   for (const std::string& line : f.evidence) evidence << shown_text(line);
   if (!f.limits.empty()) evidence << QObject::tr("Limits: %1").arg(shown_text(f.limits));
@@ -128,8 +132,14 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
 std::vector<story_card> cards_of(const told_story& story, const told_replay* of_replay, const loaded_run& run,
                                  const replay_entry& replay) {
   std::vector<story_card> cards;
-  if (of_replay != nullptr && !of_replay->underflow.topic.empty())
+  if (of_replay == nullptr && !run.tensors.empty() && replay.failure.isEmpty()) {
+    // Its place is kept: the cards that one reads do not move when it is known.
+    cards.push_back(
+        {.question = QObject::tr("What underflows in %1 under this replay?").arg(shown_text(replay.spec.format)),
+         .conclusion = QObject::tr("Counting ...")});
+  } else if (of_replay != nullptr && !of_replay->underflow.topic.empty()) {
     cards.push_back(card_of(of_replay->underflow, run, replay));
+  }
   for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
   // Of what was recorded wrongly nothing else holds.
   if (story.given.first.cause == "recorded_wrongly")
