@@ -29,9 +29,13 @@ QString subtitle(const view& v) {
          " - " + QString::fromStdString(name_of(state.front().spec));
 }
 
+QString context_of(const view& v) {
+  return context_of(v.state(), [&v](restriction::kind of) { return v.heeds(of); });
+}
+
 // What is shown of which run, as one line.
 QString description(const view& v) {
-  const QString context = context_of(v.state());
+  const QString context = context_of(v);
   return context.isEmpty() ? subtitle(v) : subtitle(v) + " - " + context;
 }
 
@@ -50,7 +54,7 @@ void paint(QPainter& to, view& v, QSize size, const theme& colours) {
   to.setFont(font);
   to.setPen(colours.faint);
   to.drawText(head, Qt::AlignRight | Qt::AlignVCenter,
-              to.fontMetrics().elidedText(context_of(v.state()), Qt::ElideRight, static_cast<int>(rest)));
+              to.fontMetrics().elidedText(context_of(v), Qt::ElideRight, static_cast<int>(rest)));
   to.drawText(QRectF(margin, margin + 20, size.width() - 2 * margin, 20), Qt::AlignLeft | Qt::AlignVCenter,
               to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, size.width() - 32));
   v.draw(to,
