@@ -36,7 +36,7 @@ bool logs_scales(const loaded_run& run) {
 ask_bar::ask_bar(view_state& state, QWidget* parent)
     : QWidget(parent),
       state_(state),
-      factor_text_(new QLabel(tr("Values as recorded: were they multiplied by a loss scale?"), this)),
+      factor_text_(new QLabel(this)),
       roles_text_(new QLabel(this)),
       by_scale_(new QPushButton(tr("By the logged scale"), this)),
       typed_(new QLineEdit(this)) {
@@ -89,9 +89,21 @@ QWidget* ask_bar::make_question(QLabel* text, const std::vector<QWidget*>& answe
   return bar;
 }
 
+void ask_bar::doubt(std::uint64_t run, const QString& why) {
+  if (doubted_ == run) return;
+  doubted_ = run;
+  why_doubted_ = why;
+  refresh();
+}
+
 void ask_bar::refresh() {
   const loaded_run* const run = state_.current_run();
-  factor_->setVisible(run != nullptr && run->as_recorded);
+  const bool is_doubted = run != nullptr && run->id == doubted_;
+  factor_->setVisible(run != nullptr && (run->as_recorded || is_doubted));
+  factor_text_->setText(is_doubted
+                            ? tr("The factor in the file cannot be right: were the values multiplied by a loss scale?")
+                            : tr("Values as recorded: were they multiplied by a loss scale?"));
+  factor_text_->setToolTip(is_doubted ? tip_of(why_doubted_) : QString());
   by_scale_->setEnabled(run != nullptr && logs_scales(*run));
   const std::string_view told = run == nullptr || run->id == settled_ ? std::string_view{} : told_of_roles(*run);
   roles_->setVisible(!told.empty());

@@ -250,6 +250,20 @@ class habits_test : public QObject {
     QCOMPARE(other.doc().how().roles, std::vector<std::string>{"conv 1=low"});
   }
 
+  void recent_files_are_read_as_before() {
+    const temporary_dir dir;
+    opened_window window;
+    const QString path = QString::fromStdString(digits_path());
+    window.doc().read_again({.factor = "2", .every = 4});
+    QVERIFY(settled(window));
+    QVERIFY(remembered_reading(path).has_value());
+    QCOMPARE(remembered_reading(path)->factor, std::string("2"));
+    QCOMPARE(remembered_reading(path)->every, ulp::run_text{.every = 4}.every);
+    QVERIFY(!remembered_reading("/nowhere/else.ulp").has_value());
+    remember_file(path);  // as a session is
+    QVERIFY(!remembered_reading(path).has_value());
+  }
+
   void many_files_and_folders_are_the_runs_that_they_are() {
     const temporary_dir dir;
     std::vector<std::string> files;
