@@ -58,7 +58,7 @@ std::vector<extremes> pieces_of(std::size_t n, Of of) {
 // Of the run itself, as it was logged; empty where it was not.
 card_line logged_scale(const loaded_run& run) {
   const auto& steps = run.picture.steps();
-  card_line line{.name = QObject::tr("logged loss scale, log2; ticks: overflow")};
+  card_line line{.name = QObject::tr("logged scale, log2; ticks: overflow")};
   line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss_scale); });
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (steps[i].scalars.found_inf.value_or(false))
@@ -68,7 +68,7 @@ card_line logged_scale(const loaded_run& run) {
 
 card_line replayed_scale(const replay_entry& replay) {
   const auto& rows = replay.result->steps;
-  card_line line{.name = QObject::tr("loss scale of the replay, log2; ticks: skipped by it")};
+  card_line line{.name = QObject::tr("the replay's scale, log2; ticks: skips")};
   line.pieces = pieces_of(rows.size(), [&](std::size_t i) { return log2_scale(rows[i]); });
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));

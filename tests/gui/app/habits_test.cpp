@@ -254,11 +254,11 @@ class habits_test : public QObject {
     const temporary_dir dir;
     opened_window window;
     const QString path = QString::fromStdString(digits_path());
-    window.doc().read_again({.factor = "2", .every = 4});
+    window.doc().read_again({.kinds = {"weight_grad"}, .every = 4});
     QVERIFY(settled(window));
     QVERIFY(remembered_reading(path).has_value());
-    QCOMPARE(remembered_reading(path)->factor, std::string("2"));
-    QCOMPARE(remembered_reading(path)->every, ulp::run_text{.every = 4}.every);
+    QCOMPARE(remembered_reading(path)->kinds, std::vector<std::string>{"weight_grad"});
+    QCOMPARE(remembered_reading(path)->every, window.doc().how().every);
     QVERIFY(!remembered_reading("/nowhere/else.ulp").has_value());
     remember_file(path);  // as a session is
     QVERIFY(!remembered_reading(path).has_value());
