@@ -39,9 +39,14 @@ QString description(const view& v) {
   return context.isEmpty() ? subtitle(v) : subtitle(v) + " - " + context;
 }
 
-void paint(QPainter& to, view& v, QSize size, const theme& colours) {
+// Where both sides are long letters grow with them, so that they can be read once the picture is fitted to a page.
+double magnification(QSize size) { return std::max(1.0, std::min(size.width() / 1500.0, size.height() / 1000.0)); }
+
+void paint(QPainter& to, view& v, QSize whole, const theme& colours) {
   to.setRenderHint(QPainter::Antialiasing);
-  to.fillRect(QRect(QPoint(0, 0), size), colours.background);
+  to.fillRect(QRect(QPoint(0, 0), whole), colours.background);
+  to.scale(magnification(whole), magnification(whole));
+  const QSizeF size = QSizeF(whole) / magnification(whole);
   QFont font = v.font();
   QFont title = font;
   title.setBold(true);
@@ -56,7 +61,7 @@ void paint(QPainter& to, view& v, QSize size, const theme& colours) {
   to.drawText(head, Qt::AlignRight | Qt::AlignVCenter,
               to.fontMetrics().elidedText(context_of(v), Qt::ElideRight, static_cast<int>(rest)));
   to.drawText(QRectF(margin, margin + 20, size.width() - 2 * margin, 20), Qt::AlignLeft | Qt::AlignVCenter,
-              to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, size.width() - 32));
+              to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, static_cast<int>(size.width() - 2 * margin)));
   v.draw(to,
          QRectF(margin, margin + title_height, size.width() - 2 * margin, size.height() - 2 * margin - title_height),
          colours);

@@ -133,8 +133,9 @@ std::vector<chart_level> clipping_view::levels(const theme& colours) const {
     const double bound = result.rates.bound_for(share);
     // Fewer steps have no such share.
     if (!(bound > 0) || share * static_cast<double>(result.rates.finite()) < 1) continue;
-    // Infinite steps trigger at every bound: they have no part in the share.
-    const QString text = result.rates.infinite() > 0 ? tr("%1 % of finite steps: %2") : tr("%1 % of steps: %2");
+    // Steps that are infinite, or have no number, have no part in the share.
+    const QString text =
+        result.rates.finite() < result.steps.size() ? tr("%1 % of finite steps: %2") : tr("%1 % of steps: %2");
     all.push_back({std::log2(bound), text.arg(percent).arg(text_of(bound)), QPen(colours.faint, 1, Qt::DotLine)});
   }
   const std::optional<double> set = dragged_ ? dragged_ : bound_of(scenario_of(state().front().spec));
