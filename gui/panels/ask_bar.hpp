@@ -35,6 +35,7 @@ class ask_bar final : public QWidget {
   QLabel* roles_text_;
   QPushButton* by_scale_;
   QLineEdit* typed_;
+  QPushButton* scalars_;
   QWidget* factor_;
   QWidget* roles_;
   std::uint64_t doubted_ = 0;  // the run whose factor cannot be right

@@ -113,6 +113,7 @@ class panels_test : public QObject {
     bar.doubt(s.state.current_run()->id, "too small for float16");
     QVERIFY(is_asked(bar, "factor-question"));
     QVERIFY(bar.findChild<QLabel*>("factor-question")->text().contains("cannot be right"));
+    QVERIFY(!bar.findChild<QLineEdit*>()->isVisibleTo(&bar));
     named<QPushButton>(bar, "No, the values are true")->click();
     QVERIFY(s.settled());
     QTRY_VERIFY(!is_asked(bar, "factor-question"));
