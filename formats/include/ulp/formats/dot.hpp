@@ -44,8 +44,9 @@ class number_span {
       : format_(binary64), data_(numbers.data()), size_(numbers.size()), bytes_(8) {}
   // Of whatever is such a span: vectors, arrays.
   template <class Numbers>
-  requires(!std::same_as<std::remove_cvref_t<Numbers>, number_span> &&
-           requires(const Numbers& numbers) { std::span{numbers}; }) number_span(const Numbers& numbers)
+  requires(!std::same_as<std::remove_cvref_t<Numbers>, number_span> && requires(const Numbers& numbers) {
+    requires std::floating_point<typename decltype(std::span{numbers})::value_type>;
+  }) number_span(const Numbers& numbers)
   noexcept : number_span(std::span<const typename decltype(std::span{numbers})::value_type>{numbers}) {}
 
   [[nodiscard]] const ulp::format& format() const noexcept { return format_; }
