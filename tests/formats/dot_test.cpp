@@ -2,9 +2,12 @@
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/dot.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/formats/random_bits.hpp>
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <random>
@@ -215,10 +218,40 @@ TEST_CASE("as many random bits as are discarded: the whole exact sum is looked a
   CHECK(exact_sum(float32, x, all, random_input{words}).code == 0x3F800001);
   words[2] = 0xFFF00000;
   CHECK(exact_sum(float32, x, all, random_input{words}).code == 0x3F800000);
-  // In the order of the words of random_word.
-  const accumulated a = sum(x, {.rounding = all, .random = {.seed = 5}});
-  CHECK((a.code == 0x3F800000 || a.code == 0x3F800001));
-  CHECK(a.flags == status::inexact);
+
+  // The same of a sum of many: what is discarded is the complement of the first 96 bits of number 7 of the stream, where
+  // nothing carries, and a 2^-96 more, where all of it does.
+  std::vector<double> block{1};
+  for (std::uint64_t i = 0; i < 3; ++i)
+    block.push_back(std::ldexp(static_cast<double>(~random_word(5, 2, 7, i)), -23 - 32 * static_cast<int>(i + 1)));
+  const accumulation how{
+      .order = {sum_order::blocks, 9}, .rounding = all, .random = {.seed = 5, .stream = 2, .first = 7}};
+  CHECK(sum(block, how).code == 0x3F800000);
+  block.push_back(std::ldexp(1, -23 - 96));
+  CHECK(sum(block, how).code == 0x3F800001);
+}
+
+TEST_CASE("products of doubles, 106 bits long, are added before they are rounded") {
+  std::mt19937_64 random{4};
+  std::vector<double> a;
+  std::vector<double> b;
+  for (int i = 0; i < 2000; ++i) {
+    a.push_back(
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 20) - 70));
+    b.push_back(
+        std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), static_cast<int>(random() % 20) - 70));
+    double in_double = 0;
+    std::uint64_t in_float = 0;
+    for (std::size_t k = a.size() < 20 ? 0 : a.size() - 20; k < a.size(); ++k) {
+      in_double = std::fma(a[k], b[k], in_double);
+      in_float =
+          oracle{operation::fma, float32, {value_of(a[k]), value_of(b[k]), value_of(float32, in_float)}}({}).code;
+    }
+    const auto last_a = std::span<const double>{a}.last(std::min<std::size_t>(a.size(), 20));
+    const auto last_b = std::span<const double>{b}.last(std::min<std::size_t>(b.size(), 20));
+    CHECK(dot(last_a, last_b, {.accumulator = float64}).code == std::bit_cast<std::uint64_t>(in_double));
+    CHECK(dot(last_a, last_b).code == in_float);
+  }
 }
 
 TEST_CASE("the sum of nothing is c, rounded, and +0 without it") {

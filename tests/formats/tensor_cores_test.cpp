@@ -137,7 +137,8 @@ TEST_CASE("accumulators of FP8 products on Ada and Hopper keep 13 fraction bits,
       const tensor_core& unit = unit_of(name, operands);
       CHECK(answer(unit, 1, {two_to(-6)}, {two_to(-6)}) == 1 + two_to(-12));
       CHECK(answer(unit, 1 + two_to(-14), {0}) == 1);
-      CHECK(answer(unit, 1, {two_to(-6), two_to(-6)}, {two_to(-6), two_to(-6) * 0.25}) == 1 + two_to(-12));
+      CHECK(answer(unit, 1, {two_to(-6), two_to(-6)}, {two_to(-8), two_to(-8)}) == 1);
+      CHECK(answer(unit, 1, {two_to(-6), two_to(-6)}, {two_to(-7), two_to(-7)}) == 1 + two_to(-12));
     }
     CHECK(answer(unit_of("blackwell", operands), 1 + two_to(-23), {two_to(-6)}, {two_to(-6) * 0.25}) ==
           1 + two_to(-14) + two_to(-23));
@@ -164,6 +165,11 @@ TEST_CASE("CDNA 1 rounds exact sums of groups, CDNA 2 adds pairs and flushes") {
   // Half a step and a little more: up; one addition after the other loses it.
   CHECK(answer(mi100, 1, {small, tiny}, {small, tiny}) == 1 + two_to(-23));
   CHECK(answer(mi250, 1, {small, tiny}, {small, tiny}) == 1);
+  // Four at once: two of them are not enough for a step.
+  const double quarter = 1.5 * two_to(-13);
+  CHECK(answer(mi100, 1, std::vector<double>(4, two_to(-13)), std::vector<double>(4, quarter)) == 1 + two_to(-23));
+  CHECK(answer(unit_of("cdna1", bfloat16), 1, std::vector<double>(4, two_to(-13)), std::vector<double>(4, quarter)) ==
+        1);
   // Pairs meet before the accumulator.
   CHECK(answer(mi250, 1, {small, small, small, small}, {small, small, small, small}) == 1 + two_to(-22));
   CHECK(answer(mi250, 1, {two_to(11), 1, -two_to(11), 0}, {two_to(13), 1, two_to(13), 0}) == 1);
@@ -174,4 +180,6 @@ TEST_CASE("CDNA 1 rounds exact sums of groups, CDNA 2 adds pairs and flushes") {
   CHECK(answer(mi250, two_to(-149), {0}) == 0);
   CHECK(answer(unit_of("cdna2", bfloat16), 0, {two_to(-100)}, {two_to(-30)}) == 0);
   CHECK(answer(unit_of("cdna1", bfloat16), 0, {two_to(-100)}, {two_to(-30)}) == two_to(-130));
+  CHECK(answer(unit_of("cdna2", bfloat16), 1.5 * two_to(-126), {-two_to(-63)}, {two_to(-63)}) == 0);
+  CHECK(answer(unit_of("cdna1", bfloat16), 1.5 * two_to(-126), {-two_to(-63)}, {two_to(-63)}) == two_to(-127));
 }
