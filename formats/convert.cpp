@@ -9,6 +9,7 @@
 
 #include "convert_blocks.hpp"
 #include "convert_codec.hpp"
+#include "convert_stream.hpp"
 #include "convert_threads.hpp"
 
 namespace ulp {
@@ -42,14 +43,15 @@ std::atomic<const kernels*>& loops_in_use() {
   return loops;
 }
 
-// Calls of_block(begin, size, counts) for all elements and adds up the counts.
+// Calls of_block(begin, size, counts) for all elements, `step` at a time, and adds up the counts.
 template <class Block>
-void for_blocks(std::size_t size, unsigned threads, conversion_counts* counts, Block of_block) {
+void for_blocks(std::size_t size, std::size_t step, unsigned threads, conversion_counts* counts, Block of_block) {
   conversion_counts all;
   std::mutex adding;
-  for_parts(size, block_size, threads, [&](std::size_t begin, std::size_t end) {
+  for_parts(size, step, threads, [&](std::size_t begin, std::size_t end) {
     conversion_counts mine;
-    for (std::size_t at = begin; at < end; at += block_size) of_block(at, std::min(end - at, block_size), mine);
+    for (std::size_t at = begin; at < end; at += step) of_block(at, std::min(end - at, step), mine);
+    end_of_stream();
     const std::lock_guard lock{adding};
     all += mine;
   });
@@ -89,29 +91,33 @@ struct code_elements {
   [[nodiscard]] std::size_t size() const { return codes.size(); }
   [[nodiscard]] unpacked exact(std::size_t i) const { return decode(own, code_at(codes, i)); }
   [[nodiscard]] std::span<const float> get(std::size_t begin, std::size_t n, float* buffer) const {
-    to_float({codes, begin}, {buffer, n});
+    to_float({codes, begin}, {buffer, n}, false);
     return {buffer, n};
   }
   [[nodiscard]] std::span<const double> get(std::size_t begin, std::size_t n, double* buffer) const {
-    to_double({codes, begin}, {buffer, n});
+    to_double({codes, begin}, {buffer, n}, false);
     return {buffer, n};
   }
 };
 
-// put(begin, size, encode): encode(place) writes the codes of the block there.
+// put(begin, size, quick, encode): encode(place, streams) writes the codes of the block there, past the caches if it `streams` and
+// is `quick`. `direct`: they are written beside the elements, in elements of their own.
 template <class Elements, class Put>
 void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
-                     Put put) {
+                     bool direct, Put put) {
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
   const exact_factor factor = factor_of(how.scale);
   const exact_factor one;
   const bool counting = counts != nullptr;
   const auto by_blocks = [&]<class Number>(const block_encoder<Number>& encode, auto get) {
-    for_blocks(elements.size(), how.threads, counts, [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+    const std::size_t step = direct && encode.is_quick() ? long_block_size : block_size;
+    const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
       std::array<Number, block_size> buffer;
       const std::span<const Number> numbers = get(begin, n, buffer.data());
-      put(begin, n, [&](const codes_out& place) { encode(numbers, begin, place, mine); });
-    });
+      put(begin, n, encode.is_quick(),
+          [&](const codes_out& place, bool streams) { encode(numbers, begin, place, streams, mine); });
+    };
+    for_blocks(elements.size(), step, how.threads, counts, block);
   };
   if (factor.is_power_of_two() && elements.give_floats) {
     const block_encoder<float> encode{to, how, factor.exponent, elements.own, one, loops, counting};
@@ -133,18 +139,26 @@ void encode_elements(const format& to, const Elements& elements, const conversio
       });
   }
   const codec_encoder encode{to, how.rounding, factor, how.random};
-  for_blocks(elements.size(), how.threads, counts, [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+  const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
     std::array<std::uint32_t, block_size> codes;
     for (std::size_t i = 0; i < n; ++i) codes[i] = encode(elements.exact(begin + i), begin + i, mine);
-    put(begin, n, [&](const codes_out& place) { store({codes.data(), n}, loops, place); });
-  });
+    put(begin, n, false, [&](const codes_out& place, bool) { store({codes.data(), n}, loops, place); });
+  };
+  for_blocks(elements.size(), block_size, how.threads, counts, block);
 }
 
 template <class Elements>
 void encode_to_codes(const format& to, const Elements& elements, code_span codes, const conversion& how,
-                     conversion_counts* counts) {
-  encode_elements(to, elements, how, counts, [&](std::size_t begin, std::size_t, auto encode) {
-    encode(codes_out{codes, begin});
+                     conversion_counts* counts, const void* numbers = nullptr) {
+  const auto bytes = static_cast<std::size_t>(codes.bytes());
+  const bool direct = numbers != nullptr && numbers != codes.data() && codes.bytes() != 0;
+  const bool streams = direct && bytes * codes.size() >= least_streamed;
+  encode_elements(to, elements, how, counts, direct, [&](std::size_t begin, std::size_t n, bool quick, auto encode) {
+    const codes_out place{codes, begin};
+    if (!streams || quick) return encode(place, streams);
+    alignas(64) std::array<std::uint32_t, block_size> buffer;
+    encode(codes_out{buffer.data(), codes.bytes()}, false);
+    stream(place.data, buffer.data(), bytes * n);
   });
 }
 
@@ -154,7 +168,7 @@ void encode_numbers(const format& to, std::span<const Number> from, code_span co
   expect_format(to, codes.bytes(), "the result's");
   expect_sizes(from.size(), codes.size());
   expect_conversion(how);
-  encode_to_codes(to, number_elements<Number>{from}, codes, how, counts);
+  encode_to_codes(to, number_elements<Number>{from}, codes, how, counts, from.data());
 }
 
 template <class Number>
@@ -170,8 +184,9 @@ template <class Number>
 class decoder {
  public:
   explicit decoder(const format& from) : from_(from), by_block_(from, loops_in_use().load(std::memory_order_relaxed)) {}
-  void operator()(const codes_in& codes, std::span<Number> to) const {
-    if (by_block_.usable()) return by_block_(codes, to);
+  [[nodiscard]] bool is_quick() const { return by_block_.is_quick(); }
+  void operator()(const codes_in& codes, std::span<Number> to, bool streams = false) const {
+    if (by_block_.usable()) return by_block_(codes, to, streams);
     std::array<std::uint32_t, block_size> buffer;
     const std::uint32_t* const singly = load(codes, to.size(), buffer.data());
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = decode_singly<Number>(from_, singly[i]);
@@ -187,8 +202,16 @@ void decode_codes(const format& from, const_code_span codes, std::span<Number> t
   expect_format(from, codes.bytes(), "the codes'");
   expect_sizes(codes.size(), to.size());
   const decoder<Number> decode{from};
-  for_blocks(to.size(), threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
-    decode(codes_in{codes, begin}, to.subspan(begin, n));
+  const bool quick = decode.is_quick() && codes.bytes() != 0;
+  const bool streams = to.size_bytes() >= least_streamed && codes.data() != to.data();
+  const std::size_t step = quick ? long_block_size : block_size;
+  for_blocks(to.size(), step, threads, nullptr, [&](std::size_t begin, std::size_t n, conversion_counts&) {
+    const codes_in place{codes, begin};
+    const std::span<Number> numbers = to.subspan(begin, n);
+    if (!streams || quick) return decode(place, numbers, streams);
+    alignas(64) std::array<Number, block_size> buffer;
+    decode(place, std::span{buffer}.first(n));
+    stream(numbers.data(), buffer.data(), numbers.size_bytes());
   });
 }
 
@@ -228,11 +251,12 @@ void round_array(const format& to, std::span<const float> from, std::span<float>
   expect_sizes(from.size(), rounded.size());
   expect_conversion(how);
   const decoder<float> decode{to};
-  encode_elements(to, number_elements<float>{from}, how, counts, [&](std::size_t begin, std::size_t n, auto encode) {
-    std::array<std::uint32_t, block_size> codes;
-    encode(codes_out{code_span{codes}, 0});
-    decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n));
-  });
+  encode_elements(to, number_elements<float>{from}, how, counts, false,
+                  [&](std::size_t begin, std::size_t n, bool, auto encode) {
+                    std::array<std::uint32_t, block_size> codes;
+                    encode(codes_out{code_span{codes}, 0}, false);
+                    decode(codes_in{const_code_span{codes}, 0}, rounded.subspan(begin, n));
+                  });
 }
 
 void recode_array(const format& to, code_span codes, const format& from, const_code_span from_codes,

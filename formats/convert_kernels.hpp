@@ -36,6 +36,7 @@ struct encode_plan {
   std::array<Bits, 2> limit;  // what the code is at most, by sign: the largest or the next one, infinity or NaN
   int random_bits = 0;        // N of stochastic ways
   int widening = 0;           // zeros put behind a significand, so that
+  bool carries = false;       // N bits do not fit: only for stochastic loops of definition a that take any N
   int dropped_to_random = 0;  // as many bits, at least 1, lead to N bits behind the last one kept of a normal result
 
   // What only full loops read.
@@ -81,6 +82,51 @@ struct decode_loops {
   decode_loop<Bits, std::uint32_t> from32;
 };
 
+// From float to codes by a deterministic way, without what full loops do but with counts: what the other plan says, as
+// magnitudes of numbers.
+struct quick_plan {
+  bool same_grid = false;     // the format's exponents are float's: a code is the upper part of a float
+  std::uint32_t dropped = 0;  // as in encode_plan
+  std::uint32_t sign = 0;     // of a code
+  std::uint32_t lowest_field = 0;
+  std::uint32_t min_normal_code = 0;
+  std::array<std::uint32_t, 2> limit{};     // larger numbers are taken for this one, by sign
+  std::array<std::uint32_t, 2> overflow{};  // the first number that overflows
+};
+// `streams`: writes past the caches. Returns whether it left out infinity or NaN, and then has counted nothing.
+template <class Code>
+using quick_loop = bool (*)(const quick_plan&, const float* numbers, Code* codes, std::size_t size, bool streams,
+                            conversion_counts*);
+
+template <class Code>
+struct quick_loops {
+  std::array<quick_loop<Code>, first_stochastic_way> encode;
+  std::array<quick_loop<Code>, first_stochastic_way> count;
+};
+struct all_quick_loops {
+  quick_loops<std::uint8_t> to8;
+  quick_loops<std::uint16_t> to16;
+  quick_loops<std::uint32_t> to32;
+};
+
+// Of plain loops, those of the stochastic ways.
+template <class Code>
+using stochastic_loops = std::array<encode_loop<Code>, way_count - first_stochastic_way>;
+struct all_stochastic_loops {
+  stochastic_loops<std::uint8_t> to8;
+  stochastic_loops<std::uint16_t> to16;
+  stochastic_loops<std::uint32_t> to32;
+};
+
+template <class Code>
+using quick_decode_loop = void (*)(const decode_plan<std::uint32_t>&, const Code* codes, float* numbers,
+                                   std::size_t size, bool streams);
+struct quick_decode_loops {
+  quick_decode_loop<std::uint8_t> from8;
+  quick_decode_loop<std::uint16_t> from16;
+  quick_decode_loop<std::uint32_t> from32;
+};
+
 struct kernels {
   std::string_view name;
   bool (*runs_here)();
@@ -94,13 +140,24 @@ struct kernels {
   decode_loops<std::uint64_t> to_double;
   void (*narrow8)(const std::uint32_t* codes, std::uint8_t* narrow, std::size_t size);
   void (*narrow16)(const std::uint32_t* codes, std::uint16_t* narrow, std::size_t size);
-  // Groups of 16 blocks of the generator, the first of which is `block`: the random bits of 512 elements of 32 bits, of
-  // 1024 of 16, or of 2048 of 8, each.
-  void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
+  // Groups of 16 blocks of the generator, the first of which is `block`: each the random bits of 64 elements of 32 bits, of
+  // 128 of 16, or of 256 of 8.
+  // `coming`: as many numbers that are asked of memory meanwhile, or nullptr.
+  void (*random)(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups,
+                 const float* coming);
+  // Where there are some that are quicker.
+  const all_quick_loops* quick = nullptr;
+  const all_stochastic_loops* stochastic = nullptr;
+  const quick_decode_loops* decode = nullptr;
 };
 
 extern const kernels baseline_kernels;
 #if defined(__x86_64__)
+extern const all_quick_loops avx2_loops;
+void avx2_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups,
+                 const float* coming);
+extern const all_stochastic_loops avx2_stochastic_loops;
+extern const quick_decode_loops avx2_decode_loops;
 extern const kernels v3_kernels;
 extern const kernels v4_kernels;
 #endif

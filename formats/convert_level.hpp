@@ -33,7 +33,7 @@ ULP_TARGET void narrow(const std::uint32_t* codes, Code* narrowed, std::size_t s
   narrow_all(codes, narrowed, size);
 }
 ULP_TARGET void random(const random_stream& stream, std::uint64_t block, int bits, std::uint32_t* out,
-                       std::size_t groups) {
+                       std::size_t groups, const float*) {
   random_groups(stream, block, bits, out, groups);
 }
 
@@ -58,7 +58,7 @@ constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::ind
           .random = random};
 }
 
-constexpr kernels level(std::string_view name, bool (*runs_here)()) {
+[[maybe_unused]] constexpr kernels level(std::string_view name, bool (*runs_here)()) {
   return all_loops(name, runs_here, std::make_index_sequence<way_count>{});
 }
 

@@ -19,21 +19,19 @@ bits_of<Number> power_of_two(int exponent) {
   return static_cast<bits_of<Number>>(encode(numbers, x, {.direction = direction::toward_positive}).code);
 }
 
-// The smallest magnitude that is not flushed to zero. Below it all are, above it none: results grow with magnitudes.
-template <class Number>
-bits_of<Number> smallest_kept(const format& to, const rounding& mode, int power, bool negative) {
+// The smallest magnitude of numbers for which is_so(number * 2^power) holds, which it does for all above: infinity where it
+// holds for no number.
+template <class Number, class Condition>
+bits_of<Number> smallest_that(int power, bool negative, Condition is_so) {
   using bits = bits_of<Number>;
-  const auto is_flushed = [&](bits magnitude) {
-    unpacked x = scaled(decode(format_of_numbers<Number>, magnitude), power);
-    x.negative = negative;
-    x.subnormal = false;  // daz is another matter
-    return (encode(to, x, mode).code & to.magnitude_mask()) == 0;
-  };
-  bits low = 0;  // is flushed
+  bits low = 0;  // is not so
   bits high = number_layout<bits, Number>::infinity;
   while (high - low > 1) {
     const bits middle = low + (high - low) / 2;
-    (is_flushed(middle) ? low : high) = middle;
+    unpacked x = scaled(decode(format_of_numbers<Number>, middle), power);
+    x.negative = negative;
+    x.subnormal = false;  // daz is another matter
+    (is_so(x) ? high : low) = middle;
   }
   return high;
 }
@@ -50,7 +48,8 @@ void plan_flushing(encode_plan<Bits>& plan, const format& to, const rounding& mo
     case flush::before_rounding: plan.zero_below.fill(power_of_two<Number>(to.emin() - power)); break;
     case flush::after_rounding:
       for (const bool negative : {false, true})
-        plan.zero_below[negative ? 1 : 0] = smallest_kept<Number>(to, mode, power, negative);
+        plan.zero_below[negative ? 1 : 0] = smallest_that<Number>(
+            power, negative, [&](const unpacked& x) { return (encode(to, x, mode).code & to.magnitude_mask()) != 0; });
       break;
     case flush::result: plan.zero_below_code = static_cast<Bits>(to.min_normal_code()); break;
   }
@@ -60,7 +59,7 @@ void plan_flushing(encode_plan<Bits>& plan, const format& to, const rounding& mo
 
 template <class Bits, class Number>
 std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding& mode, int power,
-                                               const format& elements, const exact_factor& factor) {
+                                               const format& elements, const exact_factor& factor, bool may_carry) {
   using layout = number_layout<Bits, Number>;
   constexpr int width = 8 * sizeof(Bits);
   const format& numbers = format_of_numbers<Number>;
@@ -75,8 +74,9 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
   // Of float the codes of infinity are then below 2^31: 2^9 binades, 2^22 codes each.
   constexpr int most_fields = sizeof(Bits) == 4 ? 1 << 8 : 1 << 13;
   const int lowest_field = to.emin() - power + numbers.bias;
-  if (lowest_field < -most_fields || lowest_field > 1 << 20) return {};
-  plan.lowest_field = lowest_field;
+  if (lowest_field < -most_fields) return {};
+  // Beyond that, all bits of all numbers are shifted out.
+  plan.lowest_field = std::min(lowest_field, static_cast<int>(numbers.exponent_field_mask()) + 2 * width);
 
   plan.largest = static_cast<Bits>(to.max_finite_code());
   for (const bool negative : {false, true}) {
@@ -89,7 +89,10 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
     plan.widening = std::max(0, mode.random_bits - plan.dropped + 1);
     plan.dropped_to_random = plan.dropped - mode.random_bits + plan.widening;
     // Shifts by one less than the width then leave nothing that rounds up.
-    if (numbers.fraction_bits + 1 + plan.widening > width - 2) return {};
+    if (numbers.fraction_bits + 1 + plan.widening > width - 2) {
+      if (!may_carry || mode.definition != stochastic_definition::a) return {};
+      plan.carries = true;
+    }
   }
   plan_flushing<Bits, Number>(plan, to, mode, power);
   if (mode.daz) {
@@ -109,13 +112,39 @@ std::optional<encode_plan<Bits>> plan_encoding(const format& to, const rounding&
 
 template std::optional<encode_plan<std::uint32_t>> plan_encoding<std::uint32_t, float>(const format&, const rounding&,
                                                                                        int, const format&,
-                                                                                       const exact_factor&);
+                                                                                       const exact_factor&, bool);
 template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, float>(const format&, const rounding&,
                                                                                        int, const format&,
-                                                                                       const exact_factor&);
+                                                                                       const exact_factor&, bool);
 template std::optional<encode_plan<std::uint64_t>> plan_encoding<std::uint64_t, double>(const format&, const rounding&,
                                                                                         int, const format&,
-                                                                                        const exact_factor&);
+                                                                                        const exact_factor&, bool);
+
+std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to, const rounding& mode,
+                                       int power, bool counting) {
+  constexpr int last_field = 254;
+  if (mode.direction == direction::stochastic || !is_plain(plan) || plan.dropped < 2) return {};
+  const auto field_of = [&](std::uint32_t code) {
+    return static_cast<int>(code >> plan.fraction_bits) + plan.lowest_field - 1;
+  };
+  const int largest_field = field_of(std::max(plan.limit[0], plan.limit[1]));
+  quick_plan quick;
+  quick.same_grid = plan.lowest_field == 1 && plan.sign_position == 31 - plan.dropped;
+  if (!quick.same_grid && std::max(largest_field, plan.lowest_field) + plan.dropped > last_field) return {};
+  quick.dropped = static_cast<std::uint32_t>(plan.dropped);
+  quick.sign = std::uint32_t{1} << plan.sign_position;
+  quick.lowest_field = static_cast<std::uint32_t>(plan.lowest_field);
+  quick.min_normal_code = plan.min_normal_code;
+  for (const std::size_t negative : {0u, 1u}) {
+    const std::uint32_t limit = plan.limit[negative];
+    const auto fraction = limit & static_cast<std::uint32_t>(to.fraction_mask());
+    quick.limit[negative] = static_cast<std::uint32_t>(field_of(limit)) << 23 | fraction << plan.dropped;
+    if (counting)
+      quick.overflow[negative] = smallest_that<float>(
+          power, negative != 0, [&](const unpacked& x) { return any(encode(to, x, mode).flags, status::overflow); });
+  }
+  return quick;
+}
 
 template <class Bits>
 std::optional<decode_plan<Bits>> plan_decoding(const format& from) {

@@ -4,6 +4,23 @@
 #define ULP_TARGET [[gnu::target("arch=x86-64-v4")]]
 #include "convert_level.hpp"
 
-extern const ulp::detail::kernels ulp::detail::v4_kernels =
-    v4::level("x86-64-v4", [] { return __builtin_cpu_supports("x86-64-v4") != 0; });
+namespace ulp::detail {
+namespace {
+
+bool runs_here() { return __builtin_cpu_supports("x86-64-v4") != 0; }
+
+constexpr kernels with_avx2() {
+  kernels level = v4::level("x86-64-v4", runs_here);
+  level.random = avx2_random;
+  level.quick = &avx2_loops;
+  level.decode = &avx2_decode_loops;
+  level.stochastic = &avx2_stochastic_loops;
+  return level;
+}
+
+}  // namespace
+
+extern const kernels v4_kernels = with_avx2();
+
+}  // namespace ulp::detail
 #endif
