@@ -24,8 +24,10 @@ struct term {
 
 constexpr term plus_zero{};
 
-term as_term(const format& of, const unpacked& x, bool daz) noexcept {
-  return {detail::as_operand(x, daz), x.subnormal ? of.emin() : x.exponent};
+// The number of a code; under DAZ it is read where it is an operand.
+term as_term(const format& of, std::uint64_t code) noexcept {
+  const unpacked x = decode(of, code);
+  return {x, x.subnormal ? of.emin() : x.exponent};
 }
 term minus(term x) noexcept {
   x.value.negative = x.value.negative != !detail::is_nan(x.value);
@@ -40,36 +42,34 @@ class steps {
   [[nodiscard]] const accumulation& how() const noexcept { return how_; }
   [[nodiscard]] accumulated result(const encoded& sum) const noexcept { return {sum.code, flags_ | sum.flags}; }
 
-  [[nodiscard]] term number(const number_span& x, std::size_t i) const noexcept {
-    return as_term(x.format(), decode(x.format(), x.code(i)), mode_.daz);
+  [[nodiscard]] static term number(const number_span& x, std::size_t i) noexcept {
+    return as_term(x.format(), x.code(i));
   }
 
   [[nodiscard]] term product(const number_span& a, const number_span& b, std::size_t i) {
     const term x = number(a, i);
     const term y = number(b, i);
-    const unpacked exact = detail::product_of(x.value, y.value);
+    const unpacked exact = detail::product_of(operand(x), operand(y));
     if (how_.products) return stored(*how_.products, detail::deliver(*how_.products, exact, mode_, next()));
     return {exact, x.exponent + y.exponent};
   }
 
   // x + y in the format `to`.
   term add(const format& to, const term& x, const term& y) {
-    if (!how_.sums) return stored(to, sum(to, x.value, y.value));
-    const term wide = stored(*how_.sums, sum(*how_.sums, x.value, y.value));
-    return stored(to, detail::deliver(to, wide.value, mode_, next()));
+    if (!how_.sums) return stored(to, sum(to, operand(x), operand(y)));
+    return stored(to, convert(to, stored(*how_.sums, sum(*how_.sums, operand(x), operand(y)))));
   }
 
   // All of them at once, at least one, the first being the accumulator.
   term add_block(const format& to, const std::vector<term>& terms) {
     const format& first = how_.sums ? *how_.sums : to;
     const encoded e = how_.align_bits ? aligned(first, terms) : exact(first, terms);
-    if (!how_.sums) return stored(to, e);
-    const term wide = stored(first, e);
-    return stored(to, detail::deliver(to, wide.value, mode_, next()));
+    return how_.sums ? stored(to, convert(to, stored(first, e))) : stored(to, e);
   }
 
-  // c where nothing was added to it, in the format of the result.
-  [[nodiscard]] encoded convert(const format& to, const term& c) { return detail::deliver(to, c.value, mode_, next()); }
+  [[nodiscard]] encoded convert(const format& to, const term& x) {
+    return detail::deliver(to, operand(x), mode_, next());
+  }
 
  private:
   [[nodiscard]] encoded sum(const format& to, const unpacked& x, const unpacked& y) {
@@ -82,7 +82,7 @@ class steps {
 
   [[nodiscard]] encoded exact(const format& to, const std::vector<term>& terms) {
     detail::exact_accumulator sum;
-    for (const term& t : terms) sum.add(t.value);
+    for (const term& t : terms) sum.add(operand(t));
     return sum.round(to, mode_, next());
   }
 
@@ -92,9 +92,10 @@ class steps {
     bool any_special = false;
     int largest = how_.align_floor;
     for (const term& t : terms) {
-      if (!detail::is_finite(t.value)) {
-        any_special = any_special || !detail::is_zero(t.value);
-        zeros_and_specials.add(t.value);
+      const unpacked& x = operand(t);
+      if (!detail::is_finite(x)) {
+        any_special = any_special || !detail::is_zero(x);
+        zeros_and_specials.add(x);
         continue;
       }
       any_finite = true;
@@ -106,7 +107,7 @@ class steps {
     const int unit = largest - *how_.align_bits;
     uint128 total = 0;  // in two's complement
     for (const term& t : terms)
-      if (detail::is_finite(t.value)) total += multiple(t.value, unit);
+      if (detail::is_finite(operand(t))) total += multiple(t.value, unit);
     if (total == 0) return detail::encode_zero(to, mode_.direction == direction::toward_negative);
     const bool negative = total >> 127 != 0;
     uint128 magnitude = negative ? 0 - total : total;
@@ -139,8 +140,10 @@ class steps {
 
   [[nodiscard]] term stored(const format& in, const encoded& e) noexcept {
     flags_ |= e.flags;
-    return as_term(in, decode(in, e.code), mode_.daz);
+    return as_term(in, e.code);
   }
+
+  [[nodiscard]] const unpacked& operand(const term& t) const noexcept { return detail::as_operand(t.value, mode_.daz); }
 
   // The random bits of the next number.
   [[nodiscard]] random_input next() {
@@ -311,7 +314,7 @@ accumulated dot(const number_span& a, const number_span& b, const accumulation& 
   check_format(c_format, "c's");
   steps done{how};
   summation products{done, a.size(), [&](std::size_t i) { return done.product(a, b, i); }};
-  return products.from(as_term(c_format, decode(c_format, c), how.rounding.daz));
+  return products.from(as_term(c_format, c));
 }
 
 accumulated sum(const number_span& x, const accumulation& how, const format& c_format, code c) {
@@ -320,7 +323,7 @@ accumulated sum(const number_span& x, const accumulation& how, const format& c_f
   check_format(c_format, "c's");
   steps done{how};
   summation numbers{done, x.size(), [&](std::size_t i) { return done.number(x, i); }};
-  return numbers.from(as_term(c_format, decode(c_format, c), how.rounding.daz));
+  return numbers.from(as_term(c_format, c));
 }
 
 accumulated dot(const number_span& a, const number_span& b, const accumulation& how) {

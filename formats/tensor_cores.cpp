@@ -11,10 +11,8 @@ namespace {
 // What float32 accumulators keep of products in 8-bit formats.
 constexpr format e8m13 = ieee_format(8, 13);
 
-// The least exponent that terms are aligned to; only products of bfloat16 or tf32 are so small that it shows.
-constexpr int no_floor = accumulation{}.align_floor;
-
-// Groups of so many products, cut so many bits below the largest exponent, and to the format, toward zero.
+// Groups of so many products, cut so many bits below the largest exponent, and to the format, toward zero. The least
+// exponent that terms are aligned to shows in products of bfloat16 and tf32 only.
 constexpr accumulation aligned(std::uint32_t group, int bits, int floor,
                                const format& accumulator = binary32) noexcept {
   return {.accumulator = accumulator,
@@ -48,11 +46,13 @@ constexpr std::string_view cdna1 = "arXiv 2511.10909, CDNA1 (MI100)";
 constexpr std::string_view cdna2 = "arXiv 2511.10909, CDNA2 (MI250)";
 
 constexpr std::string_view kept_13 = "13 of float32's 23 fraction bits: its codes are float32's without the last ten";
+constexpr std::string_view groups_of_turing =
+    "groups of 8 as arXiv 2511.10909 compared them with the processor (mma.sync m16n8k8); arXiv 2502.15999 models 4";
 constexpr std::string_view mma_k8 = "mma.sync m16n8k8 and wgmma; through WMMA groups of 4";
 
 constexpr std::array rows{
-    tensor_core{"volta", "float16", float16, aligned(4, 23, no_floor), volta, ""},
-    tensor_core{"turing", "float16", float16, aligned(8, 24, no_floor), turing, "mma.sync m16n8k8"},
+    tensor_core{"volta", "float16", float16, aligned(4, 23, -131), volta, ""},
+    tensor_core{"turing", "float16", float16, aligned(8, 24, -132), turing, groups_of_turing},
     tensor_core{"ampere", "float16", float16, aligned(8, 24, -132), ampere, ""},
     tensor_core{"ampere", "bfloat16", bfloat16, aligned(8, 24, -132), ampere, ""},
     tensor_core{"ampere", "tf32", tf32, aligned(4, 24, -132), ampere, ""},

@@ -40,7 +40,8 @@ constexpr std::array roundings{
     rounding{.direction = direction::toward_positive, .overflow = overflow_mode::saturate},
     rounding{.direction = direction::nearest_away, .flush = flush::after_rounding, .daz = true},
     rounding{.direction = direction::to_odd, .tininess = tininess::before_rounding},
-    rounding{.flush = flush::result, .daz = true},
+    rounding{.flush = flush::result},
+    rounding{.daz = true},
     rounding{.direction = direction::stochastic, .random_bits = 8},
     rounding{.direction = direction::stochastic, .definition = stochastic_definition::c, .random_bits = 3},
 };
@@ -232,6 +233,12 @@ TEST_CASE("as many random bits as are discarded: the whole exact sum is looked a
 }
 
 TEST_CASE("products of doubles, 106 bits long, are added before they are rounded") {
+  // (1 + 2^-40)^2 - (1 + 2^-39).
+  const std::vector<double> x{1 + 0x1p-40, 1 + 0x1p-39};
+  const std::vector<double> y{1 + 0x1p-40, -1};
+  for (const auto kind : {sum_order::sequential, sum_order::pairwise})
+    CHECK(dot(x, y, {.accumulator = kind == sum_order::pairwise ? float32 : float64, .order = {kind}}).code ==
+          (kind == sum_order::pairwise ? std::bit_cast<std::uint32_t>(0x1p-80F) : 0));
   std::mt19937_64 random{4};
   std::vector<double> a;
   std::vector<double> b;
@@ -251,6 +258,10 @@ TEST_CASE("products of doubles, 106 bits long, are added before they are rounded
     const auto last_b = std::span<const double>{b}.last(std::min<std::size_t>(b.size(), 20));
     CHECK(dot(last_a, last_b, {.accumulator = float64}).code == std::bit_cast<std::uint64_t>(in_double));
     CHECK(dot(last_a, last_b).code == in_float);
+    // Two products side by side.
+    const auto two_a = last_a.last(std::min<std::size_t>(a.size(), 2));
+    const auto two_b = last_b.last(std::min<std::size_t>(a.size(), 2));
+    CHECK(dot(two_a, two_b, {.order = {sum_order::pairwise}}).code == exact_dot(float32, two_a, two_b).code);
   }
 }
 

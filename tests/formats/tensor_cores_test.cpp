@@ -61,6 +61,34 @@ TEST_CASE("the table of units holds what it promises") {
   CHECK(find_tensor_core("pascal", float16) == nullptr);
 }
 
+TEST_CASE("groups and bits of the sources") {
+  struct published {
+    std::string_view name;
+    format operands;
+    std::uint32_t group;
+    int bits;
+  };
+  for (const published& p : {published{"volta", float16, 4, 23},
+                             {"turing", float16, 8, 24},
+                             {"ampere", float16, 8, 24},
+                             {"ampere", bfloat16, 8, 24},
+                             {"ampere", tf32, 4, 24},
+                             {"ada", float16, 8, 24},
+                             {"ada", float8_e4m3fn, 16, 13},
+                             {"hopper", float16, 16, 25},
+                             {"hopper", bfloat16, 16, 25},
+                             {"hopper", tf32, 8, 25},
+                             {"hopper", float8_e5m2, 32, 13},
+                             {"blackwell", float16, 16, 25},
+                             {"blackwell", tf32, 8, 25},
+                             {"blackwell", float8_e4m3fn, 32, 25}}) {
+    INFO(p.name);
+    const tensor_core& unit = unit_of(p.name, p.operands);
+    CHECK(unit.how.order == sum_order{sum_order::blocks, p.group});
+    CHECK(unit.how.align_bits == p.bits);
+  }
+}
+
 // The probes of Fasi et al. (2021), sections 3.1 to 3.4, and what their V100 answered; names as in their programs
 // (north-numerical-computing/tensor-cores-numerical-behavior, tc_test_numerics-V100.cu).
 TEST_CASE("a V100 as Fasi, Higham, Mikaitis and Pranesh probed it") {
@@ -129,6 +157,34 @@ TEST_CASE("exponents are added and not those of the products") {
   CHECK(answer(h100, -2.25, {1.5, two_to(-12)}, {1.5, two_to(-13)}) == 0);  // c says 2^1
   CHECK(answer(h100, -1, {1.5, -1.25, two_to(-12)}, {1.5, 1, two_to(-13)}) == small);
   CHECK(answer(h100, -1, {1, -1.25, two_to(-12)}, {2.25, 1, two_to(-13)}) == 0);
+}
+
+// 2.25 = 1 + 1.25 is taken away again as 1.5 * 1.5, whose exponent is that of 1. A number at the last bit that alignment keeps
+// beside 1 is left where that happens in one group; between two groups the accumulator, above 2, loses it. All of it 256
+// times, so that 8-bit formats hold the factors.
+TEST_CASE("a group is as large, and alignment keeps as many bits, as the table says") {
+  int probed = 0;
+  for (const tensor_core& unit : tensor_cores()) {
+    if (!unit.how.align_bits) continue;
+    INFO(unit.name << ' ' << unit.operands_name);
+    const int bits = *unit.how.align_bits;
+    const auto probe = [&](std::size_t taken_away_at, int last_bit) {
+      std::vector<double> a(taken_away_at + 1, 0);
+      std::vector<double> b(taken_away_at + 1, 0);
+      a[0] = 1.25 * 16;
+      b[0] = 16;
+      a[1] = two_to((8 - last_bit) / 2);
+      b[1] = two_to(8 - last_bit - (8 - last_bit) / 2);
+      a.back() = -1.5 * 16;
+      b.back() = 1.5 * 16;
+      return answer(unit, 256, a, b);
+    };
+    CHECK(probe(unit.how.order.size - 1, bits) == two_to(8 - bits));
+    CHECK(probe(unit.how.order.size - 1, bits + 1) == 0);
+    CHECK(probe(unit.how.order.size, bits) == 0);
+    ++probed;
+  }
+  CHECK(probed == 20);
 }
 
 TEST_CASE("accumulators of FP8 products on Ada and Hopper keep 13 fraction bits, on Blackwell all") {

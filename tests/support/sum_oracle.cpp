@@ -122,7 +122,6 @@ class accumulator {
 
   accumulated run() {
     const number c = number_of(x_.c.of, x_.c.code, daz_);
-    accumulated result;
     if (x_.a.empty()) {
       round(how_.result(), c);
       return {last_code_, flags_};
