@@ -142,8 +142,10 @@ struct code_lane {
       counts.zeros = _mm256_add_epi32(counts.zeros, _mm256_cmpeq_epi32(r.magnitude, zero));
       counts.no_code = _mm256_add_epi32(counts.no_code, _mm256_cmpeq_epi32(code, zero));
       counts.below_normal = _mm256_add_epi32(counts.below_normal, _mm256_cmpgt_epi32(v.min_normal, code));
-      counts.inexact = _mm256_add_epi32(counts.inexact, r.inexact);
-      counts.overflowed = _mm256_add_epi32(counts.overflowed, _mm256_cmpgt_epi32(r.magnitude, overflow));
+      // Of numbers beyond the largest, the first keeps all its bits.
+      const __m256i over = _mm256_cmpgt_epi32(r.magnitude, overflow);
+      counts.inexact = _mm256_add_epi32(counts.inexact, _mm256_or_si256(r.inexact, over));
+      counts.overflowed = _mm256_add_epi32(counts.overflowed, over);
     }
     return _mm256_add_epi32(r.code, by_sign(v.offset, v.offset_and_sign, x));
   }

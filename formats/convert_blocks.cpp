@@ -50,13 +50,18 @@ void fill_random(const kernels* loops, const random_stream& random, std::uint64_
     loops->random(random, begin / group * 16, bits, buffer.data(), 1, nullptr);
     out = std::copy_n(buffer.begin() + begin % group, n, out);
   };
-  // Indices wrap around.
   const std::size_t before = std::min<std::size_t>(size, (group - first % group) % group);
   if (before != 0) fill_part(first, before);
-  const std::size_t groups = (size - before) / group;
-  loops->random(random, (first + before) / group * 16, bits, out, groups, coming);
-  out += groups * group;
+  std::size_t groups = (size - before) / group;
   const std::size_t after = size - before - groups * group;
+  // Indices wrap around, and blocks of the generator with them.
+  for (std::uint64_t at = first + before; groups != 0; at = 0) {
+    const std::uint64_t here = at == 0 ? groups : std::min<std::uint64_t>(groups, (0 - at) / group);
+    loops->random(random, at / group * 16, bits, out, here, coming);
+    out += here * group;
+    if (coming != nullptr) coming += here * group;
+    groups -= here;
+  }
   if (after != 0) fill_part(first + (size - after), after);
 }
 
