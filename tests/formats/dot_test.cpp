@@ -236,9 +236,8 @@ TEST_CASE("products of doubles, 106 bits long, are added before they are rounded
   // (1 + 2^-40)^2 - (1 + 2^-39).
   const std::vector<double> x{1 + 0x1p-40, 1 + 0x1p-39};
   const std::vector<double> y{1 + 0x1p-40, -1};
-  for (const auto kind : {sum_order::sequential, sum_order::pairwise})
-    CHECK(dot(x, y, {.accumulator = kind == sum_order::pairwise ? float32 : float64, .order = {kind}}).code ==
-          (kind == sum_order::pairwise ? std::bit_cast<std::uint32_t>(0x1p-80F) : 0));
+  CHECK(dot(x, y, {.order = {sum_order::pairwise}}).code == std::bit_cast<std::uint32_t>(0x1p-80F));
+  CHECK(dot(x, y, {.accumulator = float64}).code == 0);  // the square has been rounded
   std::mt19937_64 random{4};
   std::vector<double> a;
   std::vector<double> b;
