@@ -82,7 +82,11 @@ std::string to_string(const rounding& mode) {
 
 std::string in_full(const rounding& mode) {
   std::string text = to_string(mode);
-  if (mode.overflow == overflow_mode::saturate) text += ", saturating";
+  switch (mode.overflow) {
+    case overflow_mode::ieee: break;
+    case overflow_mode::saturate: text += ", saturating"; break;
+    case overflow_mode::saturate_finite: text += ", saturating finite numbers"; break;
+  }
   switch (mode.flush) {
     case flush::never: break;
     case flush::before_rounding: text += ", ftz before"; break;

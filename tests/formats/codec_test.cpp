@@ -191,6 +191,10 @@ TEST_CASE("codes worked out by hand") {
   check(float16, {}, {{65519.99, 0x7BFF, inexact}, {65520, 0x7C00, over}, {0x1p-25, 0, under}, {-0.0, 0x8000}});
   check(float8_e4m3fn, {}, {{448, 0x7E}, {464, 0x7E, inexact}, {464.1, 0x7F, over}, {-480, 0xFF, over}});
   check(float8_e4m3fn, {.overflow = overflow_mode::saturate}, {{-480, 0xFE, over}, {HUGE_VAL, 0x7E, over}});
+  check(float8_e4m3fn, {.overflow = overflow_mode::saturate_finite},
+        {{-480, 0xFE, over}, {HUGE_VAL, 0x7F, status::invalid}});
+  check(float16, {.overflow = overflow_mode::saturate_finite},
+        {{1e6, 0x7BFF, over}, {-1e300, 0xFBFF, over}, {HUGE_VAL, 0x7C00}, {-HUGE_VAL, 0xFC00}});
   check(float8_e4m3fn, {}, {{HUGE_VAL, 0x7F, status::invalid}});
   check(float8_e5m2, {.direction = direction::toward_negative},
         {{61440, 0x7B, inexact},
@@ -378,7 +382,7 @@ TEST_CASE("NaN payloads convert between formats") {
 
 TEST_CASE("every flush, DAZ, tininess, overflow and direction of the formats of at most 8 bits") {
   std::vector<drawn> modes;
-  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate})
+  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate, overflow_mode::saturate_finite})
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
       for (const bool daz : {false, true})
         for (const auto tiny : {tininess::after_rounding, tininess::before_rounding}) {

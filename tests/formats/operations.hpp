@@ -156,7 +156,7 @@ inline std::vector<rounding> deterministic_roundings(const rounding& base = {}) 
 // Every flush, DAZ, tininess and delivery of overflow in each of the six directions: 192 roundings.
 inline std::vector<rounding> every_rounding() {
   std::vector<rounding> modes;
-  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate})
+  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate, overflow_mode::saturate_finite})
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
       for (const bool daz : {false, true})
         for (const auto tiny : {tininess::after_rounding, tininess::before_rounding})

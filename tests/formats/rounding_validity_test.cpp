@@ -64,12 +64,12 @@ TEST_CASE("which roundings are valid") {
   CHECK(rounding{}.is_valid());
   for (int bits = -2; bits <= 40; ++bits) CHECK(stochastic_with(bits).is_valid() == (bits >= 0 && bits <= 32));
   CHECK_FALSE(rounding{.direction = static_cast<direction>(7)}.is_valid());
-  CHECK_FALSE(rounding{.overflow = static_cast<overflow_mode>(2)}.is_valid());
+  CHECK_FALSE(rounding{.overflow = static_cast<overflow_mode>(3)}.is_valid());
   CHECK_FALSE(rounding{.flush = static_cast<flush>(4)}.is_valid());
   CHECK_FALSE(rounding{.tininess = static_cast<tininess>(2)}.is_valid());
   CHECK_FALSE(rounding{.definition = static_cast<stochastic_definition>(3)}.is_valid());
   CHECK(rounding{.direction = direction::to_odd,
-                 .overflow = overflow_mode::saturate,
+                 .overflow = overflow_mode::saturate_finite,
                  .flush = flush::result,
                  .daz = true,
                  .tininess = tininess::before_rounding,

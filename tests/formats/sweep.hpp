@@ -79,8 +79,11 @@ inline std::string describe(const encoded& e) {
 
 inline std::string describe(const rounding& m) {
   std::ostringstream out;
-  out << to_string(m) << (m.overflow == overflow_mode::saturate ? " saturate" : "") << " flush "
-      << static_cast<int>(m.flush) << (m.daz ? " daz" : "")
+  out << to_string(m)
+      << (m.overflow == overflow_mode::ieee       ? ""
+          : m.overflow == overflow_mode::saturate ? " saturate"
+                                                  : " saturate-finite")
+      << " flush " << static_cast<int>(m.flush) << (m.daz ? " daz" : "")
       << (m.tininess == tininess::before_rounding ? " tiny-before" : "");
   return out.str();
 }

@@ -206,7 +206,7 @@ magnitude magnitude_of(const exact_value& x) {
 
 // Where a value beyond the largest finite number goes.
 std::uint64_t overflowed(const fields& f, bool negative, const rounding& mode) {
-  bool finite = mode.overflow == overflow_mode::saturate;
+  bool finite = mode.overflow != overflow_mode::ieee;
   switch (mode.direction) {
     case direction::toward_zero:
     case direction::to_odd: finite = true; break;

@@ -298,11 +298,11 @@ int read_as_zero_below(const rounding& mode, dtype recorded) noexcept {
 }
 
 bool keeps_infinity(const format& to, const rounding& mode) noexcept {
-  return mode.overflow == overflow_mode::ieee && to.has_nan();
+  return mode.overflow != overflow_mode::saturate && to.has_nan();
 }
 
 bool overflow_is_infinite(const format& to, const rounding& mode, bool negative) noexcept {
-  return keeps_infinity(to, mode) && !points_to_zero(mode.direction, negative);
+  return mode.overflow == overflow_mode::ieee && to.has_nan() && !points_to_zero(mode.direction, negative);
 }
 
 bool reaches(const threshold& t, multiplier by, double x) noexcept {

@@ -51,8 +51,8 @@ struct encoded {
 // x rounded once to the format `to`.
 //  - zero keeps its sign where the format has a negative zero; so does what is flushed or rounded to zero.
 //  - overflow and underflow as `mode` says; underflow is raised when tiny and inexact.
-//  - infinity: kept; in a format without it NaN and invalid; saturating, and where there is no NaN either, the largest
-//    finite number, overflow, inexact.
+//  - infinity: kept; in a format without it NaN and invalid; saturating (not saturate_finite), and where there is no NaN
+//    either, the largest finite number, overflow, inexact.
 //  - NaN: quiet, its sign and the leading bits of its payload kept (IEEE 754-2019, 6.2.3, and as x86's vcvtps2ph);
 //    a signaling one raises invalid. Formats with one NaN code deliver that, with the sign where it has one; formats
 //    without NaN the largest positive number and invalid (as CUDA's __nv_cvt_float_to_fp4 and _fp6 do).
@@ -230,8 +230,13 @@ constexpr encoded encode_nan(const format& to, bool negative, std::uint64_t payl
 // What takes the place of a number beyond the largest, in a direction that does not point back to zero.
 constexpr std::uint64_t beyond_largest(const format& to, bool negative, overflow_mode delivery) noexcept {
   const std::uint64_t sign = to.sign_code(negative);
-  if (delivery == overflow_mode::saturate || !to.has_nan()) return sign | to.max_finite_code();
+  if (delivery != overflow_mode::ieee || !to.has_nan()) return sign | to.max_finite_code();
   return sign | (to.has_infinity() ? to.infinity_code() : to.nan_code());
+}
+
+// What takes the place of an infinite result.
+constexpr std::uint64_t infinite_result(const format& to, bool negative, overflow_mode delivery) noexcept {
+  return beyond_largest(to, negative, delivery == overflow_mode::saturate_finite ? overflow_mode::ieee : delivery);
 }
 
 constexpr encoded encode_infinity(const format& to, bool negative, const rounding& mode) noexcept {
@@ -240,7 +245,7 @@ constexpr encoded encode_infinity(const format& to, bool negative, const roundin
   const status flags = saturates           ? status::overflow | status::inexact
                        : to.has_infinity() ? status::none
                                            : status::invalid;
-  return {beyond_largest(to, negative, mode.overflow), flags};
+  return {infinite_result(to, negative, mode.overflow), flags};
 }
 
 constexpr encoded encode_overflow(const format& to, bool negative, const rounding& mode) noexcept {

@@ -36,6 +36,8 @@ enum class overflow_mode : std::uint8_t {
   ieee,
   // The largest finite number, in every direction, for infinite operands too (OCP OFP8 1.0, "saturating mode").
   saturate,
+  // The largest finite number, in every direction, for finite operands only; infinite ones are delivered as with ieee.
+  saturate_finite,
 };
 
 // Flush to zero (sign kept) of results that are, or would be, subnormal.
@@ -69,7 +71,7 @@ struct rounding {
 
   // Whether every field has one of its values, random_bits in every direction.
   [[nodiscard]] constexpr bool is_valid() const noexcept {
-    return direction <= ulp::direction::stochastic && overflow <= overflow_mode::saturate &&
+    return direction <= ulp::direction::stochastic && overflow <= overflow_mode::saturate_finite &&
            flush <= ulp::flush::result && tininess <= ulp::tininess::before_rounding &&
            definition <= stochastic_definition::c && random_bits >= 0 && random_bits <= 32;
   }

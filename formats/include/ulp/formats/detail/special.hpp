@@ -87,7 +87,7 @@ constexpr bool has_no_root(const unpacked& x) noexcept { return x.negative && (i
 // does not point back to zero.
 constexpr encoded encode_pole(const format& to, bool negative, const rounding& mode) noexcept {
   if (negative && !to.has_sign) return encode_nan(to, negative, 0, status::divide_by_zero);
-  return {beyond_largest(to, negative, mode.overflow), status::divide_by_zero};
+  return {infinite_result(to, negative, mode.overflow), status::divide_by_zero};
 }
 
 }  // namespace ulp::detail

@@ -1,0 +1,22 @@
+#include "convert_kernels.hpp"
+
+#include <vector>
+
+namespace ulp::detail {
+
+std::span<const kernels* const> kernels_here() {
+  static const std::vector<const kernels*> here = [] {
+    std::vector<const kernels*> all;
+    for (const kernels* k : {
+           &baseline_kernels,
+#if defined(__x86_64__)
+               &v3_kernels, &v4_kernels
+#endif
+         })
+      if (k->runs_here()) all.push_back(k);
+    return all;
+  }();
+  return here;
+}
+
+}  // namespace ulp::detail

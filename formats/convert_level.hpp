@@ -1,0 +1,66 @@
+// The kernels of one level of processors: included by a file that defines ULP_LEVEL, their namespace, and ULP_TARGET, the
+// attribute of their functions.
+#include <utility>
+
+#include "convert_loops.hpp"
+
+namespace ulp::detail::ULP_LEVEL {
+namespace {
+
+template <std::size_t I>
+inline constexpr way_of_rounding way =
+    I < first_stochastic_way
+        ? way_of_rounding{static_cast<direction>(I)}
+        : way_of_rounding{direction::stochastic, static_cast<stochastic_definition>(I - first_stochastic_way)};
+
+template <std::size_t Way, class Code>
+ULP_TARGET bool encode_simple(const encode_plan<std::uint32_t>& plan, const float* numbers, const std::uint32_t* random,
+                              Code* codes, std::size_t size) {
+  return encode_plainly<way<Way>>(plan, numbers, random, codes, size);
+}
+template <std::size_t Way, class Bits, class Number>
+ULP_TARGET bool encode_full(const encode_plan<Bits>& plan, const Number* numbers, const std::uint32_t* random,
+                            std::uint32_t* codes, std::size_t size, conversion_counts& counts) {
+  return encode_fully<way<Way>>(plan, numbers, random, codes, size, counts);
+}
+template <class Bits, class Code>
+ULP_TARGET void decode_simple(const decode_plan<Bits>& plan, const Code* codes, number_of<Bits>* numbers,
+                              std::size_t size) {
+  decode_all(plan, codes, numbers, size);
+}
+template <class Code>
+ULP_TARGET void narrow(const std::uint32_t* codes, Code* narrowed, std::size_t size) {
+  narrow_all(codes, narrowed, size);
+}
+ULP_TARGET void random(const random_stream& stream, std::uint64_t block, int bits, std::uint32_t* out,
+                       std::size_t groups, const float*) {
+  random_groups(stream, block, bits, out, groups);
+}
+
+template <class Bits>
+constexpr decode_loops<Bits> all_decode_loops{decode_simple<Bits, std::uint8_t>, decode_simple<Bits, std::uint16_t>,
+                                              decode_simple<Bits, std::uint32_t>};
+
+template <std::size_t... Way>
+constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::index_sequence<Way...>) {
+  return {.name = name,
+          .runs_here = runs_here,
+          .encode8 = {encode_simple<Way, std::uint8_t>...},
+          .encode16 = {encode_simple<Way, std::uint16_t>...},
+          .encode32 = {encode_simple<Way, std::uint32_t>...},
+          .encode_float = {encode_full<Way, std::uint32_t, float>...},
+          .encode_float_wide = {encode_full<Way, std::uint64_t, float>...},
+          .encode_double = {encode_full<Way, std::uint64_t, double>...},
+          .to_float = all_decode_loops<std::uint32_t>,
+          .to_double = all_decode_loops<std::uint64_t>,
+          .narrow8 = narrow<std::uint8_t>,
+          .narrow16 = narrow<std::uint16_t>,
+          .random = random};
+}
+
+[[maybe_unused]] constexpr kernels level(std::string_view name, bool (*runs_here)()) {
+  return all_loops(name, runs_here, std::make_index_sequence<way_count>{});
+}
+
+}  // namespace
+}  // namespace ulp::detail::ULP_LEVEL

@@ -1,0 +1,26 @@
+// Processors with AVX-512: Intel servers from 2017, AMD from 2022.
+#if defined(__x86_64__)
+#define ULP_LEVEL v4
+#define ULP_TARGET [[gnu::target("arch=x86-64-v4")]]
+#include "convert_level.hpp"
+
+namespace ulp::detail {
+namespace {
+
+bool runs_here() { return __builtin_cpu_supports("x86-64-v4") != 0; }
+
+constexpr kernels with_avx2() {
+  kernels level = v4::level("x86-64-v4", runs_here);
+  level.random = avx2_random;
+  level.quick = &avx2_loops;
+  level.decode = &avx2_decode_loops;
+  level.stochastic = &avx2_stochastic_loops;
+  return level;
+}
+
+}  // namespace
+
+extern const kernels v4_kernels = with_avx2();
+
+}  // namespace ulp::detail
+#endif
