@@ -48,8 +48,8 @@ void context_bar::refresh() {
     connect(chip, &QToolButton::clicked, this, [this, of = r.of] { lift(of, state_); });
     row_->addWidget(chip);
   }
-  if (all.empty()) {
-    auto* const label = new QLabel(context_of(state_, by_), this);
+  if (const QString rest = all.empty() ? context_of(state_, by_) : scales_note(state_, by_); !rest.isEmpty()) {
+    auto* const label = new QLabel(rest, this);
     label->setForegroundRole(QPalette::PlaceholderText);
     row_->addWidget(label);
   }

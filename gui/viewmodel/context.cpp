@@ -58,11 +58,19 @@ void lift(restriction::kind of, view_state& state) {
   state.doc().read_again(std::move(how));
 }
 
+QString scales_note(const view_state& state, const heeded& by) {
+  if (state.current_run() == nullptr || state.tried_scale() || !by(restriction::kind::tried_scale)) return {};
+  const auto result = state.front().result;
+  return result && result->per_layer ? QObject::tr("at the least of the layers' scales") : QString();
+}
+
 QString context_of(const view_state& state, const heeded& by) {
   if (state.current_run() == nullptr) return {};
   QStringList texts;
   for (const restriction& r : restrictions_of(state, by)) texts << r.text;
-  return texts.isEmpty() ? QObject::tr("all steps, all tensors") : texts.join(", ");
+  if (texts.isEmpty()) texts << QObject::tr("all steps, all tensors");
+  if (const QString note = scales_note(state, by); !note.isEmpty()) texts << note;
+  return texts.join(", ");
 }
 
 }  // namespace ulp::gui

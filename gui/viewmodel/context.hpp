@@ -25,6 +25,9 @@ using heeded = std::function<bool(restriction::kind)>;
 [[nodiscard]] std::vector<restriction> restrictions_of(const view_state& state, const heeded& by = heeds_all);
 void lift(restriction::kind of, view_state& state);
 
+// What counts at the scales of the replay does not say: that each layer had a scale of its own. Mostly empty.
+[[nodiscard]] QString scales_note(const view_state& state, const heeded& by = heeds_all);
+
 // "steps 100 to 400, filter ^conv"; "all steps, all tensors"; empty while nothing is open.
 [[nodiscard]] QString context_of(const view_state& state, const heeded& by = heeds_all);
 

@@ -106,6 +106,23 @@ class panels_test : public QObject {
     QCOMPARE(s.doc.how().kinds, std::vector<std::string>{"x=weight"});
   }
 
+  void scales_by_layer_are_told() {
+    opened s;
+    context_bar bar(s.state);
+    bar.show();
+    scenario_text by_layer = ulp::gui::usual_scenario();
+    by_layer.scaler = "fairscale_layerwise";
+    s.doc.add_replay(by_layer);
+    QVERIFY(s.settled());
+    s.state.set_front(1);
+    QCOMPARE(context_of(s.state), QString("all steps, all tensors, at the least of the layers' scales"));
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") != nullptr);
+    s.state.set_filter("conv");
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") != nullptr);
+    s.state.set_tried_scale(4);
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") == nullptr);
+  }
+
   void a_factor_that_cannot_be_right_is_asked_for() {
     opened s;
     ask_bar bar(s.state);
