@@ -110,7 +110,7 @@ class panels_test : public QObject {
     opened s;
     context_bar bar(s.state);
     bar.show();
-    scenario_text by_layer = ulp::gui::usual_scenario();
+    ulp::scenario_text by_layer = ulp::gui::usual_scenario();
     by_layer.scaler = "fairscale_layerwise";
     s.doc.add_replay(by_layer);
     QVERIFY(s.settled());
