@@ -44,13 +44,14 @@ function(ulp_in_groups target size)
 endfunction()
 
 # ulp_library(NAME SOURCES ... [LINK ...] [LINK_PRIVATE ...] [EXPORT set])
-# The library ulp::NAME of this folder, installed and exported. All headers below include/ are public, and nothing else is.
+# The library ulp::NAME of this folder, installed and exported. All headers below include/ are public, and nothing else is;
+# those for C, too, are .h.
 function(ulp_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT" "SOURCES;LINK;LINK_PRIVATE")
   if(NOT arg_EXPORT)
     set(arg_EXPORT ulpscope-targets)
   endif()
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS include/*.hpp include/*.h)
   add_library(ulp_${name} STATIC ${arg_SOURCES})
   add_library(ulp::${name} ALIAS ulp_${name})
   target_sources(ulp_${name} PUBLIC FILE_SET HEADERS BASE_DIRS include FILES ${headers})

@@ -79,6 +79,7 @@ int run(const options& o) {
   if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.configured.framework = logged;
   check_tensors_exist(o.check, *from);
   adviser adviser(how, counted, checked);
+  adviser.expect(from->step_count());
   run_notes notes;
   for_each_step(*from, counted, [&](const step& now) {
     notes.see(now, from->tensors());

@@ -1,6 +1,7 @@
 #include "arguments.hpp"
 
 #include <QCommandLineParser>
+#include <QFileInfo>
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <ulp/report/typed_values.hpp>
 #include <utility>
 
+#include "chosen_inputs.hpp"
 #include "themes.hpp"
 #include "viewmodel/typed_option.hpp"
 #include "views/all_views.hpp"
@@ -91,6 +93,17 @@ QString session_file(const QCommandLineParser& given) {
   return inputs.size() == 1 && is_session(inputs.front()) ? inputs.front() : QString();
 }
 
+// Of a folder the run that it holds.
+document::inputs_of_run files_of(const QString& input) {
+  if (!QFileInfo(input).isDir()) return {input.toStdString()};
+  const std::vector<document::inputs_of_run> runs = runs_of(inputs_in(input));
+  if (runs.empty()) refuse(input + ": no file in this folder is named like a recording, a dump or a log");
+  if (runs.size() == 1) return runs.front();
+  QStringList names;
+  for (const auto& run : runs) names << name_of(run);
+  refuse(input + ": the folder holds several runs, name one of them: " + names.join(", "));
+}
+
 void take_steps(const QString& text, session& s) {
   const QStringList ends = text.split(':');
   bool good = ends.size() == 2;
@@ -161,10 +174,11 @@ arguments parse_arguments() {
     s = or_refuse([&] { return read_session(saved); });
   } else {
     document::inputs_of_run first;
-    for (const QString& input : parser.positionalArguments()) first.push_back(input.toStdString());
+    for (const QString& input : parser.positionalArguments())
+      for (std::string& file : files_of(input)) first.push_back(std::move(file));
     if (!first.empty()) s.runs.push_back(std::move(first));
     if (parser.isSet("compare") && s.runs.empty()) refuse("--compare: needs an INPUT to compare with");
-    for (const QString& other : parser.values("compare")) s.runs.push_back({other.toStdString()});
+    for (const QString& other : parser.values("compare")) s.runs.push_back(files_of(other));
     const std::vector<scenario_text> specs = or_refuse([&] { return scenarios(parser); });
     for (std::size_t run = 0; run < std::max<std::size_t>(1, s.runs.size()); ++run)
       for (const scenario_text& spec : specs) s.replays.push_back({.spec = spec, .run = run});

@@ -29,15 +29,24 @@ QString subtitle(const view& v) {
          " - " + QString::fromStdString(name_of(state.front().spec));
 }
 
+QString context_of(const view& v) {
+  return context_of(v.state(), [&v](restriction::kind of) { return v.heeds(of); });
+}
+
 // What is shown of which run, as one line.
 QString description(const view& v) {
-  const QString context = context_of(v.state());
+  const QString context = context_of(v);
   return context.isEmpty() ? subtitle(v) : subtitle(v) + " - " + context;
 }
 
-void paint(QPainter& to, view& v, QSize size, const theme& colours) {
+// Where both sides are long letters grow with them, so that they can be read once the picture is fitted to a page.
+double magnification(QSize size) { return std::max(1.0, std::min(size.width() / 1500.0, size.height() / 1000.0)); }
+
+void paint(QPainter& to, view& v, QSize whole, const theme& colours) {
   to.setRenderHint(QPainter::Antialiasing);
-  to.fillRect(QRect(QPoint(0, 0), size), colours.background);
+  to.fillRect(QRect(QPoint(0, 0), whole), colours.background);
+  to.scale(magnification(whole), magnification(whole));
+  const QSizeF size = QSizeF(whole) / magnification(whole);
   QFont font = v.font();
   QFont title = font;
   title.setBold(true);
@@ -50,9 +59,9 @@ void paint(QPainter& to, view& v, QSize size, const theme& colours) {
   to.setFont(font);
   to.setPen(colours.faint);
   to.drawText(head, Qt::AlignRight | Qt::AlignVCenter,
-              to.fontMetrics().elidedText(context_of(v.state()), Qt::ElideRight, static_cast<int>(rest)));
+              to.fontMetrics().elidedText(context_of(v), Qt::ElideRight, static_cast<int>(rest)));
   to.drawText(QRectF(margin, margin + 20, size.width() - 2 * margin, 20), Qt::AlignLeft | Qt::AlignVCenter,
-              to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, size.width() - 32));
+              to.fontMetrics().elidedText(subtitle(v), Qt::ElideMiddle, static_cast<int>(size.width() - 2 * margin)));
   v.draw(to,
          QRectF(margin, margin + title_height, size.width() - 2 * margin, size.height() - 2 * margin - title_height),
          colours);

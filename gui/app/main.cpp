@@ -1,5 +1,6 @@
 // ulpscope: the viewer. With --export it draws one picture without a display.
 #include <QApplication>
+#include <QFont>
 #include <algorithm>
 #include <exception>
 #include <memory>
@@ -97,6 +98,10 @@ int main(int argc, char** argv) {
     refuse("there is no display: --export FILE draws without one");
   QApplication application(argc, argv);
   QApplication::setStyle("Fusion");
+  // Without ligatures: "float16" is found in a PDF.
+  QFont font = QApplication::font();
+  font.setStyleStrategy(QFont::PreferNoShaping);
+  QApplication::setFont(font);
   QApplication::setDesktopFileName("org.ulpscope.ulpscope");
   if (!a.output.isEmpty()) return write(a);
 

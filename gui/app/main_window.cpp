@@ -4,6 +4,7 @@
 #include <QDockWidget>
 #include <QFileInfo>
 #include <QMessageBox>
+#include <QScreen>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTabBar>
@@ -53,8 +54,10 @@ main_window::main_window()
   make_middle();
   for (view* const v : make_views(state_, this)) {
     tabs_->addTab(v, v->title());
-    if (auto* const overview = qobject_cast<overview_view*>(v))
+    if (auto* const overview = qobject_cast<overview_view*>(v)) {
       connect(overview, &overview_view::asked_for, this, &main_window::show_view);
+      connect(overview, &overview_view::doubted, ask_, &ask_bar::doubt);
+    }
   }
   const auto dock = [this](const QString& title, const char* name, QWidget* content, Qt::DockWidgetArea area) {
     auto* const d = new QDockWidget(title, this);
@@ -105,7 +108,7 @@ main_window::main_window()
     for (const auto& run : doc_.runs()) names << QFileInfo(shown_text(run->text.inputs.front())).fileName();
     setWindowTitle(names.isEmpty() ? QStringLiteral("ulpscope") : names.join(tr(" and ")) + " - ulpscope");
     for (const auto& run : doc_.runs())
-      if (run->text.inputs.size() == 1) remember_file(QString::fromStdString(run->text.inputs.front()));
+      if (run->text.inputs.size() == 1) remember_file(QString::fromStdString(run->text.inputs.front()), run->text);
     if (doc_.runs().empty() || middle_->currentIndex() == 1) return;
     middle_->setCurrentIndex(1);
     current().setFocus();
@@ -116,7 +119,7 @@ main_window::main_window()
     place_->setText(tr("step %1").arg(state_.cursor_step()));
   });
 
-  resize(1280, 800);
+  resize(QSize(1280, 800).boundedTo(screen()->availableSize()));
   const QSettings settings;
   restoreGeometry(settings.value("geometry").toByteArray());
   restoreState(settings.value("docks").toByteArray(), 1);
@@ -127,23 +130,25 @@ void main_window::make_middle() {
   auto* const box = new QVBoxLayout(work);
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(0);
-  auto* const ask = new ask_bar(state_, this);
-  box->addWidget(ask);
-  box->addWidget(new context_bar(state_, this));
+  ask_ = new ask_bar(state_, this);
+  box->addWidget(ask_);
+  auto* const context = new context_bar(state_, this);
+  box->addWidget(context);
   box->addWidget(tabs_, 1);
   middle_->addWidget(start_);
   middle_->addWidget(work);
   setCentralWidget(middle_);
-  connect(ask, &ask_bar::wanted, this, [this](const QString& option) {
+  connect(ask_, &ask_bar::wanted, this, [this](const QString& option) {
     side_->parentWidget()->show();
     side_->ask_for(option);
   });
-  connect(tabs_, &QTabWidget::currentChanged, this, [this] {
+  connect(tabs_, &QTabWidget::currentChanged, this, [this, context] {
+    context->show_for([v = &current()](restriction::kind of) { return v->heeds(of); });
     if (!tabs_->tabBar()->hasFocus()) current().setFocus();
   });
   connect(start_, &start_page::open_wanted, this, &main_window::choose_and_open);
   connect(start_, &start_page::folder_wanted, this, &main_window::choose_folder);
-  connect(start_, &start_page::file_wanted, this, [this](const QString& path) { open_files({path}); });
+  connect(start_, &start_page::file_wanted, this, &main_window::open_recent);
   connect(start_, &start_page::session_wanted, this, [this](const session& s) { open(s); });
 }
 

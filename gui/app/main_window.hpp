@@ -22,6 +22,8 @@
 
 namespace ulp::gui {
 
+class ask_bar;
+
 class main_window : public QMainWindow {
   Q_OBJECT
  public:
@@ -68,6 +70,7 @@ class main_window : public QMainWindow {
   void open_session(const QString& path);
   [[nodiscard]] QStringList chosen_files(const QString& title);
   void show_recent();
+  void open_recent(const QString& file);
 
   void watch(bool on);
   void look_for_growth();
@@ -80,6 +83,7 @@ class main_window : public QMainWindow {
   QStackedWidget* middle_;
   start_page* start_;
   QTabWidget* tabs_;
+  ask_bar* ask_ = nullptr;
   side_panel* side_;
   QTimer watch_;
   QString seen_;  // sizes and times of the open files when they were last read

@@ -33,6 +33,12 @@ void main_window::open_files(const QStringList& files, bool beside) {
   open_runs(runs_of(files), beside);
 }
 
+// Read as it was before.
+void main_window::open_recent(const QString& file) {
+  if (const auto how = remembered_reading(file)) doc_.read_with(*how);
+  open_files({file});
+}
+
 void main_window::open_session(const QString& path) {
   try {
     open(read_session(path));
@@ -114,7 +120,7 @@ void main_window::choose_and_save_session() {
 void main_window::show_recent() {
   recent_->clear();
   const QStringList known = recent_files();
-  for (const QString& one : known) recent_->addAction(one, this, [this, one] { open_files({one}); });
+  for (const QString& one : known) recent_->addAction(one, this, [this, one] { open_recent(one); });
   if (known.isEmpty()) recent_->addAction(tr("none yet"))->setEnabled(false);
 }
 

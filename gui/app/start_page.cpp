@@ -7,8 +7,11 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QSettings>
+#include <QVariantMap>
+#include <stdexcept>
 
 #include "panels/heading.hpp"
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -64,13 +67,36 @@ QStringList recent_files() {
   return all;
 }
 
-void remember_file(const QString& path) {
+void remember_file(const QString& path, const std::optional<run_text>& how) {
   QSettings settings;
   QStringList known = settings.value("recent").toStringList();
   const QString whole = QFileInfo(path).absoluteFilePath();
   known.removeAll(whole);
   known.prepend(whole);
-  settings.setValue("recent", QStringList(known.mid(0, most_recent)));
+  known = known.mid(0, most_recent);
+  settings.setValue("recent", known);
+  QVariantMap read = settings.value("read").toMap();
+  read.remove(whole);
+  for (const QString& file : read.keys())
+    if (!known.contains(file)) read.remove(file);
+  if (how) {
+    session alone{.runs = {{whole.toStdString()}}, .replays = {{.spec = usual_scenario()}}, .reading = *how};
+    alone.reading.inputs.clear();
+    if (!alone.reading.scalars.empty())
+      alone.reading.scalars = QFileInfo(shown_text(alone.reading.scalars)).absoluteFilePath().toStdString();
+    read[whole] = to_json(alone);
+  }
+  settings.setValue("read", read);
+}
+
+std::optional<run_text> remembered_reading(const QString& path) {
+  const QByteArray json = QSettings().value("read").toMap()[QFileInfo(path).absoluteFilePath()].toByteArray();
+  if (json.isEmpty()) return std::nullopt;
+  try {
+    return session_from(json, path).reading;
+  } catch (const std::runtime_error&) {
+    return std::nullopt;  // of another version
+  }
 }
 
 start_page::start_page(QWidget* parent)

@@ -6,6 +6,7 @@
 #include <QScrollArea>
 #include <QString>
 #include <QVBoxLayout>
+#include <optional>
 
 #include "session.hpp"
 
@@ -16,7 +17,10 @@ namespace ulp::gui {
 
 // Files opened before, the latest first; those that are there.
 [[nodiscard]] QStringList recent_files();
-void remember_file(const QString& path);
+// With the options that it was read with, of a run.
+void remember_file(const QString& path, const std::optional<run_text>& how = std::nullopt);
+// nullopt where none are remembered, as of a session.
+[[nodiscard]] std::optional<run_text> remembered_reading(const QString& path);
 
 class start_page final : public QScrollArea {
   Q_OBJECT

@@ -36,17 +36,17 @@ bool logs_scales(const loaded_run& run) {
 ask_bar::ask_bar(view_state& state, QWidget* parent)
     : QWidget(parent),
       state_(state),
-      factor_text_(new QLabel(tr("Values as recorded: were they multiplied by a loss scale?"), this)),
+      factor_text_(new QLabel(this)),
       roles_text_(new QLabel(this)),
       by_scale_(new QPushButton(tr("By the logged scale"), this)),
-      typed_(new QLineEdit(this)) {
+      typed_(new QLineEdit(this)),
+      scalars_(new QPushButton(tr("By a scale in a CSV..."), this)) {
   auto* const no = new QPushButton(tr("No"), this);
-  auto* const scalars = new QPushButton(tr("By a scale in a CSV..."), this);
   auto* const keep = new QPushButton(tr("Keep"), this);
   auto* const change = new QPushButton(tr("Change..."), this);
   no->setAccessibleName(tr("No, the values are true gradients"));
   by_scale_->setToolTip(tr("Each step's values were multiplied by the loss scale that is logged for it"));
-  scalars->setToolTip(tr("A CSV file with the columns step and scale"));
+  scalars_->setToolTip(tr("A CSV file with the columns step and scale"));
   typed_->setPlaceholderText(tr("by factor 2^16"));
   typed_->setAccessibleName(tr("Factor by which all values were multiplied"));
   typed_->setFixedWidth(130);
@@ -58,12 +58,12 @@ ask_bar::ask_bar(view_state& state, QWidget* parent)
   auto* const box = new QVBoxLayout(this);
   box->setContentsMargins(0, 0, 0, 0);
   box->setSpacing(0);
-  box->addWidget(factor_ = make_question(factor_text_, {no, by_scale_, typed_, scalars}));
+  box->addWidget(factor_ = make_question(factor_text_, {no, by_scale_, typed_, scalars_}));
   box->addWidget(roles_ = make_question(roles_text_, {keep, change}));
 
   connect(no, &QPushButton::clicked, this, [this] { answer("1"); });
   connect(by_scale_, &QPushButton::clicked, this, [this] { answer("scale"); });
-  connect(scalars, &QPushButton::clicked, this, &ask_bar::choose_scalars);
+  connect(scalars_, &QPushButton::clicked, this, &ask_bar::choose_scalars);
   connect(typed_, &QLineEdit::returnPressed, this, &ask_bar::answer_typed);
   connect(keep, &QPushButton::clicked, this, [this] {
     settled_ = state_.current_run()->id;
@@ -89,9 +89,24 @@ QWidget* ask_bar::make_question(QLabel* text, const std::vector<QWidget*>& answe
   return bar;
 }
 
+void ask_bar::doubt(std::uint64_t run, const QString& why) {
+  if (doubted_ == run) return;
+  doubted_ = run;
+  why_doubted_ = why;
+  refresh();
+}
+
 void ask_bar::refresh() {
   const loaded_run* const run = state_.current_run();
-  factor_->setVisible(run != nullptr && run->as_recorded);
+  const bool is_doubted = run != nullptr && run->id == doubted_;
+  factor_->setVisible(run != nullptr && (run->as_recorded || is_doubted));
+  factor_text_->setText(is_doubted
+                            ? tr("The factor in the file cannot be right: were the values multiplied by a loss scale?")
+                            : tr("Values as recorded: were they multiplied by a loss scale?"));
+  // Of a recording either side of unscaling is all that can be wrong.
+  typed_->setVisible(!is_doubted);
+  scalars_->setVisible(!is_doubted);
+  factor_text_->setToolTip(is_doubted ? tip_of(why_doubted_) : QString());
   by_scale_->setEnabled(run != nullptr && logs_scales(*run));
   const std::string_view told = run == nullptr || run->id == settled_ ? std::string_view{} : told_of_roles(*run);
   roles_->setVisible(!told.empty());

@@ -7,6 +7,7 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QWidget>
+#include <cstdint>
 
 #include "viewmodel/view_state.hpp"
 
@@ -16,6 +17,8 @@ class ask_bar final : public QWidget {
   Q_OBJECT
  public:
   explicit ask_bar(view_state& state, QWidget* parent = nullptr);
+  // The factor that the run of this id has cannot be right, and why.
+  void doubt(std::uint64_t run, const QString& why);
 
  signals:
   void wanted(const QString& option);  // its field is to be shown
@@ -32,8 +35,11 @@ class ask_bar final : public QWidget {
   QLabel* roles_text_;
   QPushButton* by_scale_;
   QLineEdit* typed_;
+  QPushButton* scalars_;
   QWidget* factor_;
   QWidget* roles_;
+  std::uint64_t doubted_ = 0;  // the run whose factor cannot be right
+  QString why_doubted_;
   std::uint64_t settled_ = 0;  // the run whose inferred roles were accepted
 };
 

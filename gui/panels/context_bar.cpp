@@ -2,8 +2,8 @@
 
 #include <QLabel>
 #include <QToolButton>
+#include <utility>
 
-#include "viewmodel/context.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -25,6 +25,11 @@ context_bar::context_bar(view_state& state, QWidget* parent)
   refresh();
 }
 
+void context_bar::show_for(heeded by) {
+  by_ = std::move(by);
+  refresh();
+}
+
 void context_bar::refresh() {
   while (QLayoutItem* const item = row_->takeAt(0)) {
     if (item->widget() != nullptr) {
@@ -33,7 +38,7 @@ void context_bar::refresh() {
     }
     delete item;
   }
-  const std::vector<restriction> all = restrictions_of(state_);
+  const std::vector<restriction> all = restrictions_of(state_, by_);
   for (const restriction& r : all) {
     auto* const chip = new QToolButton(this);
     chip->setText(shortened(r.text).replace('&', "&&") + QStringLiteral("  \u00D7"));
@@ -43,8 +48,8 @@ void context_bar::refresh() {
     connect(chip, &QToolButton::clicked, this, [this, of = r.of] { lift(of, state_); });
     row_->addWidget(chip);
   }
-  if (all.empty()) {
-    auto* const label = new QLabel(context_of(state_), this);
+  if (const QString rest = all.empty() ? context_of(state_, by_) : scales_note(state_, by_); !rest.isEmpty()) {
+    auto* const label = new QLabel(rest, this);
     label->setForegroundRole(QPalette::PlaceholderText);
     row_->addWidget(label);
   }

@@ -1,11 +1,11 @@
-// A row of chips: what restricts all views. Pressing one lifts it.
+// A row of chips: what restricts the view in front. Pressing one lifts it.
 #ifndef ULP_GUI_PANELS_CONTEXT_BAR_HPP
 #define ULP_GUI_PANELS_CONTEXT_BAR_HPP
 
 #include <QHBoxLayout>
 #include <QWidget>
 
-#include "viewmodel/view_state.hpp"
+#include "viewmodel/context.hpp"
 
 namespace ulp::gui {
 
@@ -13,11 +13,14 @@ class context_bar final : public QWidget {
   Q_OBJECT
  public:
   explicit context_bar(view_state& state, QWidget* parent = nullptr);
+  // Of the view in front: chips that it does not heed would promise too much.
+  void show_for(heeded by);
 
  private:
   void refresh();
 
   view_state& state_;
+  heeded by_ = heeds_all;
   QHBoxLayout* row_;
 };
 

@@ -54,15 +54,15 @@ QPalette theme::palette() const {
   const QColor base = background;
   const bool is_black = background == QColor(Qt::black);  // then fields are seen by the grey around them
   const QColor window = is_black ? QColor(0x2E, 0x2E, 0x2E)
-                        : dark   ? QColor(0x1F, 0x24, 0x2A)
+                        : dark   ? QColor(0x2B, 0x31, 0x39)  // light enough for fields and boxes to be seen in it
                                  : QColor(0xF4, 0xF5, 0xF7);
   const QColor button = is_black ? QColor(0x50, 0x50, 0x50)
-                        : dark   ? QColor(0x2A, 0x30, 0x38)
+                        : dark   ? QColor(0x3A, 0x42, 0x4C)
                                  : QColor(0xE9, 0xEC, 0xEF);
   p.setColor(QPalette::Window, window);
   p.setColor(QPalette::WindowText, text);
   p.setColor(QPalette::Base, base);
-  p.setColor(QPalette::AlternateBase, window);
+  p.setColor(QPalette::AlternateBase, dark && !is_black ? QColor(0x1F, 0x24, 0x2A) : window);
   p.setColor(QPalette::Text, text);
   p.setColor(QPalette::PlaceholderText, faint);
   p.setColor(QPalette::Button, button);
@@ -73,8 +73,8 @@ QPalette theme::palette() const {
   p.setColor(QPalette::HighlightedText, Qt::white);
   p.setColor(QPalette::Link, dark ? QColor(0x6C, 0xC4, 0xF5) : QColor(0x00, 0x5C, 0x96));
   // Frames and marks of widgets are drawn with these.
-  const QColor frame = is_black ? text : dark ? QColor(0x6B, 0x75, 0x80) : QColor(0xA8, 0xB0, 0xB8);
-  p.setColor(QPalette::Light, dark ? QColor(0x3A, 0x42, 0x4B) : QColor(0xFF, 0xFF, 0xFF));
+  const QColor frame = is_black ? text : dark ? QColor(0x84, 0x8E, 0x99) : QColor(0xA8, 0xB0, 0xB8);
+  p.setColor(QPalette::Light, dark ? QColor(0x4A, 0x53, 0x5E) : QColor(0xFF, 0xFF, 0xFF));
   p.setColor(QPalette::Midlight, button);
   p.setColor(QPalette::Mid, grid);
   p.setColor(QPalette::Dark, frame);

@@ -3,7 +3,9 @@
 #include <QElapsedTimer>
 #include <QPromise>
 #include <QString>
+#include <QThread>
 #include <QtConcurrentRun>
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -22,27 +24,61 @@ QString reason_of(const std::exception_ptr& thrown) {
   }
 }
 
-void run(QPromise<std::function<void()>>& promise, const background::work& work) {
+// Works that somebody waits for.
+std::atomic<int> awaited = 0;
+
+// Something awaited takes long, and may need the memory that was taken: the work begins anew.
+struct postponed {};
+
+class running_work {
+ public:
+  explicit running_work(background::urgency how) : counts_(how == background::urgency::awaited) {
+    if (counts_) ++awaited;
+  }
+  ~running_work() {
+    if (counts_) --awaited;
+  }
+  running_work(const running_work&) = delete;
+  running_work& operator=(const running_work&) = delete;
+
+ private:
+  bool counts_;
+};
+
+void run(QPromise<std::function<void()>>& promise, const background::work& work, background::urgency how) {
+  const running_work now(how);
   QElapsedTimer since_last;
   since_last.start();
   promise.setProgressRange(0, whole);
+  QElapsedTimer waiting;
+  const auto give_way = [&] {
+    constexpr qint64 short_wait = 2000;
+    for (waiting.start(); awaited > 0; QThread::msleep(2)) {
+      if (promise.isCanceled()) throw background::stopped{};
+      if (waiting.elapsed() > short_wait) throw postponed{};
+    }
+  };
   const auto told = [&](double share) {
     if (promise.isCanceled()) throw background::stopped{};
+    if (how == background::urgency::beside) give_way();
     constexpr qint64 often_enough = 50;
     if (since_last.elapsed() < often_enough) return;
     since_last.restart();
     promise.setProgressValue(static_cast<int>(share * whole));
   };
-  try {
-    promise.addResult(work(told));
-  } catch (const background::stopped&) {
-    // Whoever stopped it knows.
-  }
+  for (;;) try {
+      promise.addResult(work(told));
+      return;
+    } catch (const background::stopped&) {
+      return;  // whoever stopped it knows
+    } catch (const postponed&) {
+      while (awaited > 0 && !promise.isCanceled()) QThread::msleep(20);
+    }
 }
 
 }  // namespace
 
-background::background(QObject* parent) : QObject(parent) {
+background::background(QObject* parent, urgency how) : QObject(parent), urgency_(how) {
   one_.setMaxThreadCount(1);
   connect(&watcher_, &QFutureWatcherBase::progressValueChanged, this, [this](int value) {
     if (running_ && value > 0) emit progressed(static_cast<double>(value) / whole);
@@ -59,7 +95,7 @@ background::~background() {
 void background::start(work work) {
   watcher_.cancel();
   running_ = true;
-  watcher_.setFuture(QtConcurrent::run(&one_, &run, std::move(work)));
+  watcher_.setFuture(QtConcurrent::run(&one_, &run, std::move(work), urgency_));
 }
 
 void background::cancel() {

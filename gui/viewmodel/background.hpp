@@ -5,6 +5,7 @@
 #include <QFutureWatcher>
 #include <QObject>
 #include <QThreadPool>
+#include <cstdint>
 #include <functional>
 
 namespace ulp::gui {
@@ -18,7 +19,11 @@ class background : public QObject {
   // Runs in a thread; what it returns runs in the event loop, unless other work was started or this was cancelled.
   using work = std::function<std::function<void()>(const report&)>;
 
-  explicit background(QObject* parent = nullptr);
+  // Whether somebody waits for it. What nobody waits for stands still, where it tells of itself, while something awaited
+  // runs anywhere; if that takes long, it lets go of all it has and begins anew afterwards.
+  enum class urgency : std::uint8_t { awaited, beside };
+
+  explicit background(QObject* parent = nullptr, urgency how = urgency::awaited);
   // Waits for the thread, which is asked to stop.
   ~background() override;
 
@@ -35,6 +40,7 @@ class background : public QObject {
  private:
   void done();
 
+  urgency urgency_;
   QThreadPool one_;  // after each other
   QFutureWatcher<std::function<void()>> watcher_;
   bool running_ = false;

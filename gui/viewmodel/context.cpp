@@ -21,7 +21,7 @@ run_text selection_of(const run_text& how) {
 
 }  // namespace
 
-std::vector<restriction> restrictions_of(const view_state& state) {
+std::vector<restriction> restrictions_of(const view_state& state, const heeded& by) {
   using enum restriction::kind;
   std::vector<restriction> all;
   const loaded_run* const run = state.current_run();
@@ -36,6 +36,7 @@ std::vector<restriction> restrictions_of(const view_state& state) {
   if (run->text.selects())
     all.push_back(
         {reading, QObject::tr("read with %1").arg(shown_text(arguments_of(selection_of(run->text))).trimmed())});
+  std::erase_if(all, [&](const restriction& r) { return !by(r.of); });
   return all;
 }
 
@@ -57,11 +58,19 @@ void lift(restriction::kind of, view_state& state) {
   state.doc().read_again(std::move(how));
 }
 
-QString context_of(const view_state& state) {
+QString scales_note(const view_state& state, const heeded& by) {
+  if (state.current_run() == nullptr || state.tried_scale() || !by(restriction::kind::tried_scale)) return {};
+  const auto result = state.front().result;
+  return result && result->per_layer ? QObject::tr("at the least of the layers' scales") : QString();
+}
+
+QString context_of(const view_state& state, const heeded& by) {
   if (state.current_run() == nullptr) return {};
   QStringList texts;
-  for (const restriction& r : restrictions_of(state)) texts << r.text;
-  return texts.isEmpty() ? QObject::tr("all steps, all tensors") : texts.join(", ");
+  for (const restriction& r : restrictions_of(state, by)) texts << r.text;
+  if (texts.isEmpty()) texts << QObject::tr("all steps, all tensors");
+  if (const QString note = scales_note(state, by); !note.isEmpty()) texts << note;
+  return texts.join(", ");
 }
 
 }  // namespace ulp::gui

@@ -4,9 +4,12 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <future>
 #include <iterator>
+#include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include <ulp/io/check.hpp>
@@ -46,36 +49,56 @@ void add_blocks(level_reader& levels, std::uint64_t steps, run_picture& to, cons
   }
 }
 
-// Scalars and extremes of the steps in a thread of their own, blocks in this one: they are separate parts of the picture.
-void load_merged(const std::string& path, which_attempts attempts, loaded_run& run, rank_coverage& ranks,
-                 const background::report& told) {
-  const auto totals = open_totals(path, totals_with::summaries, attempts);
-  const std::uint64_t steps = totals->step_count();
-  run.picture.expect(steps);
-  std::atomic<bool> unwanted = false;
-  auto all_steps = std::async(std::launch::async, [&] {
-    step now;
-    while (!unwanted && totals->next(now)) {
-      ranks.see(now.key, now.ranks);
-      run.picture.add_step(now, totals->tensors());
-    }
-  });
-  try {
-    // Wide blocks where narrow ones would take long: what is looked at is read once more, see run_detail.
-    level_reader wide(path, level_widths[1], level_parts::totals_and_tensors, attempts);
-    run.tensors = wide.tensors();
-    if (steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables) {
-      add_blocks(wide, steps, run.picture, told);
-    } else {
-      level_reader narrow(path, level_widths[0], level_parts::totals_and_tensors, attempts);
-      add_blocks(narrow, steps, run.picture, told);
-    }
-    while (all_steps.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) told(0.99);
-  } catch (...) {
-    unwanted = true;
-    throw;
+// Scalars and extremes of the steps of a long recording, read in a thread of their own: the other half of its picture.
+class steps_beside {
+ public:
+  // Begins at once.
+  steps_beside(std::string path, which_attempts attempts, run_picture& to)
+      : done_(std::async(std::launch::async, [this, path = std::move(path), attempts, &to] {
+          const auto totals = open_totals(path, totals_with::summaries, attempts);
+          ranks_.emplace(totals->header());
+          to.expect(totals->step_count());
+          step now;
+          while (!unwanted_ && totals->next(now)) {
+            ranks_->see(now.key, now.ranks);
+            to.add_step(now, totals->tensors());
+          }
+        })) {}
+  ~steps_beside() { unwanted_ = true; }
+  steps_beside(const steps_beside&) = delete;
+  steps_beside& operator=(const steps_beside&) = delete;
+
+  // Throws what reading threw.
+  const rank_coverage& wait(const background::report& told) {
+    while (done_.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready) told(0.99);
+    done_.get();
+    return *ranks_;
   }
-  all_steps.get();
+
+ private:
+  std::atomic<bool> unwanted_ = false;
+  std::optional<rank_coverage> ranks_;
+  std::future<void> done_;  // ends first
+};
+
+// Whether an input may be a recording that is long enough to be read so; only what it is tells.
+bool may_be_long(const run_text& text) {
+  constexpr std::uintmax_t large = std::uintmax_t{1} << 22;
+  std::error_code unknown;
+  return is_read_as_it_is(text) && text.inputs.size() == 1 &&
+         std::filesystem::is_regular_file(text.inputs.front(), unknown) &&
+         std::filesystem::file_size(text.inputs.front(), unknown) >= large && !unknown;
+}
+
+void load_blocks(const std::string& path, which_attempts attempts, std::uint64_t steps, loaded_run& run,
+                 const background::report& told) {
+  // Wide blocks where narrow ones would take long: what is looked at is read once more, see run_detail.
+  level_reader wide(path, level_widths[1], level_parts::totals_and_tensors, attempts);
+  run.tensors = wide.tensors();
+  if (steps / static_cast<std::uint64_t>(level_widths[0]) * run.tensors.size() > slow_tables)
+    return add_blocks(wide, steps, run.picture, told);
+  level_reader narrow(path, level_widths[0], level_parts::totals_and_tensors, attempts);
+  add_blocks(narrow, steps, run.picture, told);
 }
 
 void add_notes(loaded_run& run, const rank_coverage& ranks) {
@@ -99,27 +122,36 @@ std::uint64_t new_run_id() noexcept {
 std::shared_ptr<const loaded_run> load_run(const run_text& text, const background::report& told, first_look look) {
   const selection counted = text.selected();
   const source_options how = text.how_to_read();
-  std::unique_ptr<source> from = open_source(text.inputs, how);
-  if (look == first_look::yes && from->kind() == source_kind::recording)
-    refuse_damaged(text.inputs.front(), [&] { told(0); });
   const auto run = std::make_shared<loaded_run>();
   run->text = text;
   run->picture = run_picture(counted);
+  std::optional<steps_beside> beside;
+  if (may_be_long(text)) beside.emplace(text.inputs.front(), how.attempts, run->picture);
+  std::unique_ptr<source> from = open_source(text.inputs, how);
   run->kind = from->kind();
   run->description = from->description();
   run->header = from->header();
-  rank_coverage ranks(run->header);
-  if (from->kind() == source_kind::recording && from->step_count() >= long_run && is_read_as_it_is(text)) {
+  const std::uint64_t steps = from->step_count();
+  const bool is_checked = look == first_look::yes && from->kind() == source_kind::recording;
+  if (from->kind() == source_kind::recording && steps >= long_run && is_read_as_it_is(text)) {
     run->notes = from->notes();
     from.reset();
-    load_merged(text.inputs.front(), how.attempts, *run, ranks, told);
-    add_notes(*run, ranks);
+    if (!beside) beside.emplace(text.inputs.front(), how.attempts, run->picture);
+    load_blocks(text.inputs.front(), how.attempts, steps, *run, told);
+    if (is_checked) refuse_damaged(text.inputs.front(), [&] { told(0.99); });
+    add_notes(*run, beside->wait(told));
     return run;
   }
-  run->picture.expect(from->step_count());
+  if (beside) {
+    beside.reset();
+    run->picture = run_picture(counted);
+  }
+  rank_coverage ranks(run->header);
+  if (is_checked) refuse_damaged(text.inputs.front(), [&] { told(0); });
+  run->picture.expect(steps);
   step now;
   for (std::uint64_t n = 0; from->next(now); ++n) {
-    tell(told, n, from->step_count());
+    tell(told, n, steps);
     if (!counted.takes(now.key.step)) continue;
     ranks.see(now.key, now.ranks);
     run->picture.add(now, from->tensors());

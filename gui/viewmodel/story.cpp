@@ -39,6 +39,7 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   advice_options options = advice_options_of(spec.format, spec.rounding, usual_epsilon, run.text);
   options.configured.framework = s.scaler.entry().name;
   adviser adviser(options, s.counted, s.checked);
+  adviser.expect(run.picture.steps().size());
   run_notes notes;
   const auto each = [&](const selection& counted, const auto& take) {
     const std::unique_ptr<source> from = open_source(run.text.inputs, run.text.how_to_read());
@@ -96,7 +97,11 @@ told_replay told_or_nothing(const loaded_run& run, const scenario_text& spec, co
 
 }  // namespace
 
-story::story(view_state& state, QObject* parent) : QObject(parent), state_(state) {
+story::story(view_state& state, QObject* parent)
+    : QObject(parent),
+      state_(state),
+      teller_(nullptr, background::urgency::beside),
+      replay_teller_(nullptr, background::urgency::beside) {
   connect(&state_, &view_state::changed, this, [this](view_state::parts what) {
     if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) look();
   });

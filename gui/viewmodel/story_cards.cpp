@@ -58,7 +58,7 @@ std::vector<extremes> pieces_of(std::size_t n, Of of) {
 // Of the run itself, as it was logged; empty where it was not.
 card_line logged_scale(const loaded_run& run) {
   const auto& steps = run.picture.steps();
-  card_line line{.name = QObject::tr("logged loss scale, log2; ticks: overflow")};
+  card_line line{.name = QObject::tr("logged scale, log2; ticks: overflow")};
   line.pieces = pieces_of(steps.size(), [&](std::size_t i) { return log2_or_gap(steps[i].scalars.loss_scale); });
   for (std::size_t i = 0; i < steps.size(); ++i)
     if (steps[i].scalars.found_inf.value_or(false))
@@ -68,7 +68,7 @@ card_line logged_scale(const loaded_run& run) {
 
 card_line replayed_scale(const replay_entry& replay) {
   const auto& rows = replay.result->steps;
-  card_line line{.name = QObject::tr("loss scale of the replay, log2; ticks: skipped by it")};
+  card_line line{.name = QObject::tr("the replay's scale, log2; ticks: skips")};
   line.pieces = pieces_of(rows.size(), [&](std::size_t i) { return log2_scale(rows[i]); });
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
@@ -108,6 +108,10 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
                   .bars = f.bars,
                   .step = f.step,
                   .tensor = f.tensor};
+  // Of what the shares are, the words above tell.
+  constexpr std::string_view of_magnitude = " of the magnitude";
+  for (finding_bar& bar : card.bars)
+    if (bar.text.ends_with(of_magnitude)) bar.text.resize(bar.text.size() - of_magnitude.size());
   QStringList evidence;
   for (const std::string& line : f.evidence) evidence << shown_text(line);
   if (!f.limits.empty()) evidence << QObject::tr("Limits: %1").arg(shown_text(f.limits));
@@ -128,8 +132,14 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
 std::vector<story_card> cards_of(const told_story& story, const told_replay* of_replay, const loaded_run& run,
                                  const replay_entry& replay) {
   std::vector<story_card> cards;
-  if (of_replay != nullptr && !of_replay->underflow.topic.empty())
+  if (of_replay == nullptr && !run.tensors.empty() && replay.failure.isEmpty()) {
+    // Its place is kept: the cards that one reads do not move when it is known.
+    cards.push_back(
+        {.question = QObject::tr("What underflows in %1 under this replay?").arg(shown_text(replay.spec.format)),
+         .conclusion = QObject::tr("Counting ...")});
+  } else if (of_replay != nullptr && !of_replay->underflow.topic.empty()) {
     cards.push_back(card_of(of_replay->underflow, run, replay));
+  }
   for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
   // Of what was recorded wrongly nothing else holds.
   if (story.given.first.cause == "recorded_wrongly")

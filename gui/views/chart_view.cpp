@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "charts/chart.hpp"
+#include "plot/wrapped.hpp"
 #include "stepped.hpp"
 
 namespace ulp::gui {
@@ -88,18 +89,32 @@ void chart_view::paintEvent(QPaintEvent*) {
   if (!why_.isEmpty()) draw_empty(to, rect(), colours, why_);
 }
 
-void chart_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
+double chart_view::words_height(const QPainter& to, const QRectF& room) const {
+  if (words().isEmpty()) return 0;
+  const double height = std::ceil(wrapped_height(to.font(), room.width(), words())) + 4;
+  return height > room.height() / 4 ? 0 : height;
+}
+
+void chart_view::draw(QPainter& to, const QRectF& whole, const theme& colours) {
   const QSize on_screen = chart_->size();
+  const double above = words_height(to, whole);
+  const QRectF room = whole.adjusted(0, above, 0, 0);
+  on_paper_ = true;
   chart_->set_theme(colours);
   chart_->resize(room.size().toSize());  // lines are as fine as there is room
   const QString why = fill(colours);
   if (why.isEmpty()) {
+    if (above > 0) {
+      to.setPen(colours.text);
+      draw_wrapped(to, QRectF(whole.topLeft(), QSizeF(whole.width(), above)), words());
+    }
     chart_->draw(to, room);
     draw_beside(to, room, colours);
   } else {
     draw_empty(to, room, colours, why);
   }
   chart_->resize(on_screen);
+  on_paper_ = false;
   if (isVisible()) refresh({});
 }
 

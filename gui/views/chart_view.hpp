@@ -35,6 +35,12 @@ class chart_view : public view {
   [[nodiscard]] chart_ticks ticks(const std::vector<std::int64_t>& steps, const QColor& colour) const;
   // As many pixels as lines may be fine.
   [[nodiscard]] double fineness() const;
+  // What is told over the chart; in a picture elsewhere, too, where there is room for it.
+  [[nodiscard]] virtual QString words() const { return {}; }
+  // The height that it takes there.
+  [[nodiscard]] double words_height(const QPainter& to, const QRectF& room) const;
+  // What is filled is a picture elsewhere: nothing can be clicked or dragged.
+  [[nodiscard]] bool is_on_paper() const noexcept { return on_paper_; }
   // What is drawn around a picture of the chart elsewhere, while the chart has the picture's size.
   virtual void draw_beside(QPainter&, const QRectF&, const theme&) {}
   // Steps run along x: the cursor, zooming, panning and undo work as everywhere.
@@ -46,6 +52,7 @@ class chart_view : public view {
   chart* chart_;
   QHBoxLayout* controls_;
   QString why_;
+  bool on_paper_ = false;
 };
 
 }  // namespace ulp::gui

@@ -118,6 +118,13 @@ QString clipping_view::fill(const theme& colours) {
   return {};
 }
 
+// On paper nothing can be dragged.
+QString clipping_view::words() const {
+  const replay_entry& front = state().front();
+  const auto bound = front.result ? bound_of(scenario_of(front.spec)) : std::nullopt;
+  return bound ? rate_->text() : QString();
+}
+
 std::vector<chart_level> clipping_view::levels(const theme& colours) const {
   const replayed_run& result = *state().front().result;
   std::vector<chart_level> all;
@@ -126,12 +133,14 @@ std::vector<chart_level> clipping_view::levels(const theme& colours) const {
     const double bound = result.rates.bound_for(share);
     // Fewer steps have no such share.
     if (!(bound > 0) || share * static_cast<double>(result.rates.finite()) < 1) continue;
-    all.push_back({std::log2(bound), tr("%1 % of steps: %2").arg(percent).arg(text_of(bound)),
-                   QPen(colours.faint, 1, Qt::DotLine)});
+    // Steps that are infinite, or have no number, have no part in the share.
+    const QString text =
+        result.rates.finite() < result.steps.size() ? tr("%1 % of finite steps: %2") : tr("%1 % of steps: %2");
+    all.push_back({std::log2(bound), text.arg(percent).arg(text_of(bound)), QPen(colours.faint, 1, Qt::DotLine)});
   }
   const std::optional<double> set = dragged_ ? dragged_ : bound_of(scenario_of(state().front().spec));
   const double at = set.value_or(result.rates.bound_for(0.01));
-  if (at > 0)
+  if (at > 0 && (set || !is_on_paper()))
     all.push_back({.y = std::log2(at),
                    .text = !set                  ? tr("no bound yet")
                            : is_by_value(result) ? tr("clip value %1").arg(text_of(at))

@@ -16,12 +16,16 @@ class clipping_view final : public chart_view {
   Q_OBJECT
  public:
   clipping_view(view_state& state, QWidget* parent);
+  [[nodiscard]] bool heeds(restriction::kind of) const override {
+    return of == restriction::kind::steps || of == restriction::kind::reading;
+  }
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
   void refresh(view_state::parts what) override;
+  [[nodiscard]] QString words() const override;
 
  private:
   // The scenario in front is replayed with it.

@@ -242,8 +242,11 @@ QString exponents_view::shares() const {
   }
   const QString steps = counted_.first == counted_.last ? tr("step %1").arg(counted_.first)
                                                         : tr("steps %1 to %2").arg(counted_.first).arg(counted_.last);
-  const QString tensors =
-      state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name) : tr("selected tensors");
+  const auto chosen = static_cast<std::size_t>(std::ranges::count(state().selected(), true));
+  const QString tensors = state().tensor() ? shown_text(state().current_run()->tensors[*state().tensor()].name)
+                          : chosen == state().selected().size()
+                              ? tr("all %1 tensors").arg(chosen)
+                              : tr("%1 of %2 tensors").arg(chosen).arg(state().selected().size());
   QString text = tr("%1, %2 in %3 at %4: ")
                      .arg(steps, tensors, QString::fromStdString(state().front().spec.format), power(std::log2(scale)));
   text += tr("%1 of %2 nonzero values; %3 zeros, %4 not finite")
@@ -288,8 +291,9 @@ QString exponents_view::fill(const theme& colours) {
     slider_->setValue(static_cast<int>(std::lround(scale > 0 ? std::log2(scale) : 0)));
   }
   scale_->setText((state().tried_scale() ? tr("%1, tried out") : tr("%1 of the replay")).arg(power(std::log2(scale))));
-  shares_->setText(shares());
-  setAccessibleDescription(shares_->text());
+  told_ = shares();
+  shares_->setText(with_whole_ranges(told_));
+  setAccessibleDescription(told_);
 
   // The axis holds the gradients of the run, and the limits at the scales of the replay where they are near.
   const scenario s = scenario_of(state().front().spec);
@@ -340,14 +344,17 @@ QString exponents_view::fill(const theme& colours) {
   chart_bars nonfinite{tr("infinite or NaN"), colours.overflow, {}};
   if (binades_.nonfinite > 0) nonfinite.tops.emplace_back(right + ends - 1, height_of(binades_.nonfinite));
   content.bars = {bars, apart, nonfinite};
-  // Binades that a limit cuts: a part of them is lost.
+  // Binades that a limit cuts, if a part of them is lost.
+  const outcome_counts outcomes =
+      tables_.outcomes(state().selected(), s.format, s.rounding, state().scale_at(state().cursor_step()));
+  const auto cuts = [&](double limit, const count_range& lost, int exponent) {
+    return lost.high > 0 && limit > exponent && limit < exponent + 1;
+  };
   for (const auto& [exponent, count] : binades_.by_exponent)
-    for (const double limit : {limits.at.nonzero, limits.at.overflow})
-      if (count > 0 && limit > exponent && limit < exponent + 1) {
-        content.hatched.push_back({content.hatched.empty() ? tr("partly lost") : QString(), exponent + 0.04,
-                                   exponent + 0.96, height_of(count)});
-        break;
-      }
+    if (count > 0 && (cuts(limits.at.nonzero, outcomes.underflow, exponent) ||
+                      cuts(limits.at.overflow, outcomes.overflow, exponent)))
+      content.hatched.push_back({content.hatched.empty() ? tr("partly lost") : QString(), exponent + 0.04,
+                                 exponent + 0.96, height_of(count)});
   if (const binade_counts& other = compared_; !other.by_exponent.empty()) {
     chart_line outline{whole_->isChecked() ? tr("the first replay's run")
                                            : tr("the first replay's run, mean of nearby steps"),
@@ -371,20 +378,12 @@ QString exponents_view::fill(const theme& colours) {
 }
 
 void exponents_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
-  // In a small picture the chart has the room: first the rulers go, then the note.
-  note_ = std::ceil(
-              to.boundingRect(QRectF(room.left(), 0, room.width(), 1000), Qt::TextWordWrap, shares_->text()).height()) +
-          4;
-  if (note_ > room.height() / 4) note_ = 0;
-  has_rulers_ = room.height() - note_ > least_height_with_rulers + rulers_height();
-  chart_view::draw(to, room.adjusted(0, note_, 0, has_rulers_ ? -rulers_height() : 0), colours);
+  // In a small picture the chart has the room: first the rulers go, then the words.
+  has_rulers_ = room.height() - words_height(to, room) > least_height_with_rulers + rulers_height();
+  chart_view::draw(to, room.adjusted(0, 0, 0, has_rulers_ ? -rulers_height() : 0), colours);
 }
 
 void exponents_view::draw_beside(QPainter& to, const QRectF& room, const theme& colours) {
-  to.setPen(colours.text);
-  if (note_ > 0)
-    to.drawText(QRectF(room.left(), room.top() - note_, room.width(), note_), Qt::AlignLeft | Qt::TextWordWrap,
-                shares_->text());
   if (has_rulers_)
     draw_rulers(to, QRectF(room.left(), room.bottom(), room.width(), rulers_height()), colours, plot(), log2_scale());
 }

@@ -28,6 +28,7 @@ class exponents_view final : public chart_view {
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
   void refresh(view_state::parts what) override;
+  [[nodiscard]] QString words() const override { return told_; }
   void draw_beside(QPainter& to, const QRectF& room, const theme& colours) override;
   void resizeEvent(QResizeEvent* event) override;
 
@@ -59,7 +60,7 @@ class exponents_view final : public chart_view {
   QLabel* shares_;
   ruler_strip* rulers_ = nullptr;
   bool has_rulers_ = true;  // there is room for them
-  double note_ = 0;         // the height of the shares in a picture elsewhere
+  QString told_;            // the shares
   tensor_tables tables_;
   binade_counts binades_;
   binade_counts compared_;

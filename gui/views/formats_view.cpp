@@ -110,6 +110,7 @@ std::function<table(const background::report&)> formats_view::asked() const {
 void formats_view::count_anew() {
   work_.cancel();
   if (const auto ask = asked()) {
+    if (table_.rows.empty()) set_note(tr("Counting ..."));
     work_.start([this, ask](const background::report& told) -> std::function<void()> {
       return [this, t = ask(told)] { take(t); };
     });

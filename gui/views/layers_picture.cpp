@@ -21,6 +21,7 @@ constexpr double tallest_row = 44;
 constexpr double below_plot = 34;  // of the frame, for its axis
 constexpr double gap = 12;
 constexpr double most_for_numbers = 0.42;  // of what names leave
+constexpr double most_for_first = 0.66;    // for when and how much at worst, which are what one looks for
 
 QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
 
@@ -136,17 +137,17 @@ void layers_picture::choose_numbers(double room) {
     total.texts.push_back(QString::fromStdString(value_text(q, row.total)));
   }
   double used = 0;
-  const auto take = [&](numbers& n) {
+  const auto take = [&](numbers& n, double most) {
     n.width = letters_.horizontalAdvance(n.title);
     for (const QString& text : n.texts) n.width = std::max(n.width, letters_.horizontalAdvance(text));
     n.width = std::ceil(n.width) + 1;
-    if (used + n.width + gap > most_for_numbers * room) return;
+    if (used + n.width + gap > most * room) return;
     used += n.width + gap;
     numbers_.push_back(std::move(n));
   };
-  take(worst);
-  if (!look_.counted.firsts.empty()) take(first);
-  take(total);
+  take(worst, most_for_first);
+  if (!look_.counted.firsts.empty()) take(first, most_for_first);
+  take(total, most_for_numbers);
 }
 
 std::vector<legend_entry> layers_picture::legend(const theme& colours) const {

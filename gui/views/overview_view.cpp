@@ -18,7 +18,6 @@
 namespace ulp::gui {
 namespace {
 
-constexpr int card_width = 290;
 constexpr int gap = 10;
 
 enum column : std::uint8_t {
@@ -157,6 +156,7 @@ overview_view::overview_view(view_state& state, QWidget* parent)
   grid_->setToolTip(tr("Double-click a number for the view that explains it"));
   setFocusProxy(header_);
   hero_->installEventFilter(this);
+  scroll_->viewport()->installEventFilter(this);
   connect(&story_, &story::changed, this, [this] {
     show_story();
     show_table();
@@ -223,6 +223,9 @@ void overview_view::show_story() {
   const auto& told = story_.told();
   notes_->setText(run == nullptr ? QString() : list_of(told_beside(state(), told.get())));
   const bool is_judged = run != nullptr && told && !run->as_recorded;
+  if (is_judged && told->given.first.cause == "recorded_wrongly" &&
+      told->given.first.happened.find("gradients are said to be") != std::string::npos)
+    emit doubted(told->run, shown_text(told->given.first.happened));
   const told_replay* const of_replay = is_judged ? story_.told_of(state().front()) : nullptr;
   const auto result = is_judged ? state().front().result : nullptr;
   fit_heights();
@@ -249,10 +252,19 @@ void overview_view::show_story() {
   lay_out_cards();
 }
 
+// Cards beside each other are as high as the highest.
 void overview_view::lay_out_cards() {
-  const int columns = std::max(1, (scroll_->viewport()->width() - gap) / (card_width + gap));
+  const int room = scroll_->viewport()->width() - 2 * gap;
+  const int columns = std::max(1, (room + gap) / (card_width + gap));
+  const double width = (room - gap * (columns - 1)) / static_cast<double>(columns);
+  const auto per_row = static_cast<std::size_t>(columns);
   for (std::size_t i = 0; i < buttons_.size(); ++i) {
-    card_grid_->addWidget(buttons_[i], static_cast<int>(i) / columns, static_cast<int>(i) % columns);
+    const std::size_t first = i - i % per_row;
+    double height = 0;
+    for (std::size_t c = first; c < std::min(first + per_row, buttons_.size()); ++c)
+      height = std::max(height, card_height(font(), width, buttons_[c]->card()));
+    buttons_[i]->setFixedHeight(static_cast<int>(height));
+    card_grid_->addWidget(buttons_[i], static_cast<int>(i / per_row), static_cast<int>(i % per_row));
     buttons_[i]->show();
   }
   for (int c = 0; c < card_grid_->columnCount(); ++c) card_grid_->setColumnStretch(c, c < columns ? 1 : 0);
@@ -266,6 +278,10 @@ void overview_view::fit_heights() {
   for (QWidget* const w :
        {static_cast<QWidget*>(header_), static_cast<QWidget*>(clear_), static_cast<QWidget*>(notes_)})
     w->setFixedHeight(std::max(0, w->heightForWidth(width)));
+  // The rows of the table, and a bar below them where not all columns fit.
+  const bool has_bar = grid_->horizontalHeader()->length() > width - 2 * grid_->frameWidth();
+  grid_->setFixedHeight(grid_->horizontalHeader()->sizeHint().height() + 24 * std::max(1, rows_->rowCount()) +
+                        2 * grid_->frameWidth() + (has_bar ? grid_->horizontalScrollBar()->sizeHint().height() : 0));
 }
 
 void overview_view::show_table() {
@@ -291,9 +307,8 @@ void overview_view::show_table() {
     }
   rows_->set(table_);
   grid_->resizeColumnsToContents();
-  const int rows = std::max(1, rows_->rowCount());
-  grid_->setFixedHeight(grid_->horizontalHeader()->sizeHint().height() + 24 * rows + 4);
   grid_->setVisible(rows_->rowCount() > 0);
+  fit_heights();
 }
 
 void overview_view::refresh(view_state::parts what) {
@@ -318,53 +333,79 @@ void overview_view::catch_up_now() {
   hero_->catch_up_now();
 }
 
-// The wheel scrolls the page; with a key the picture takes it.
+// The wheel scrolls the page; with a key the picture takes it. The page is laid out anew when its width is known.
 bool overview_view::eventFilter(QObject* of, QEvent* event) {
+  if (of == scroll_->viewport() && event->type() == QEvent::Resize) lay_out_cards();
   if (of != hero_ || event->type() != QEvent::Wheel) return view::eventFilter(of, event);
   if (static_cast<QWheelEvent*>(event)->modifiers() != Qt::NoModifier) return false;
   QCoreApplication::sendEvent(scroll_->verticalScrollBar(), event);
   return true;
 }
 
-void overview_view::resizeEvent(QResizeEvent* event) {
-  view::resizeEvent(event);
-  lay_out_cards();
-}
-
+// On paper nothing scrolls. What happened comes first, and the worst findings; then, where there is room for it, the table,
+// the picture of the run, and more findings.
 void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   if (state().current_run() == nullptr) return draw_empty(to, room, colours, why_empty());
+  to.save();
+  to.setClipRect(room);
   const QFontMetricsF metrics(to.font());
-  double y = room.top() + draw_story(to, room, header_->shown(), colours) + gap;
   const double row = metrics.height() + 4;
-  const double table_height = row * (static_cast<double>(table_.rows.size()) + 1) + gap;
-  const double left_over = room.bottom() - y - table_height;
-  const bool has_hero = why_empty().isEmpty();
-  const double least_hero = std::max(150.0, 0.36 * room.height());
-  const double card_height = 8 * metrics.height() + 26;
+  const double most_story = cards_.empty() ? room.height() : std::max(0.42 * room.height(), 4 * row);
+  double y = room.top() +
+             draw_story(to, room, shortened_story(to.font(), room.width(), most_story, header_->shown()), colours) +
+             gap;
   const auto columns = static_cast<std::size_t>(std::max(1.0, std::floor((room.width() + gap) / (card_width + gap))));
-  const double for_cards = std::max(0.0, left_over - (has_hero ? least_hero : 0));
-  const auto card_rows = std::min((cards_.size() + columns - 1) / columns,
-                                  static_cast<std::size_t>(std::floor(for_cards / (card_height + gap))));
   const double width = (room.width() - gap * static_cast<double>(columns - 1)) / static_cast<double>(columns);
-  const std::size_t shown = std::min(cards_.size(), card_rows * columns);
-  for (std::size_t i = 0; i < shown; ++i)
+  std::vector<double> heights;  // of the rows of cards
+  for (std::size_t i = 0; i < cards_.size(); ++i) {
+    if (i % columns == 0) heights.push_back(0);
+    heights.back() = std::max(heights.back(), card_height(to.font(), width, cards_[i]));
+  }
+  double table_height = row * (static_cast<double>(table_.rows.size()) + 1) + gap;
+  const double for_cards = room.bottom() - y;
+  const double least_cards = heights.empty() ? 0 : least_card_height(to.font()) + (cards_.size() > columns ? row : 0);
+  const bool has_table = for_cards - least_cards - gap >= table_height;
+  if (!has_table) table_height = 0;
+  const double least_hero = std::max(150.0, 0.36 * room.height());
+  const double fewest = heights.empty() ? 0 : std::min(heights.front(), for_cards - table_height - least_cards);
+  const bool has_hero = why_empty().isEmpty() && for_cards - table_height - fewest - row - gap >= 100;
+  double left_over = for_cards - table_height - (has_hero ? least_hero : 0);
+  std::size_t rows = 0;
+  for (double used = 0; rows < heights.size(); ++rows) {
+    used += heights[rows] + gap;
+    if (used + (rows + 1 < heights.size() ? row : 0) > left_over) break;
+  }
+  if (rows == 0 && !heights.empty()) {
+    rows = 1;
+    left_over = for_cards - table_height - (has_hero ? 100 : 0) - gap - (cards_.size() > columns ? row : 0);
+    heights.front() = std::min(heights.front(), std::max(least_card_height(to.font()), left_over));
+  }
+  const std::size_t shown = std::min(cards_.size(), rows * columns);
+  for (std::size_t i = 0; i < shown; ++i) {
+    if (i > 0 && i % columns == 0) y += heights[i / columns - 1] + gap;
     draw_card(to,
-              QRectF(room.left() + static_cast<double>(i % columns) * (width + gap),
-                     y + static_cast<double>(i / columns) * (card_height + gap), width, card_height),
+              QRectF(room.left() + static_cast<double>(i % columns) * (width + gap), y, width, heights[i / columns]),
               cards_[i], colours);
-  y += static_cast<double>(card_rows) * (card_height + gap);
+  }
+  if (rows > 0) y += heights[rows - 1] + gap;
   if (shown < cards_.size()) {
     to.setPen(colours.faint);
-    to.drawText(QRectF(room.left(), y, room.width(), row), Qt::AlignVCenter,
+    to.drawText(QRectF(room.left(), y - gap / 2.0, room.width(), row), Qt::AlignVCenter,
                 tr("%1 of %2 findings; all of them are in ulp advise and in the window").arg(shown).arg(cards_.size()));
     y += row;
   }
-  const double hero_height = room.bottom() - table_height - y;
-  if (has_hero && hero_height > 80) {
+  if (const double hero_height = room.bottom() - table_height - y; has_hero && hero_height > 80) {
     hero_->draw(to, QRectF(room.left(), y, room.width(), hero_height), colours);
     y += hero_height;
   }
-  y += gap / 2.0;
+  if (has_table) draw_table(to, QRectF(room.left(), y + gap / 2.0, room.width(), table_height), colours);
+  to.restore();
+}
+
+void overview_view::draw_table(QPainter& to, const QRectF& room, const theme& colours) const {
+  const QFontMetricsF metrics(to.font());
+  const double row = metrics.height() + 4;
+  const double y = room.top();
   double x = room.left();
   for (std::size_t c = 0; c < table_.columns.size(); ++c) {
     double column = metrics.horizontalAdvance(QString::fromStdString(table_.columns[c].title));
@@ -373,7 +414,8 @@ void overview_view::draw(QPainter& to, const QRectF& room, const theme& colours)
     column = std::min(column, room.width() / 3);
     // What does not fit is said to be there.
     const bool is_last = c + 1 == table_.columns.size();
-    const QString more = tr("+%1 columns").arg(table_.columns.size() - c);
+    const std::size_t left_out = table_.columns.size() - c;
+    const QString more = left_out == 1 ? tr("one more column") : tr("%1 more columns").arg(left_out);
     if (x + column + (is_last ? 0 : metrics.horizontalAdvance(more) + 16) > room.right()) {
       to.setPen(colours.faint);
       to.drawText(QRectF(x, y, room.right() - x, row), Qt::AlignVCenter | Qt::AlignLeft, more);

@@ -6,6 +6,7 @@
 #include <QLabel>
 #include <QScrollArea>
 #include <QTableView>
+#include <cstdint>
 #include <vector>
 
 #include "story_page.hpp"
@@ -31,10 +32,11 @@ class overview_view final : public view {
 
  signals:
   void asked_for(const QString& view_key);  // something was clicked that another view explains
+  // The values of a run show that they were not multiplied by what it says.
+  void doubted(std::uint64_t run, const QString& why);
 
  protected:
   void refresh(view_state::parts what) override;
-  void resizeEvent(QResizeEvent* event) override;
   bool eventFilter(QObject* of, QEvent* event) override;
 
  private:
@@ -42,6 +44,7 @@ class overview_view final : public view {
   void show_table();
   void lay_out_cards();
   void fit_heights();
+  void draw_table(QPainter& to, const QRectF& room, const theme& colours) const;
   [[nodiscard]] story_lines told_lines() const;
 
   story story_;

@@ -34,6 +34,10 @@ grid_text grid_around(scenario_text base, const policies_view::grid_of_values& v
   return {.base = std::move(base), .scalers = scalers};
 }
 
+bool knows_regret(const swept_grid& grid) {
+  return std::ranges::any_of(grid.policies, [](const swept_policy& p) { return p.result.regret.has_value(); });
+}
+
 // The columns of these titles to the left, in this order.
 void move_titled(table& t, const std::vector<std::string>& titles) {
   std::vector<std::size_t> order;
@@ -126,6 +130,12 @@ bool policies_view::is_of_another(const swept_around& sweep) const {
   return now.run != sweep.run || now.base != sweep.base;
 }
 
+// From their beginning, where the field is too short for them.
+void policies_view::show_values(const QString& values) {
+  values_->setText(values);
+  values_->setCursorPosition(0);
+}
+
 void policies_view::refresh(view_state::parts what) {
   if (running_ && is_of_another(*running_)) {
     work_.cancel();
@@ -139,7 +149,7 @@ void policies_view::refresh(view_state::parts what) {
   if (values_->text().isEmpty() || what.testFlag(view_state::replays))
     if (const scaler_entry* const entry = find_scaler(state().front().spec.scaler);
         entry != nullptr && !values_->isModified())
-      values_->setText(usual_values(*entry));
+      show_values(usual_values(*entry));
   if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays)) show_results();
 }
 
@@ -175,6 +185,9 @@ void policies_view::take(swept_around of, swept_grid results) {
   running_.reset();
   of_ = std::move(of);
   results_ = std::move(results);
+  // Without regrets their map would be empty.
+  if (!knows_regret(results_) && metric_->currentIndex() < metric_->findData(static_cast<int>(sweep_metric::skipped)))
+    metric_->setCurrentIndex(metric_->findData(static_cast<int>(sweep_metric::skipped)));
   show_results();
 }
 
@@ -218,8 +231,8 @@ void policies_view::say() {
   if (results_.policies.empty()) {
     const QString why = why_no_steps();
     return set_note(!why.isEmpty() ? why
-                                   : tr("Sweep replays every combination of the values with the policy in front. "
-                                        "The best come first."));
+                                   : tr("Press Sweep, or Enter in the field, to replay every combination of these "
+                                        "values with the policy in front. The best come first."));
   }
   if (stale_)
     return set_note(
@@ -233,11 +246,12 @@ void policies_view::say() {
   if (best != nullptr)
     note = tr("Least regret: %1 with %2. ")
                .arg(QString::fromStdString(regret_text(best->result)), shown_text(parameters_text(best->text)));
-  note += tr("%1 policies; a star marks those that no other beats in both skipped steps and underflow. Double-click a "
-             "row or a cell, or press Enter, to add it to the replays.")
+  note += tr("%1 policies; a star marks those that no other beats in both skipped steps and underflow.")
               .arg(results_.policies.size());
+  if (!knows_regret(results_) && !results_.policies.front().result.why_no_regret.empty())
+    note += tr(" No regret: %1.").arg(shown_text(results_.policies.front().result.why_no_regret));
   for (const std::string& line : best_lines(results_.policies)) note += "\n" + QString::fromStdString(line);
-  set_note(note);
+  set_note(note, tr("Double-click a row or a cell, or press Enter, to add it to the replays."));
 }
 
 void policies_view::draw(QPainter& to, const QRectF& room, const theme& colours) {

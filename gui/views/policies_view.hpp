@@ -26,6 +26,7 @@ class policies_view final : public rows_view {
   using grid_of_values = std::vector<std::pair<std::string, std::string>>;
 
   policies_view(view_state& state, QWidget* parent);
+  [[nodiscard]] bool heeds(restriction::kind of) const override { return of == restriction::kind::reading; }
   [[nodiscard]] QString legend() const override;
   // As `ulp sweep` writes it.
   [[nodiscard]] table data() const override;
@@ -51,6 +52,7 @@ class policies_view final : public rows_view {
   // Whether the replay in front is, but for the parameters that were swept, another one.
   [[nodiscard]] bool is_of_another(const swept_around& sweep) const;
   void take(swept_around of, swept_grid results);
+  void show_values(const QString& values);
   void show_results();
   void say();  // what the table is, over it
   void add_replay(std::size_t policy);

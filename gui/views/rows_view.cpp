@@ -12,6 +12,8 @@
 #include <cmath>
 #include <vector>
 
+#include "plot/wrapped.hpp"
+
 namespace ulp::gui {
 
 rows_view::rows_view(view_state& state, const char* key, const QString& title, const QString& question, QWidget* parent)
@@ -19,13 +21,22 @@ rows_view::rows_view(view_state& state, const char* key, const QString& title, c
       rows_(new rows_model(this)),
       grid_(new QTableView(this)),
       box_(new QVBoxLayout(this)),
-      note_(new QLabel(this)) {
+      note_(new QLabel(this)),
+      middle_(new QLabel(grid_->viewport())) {
   box_->setContentsMargins(8, 8, 8, 8);
   box_->addWidget(note_);
   box_->addWidget(grid_, 1);
   note_->setWordWrap(true);
   note_->setTextFormat(Qt::PlainText);
   note_->hide();
+  auto* const inside = new QVBoxLayout(grid_->viewport());
+  inside->addWidget(middle_);
+  middle_->setWordWrap(true);
+  middle_->setTextFormat(Qt::PlainText);
+  middle_->setAlignment(Qt::AlignCenter);
+  middle_->setForegroundRole(QPalette::PlaceholderText);
+  middle_->setAttribute(Qt::WA_TransparentForMouseEvents);
+  connect(rows_, &QAbstractItemModel::modelReset, this, &rows_view::place_note);
   grid_->setModel(rows_);
   grid_->setAlternatingRowColors(true);
   grid_->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -63,9 +74,22 @@ void rows_view::copy() const {
   if (!chosen.empty()) QGuiApplication::clipboard()->setText(rows_->text_of(chosen));
 }
 
-void rows_view::set_note(const QString& text) {
-  note_->setText(text);
-  note_->setVisible(!text.isEmpty());
+void rows_view::set_note(const QString& text, const QString& hint) {
+  told_ = text;
+  hint_ = hint;
+  place_note();
+}
+
+void rows_view::place_note() {
+  QStringList all{told_, hint_};
+  all.removeAll(QString());
+  const bool has_rows = rows_->rowCount() > 0;
+  QLabel* const shown = has_rows ? note_ : middle_;
+  QLabel* const hidden = has_rows ? middle_ : note_;
+  shown->setText(all.join(has_rows ? '\n' : ' '));
+  shown->setVisible(!all.isEmpty());
+  hidden->clear();
+  hidden->hide();
 }
 
 void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
@@ -73,20 +97,17 @@ void rows_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const double height = metrics.height() + 6;
   double y = room.top();
   if (rows_->rowCount() == 0) {
-    const QString why = !why_empty().isEmpty() ? why_empty() : note_->text();
+    const QString why = !why_empty().isEmpty() ? why_empty() : told_;
     return draw_empty(to, room, colours, why.isEmpty() ? tr("Nothing to list.") : why);
   }
   to.setPen(colours.text);
-  if (!note_->text().isEmpty()) {
+  if (!told_.isEmpty()) {
     // Whole lines, in a third of the room at most.
     const double lines = std::max(1.0, std::floor(room.height() / 3 / metrics.lineSpacing()));
-    const QRectF box(room.left(), y, room.width(), lines * metrics.lineSpacing());
-    const QRectF used = metrics.boundingRect(box, Qt::TextWordWrap, note_->text());
-    to.save();
-    to.setClipRect(box);
-    to.drawText(box, Qt::TextWordWrap, note_->text());
-    to.restore();
-    y += std::min(used.height(), box.height()) + 8;
+    const QString note = fitted(to.font(), room.width(), lines * metrics.lineSpacing() + 1, told_);
+    const double used = wrapped_height(to.font(), room.width(), note);
+    draw_wrapped(to, QRectF(room.left(), y, room.width(), used), note);
+    y += used + 8;
   }
   // Under the header; where not all rows fit, a line is kept to say so.
   const int fits = std::max(0, static_cast<int>((room.bottom() - y) / height) - 1);

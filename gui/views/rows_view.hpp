@@ -28,11 +28,12 @@ class rows_view : public view {
   void fit_columns();
   // The first row of a picture that has room for so many.
   [[nodiscard]] virtual int first_drawn(int /*room*/) const { return 0; }
-  // A line over the table.
-  void set_note(const QString& text);
+  // Lines over the table, and what to do with it, which is of no use on paper; in the middle where there are no rows.
+  void set_note(const QString& text, const QString& hint = {});
 
  private:
   void copy() const;
+  void place_note();
   // How many rows and columns do not fit, in words; empty where all do.
   [[nodiscard]] QString left_out(int first, int rows, int columns) const;
 
@@ -40,6 +41,9 @@ class rows_view : public view {
   QTableView* grid_;
   QVBoxLayout* box_;
   QLabel* note_;
+  QLabel* middle_;
+  QString told_;
+  QString hint_;
 };
 
 }  // namespace ulp::gui

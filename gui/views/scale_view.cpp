@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <ulp/report/estimates.hpp>
+
 #include "charts/chart.hpp"
 #include "stepped.hpp"
 
@@ -20,6 +22,13 @@ QString end_of(const replayed_run& r) {
   const replay_step& last = r.steps.back();
   const bool known = last.certain && !(last.may_have_used.low < last.may_have_used.high);
   return QObject::tr("ends at %1%2").arg(known ? "" : "~", text_of(last.scale_next));
+}
+
+QString skips_of(const replayed_run& r) {
+  const trajectory_summary& s = r.summary;
+  return s.skipped == 0 && s.uncertain == 0
+             ? QObject::tr("none skipped")
+             : QObject::tr("%1 skipped").arg(QString::fromStdString(skipped_text(s.skipped, s.uncertain, s.bounds)));
 }
 
 QString clamp_text(const replayed_run& r) {
@@ -89,7 +98,8 @@ QString scale_view::fill(const theme& colours) {
     const stepped_line line = difference ? difference_of(i) : scales_of(*replays[i].result);
     seen.merge(line.range());
     QString name = state().doc().title_of(replays[i]);
-    if (!difference && !replays[i].result->steps.empty()) name = tr("%1: %2").arg(name, end_of(*replays[i].result));
+    if (!difference && !replays[i].result->steps.empty())
+      name = tr("%1: %2, %3").arg(name, skips_of(*replays[i].result), end_of(*replays[i].result));
     lines.push_back({name, colours.line(i), points_of(line), line.is_noise()});
   }
   const auto has_steps = [](const replay_entry& r) { return r.result && !r.result->steps.empty(); };
@@ -127,7 +137,10 @@ QString scale_view::fill(const theme& colours) {
       possible(tr("greatest possible"), front->greatest_scales, log2_greatest);
     }
     if (critical_->isChecked()) {
-      const stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
+      stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
+      // Far above what the picture is about there is nothing to see.
+      for (extremes& e : line.pieces)
+        if (e.least > seen.greatest + 41) e = {};
       lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.is_noise()});
       const extremes range = line.range();
       if (std::isfinite(range.least)) {
@@ -195,7 +208,8 @@ QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
       "overflow. Dotted lines: where the recording does not decide, the least and the greatest scale that the first "
-      "replay may have used. The key tells the scale after the last step; ~ marks an estimate. Ticks at the bottom are "
+      "replay may have used. The key tells how many steps are skipped, and the scale after the last one; ~ marks an "
+      "estimate. Ticks at the bottom are "
       "skipped steps, one row per replay. If there are more steps than pixels, a line spans all its values there.");
 }
 

@@ -16,6 +16,9 @@ class scale_view final : public chart_view {
   Q_OBJECT
  public:
   scale_view(view_state& state, QWidget* parent);
+  [[nodiscard]] bool heeds(restriction::kind of) const override {
+    return of != restriction::kind::tensor && of != restriction::kind::filter;
+  }
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
 

@@ -15,6 +15,7 @@ class steps_view final : public rows_view {
   Q_OBJECT
  public:
   steps_view(view_state& state, QWidget* parent);
+  [[nodiscard]] bool heeds(restriction::kind of) const override { return of == restriction::kind::reading; }
   [[nodiscard]] QString legend() const override;
   // As `ulp replay` writes them: the run is replayed again. Throws input_error.
   [[nodiscard]] table data() const override;

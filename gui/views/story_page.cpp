@@ -3,7 +3,9 @@
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
+#include "plot/wrapped.hpp"
 #include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
@@ -38,7 +40,7 @@ double lay_out(const QFont& font, const QRectF& room, const story_lines& story, 
     if (is_narrow && !title.isEmpty()) y += metrics.height() + 2;
     const double width = std::max(40.0, room.right() - padding - left - indent);
     const QRectF box(left + indent, y, width, 1e6);
-    const double height = metrics.boundingRect(box, Qt::TextWordWrap, text).height();
+    const double height = wrapped_height(is_first ? bold(font) : font, width, text);
     each(title, QPointF(left, is_narrow ? y - metrics.height() - 2 : y), QRectF(box.topLeft(), QSizeF(width, height)),
          text, is_first);
     y += height + 6;
@@ -59,29 +61,85 @@ void draw_panel(QPainter& to, const QRectF& room, const QColor& side, bool at_to
   to.restore();
 }
 
+// Where the parts of a card lie, from its top edge on; `height` is what they take together.
+struct card_places {
+  double question = 0;
+  double conclusion = 0;
+  double picture = 0;
+  double height = 0;
+};
+
+constexpr double above_words = edge + 7;
+constexpr double below_picture = 8;
+
+double height_of_row(const QFontMetricsF& metrics) { return metrics.height() + 3; }
+
+// With all that it says, but for an essay.
+card_places wanted_places(const QFont& font, double width, const story_card& card) {
+  constexpr double most_lines = 6;
+  const QFontMetricsF metrics(font);
+  const QFontMetricsF heavy(bold(font));
+  const double inside = width - 2 * padding;
+  card_places p;
+  p.question = std::min(wrapped_height(font, inside, card.question), 2 * metrics.lineSpacing() + 1);
+  p.conclusion = std::min(wrapped_height(bold(font), inside, card.conclusion), most_lines * heavy.lineSpacing() + 1);
+  if (!card.bars.empty())
+    p.picture = height_of_row(metrics) * static_cast<double>(card.bars.size());
+  else if (card.line)
+    p.picture = 4 * metrics.height();
+  p.height = above_words + p.question + 3 + p.conclusion + (p.picture > 0 ? 4 + p.picture : 0) + below_picture;
+  return p;
+}
+
+// Words come first, then a picture that can be read, if there is one.
+card_places places_in(const QFont& font, const QSizeF& room, const story_card& card) {
+  card_places p = wanted_places(font, room.width(), card);
+  const double row = height_of_row(QFontMetricsF(font));
+  const double heavy = QFontMetricsF(bold(font)).lineSpacing();
+  const double least_picture = p.picture > 0 ? std::min(p.picture, 2.5 * row) : 0;
+  if (p.height > room.height()) p.question = std::min(p.question, QFontMetricsF(font).lineSpacing());
+  const double rest = room.height() - above_words - p.question - 3 - below_picture;
+  const auto lines_in = [&](double height) { return std::max(1.0, std::floor(height / heavy)) * heavy + 1; };
+  const double beside_picture = lines_in(rest - 4 - least_picture);
+  const bool is_pictured = least_picture > 0 && rest - 4 - least_picture >= std::min(p.conclusion, 2 * heavy);
+  p.conclusion = std::min(p.conclusion, is_pictured ? beside_picture : lines_in(rest));
+  p.picture = is_pictured ? std::max(0.0, rest - p.conclusion - 4) : 0;
+  p.height = room.height();
+  return p;
+}
+
 // From 1e-6, the least that is seen, to all.
 double length_of(double share) { return share > 0 ? std::clamp(1 + std::log10(share) / 6, 0.02, 1.0) : 0; }
 
+// Names and numbers take what they need, as far as there is something left for the bars.
 void draw_bars(QPainter& to, const QRectF& room, const std::vector<finding_bar>& bars, const theme& colours) {
   const QFontMetricsF metrics(to.font());
-  const double row = metrics.height() + 3;
-  const auto fitting = static_cast<std::size_t>(std::max(0.0, std::floor(room.height() / row)));
+  const double row = height_of_row(metrics);
+  const auto fitting = static_cast<std::size_t>(std::max(0.0, std::floor((room.height() + 1) / row)));
   const std::size_t shown = std::min(bars.size(), fitting);
-  const double labels = room.width() * 0.34;
-  const double texts = room.width() * 0.36;
+  double labels = 0;
+  double texts = 0;
+  for (std::size_t i = 0; i < shown; ++i) {
+    labels = std::max(labels, metrics.horizontalAdvance(shown_text(bars[i].label)) + 9);
+    texts = std::max(texts, metrics.horizontalAdvance(shown_text(bars[i].text)) + 9);
+  }
+  constexpr double least_bar = 44;
+  labels = std::min(labels, 0.45 * room.width());
+  texts = std::min(texts, std::max(0.3 * room.width(), room.width() - labels - least_bar));
+  labels = std::min(labels, room.width() - texts - least_bar);
   for (std::size_t i = 0; i < shown; ++i) {
     const finding_bar& bar = bars[i];
     const QRectF line(room.left(), room.top() + row * static_cast<double>(i), room.width(), row);
     to.setPen(colours.text);
-    to.drawText(QRectF(line.left(), line.top(), labels - 6, row), Qt::AlignVCenter,
-                metrics.elidedText(shown_text(bar.label), Qt::ElideMiddle, labels - 6));
-    const QRectF area(line.left() + labels, line.center().y() - 4, room.width() - labels - texts - 6, 8);
+    to.drawText(QRectF(line.left(), line.top(), labels - 8, row), Qt::AlignVCenter,
+                metrics.elidedText(shown_text(bar.label), Qt::ElideMiddle, labels - 8));
+    const QRectF area(line.left() + labels, line.center().y() - 4, room.width() - labels - texts, 8);
     to.fillRect(area, colours.grid);
     to.fillRect(QRectF(area.topLeft(), QSizeF(area.width() * length_of(bar.share.high), area.height())),
                 bar.grade == finding_grade::fine ? colours.heat(0.7) : colour_of(bar.grade, colours));
     to.setPen(colours.faint);
-    to.drawText(QRectF(line.right() - texts, line.top(), texts, row), Qt::AlignVCenter | Qt::AlignLeft,
-                metrics.elidedText(shown_text(bar.text), Qt::ElideRight, texts));
+    to.drawText(QRectF(line.right() - texts + 8, line.top(), texts - 8, row), Qt::AlignVCenter | Qt::AlignLeft,
+                metrics.elidedText(shown_text(bar.text), Qt::ElideRight, texts - 8));
   }
 }
 
@@ -144,7 +202,7 @@ double draw_story(QPainter& to, const QRectF& room, const story_lines& story, co
             to.drawText(QRectF(at, QSizeF(room.width(), box.height())), Qt::AlignTop | Qt::AlignLeft, title);
             to.setFont(is_first ? bold(font) : font);
             to.setPen(colours.text);
-            to.drawText(box.adjusted(0, 0, 2, 2), Qt::TextWordWrap, text);
+            draw_wrapped(to, box, text);
           });
   to.setFont(font);
   return height;
@@ -155,39 +213,74 @@ double story_height(const QFont& font, double width, const story_lines& story) {
                  [](const QString&, QPointF, const QRectF&, const QString&, bool) {});
 }
 
+story_lines shortened_story(const QFont& font, double width, double most, story_lines story) {
+  const auto longest = [&] {
+    std::size_t at = 0;
+    double lines = 1;
+    double height = 0;
+    double wide = 0;
+    std::size_t i = 0;
+    lay_out(font, QRectF(0, 0, width, 1e6), story,
+            [&](const QString&, QPointF, const QRectF& box, const QString&, bool is_first) {
+              const double n = std::round(box.height() / QFontMetricsF(is_first ? bold(font) : font).lineSpacing());
+              if (n > lines) {
+                at = i;
+                lines = n;
+                height = box.height();
+                wide = box.width();
+              }
+              ++i;
+            });
+    return std::tuple(at, lines, height, wide);
+  };
+  while (story_height(font, width, story) > most) {
+    const auto [at, lines, height, wide] = longest();
+    if (lines > 1) {
+      const QFont of = at == 0 ? bold(font) : font;
+      QString& text = story.lines[at].second;
+      const QString less = fitted(of, wide, height - QFontMetricsF(of).lineSpacing() + 1, text);
+      if (less != text) {
+        text = less;
+        continue;
+      }
+    }
+    // What happened is told in any case.
+    if (story.lines.size() < 2) break;
+    story.lines.pop_back();
+  }
+  return story;
+}
+
+double card_height(const QFont& font, double width, const story_card& card) {
+  return std::ceil(wanted_places(font, width, card).height);
+}
+
+double least_card_height(const QFont& font) {
+  return above_words + QFontMetricsF(font).lineSpacing() + 3 + 2 * QFontMetricsF(bold(font)).lineSpacing() + 1 +
+         below_picture;
+}
+
 void draw_card(QPainter& to, const QRectF& room, const story_card& card, const theme& colours) {
   to.save();
   const QFont font = to.font();
   draw_panel(to, room, colour_of(card.grade, colours), true, colours);
-  const QRectF inside = room.adjusted(padding, edge + 7, -padding, -8);
-  const QFontMetricsF metrics(font);
   to.setClipRect(room);
+  const card_places p = places_in(font, room.size(), card);
+  const double width = room.width() - 2 * padding;
+  QRectF at(room.left() + padding, room.top() + above_words, width, p.question);
   to.setPen(colours.faint);
-  to.drawText(QRectF(inside.topLeft(), QSizeF(inside.width(), metrics.height())), Qt::AlignVCenter,
-              metrics.elidedText(card.question, Qt::ElideRight, inside.width()));
-  const QFont heavy = bold(font);
-  const QFontMetricsF heavy_metrics(heavy);
-  const bool is_drawn = !card.bars.empty() || card.line;
-  const double lines =
-      is_drawn ? 2 : std::max(2.0, std::floor((inside.height() - metrics.height() - 6) / heavy_metrics.height()));
-  const QRectF words(inside.left(), inside.top() + metrics.height() + 3, inside.width(),
-                     lines * heavy_metrics.height() + 1);
-  // What does not fit ends in an ellipsis; all of it is in the tool tip.
-  QString conclusion = card.conclusion;
-  const auto fits = [&](const QString& text) {
-    return heavy_metrics.boundingRect(QRectF(words.topLeft(), QSizeF(words.width(), 1e6)), Qt::TextWordWrap, text)
-               .height() <= words.height();
-  };
-  while (!fits(conclusion) && conclusion.contains(' '))
-    conclusion = conclusion.section(' ', 0, -2).remove(QStringLiteral("…")) + QStringLiteral("…");
-  to.setFont(heavy);
+  draw_wrapped(to, at, fitted(font, width, p.question, card.question));
+  at = QRectF(at.left(), at.bottom() + 3, width, p.conclusion);
+  // All of it is in the tool tip.
+  const QString conclusion = fitted(bold(font), width, p.conclusion, card.conclusion);
+  to.setFont(bold(font));
   to.setPen(colours.text);
-  to.drawText(words, Qt::TextWordWrap, conclusion);
+  draw_wrapped(to, at, conclusion);
   to.setFont(font);
-  const QRectF picture(inside.left(), words.bottom() + 4, inside.width(), inside.bottom() - words.bottom() - 4);
+  const QRectF picture(at.left(), at.bottom() + 4, width, p.picture);
   if (!card.bars.empty())
     draw_bars(to, picture, card.bars, colours);
-  else if (card.line)
+  else if (card.line && p.picture > 0)
     draw_line(to, picture, *card.line, colours);
   to.restore();
 }
@@ -202,8 +295,7 @@ card_button::card_button(story_card card, QWidget* parent) : QAbstractButton(par
 }
 
 QSize card_button::sizeHint() const {
-  const QFontMetrics metrics(font());
-  return {300, 8 * metrics.height() + 26};
+  return {card_width, static_cast<int>(card_height(font(), std::max(width(), card_width), card_))};
 }
 
 void card_button::paintEvent(QPaintEvent*) {

@@ -26,6 +26,13 @@ struct story_lines {
 double draw_story(QPainter& to, const QRectF& room, const story_lines& story, const theme& colours);
 [[nodiscard]] double story_height(const QFont& font, double width, const story_lines& story);
 
+// With fewer words, where it would be higher than `most`.
+[[nodiscard]] story_lines shortened_story(const QFont& font, double width, double most, story_lines story);
+
+// A card is at least so wide; it has a height that shows all of it, and one at which words are left out.
+constexpr int card_width = 290;
+[[nodiscard]] double card_height(const QFont& font, double width, const story_card& card);
+[[nodiscard]] double least_card_height(const QFont& font);
 void draw_card(QPainter& to, const QRectF& room, const story_card& card, const theme& colours);
 
 // A card that can be clicked, and reached with the keyboard.

@@ -9,6 +9,7 @@
 #include <ulp/report/table.hpp>
 
 #include "plot/theme.hpp"
+#include "viewmodel/context.hpp"
 #include "viewmodel/view_state.hpp"
 
 namespace ulp::gui {
@@ -22,6 +23,8 @@ class view : public QWidget {
   [[nodiscard]] const QString& key() const noexcept { return key_; }
   [[nodiscard]] const QString& title() const noexcept { return title_; }
   [[nodiscard]] const QString& question() const noexcept { return question_; }
+  // Whether what it shows depends on it.
+  [[nodiscard]] virtual bool heeds(restriction::kind) const { return true; }
   // What its marks and colours mean, in a few sentences.
   [[nodiscard]] virtual QString legend() const = 0;
 

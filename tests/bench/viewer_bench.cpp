@@ -70,6 +70,13 @@ void time_changes(const char* what, const QString& key, const std::function<void
               times.back());
 }
 
+// The most so far.
+long megabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss / 1024;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -98,9 +105,9 @@ int main(int argc, char** argv) {
   });
   window.open(std::vector<std::string>(argv + 1, argv + argc));
   double stall = wait_for([&] { return loaded && paint.seen; });
-  std::printf("first picture %.0f ms, longest stall %.0f ms\n", milliseconds(since), stall);
+  std::printf("first picture %.0f ms, longest stall %.0f ms, %ld MB\n", milliseconds(since), stall, megabytes());
   stall = wait_for([&] { return !window.doc().busy(); });
-  std::printf("replayed %.0f ms, longest stall %.0f ms\n", milliseconds(since), stall);
+  std::printf("replayed %.0f ms, longest stall %.0f ms, %ld MB\n", milliseconds(since), stall, megabytes());
 
   for (const QString& key : view_keys()) {
     window.show_view(key);
@@ -132,7 +139,8 @@ int main(int argc, char** argv) {
   window.state().set_shown({middle, middle + 199});
   stall =
       wait_for([&] { return (window.state().drawn()->fine && !window.state().refining()) || since.elapsed() > 60000; });
-  std::printf("200 steps refined after %.0f ms, longest stall %.0f ms\n", milliseconds(since), stall);
+  std::printf("200 steps refined after %.0f ms, longest stall %.0f ms, %ld MB\n", milliseconds(since), stall,
+              megabytes());
   window.state().set_shown(whole);
 
   window.show_view("policies");
@@ -143,7 +151,5 @@ int main(int argc, char** argv) {
   stall = wait_for([&] { return !policies->data().rows.empty() || since.elapsed() > 120000; });
   std::printf("sweep of %zu policies %.0f ms, longest stall %.0f ms\n", policies->data().rows.size(),
               milliseconds(since), stall);
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  std::printf("memory %ld MB\n", usage.ru_maxrss / 1024);
+  std::printf("memory %ld MB\n", megabytes());
 }

@@ -4,8 +4,10 @@
 #include <ulp/formats/neighbours.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "formats/sweep.hpp"
@@ -134,4 +136,55 @@ TEST_CASE("a step is what separates neighbours") {
   CHECK(ulp_exponent(float16, decode(0x1p-100)) == -24);
   CHECK(ulp_exponent(float16, decode(0x1p100)) == 5);
   CHECK(ulp_exponent(float16, decode(1.9999999)) == -10);
+}
+
+TEST_CASE("the error of a code is the exact quotient of its distance and the unit of the exact value") {
+  CHECK(error_in_ulps(float16, 0x3C00, 1.0) == 0);
+  CHECK(error_in_ulps(float16, 0x3C01, 1.0) == 1);         // 1 + 2^-10
+  CHECK(error_in_ulps(float16, 0x3BFF, 1.0) == 0.5);       // 1 - 2^-11: the unit is that above a power of two
+  CHECK(error_in_ulps(float16, 0x3C00, 0x1.ffcp-1) == 1);  // but 1 is a whole one from it
+  CHECK(error_in_ulps(float16, 0xBC00, 1.0) == 2048);      // of the other sign
+  CHECK(error_in_ulps(float16, 0x3C00, 1 + 0x1p-11) == 0.5);
+  CHECK(error_in_ulps(float16, 0x3C00, 1 + 0x1p-52) == 0x1p-42);
+  // Zero and subnormal numbers: the step of those.
+  CHECK(error_in_ulps(float16, 0, 0x1p-25) == 0.5);
+  CHECK(error_in_ulps(float16, 0x8000, 0.0) == 0);
+  CHECK(error_in_ulps(float16, 1, -0x1p-24) == 2);
+  CHECK(error_in_ulps(float16, 0x0400, 0x1.ff8p-15) == 1);
+  CHECK(error_in_ulps(float64, 1, 0.0) == 1);
+  CHECK(error_in_ulps(float64, 0, 0x1p-1074) == 1);
+  // Beyond the largest number: the step of the largest, infinity being 2^16 and everything above.
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  CHECK(error_in_ulps(float16, 0x7BFF, 65520) == 0.5);
+  CHECK(error_in_ulps(float16, 0x7C00, 65520) == 0.5);
+  CHECK(error_in_ulps(float16, 0x7C00, 65504) == 1);
+  CHECK(error_in_ulps(float16, 0x7C00, 65536) == 0);
+  CHECK(error_in_ulps(float16, 0x7C00, 1e300) == 0);
+  CHECK(error_in_ulps(float16, 0x7C00, infinity) == 0);
+  CHECK(error_in_ulps(float16, 0xFC00, 65536) == 4096);
+  CHECK(error_in_ulps(float16, 0xFC00, infinity) == infinity);
+  CHECK(error_in_ulps(float16, 0x7BFF, infinity) == infinity);
+  CHECK(error_in_ulps(float8_e4m3fn, 0x7E, 480) == 1);
+  CHECK(error_in_ulps(float64, 0x7FEFFFFFFFFFFFFF, -1e308) > 1e15);
+  // NaN.
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(error_in_ulps(float16, 0x7E00, nan) == 0);
+  CHECK(error_in_ulps(float16, 0x7E00, 1.0) == infinity);
+  CHECK(error_in_ulps(float16, 0x3C00, nan) == infinity);
+}
+
+TEST_CASE("rounding to nearest is off by half a unit at most, any rounding by less than one") {
+  for (const auto& [name, f] : small_formats) {
+    INFO(name);
+    sweep s;
+    for (std::uint64_t bits = 1; bits < 0x7FF0000000000000; bits += 0x0000F0F0F0F0F0F1) {
+      const auto x = std::bit_cast<double>(bits);
+      if (!f.has_infinity() && x > to_double(f, f.max_finite_code())) break;
+      s.expect(error_in_ulps(f, encode(f, x).code, x) <= 0.5, [&] { return std::to_string(x); });
+      const encoded below = encode(f, x, {.direction = direction::toward_negative});
+      if (x <= to_double(f, f.max_finite_code()))
+        s.expect(error_in_ulps(f, below.code, x) < 1, [&] { return std::to_string(x); });
+    }
+    CHECK(s.failures() == "");
+  }
 }

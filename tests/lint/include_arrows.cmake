@@ -32,6 +32,7 @@ set(owners
   "^Q[A-Za-z/0-9]*$:qt"
   "^(immintrin|xmmintrin|emmintrin|cpuid|arm_neon)\\.h$:processor"
   "^(unistd|fcntl|poll|sys/[a-z]+)\\.h$:posix"
+  "^std(def|int)\\.h$:std"
   "^[a-z_]+$:std")
 
 # allow(PLACE OWNER...): files whose place matches may include what belongs to OWNER. A place is room:public:file or
@@ -71,7 +72,7 @@ endfunction()
 
 function(owner_of included result)
   set(owner unknown)
-  if(included MATCHES "^ulp/([a-z]+)/(detail/)?[a-z0-9_]+\\.hpp$")
+  if(included MATCHES "^ulp/([a-z]+)/(detail/)?[a-z0-9_]+\\.(hpp|h)$")
     set(owner ${CMAKE_MATCH_1})
   else()
     foreach(row IN LISTS owners)
@@ -105,7 +106,7 @@ foreach(room IN LISTS rooms)
     set(public FALSE)
     if(file MATCHES "^include/")
       set(public TRUE)
-      if(NOT file MATCHES "^include/ulp/${room}/(detail/)?[a-z0-9_]+\\.hpp$")
+      if(NOT file MATCHES "^include/ulp/${room}/(detail/)?[a-z0-9_]+\\.(hpp|h)$")
         complain(${shown} "a public header lies in include/ulp/${room}/ or its detail/")
       endif()
       string(REGEX REPLACE "^include/ulp/${room}/" "${room}:public:" place ${file})

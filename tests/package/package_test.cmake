@@ -33,7 +33,7 @@ endfunction()
 # The files that an installed library has: its archive and its headers.
 function(files_of_library name folder into)
   set(include ${ROOT}/${folder}/include)
-  file(GLOB_RECURSE headers RELATIVE ${include} ${include}/ulp/${name}/*.hpp)
+  file(GLOB_RECURSE headers RELATIVE ${include} ${include}/ulp/${name}/*.hpp ${include}/ulp/${name}/*.h)
   list(TRANSFORM headers PREPEND ${INCLUDEDIR}/)
   set(${into} ${${into}} ${LIBDIR}/libulp_${name}.a ${headers} PARENT_SCOPE)
 endfunction()
@@ -54,13 +54,16 @@ function(build_project source build)
   run(${CMAKE_COMMAND} --build ${build} --parallel 2)
 endfunction()
 
-# use(BUILD LIBRARIES OPTION...): builds the consumer of these libraries and runs it.
+# use(BUILD LIBRARIES OPTION...): builds the consumers of these libraries, the one in C too, and runs them.
 function(use build libraries)
   list(JOIN libraries "," names)  # a list would not survive ARGN
   build_project(${ROOT}/tests/package/consumer ${build} -D LIBRARIES=${names} ${ARGN})
   foreach(library IN LISTS libraries)
     run(${build}/uses_${library})
   endforeach()
+  if("formats" IN_LIST libraries)
+    run(${build}/uses_formats_c)
+  endif()
 endfunction()
 
 # As if none of them were there.
@@ -115,7 +118,7 @@ elseif(MODE STREQUAL "folder")
 elseif(MODE STREQUAL "fetched")
   use(${DIR}/build formats -D ULPSCOPE_FETCHED=${ROOT})
   file(GLOB_RECURSE built RELATIVE ${DIR}/build ${DIR}/build/*.a ${DIR}/build/*.o)
-  list(FILTER built EXCLUDE REGEX "/(ulp|uses)_formats[.]dir/")
+  list(FILTER built EXCLUDE REGEX "/(ulp|uses)_formats(_c)?[.]dir/")
   expect_files(built FOUND ${built} EXPECTED _deps/ulpscope-build/formats/libulp_formats.a)
   run(${CMAKE_COMMAND} --install ${DIR}/build --prefix ${prefix})
   file(GLOB_RECURSE installed RELATIVE ${prefix} ${prefix}/*)

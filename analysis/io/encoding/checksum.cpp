@@ -2,30 +2,45 @@
 
 #include <zlib.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
 
 namespace ulp::io {
 namespace {
 
 constexpr std::size_t size_of_one = 4;
-enum storage : char { null = 0, integer = 1, real = 2, text = 3, blob = 4 };
+enum storage : char { integer = 1, real = 2, text = 3, blob = 4 };
 
 }  // namespace
 
-void row_checksum::add(std::int64_t value) {
-  waiting_ += integer;
-  append_u64(waiting_, static_cast<std::uint64_t>(value));
+void row_checksum::append(std::string_view bytes) {
+  if (bytes.size() > waiting_.size() - size_) flush();
+  std::memcpy(waiting_.data() + size_, bytes.data(), bytes.size());
+  size_ += bytes.size();
 }
 
+void row_checksum::add_u64(char type, std::uint64_t value) {
+  std::array<char, 9> bytes{type};
+  for (std::size_t i = 0; i < 8; ++i) bytes[i + 1] = static_cast<char>(value >> (8 * i));
+  if (bytes.size() > waiting_.size() - size_) flush();
+  std::memcpy(waiting_.data() + size_, bytes.data(), bytes.size());
+  size_ += bytes.size();
+}
+
+void row_checksum::add_null() { append({"\0", 1}); }
+
+void row_checksum::add(std::int64_t value) { add_u64(integer, static_cast<std::uint64_t>(value)); }
+
 void row_checksum::add(double value) {
-  waiting_ += std::isnan(value) ? null : real;
+  if (std::isnan(value)) return add_null();
   // SQLite keeps no zero's sign.
-  if (!std::isnan(value)) append_f64(waiting_, value == 0 ? 0.0 : value);
+  add_u64(real, std::bit_cast<std::uint64_t>(value == 0 ? 0.0 : value));
 }
 
 void row_checksum::add(std::optional<double> value) {
   if (!value)
-    waiting_ += null;
+    add_null();
   else if (std::isnan(*value))
     add(std::string_view{"nan"});
   else
@@ -36,7 +51,7 @@ void row_checksum::add(std::optional<bool> value) {
   if (value)
     add(std::int64_t{*value ? 1 : 0});
   else
-    waiting_ += null;
+    add_null();
 }
 
 void row_checksum::add(std::string_view text) { add_bytes(storage::text, text); }
@@ -44,31 +59,26 @@ void row_checksum::add(std::string_view text) { add_bytes(storage::text, text); 
 void row_checksum::add(statement::blob bytes) { add_bytes(blob, bytes.bytes); }
 
 void row_checksum::add(const statement& row, int column) {
-  switch (row.type(column)) {
-    case SQLITE_INTEGER: return add(row.integer(column));
-    case SQLITE_FLOAT: return add(row.real(column));
+  sqlite3_value* const at = row.value(column);
+  switch (sqlite3_value_type(at)) {
+    case SQLITE_INTEGER: return add(std::int64_t{sqlite3_value_int64(at)});
+    case SQLITE_FLOAT: return add(sqlite3_value_double(at));
     case SQLITE_TEXT: return add(row.bytes(column));
     case SQLITE_BLOB: return add(statement::blob{row.bytes(column)});
-    default: waiting_ += null;
+    default: add_null();
   }
 }
 
 void row_checksum::add_bytes(char type, std::string_view bytes) {
-  waiting_ += type;
-  append_u64(waiting_, bytes.size());
-  constexpr std::size_t few = 256;
-  if (bytes.size() <= few) {
-    waiting_ += bytes;
-    return;
-  }
+  add_u64(type, bytes.size());
+  if (bytes.size() <= waiting_.size() / 2) return append(bytes);
   flush();
   crc_ = static_cast<std::uint32_t>(crc32_z(crc_, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 void row_checksum::flush() {
-  crc_ = static_cast<std::uint32_t>(
-      crc32_z(crc_, reinterpret_cast<const unsigned char*>(waiting_.data()), waiting_.size()));
-  waiting_.clear();
+  crc_ = static_cast<std::uint32_t>(crc32_z(crc_, reinterpret_cast<const unsigned char*>(waiting_.data()), size_));
+  size_ = 0;
 }
 
 std::string row_checksum::value() {

@@ -33,7 +33,7 @@ inline constexpr row_parts extra_row{"extra", {6}};
 // CRC-32 (zlib's) of the name of a table and the values of a row, each as SQLite stores it.
 class row_checksum {
  public:
-  explicit row_checksum(std::string_view table) : waiting_(table) {}
+  explicit row_checksum(std::string_view table) { append(table); }
 
   void add(std::int64_t value);
   void add(double value);  // NaN is NULL
@@ -49,10 +49,15 @@ class row_checksum {
 
  private:
   void add_bytes(char type, std::string_view bytes);
+  void add_u64(char type, std::uint64_t value);
+  void add_null();
+  // At most as many as there is room for in `waiting_`.
+  void append(std::string_view bytes);
   void flush();
 
   std::uint32_t crc_ = 0;
-  std::string waiting_;
+  std::size_t size_ = 0;
+  std::array<char, 512> waiting_;
 };
 
 // Puts a row into its table: all its values, and then their checksums.

@@ -3,13 +3,16 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <new>
 
 namespace ulp::io {
 void append_u64(std::string& to, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) to += static_cast<char>(value >> (8 * i));
+  std::array<char, 8> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(value >> (8 * i));
+  to.append(bytes.data(), bytes.size());
 }
 void append_f64(std::string& to, double value) {
   // One NaN for all, so that equal tables are equal bytes.

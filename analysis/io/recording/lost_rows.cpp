@@ -1,6 +1,10 @@
 #include "lost_rows.hpp"
 
 #include <array>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -19,9 +23,31 @@ bool are_equal(const database& db, const std::string& a, const std::string& b) {
   return both.row() && both.integer(0) == both.integer(1);
 }
 
-}  // namespace
+// A file and its log, as far as a change of them shows.
+struct file_state {
+  std::string file;
+  std::array<std::uintmax_t, 2> sizes{};
+  std::array<std::filesystem::file_time_type, 2> times{};
+  friend bool operator==(const file_state&, const file_state&) = default;
+};
 
-void refuse_lost_rows(const database& db) {
+file_state state_of(const database& db) {
+  const char* const file = sqlite3_db_filename(db.get(), "main");
+  file_state now{.file = file == nullptr ? "" : file};
+  for (std::size_t i = 0; i < now.sizes.size(); ++i) {
+    const std::filesystem::path part = now.file + (i == 0 ? "" : "-wal");
+    std::error_code absent;
+    now.sizes[i] = std::filesystem::file_size(part, absent);
+    now.times[i] = std::filesystem::last_write_time(part, absent);
+  }
+  return now;
+}
+
+// The last one that had lost none: a viewer opens the same file for each part that it looks at.
+std::mutex looking_at_last;
+std::optional<file_state> last_whole;
+
+void refuse_lost_rows_of(const database& db) {
   constexpr std::array<std::pair<const char*, const char*>, 3> indices{
       {{"step", "sqlite_autoindex_step_1"}, {"step", "step_scalars"}, {"total", "total_summary"}}};
   for (const auto& [table, index] : indices) {
@@ -37,6 +63,21 @@ void refuse_lost_rows(const database& db) {
                         std::string{"has other rows than its index "} + index +
                             ": the file is damaged (ulp check lists what is wrong)");
   }
+}
+
+}  // namespace
+
+void refuse_lost_rows(const database& db) {
+  file_state now = state_of(db);
+  // Small ones are looked at faster than a clock tells changes apart.
+  if (now.file.empty() || now.sizes[0] <= checked_wholly) return refuse_lost_rows_of(db);
+  {
+    const std::lock_guard lock(looking_at_last);
+    if (last_whole == now) return;
+  }
+  refuse_lost_rows_of(db);
+  const std::lock_guard lock(looking_at_last);
+  last_whole = std::move(now);
 }
 
 }  // namespace ulp::io

@@ -82,10 +82,13 @@ class opened : public source {
   }
 
   [[nodiscard]] bool next(step& into) final {
-    if (!std::exchange(begun_, true)) io::refuse_lost_rows(db_);
+    if (!std::exchange(begun_, true) && !are_lost_rows_told_last()) io::refuse_lost_rows(db_);
     try {
       if (!rows_->next()) {
-        if (!std::exchange(ended_, true)) db_.run("END");
+        if (!std::exchange(ended_, true)) {
+          if (are_lost_rows_told_last()) io::refuse_lost_rows(db_);
+          db_.run("END");
+        }
         return false;
       }
       std::vector<tensor_row> room = std::move(into.tensors);
@@ -102,6 +105,8 @@ class opened : public source {
 
  protected:
   virtual void read_tables(step& into) = 0;
+  // Whether an index that lost rows is told of after the steps, not before: by then somebody may have looked.
+  [[nodiscard]] virtual bool are_lost_rows_told_last() const { return false; }
   // For errors.
   [[nodiscard]] virtual std::string what_is_read() const { return ""; }
 
@@ -180,6 +185,7 @@ class recorded_totals final : public opened {
   [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return groups_; }
 
  private:
+  [[nodiscard]] bool are_lost_rows_told_last() const override { return true; }
   void read_tables(step& into) override {
     into.tensors.clear();
     totals_.take(into.key, now_);

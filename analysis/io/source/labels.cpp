@@ -114,8 +114,13 @@ class labelled_source final : public forwarding_source, public divisible {
                           "step " + std::to_string(of.key.step), "has no loss scale, which --factor scale needs");
     }
     if (std::isnan(factor)) return;
+    // Whether gradients were unscaled before they were recorded is easily told wrongly: there the user knows better.
+    const auto may_be_wrong = [&](double x) { return x == 1 || x == of.scalars.loss_scale; };
     for (tensor_row& row : of.tensors) {
-      if (!std::isnan(row.factor) && row.factor != factor)
+      const bool is_known = !std::isnan(row.factor);
+      if (is_known && row.factor == factor) continue;
+      if (is_known && !is_scaled(tensors_[row.tensor].kind) && may_be_wrong(factor)) continue;
+      if (is_known && !(may_be_wrong(row.factor) && may_be_wrong(factor)))
         throw input_error(inner().description(), "step " + std::to_string(of.key.step),
                           "its factor is already known and is different: remove --factor");
       row.factor = factor;

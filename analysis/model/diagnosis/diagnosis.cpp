@@ -45,21 +45,29 @@ bool is_narrow(const std::optional<format>& to) {
   return to && to->exponent_bits < of_float32;
 }
 
+std::vector<std::size_t> told_by(const std::vector<step_survey>& steps) {
+  std::vector<std::size_t> told;
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    if (tells(steps[i])) told.push_back(i);
+  return told;
+}
+
 // What the run is looked at for, and what was found. Where it died is settled first; everything else is asked of the steps
 // before that.
 class examination {
  public:
-  examination(const survey& run, const std::vector<tensor_info>& tensors) : run_(run), tensors_(tensors) {
-    for (std::size_t i = 0; i < run.steps().size(); ++i)
-      if (tells(run.steps()[i])) told_.push_back(i);
-    for (const std::size_t i : told_) steps_.push_back(run.steps()[i]);
+  examination(const survey& run, const std::vector<tensor_info>& tensors)
+      : run_(run), tensors_(tensors), told_(told_by(run.steps())) {
+    if (told_.size() < run.steps().size()) {
+      for (const std::size_t i : told_) chosen_.push_back(run.steps()[i]);
+    }
     places_ = lost_places_of(steps_);
     for (const step_survey& s : steps_) {
       has_losses_ = has_losses_ || std::isfinite(s.loss);
       const double scale = scale_of(s);
       has_scaler_ = has_scaler_ || s.found_inf || (!std::isnan(scale) && scale != 1) || is_narrow(s.rounded_to);
       // Which of several steps overflowed, and so at which scale, is not told.
-      is_placed_ = is_placed_ && !(is_lost(s) && s.bounds && !s.bounds->certain);
+      is_placed_ = is_placed_ && !(is_lost(s) && !s.bound_is_certain);
       if (std::isnan(scale)) continue;
       is_constant_ = std::isnan(scale_) || (is_constant_ && scale == scale_);
       scale_ = scale;
@@ -96,8 +104,9 @@ class examination {
 
   const survey& run_;
   const std::vector<tensor_info>& tensors_;
-  std::vector<std::size_t> told_;   // indices of the run's steps that tell something
-  std::vector<step_survey> steps_;  // these
+  std::vector<std::size_t> told_;    // indices of the run's steps that tell something
+  std::vector<step_survey> chosen_;  // these, where they are not all
+  const std::vector<step_survey>& steps_ = told_.size() < run_.steps().size() ? chosen_ : run_.steps();
   std::vector<lost_place> places_;
   bool has_losses_ = false;  // finite ones
   bool has_scaler_ = false;

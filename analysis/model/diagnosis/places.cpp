@@ -20,7 +20,7 @@ bool tells(const step_survey& s) {
 }
 
 double scale_of(const step_survey& s) {
-  const double scale = std::isnan(s.loss_scale) && s.bounds ? s.bounds->scale_at_most() : s.loss_scale;
+  const double scale = std::isnan(s.loss_scale) && s.bounds() ? s.bounds()->scale_at_most() : s.loss_scale;
   return scale > 0 && std::isfinite(scale) ? scale : not_known;
 }
 

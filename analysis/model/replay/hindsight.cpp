@@ -123,7 +123,12 @@ int run_costs::one_step::overflows_from(open_steps open) const noexcept {
 }
 
 void run_costs::add(const overflow_exponents& overflow, const magnitude_loss& loss) {
-  one_step s{.first = costs_.size(),
+  if (steps_ % block_steps == 0) {
+    if (!blocks_.empty()) blocks_.back().costs.shrink_to_fit();
+    blocks_.emplace_back().steps.reserve(block_steps);
+  }
+  block& to = blocks_.back();
+  one_step s{.first = static_cast<std::uint32_t>(to.costs.size()),
              .certain = narrow(overflow.certain),
              .likely = narrow(overflow.likely),
              .possible = narrow(overflow.possible),
@@ -136,10 +141,10 @@ void run_costs::add(const overflow_exponents& overflow, const magnitude_loss& lo
     std::size_t end = loss.lost.size();
     while (end - from > 1 && cost(loss.lost[end - 1]) == cost(loss.lost[end - 2])) --end;
     while (end - from > 1 && cost(loss.lost[from]) == cost(loss.lost[from + 1])) ++from;
-    for (std::size_t i = from; i < end; ++i) costs_.push_back(cost(loss.lost[i]));
+    for (std::size_t i = from; i < end; ++i) to.costs.push_back(cost(loss.lost[i]));
     s.exponent = narrow(loss.first + static_cast<int>(from));
     s.count = static_cast<std::uint16_t>(end - from);
-    const float* const c = costs_.data() + s.first;
+    const float* const c = to.costs.data() + s.first;
     std::size_t p = 0;
     while (p + 1 < s.count && c[p + 1] <= c[p]) ++p;
     std::size_t q = s.count - 1U;
@@ -147,29 +152,32 @@ void run_costs::add(const overflow_exponents& overflow, const magnitude_loss& lo
     if (p + 1 < s.count) s.falls_to = narrow(s.exponent + static_cast<int>(p));
     if (q > 0) s.rises_from = narrow(s.exponent + static_cast<int>(q));
   }
-  steps_.push_back(s);
+  to.steps.push_back(s);
+  ++steps_;
 }
 
 bool run_costs::overflows(std::size_t step, int exponent, open_steps open) const {
-  const int from = steps_[step].overflows_from(open);
+  const int from = block_of(step).steps[step % block_steps].overflows_from(open);
   return from == always_overflows || (from != never_overflows && exponent >= from);
 }
 
 double run_costs::of_magnitude(std::size_t step, int exponent) const {
-  const one_step& s = steps_[step];
+  const block& from = block_of(step);
+  const one_step& s = from.steps[step % block_steps];
   if (s.count == 0) return 0;
-  return costs_[s.first + static_cast<std::size_t>(std::clamp(exponent - s.exponent, 0, s.count - 1))];
+  return from.costs[s.first + static_cast<std::size_t>(std::clamp(exponent - s.exponent, 0, s.count - 1))];
 }
 
 void run_costs::fill(std::size_t step, int first, open_steps open, std::vector<double>& costs) const {
-  const one_step& s = steps_[step];
+  const block& from = block_of(step);
+  const one_step& s = from.steps[step % block_steps];
   const int size = static_cast<int>(costs.size());
   const int fine = std::clamp(s.overflows_from(open) - first, 0, size);  // of the entries
   double* const to = costs.data();
   if (s.count == 0) {
     std::fill(to, to + fine, 0.0);
   } else {
-    const float* const c = costs_.data() + s.first;
+    const float* const c = from.costs.data() + s.first;
     for (int i = 0; i < fine; ++i) to[i] = c[std::clamp(first + i - s.exponent, 0, s.count - 1)];
   }
   std::fill(to + fine, to + size, 1.0);
@@ -177,13 +185,14 @@ void run_costs::fill(std::size_t step, int first, open_steps open, std::vector<d
 
 run_costs::range run_costs::range_that_matters(open_steps open) const {
   range all;
-  for (const one_step& s : steps_) {
-    const int from = s.overflows_from(open);
-    if (from == always_overflows) continue;
-    const bool overflows = from != never_overflows;
-    all.falls_to = std::min<int>(all.falls_to, overflows ? std::min<int>(s.falls_to, from - 1) : s.falls_to);
-    all.rises_from = std::max<int>(all.rises_from, overflows ? std::min<int>(s.rises_from, from - 1) : s.rises_from);
-  }
+  for (const block& b : blocks_)
+    for (const one_step& s : b.steps) {
+      const int from = s.overflows_from(open);
+      if (from == always_overflows) continue;
+      const bool overflows = from != never_overflows;
+      all.falls_to = std::min<int>(all.falls_to, overflows ? std::min<int>(s.falls_to, from - 1) : s.falls_to);
+      all.rises_from = std::max<int>(all.rises_from, overflows ? std::min<int>(s.rises_from, from - 1) : s.rises_from);
+    }
   return all;
 }
 

@@ -151,7 +151,11 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
   s.several_formats = run_.has_several_formats();
   s.found_inf = now.scalars.found_inf;
   s.applied = now.scalars.applied;
-  s.bounds = now.bounds;
+  if (now.bounds) {
+    s.bound_low = now.bounds->low;
+    s.bound_high = now.bounds->high;
+    s.bound_is_certain = now.bounds->certain;
+  }
   s.loss_is_lost = run_.loss_is_lost();
   s.known = sums.largest.known();
   s.max_abs = sums.largest.value();

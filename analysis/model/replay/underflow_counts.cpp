@@ -140,6 +140,12 @@ void stored_underflow::add(const underflow_counts& counts) {
     ranges_.insert(ranges_.end(), counts.at.begin(), counts.at.end());
 }
 
+void stored_underflow::clear() {
+  steps_.clear();
+  exact_.clear();
+  ranges_.clear();
+}
+
 count_range stored_underflow::of(std::size_t step, int j) const {
   const one_step& s = steps_[step];
   const auto i = static_cast<std::size_t>(std::clamp(s.first - j, 0, static_cast<int>(s.size) - 1));

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include <ulp/formats/format.hpp>
@@ -34,11 +33,11 @@ struct underflow_counts {
   }
 };
 
-// Those of many steps, packed: nearly all are exact and fit 32 bits, which is a quarter. Deques grow without a copy of what
-// they hold.
+// Those of many steps, packed: nearly all are exact and fit 32 bits, which is a quarter.
 class stored_underflow {
  public:
   void add(const underflow_counts& counts);
+  void clear();
   [[nodiscard]] bool empty(std::size_t step) const { return steps_[step].size == 0; }
   // Precondition: not empty.
   [[nodiscard]] count_range of(std::size_t step, int j) const;
@@ -50,9 +49,9 @@ class stored_underflow {
     std::uint32_t size : 31 = 0;
     std::uint32_t is_exact : 1 = 0;
   };
-  std::deque<one_step> steps_;
-  std::deque<std::uint32_t> exact_;
-  std::deque<count_range> ranges_;
+  std::vector<one_step> steps_;
+  std::vector<std::uint32_t> exact_;
+  std::vector<count_range> ranges_;
 };
 
 // Adds the counts of a table recorded times any factor: between two powers of two the effective scale is between, and

@@ -77,6 +77,7 @@ struct best_trial {
   double init_scale = 0;
   double growth_interval = 0;
   std::string text;
+  bool is_decided = true;  // the recording tells which steps it skips
 };
 
 // GradScaler with various starts and growth intervals, to be run over the same steps as the survey.

@@ -43,23 +43,24 @@ log_account account_of(const survey& run) {
     if (bad && s.applied != false) a.lost.add(s.key.step);
     a.applied += s.found_inf == false ? 1 : 0;
     a.open += s.found_inf ? 0 : 1;
-    a.marked += bad && s.bounds && !s.bounds->certain ? 1 : 0;
+    a.marked += bad && s.bounds() && !s.bounds()->certain ? 1 : 0;
     if (!bad) now = {};
     if (bad) now.add(s.key.step);
     if (now.steps > a.longest.steps) a.longest = now;
     a.ends_overflowing = bad;
-    a.tells_more = a.tells_more || s.bounds || (s.known && !std::isfinite(s.max_abs));
-    if (bad && s.bounds && s.bounds->low > 0 && (a.largest == nullptr || s.bounds->low >= a.largest->bounds->low))
+    a.tells_more = a.tells_more || s.bounds() || (s.known && !std::isfinite(s.max_abs));
+    if (bad && s.bounds() && s.bounds()->low > 0 &&
+        (a.largest == nullptr || s.bounds()->low >= a.largest->bounds()->low))
       a.largest = &s;
-    if (s.found_inf == false && s.bounds && s.bounds->certain && std::isfinite(s.bounds->high) &&
-        (a.smallest == nullptr || s.bounds->high < a.smallest->bounds->high))
+    if (s.found_inf == false && s.bounds() && s.bounds()->certain && std::isfinite(s.bounds()->high) &&
+        (a.smallest == nullptr || s.bounds()->high < a.smallest->bounds()->high))
       a.smallest = &s;
   }
   return a;
 }
 
 // At which the bound on the gradient holds: the step's own, or the largest that it may have had.
-double scale_of(const step_survey& s) { return std::isnan(s.loss_scale) ? s.bounds->scale_at_most() : s.loss_scale; }
+double scale_of(const step_survey& s) { return std::isnan(s.loss_scale) ? s.bounds()->scale_at_most() : s.loss_scale; }
 
 // "8", "2^16", "2^-7", "0.1"
 std::string scale_text(double scale) {
@@ -90,7 +91,7 @@ std::optional<finding> what_log_shows(const survey& run) {
   if (parts.empty()) parts.push_back("no overflow in the " + steps_text(a.applied) + " that it tells of");
   if (a.largest != nullptr)
     parts.push_back(fmt::format("at the scale {} a gradient was >= {:.6g}", scale_text(scale_of(*a.largest)),
-                                a.largest->bounds->low));
+                                a.largest->bounds()->low));
   f.conclusion = fmt::format("{}", fmt::join(parts, "; "));
   if (a.lost.steps > 0 || skips_often(a.skipped.steps, run.steps().size())) f.grade = finding_grade::notable;
   if (a.longest.steps > 1)
@@ -98,7 +99,7 @@ std::optional<finding> what_log_shows(const survey& run) {
         "longest in a row: {}{}", stretch_text(a.longest),
         a.ends_overflowing && a.longest.last == run.steps().back().key.step ? ", with which the log ends" : ""));
   if (a.largest != nullptr) {
-    const double least = a.largest->bounds->low;
+    const double least = a.largest->bounds()->low;
     f.evidence.push_back(fmt::format(
         "step {}: in float16 magnitudes from {:.6g} on overflow, so without the scale {} a gradient was >= {:.6g}, "
         "infinite or NaN",
@@ -108,7 +109,7 @@ std::optional<finding> what_log_shows(const survey& run) {
   }
   if (a.smallest != nullptr)
     f.evidence.push_back(fmt::format("step {}: applied, so its gradients were below {:.6g}", a.smallest->key.step,
-                                     a.smallest->bounds->high));
+                                     a.smallest->bounds()->high));
   if (a.open > 0) f.evidence.push_back(fmt::format("the log leaves open whether {} overflowed", steps_text(a.open)));
   if (a.marked > 0)
     f.evidence.push_back(fmt::format("marked ~: {}, by the order of lines or as the first of an interval",
@@ -123,8 +124,8 @@ std::optional<finding> what_log_shows(const survey& run) {
                {"longest_in_a_row", numbers_of(a.longest)},
                {"open", integer(a.open)},
                {"marked", integer(a.marked)},
-               {"max_abs_at_least", a.largest == nullptr ? table_value{} : table_value{a.largest->bounds->low}},
-               {"max_abs_below", a.smallest == nullptr ? table_value{} : table_value{a.smallest->bounds->high}}};
+               {"max_abs_at_least", a.largest == nullptr ? table_value{} : table_value{a.largest->bounds()->low}},
+               {"max_abs_below", a.smallest == nullptr ? table_value{} : table_value{a.smallest->bounds()->high}}};
   return f;
 }
 

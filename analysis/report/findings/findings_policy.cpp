@@ -105,7 +105,7 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
                       std::abs(std::log2(t.start / default_start)), underflow};
   };
   const trial best = std::ranges::min(trials, {}, rank);
-  best_of = {best.start, best.interval, line(best)};
+  best_of = {best.start, best.interval, line(best), best.result->uncertain == 0};
   if (skips_often(best.result->skipped, run.steps().size())) f.grade = finding_grade::notable;
   f.conclusion = (best.result->uncertain == 0 ? "" : "not decided by this recording; by estimate ") + line(best);
   f.numbers.back().value = numbers_of(best);

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <tuple>
 #include <ulp/formats/names.hpp>
 #include <ulp/report/usual_formats.hpp>
+#include <utility>
 
 #include "findings.hpp"
 #include "static_scales.hpp"
@@ -84,6 +86,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   finding f{.topic = "format", .question = "Which format holds these gradients without a loss scale?"};
   std::vector<std::string> answers;
   kind_answer first;
+  std::vector<finding_bar> worst;  // of all kinds
   named_values others;
   for (const named_kind& kind : kinds) {
     const bool is_first = &kind == &kinds.front();
@@ -91,6 +94,13 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
     const kind_answer a = formats_for(run, kind, o, f);
     answers.push_back((kinds.size() > 1 ? kind.noun + ": " : "") + answer_text(a));
     if (a.sufficient.empty() && !a.unknown) f.grade = finding_grade::notable;
+    for (std::size_t i = 0; i < a.bars.size(); ++i) {
+      const finding_bar& bar = a.bars[i];
+      if (is_first)
+        worst.push_back(bar);
+      else if (std::tuple(bar.grade, -bar.share.high) < std::tuple(worst[i].grade, -worst[i].share.high))
+        worst[i] = bar;
+    }
     if (is_first)
       first = a;
     else
@@ -99,7 +109,7 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
   const std::uint64_t censored = run.censored();
   const bool is_rounded = censored > 0;
   f.conclusion = fmt::format("{}", fmt::join(answers, "; "));
-  f.bars = first.bars;
+  f.bars = std::move(worst);
   f.numbers = {{"format", first.value()},
                {"epsilon", o.epsilon},
                {"formats", first.formats},

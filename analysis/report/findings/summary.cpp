@@ -193,6 +193,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
       s.lines = lines_for(
           about_,
           {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
+    if (!best->is_decided) s.sure += ", but the skips named are estimates: the input leaves them open";
     s.sure += "; the rates of a replay carry over to a similar run, single steps do not";
   }
   return s;

@@ -20,11 +20,13 @@ std::string scales_text(double first, double last, const step_span& of) {
                      as_power(last));
 }
 
-// "in all 5 steps (steps 2 to 6)", "in 4 of 5 steps (...)", "in step 2"
+// "in all 5 steps that overflowed (steps 2 to 6)", "in 4 of the 5 steps that overflowed (...)", "in step 2"
 std::string share_text(std::uint64_t n, const step_span& of) {
   if (n != of.steps)
     return fmt::format("in {} of the {} that overflowed ({})", grouped(n), steps_text(of.steps), where(of));
-  return (n > 2 && of.first != of.last ? "in all " : "in ") + span_text(of);
+  if (n > 2 && of.first != of.last)
+    return fmt::format("in all {} that overflowed ({})", steps_text(of.steps), where(of));
+  return "in " + span_text(of);
 }
 
 constexpr const char* find_operation =

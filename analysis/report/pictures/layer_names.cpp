@@ -1,6 +1,7 @@
 #include <ulp/report/layer_names.hpp>
 
 #include <algorithm>
+#include <cctype>
 
 namespace ulp {
 namespace {
@@ -67,6 +68,25 @@ struct listing {
   }
 };
 
+// With the first letters of its words for each of the first `n` parts: "self_attention." is "sa."; numbers stay.
+std::string abbreviated(const std::string& name, std::size_t n) {
+  std::string text;
+  for (const std::string_view part : parts_of(name)) {
+    if (n == 0 || std::isdigit(static_cast<unsigned char>(part.front())) != 0) {
+      text += part;
+    } else {
+      bool begins = true;
+      for (const char c : without_separator(part)) {
+        if (begins || std::isdigit(static_cast<unsigned char>(c)) != 0) text += c;
+        begins = c == '_';
+      }
+      text += part.substr(without_separator(part).size());
+    }
+    n -= n > 0 ? 1 : 0;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<std::string_view> parts_of(std::string_view name) {
@@ -117,6 +137,12 @@ std::string shortened(const std::string& name, const std::vector<std::string>& a
       best = std::move(text);
       most = kept;
     }
+  }
+  for (std::size_t n = 1; best.empty() && n <= parts.size(); ++n) {
+    std::string text = abbreviated(name, n);
+    const bool alone = std::ranges::none_of(
+        all, [&](const std::string& other) { return other != name && abbreviated(other, n) == text; });
+    if (alone && fits(text)) best = std::move(text);
   }
   return best;
 }

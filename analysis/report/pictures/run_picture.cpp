@@ -94,16 +94,16 @@ step_survey run_picture::survey_of(const pictured_step& s) const {
                   .max_abs = s.max_abs,
                   .largest_whole = s.largest_whole,
                   .least_part = s.least_part,
-                  .has_sums = s.has_sums,
-                  .known = s.known,
                   .loss = s.scalars.loss,
                   .logged_norm = s.scalars.grad_norm,
                   .learning_rate = s.scalars.learning_rate,
                   .loss_scale = s.scalars.loss_scale,
                   .found_inf = s.scalars.found_inf,
+                  .applied = s.scalars.applied,
+                  .has_sums = s.has_sums,
+                  .known = s.known,
                   .several_formats = s.several_formats,
-                  .loss_is_lost = s.loss_is_lost,
-                  .applied = s.scalars.applied};
+                  .loss_is_lost = s.loss_is_lost};
   if (s.rounded_to > 0) all.rounded_to = formats_[s.rounded_to - 1];
   return all;
 }
@@ -126,13 +126,13 @@ replay_step drawn_of(const trajectory_row& row) {
           .scale_next = row.scale_next,
           .may_have_used = row.bounds.scale_used,
           .critical_scale = row.critical_scale,
-          .critical_certain = row.critical_certain,
           .norm = row.norm,
           .clip_measure = row.clip_measure,
           .clip_coefficient = row.clip_coefficient,
           .underflow = row.counts.underflow,
           .overflow = row.counts.overflow,
           .nonzero = row.counts.nonzero().high,
+          .critical_certain = row.critical_certain,
           .has_counts = row.has_counts,
           .found_inf = row.found_inf,
           .certain = row.found_inf_certain,

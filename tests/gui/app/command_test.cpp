@@ -332,6 +332,21 @@ class command_test : public QObject {
     QVERIFY(nothing.err.find("INPUT") != std::string::npos);
   }
 
+  void a_folder_is_the_run_that_it_holds() {
+    const std::filesystem::path folder = dir_ / "dumps";
+    std::filesystem::create_directory(folder);
+    for (const char* const name : {"step1.npy", "step2.npy"}) write_file(folder / name, npy_of({1, 2}));
+    const auto made = run_ulpscope("'" + folder.string() + "' --factor 1 --view steps --export " + out("folder.csv"));
+    QVERIFY2(made.exit_code == 0, made.err.c_str());
+    const std::string csv = read_file(dir_ / "folder.csv");
+    QCOMPARE(std::ranges::count(csv, '\n'), std::ptrdiff_t{3});
+    std::filesystem::copy(digits_path(), folder / "digits.ulp");
+    const auto two = run_ulpscope("'" + folder.string() + "' --export " + out("folder.png"));
+    QCOMPARE(two.exit_code, 2);
+    QVERIFY2(two.err.find("several runs") != std::string::npos && two.err.find("digits.ulp") != std::string::npos,
+             two.err.c_str());
+  }
+
   void bad_inputs_are_one_line_and_exit_code_2() {
     for (const std::filesystem::path& bad : bad_inputs(dir_.path())) {
       const auto made = run_ulpscope("'" + bad.string() + "' --export " + out("bad.png"));

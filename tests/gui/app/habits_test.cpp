@@ -250,6 +250,20 @@ class habits_test : public QObject {
     QCOMPARE(other.doc().how().roles, std::vector<std::string>{"conv 1=low"});
   }
 
+  void recent_files_are_read_as_before() {
+    const temporary_dir dir;
+    opened_window window;
+    const QString path = QString::fromStdString(digits_path());
+    window.doc().read_again({.kinds = {"weight_grad"}, .every = 4});
+    QVERIFY(settled(window));
+    QVERIFY(remembered_reading(path).has_value());
+    QCOMPARE(remembered_reading(path)->kinds, std::vector<std::string>{"weight_grad"});
+    QCOMPARE(remembered_reading(path)->every, window.doc().how().every);
+    QVERIFY(!remembered_reading("/nowhere/else.ulp").has_value());
+    remember_file(path);  // as a session is
+    QVERIFY(!remembered_reading(path).has_value());
+  }
+
   void many_files_and_folders_are_the_runs_that_they_are() {
     const temporary_dir dir;
     std::vector<std::string> files;

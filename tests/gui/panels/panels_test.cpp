@@ -81,6 +81,11 @@ class panels_test : public QObject {
     QTRY_COMPARE(bar.findChildren<QToolButton*>().size(), 4);
     const QString name = QString::fromStdString(s.state.current_run()->tensors[1].name);
     QCOMPARE(context_of(s.state), "steps 100 to 300, tensor " + name + ", filter conv & x|conv, tried 2^-3");
+    // Above a view that heeds steps alone.
+    bar.show_for([](restriction::kind of) { return of == restriction::kind::steps; });
+    QTRY_COMPARE(bar.findChildren<QToolButton*>().size(), 1);
+    bar.show_for(heeds_all);
+    QTRY_COMPARE(bar.findChildren<QToolButton*>().size(), 4);
     named<QToolButton>(bar, "steps 100")->click();
     QVERIFY(s.state.shown() == s.state.whole());
     named<QToolButton>(bar, "tensor ")->click();
@@ -99,6 +104,37 @@ class panels_test : public QObject {
     QVERIFY(s.settled());
     QCOMPARE(context_of(s.state), QString("all steps, all tensors"));
     QCOMPARE(s.doc.how().kinds, std::vector<std::string>{"x=weight"});
+  }
+
+  void scales_by_layer_are_told() {
+    opened s;
+    context_bar bar(s.state);
+    bar.show();
+    ulp::scenario_text by_layer = ulp::gui::usual_scenario();
+    by_layer.scaler = "fairscale_layerwise";
+    s.doc.add_replay(by_layer);
+    QVERIFY(s.settled());
+    s.state.set_front(1);
+    QCOMPARE(context_of(s.state), QString("all steps, all tensors, at the least of the layers' scales"));
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") != nullptr);
+    s.state.set_filter("conv");
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") != nullptr);
+    s.state.set_tried_scale(4);
+    QTRY_VERIFY(named<QLabel>(bar, "least of the layers") == nullptr);
+  }
+
+  void a_factor_that_cannot_be_right_is_asked_for() {
+    opened s;
+    ask_bar bar(s.state);
+    QVERIFY(!is_asked(bar, "factor-question"));
+    bar.doubt(s.state.current_run()->id, "too small for float16");
+    QVERIFY(is_asked(bar, "factor-question"));
+    QVERIFY(bar.findChild<QLabel*>("factor-question")->text().contains("cannot be right"));
+    QVERIFY(!bar.findChild<QLineEdit*>()->isVisibleTo(&bar));
+    named<QPushButton>(bar, "No, the values are true")->click();
+    QVERIFY(s.settled());
+    QTRY_VERIFY(!is_asked(bar, "factor-question"));
+    QCOMPARE(s.doc.how().factor, std::string("1"));
   }
 
   void an_unknown_factor_is_asked_for_and_the_answer_is_read_with() {

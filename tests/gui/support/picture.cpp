@@ -1,5 +1,8 @@
 #include "picture.hpp"
 
+#include <QBuffer>
+#include <QSvgGenerator>
+#include <QXmlStreamReader>
 #include <cstdlib>
 #include <set>
 
@@ -36,6 +39,23 @@ double distance(const QImage& a, const QImage& b) {
       sum += std::abs(qRed(p) - qRed(q)) + std::abs(qGreen(p) - qGreen(q)) + std::abs(qBlue(p) - qBlue(q));
     }
   return sum / (3.0 * size.width() * size.height());
+}
+
+QStringList words_of(QSize size, const std::function<void(QPainter&, const QRectF&)>& draw) {
+  QBuffer buffer;
+  buffer.open(QIODevice::WriteOnly);
+  QSvgGenerator svg;
+  svg.setOutputDevice(&buffer);
+  svg.setSize(size);
+  QPainter to(&svg);
+  draw(to, QRectF(QPointF(0, 0), QSizeF(size)));
+  to.end();
+  QXmlStreamReader xml(buffer.data());
+  QStringList words;
+  while (!xml.atEnd())
+    if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String("text"))
+      words << xml.readElementText();
+  return words;
 }
 
 }  // namespace ulp::test

@@ -4,6 +4,9 @@
 
 #include <QColor>
 #include <QImage>
+#include <QPainter>
+#include <QStringList>
+#include <functional>
 
 namespace ulp::test {
 
@@ -16,6 +19,9 @@ struct ink {
 // The mean difference of the channels, 0 to 255, of both pictures at a hundred pixels' width: what they show, not how
 // their letters are drawn.
 [[nodiscard]] double distance(const QImage& a, const QImage& b);
+
+// The words of a picture.
+[[nodiscard]] QStringList words_of(QSize size, const std::function<void(QPainter&, const QRectF&)>& draw);
 
 }  // namespace ulp::test
 

@@ -17,6 +17,7 @@
 #include <ulp/io/recording.hpp>
 #include <ulp/model/expectation.hpp>
 #include "gui/support/fixture.hpp"
+#include "gui/support/picture.hpp"
 
 #include "charts/chart.hpp"
 #include "views/all_views.hpp"
@@ -64,7 +65,7 @@ struct stage {
   [[nodiscard]] QString text() const {
     QStringList all;
     for (const QLabel* const label : shown->findChildren<QLabel*>()) all << label->text();
-    return all.join('\n');
+    return all.join('\n').replace(QChar(0xA0), ' ');
   }
   void press(const QString& button) const {
     for (QPushButton* const b : shown->findChildren<QPushButton*>())
@@ -148,6 +149,18 @@ class charts_view_test : public QObject {
     QVERIFY2(s.text().contains(QString("in %1 of 800 finite steps").arg(clipped)), qPrintable(s.text()));
   }
 
+  void on_paper_clipping_tells_its_bound_and_offers_none() {
+    const auto paper = [](const stage& s) {
+      return words_of({448, 244}, [&](QPainter& to, const QRectF& room) { s.shown->draw(to, room, theme::light()); })
+          .join(' ');
+    };
+    const QString bound = paper(stage("clipping", digits(), {with_norm("0.25")}));
+    QVERIFY2(bound.contains("Clip norm 0.25 triggers in"), qPrintable(bound));
+    const stage none("clipping", digits(), {skipping_spec()});
+    QVERIFY2(!paper(none).contains("no bound yet"), qPrintable(paper(none)));
+    QCOMPARE(none.grip().text, QString("no bound yet"));
+  }
+
   void infinite_steps_are_apart() {
     const temporary_dir dir;
     const float infinity = std::numeric_limits<float>::infinity();
@@ -176,6 +189,32 @@ class charts_view_test : public QObject {
     // The key stands for the bands that are seen.
     QVERIFY(!bands.front().contains("overflows") && bands.back().contains("overflows"));
     QVERIFY(bands.front().contains("becomes zero"));
+  }
+
+  void bars_are_hatched_where_a_part_of_them_is_lost() {
+    const stage s("exponents", digits(), {skipping_spec()});
+    auto& slider = *s.shown->findChild<QSlider*>();
+    bool none = false;
+    bool some = false;
+    for (int log2 = -16; log2 <= 40; log2 += 2) {
+      slider.setValue(log2);
+      s.settle();
+      const bool is_hatched =
+          std::ranges::any_of(s.plot().legend(), [](const legend_entry& e) { return e.text == "partly lost"; });
+      const bool is_lost = !s.text().contains("lost 0 %") || !s.text().contains("overflow 0 %");
+      QVERIFY2(is_lost || !is_hatched, qPrintable(s.text()));
+      none = none || !is_lost;
+      some = some || is_hatched;
+    }
+    QVERIFY(none && some);
+  }
+
+  void it_is_said_which_tensors_are_counted() {
+    stage s("exponents", digits(), {skipping_spec()});
+    QVERIFY2(s.text().contains("all 18 tensors"), qPrintable(s.text()));
+    QVERIFY(s.state.set_filter("conv"));
+    s.settle();
+    QVERIFY2(s.text().contains(" of 18 tensors"), qPrintable(s.text()));
   }
 
   void no_scale_is_tried_by_a_button() {
@@ -298,7 +337,7 @@ class charts_view_test : public QObject {
     const stage s("scale", digits(), {skipping_spec()});
     QStringList names;
     for (const legend_entry& e : s.plot().legend()) names << e.text;
-    QVERIFY2(names.join('\n').contains(": ends at " +
+    QVERIFY2(names.join('\n').contains(" skipped, ends at " +
                                        QString::fromStdString(ulp::as_power(s.front().result->summary.last_scale))),
              qPrintable(names.join('\n')));
   }

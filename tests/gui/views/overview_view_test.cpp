@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "gui/support/fixture.hpp"
+#include "gui/support/picture.hpp"
 #include "support/program.hpp"
 #include "viewmodel/shown_text.hpp"
 
@@ -191,6 +192,40 @@ class overview_view_test : public QObject {
     QCOMPARE(keys, (QStringList{"scale", "layers", "window", "policies"}));
     QTest::keyClick(&p.grid(), Qt::Key_Return);
     QCOMPARE(asked.size(), 5);
+  }
+
+  void small_pictures_tell_what_happened_and_the_worst_finding() {
+    page p({without_scale()});
+    for (const QSize size : {QSize(448, 244), QSize(688, 384), QSize(1068, 624)}) {
+      const QString words =
+          words_of(size, [&](QPainter& to, const QRectF& room) { p.view.draw(to, room, theme::light()); })
+              .join(' ')
+              .replace(QChar(0xA0), ' ');
+      QVERIFY2(words.contains("What happened") && words.contains("What underflows in float16"), qPrintable(words));
+      QVERIFY2(words.contains(p.view.cards().front().conclusion.left(20)), qPrintable(words));
+    }
+  }
+
+  void cards_show_all_that_they_say_and_do_not_move() {
+    page p({without_scale()});
+    const auto buttons = p.view.findChildren<card_button*>();
+    for (const card_button* const b : buttons)
+      QVERIFY(b->height() >= static_cast<int>(card_height(b->font(), b->width(), b->card())));
+    // The card of the replay has its place before it is known.
+    const auto told = tell_story(*digits(), without_scale(), [](double) {});
+    const auto before = cards_of(*told, nullptr, *digits(), p.state.front());
+    QCOMPARE(before.size(), p.view.cards().size());
+    QCOMPARE(before.front().question, p.card("under this replay")->question);
+  }
+
+  void the_table_has_room_for_its_rows() {
+    page p({usual_scenario(), skipping_spec()});
+    for (const int width : {400, 1000}) {
+      p.view.resize(width, 700);
+      QCoreApplication::processEvents();
+      const QRect last = p.grid().visualRect(p.grid().model()->index(1, 0));
+      QVERIFY2(last.bottom() <= p.grid().viewport()->height(), qPrintable(QString::number(width)));
+    }
   }
 
   void the_story_is_told_in_the_background() {

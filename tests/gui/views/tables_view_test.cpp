@@ -157,6 +157,14 @@ class tables_view_test : public QObject {
     QVERIFY(csv.find("\n0,1,16777216,8388608,1,") != std::string::npos);
   }
 
+  void before_a_sweep_it_is_said_what_to_press() {
+    stage<policies_view> s;
+    QVERIFY2(s.words().contains("Press Sweep"), qPrintable(s.words()));
+    s.type("init_scale=8,16777216");
+    QTRY_COMPARE(s.grid().model()->rowCount(), 2);
+    QVERIFY(!s.words().contains("Press Sweep") && s.words().contains("Double-click"));
+  }
+
   void a_cell_of_the_map_is_a_row_of_the_table() {
     stage<policies_view> s;
     s.type("init_scale=8,16777216 growth_interval=50,100");

@@ -2,14 +2,11 @@
 // along both axes; what is told at a place is what `ulp` counts; what was logged is below, and is left out where asked.
 #include "views/window_view.hpp"
 
-#include <QBuffer>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QSvgGenerator>
 #include <QTest>
 #include <QToolTip>
 #include <QWheelEvent>
-#include <QXmlStreamReader>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -70,28 +67,9 @@ struct stage {
   }
 };
 
-// The words of a picture.
-template <typename Draw>
-QStringList words_of(QSize of, Draw draw) {
-  QBuffer buffer;
-  buffer.open(QIODevice::WriteOnly);
-  QSvgGenerator svg;
-  svg.setOutputDevice(&buffer);
-  svg.setSize(of);
-  QPainter to(&svg);
-  draw(to, QRectF(QPointF(0, 0), QSizeF(of)));
-  to.end();
-  QXmlStreamReader xml(buffer.data());
-  QStringList words;
-  while (!xml.atEnd())
-    if (xml.readNext() == QXmlStreamReader::StartElement && xml.name() == QLatin1String("text"))
-      words << xml.readElementText();
-  return words;
-}
-
 QStringList words_of(stage& s, QSize of = size) {
   s.settle();
-  return words_of(of, [&](QPainter& to, const QRectF& room) { s.window.draw(to, room, theme::light()); });
+  return ulp::test::words_of(of, [&](QPainter& to, const QRectF& room) { s.window.draw(to, room, theme::light()); });
 }
 
 }  // namespace

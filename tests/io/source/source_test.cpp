@@ -1,7 +1,11 @@
 // open_source: what a file is, which step it is, how options describe its tensors.
 #include <cmath>
+#include <span>
+#include <utility>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
+#include <ulp/model/cell_counter.hpp>
 
 #include "io/builders.hpp"
 #include "support/catch.hpp"
@@ -218,6 +222,41 @@ TEST_CASE("source: the factor is the user's, or the step's loss scale") {
   CHECK(read.steps[1].tensors[0].factor == 2048);
   options.scalars = "short.csv";
   CHECK(place.error(inputs, options) == "short.csv: step 2: has no loss scale, which --factor scale needs");
+}
+
+TEST_CASE("source: whether recorded gradients were unscaled is the user's to say") {
+  const playground place;
+  const auto recorded = [&](const std::string& name, double factor) {
+    recording_writer to(place.path(name), recording_writer::mode::create);
+    const std::vector<tensor_info> tensors{{.name = "w", .kind = tensor_kind::weight_grad},
+                                           {.name = "a", .kind = tensor_kind::activation}};
+    step now;
+    now.scalars.loss_scale = 1024;
+    const std::vector<float> values{1};
+    for (const double f : {factor, 1.0})
+      now.tensors.push_back({.tensor = static_cast<std::uint32_t>(now.tensors.size()),
+                             .type = dtype::float32,
+                             .factor = f,
+                             .table = count_cells(std::span<const float>{values})});
+    to.write(now, tensors);
+    to.close();
+  };
+  recorded("scaled.ulp", 1024);
+  recorded("unscaled.ulp", 1);
+  const auto factors = [&](const std::string& name, const source_options& options) {
+    const contents read = place.open(names{name}, options);
+    return std::pair{read.steps[0].tensors[0].factor, read.steps[0].tensors[1].factor};
+  };
+  source_options options;
+  options.factor = 1;
+  CHECK(factors("scaled.ulp", options) == std::pair{1.0, 1.0});
+  options.factor = not_known;
+  options.factor_is_loss_scale = true;
+  CHECK(factors("unscaled.ulp", options) == std::pair{1024.0, 1.0});
+  // Any other factor contradicts the recording.
+  options.factor_is_loss_scale = false;
+  options.factor = 8;
+  CHECK(place.error(names{"scaled.ulp"}, options).find("is already known and is different") != std::string::npos);
 }
 
 TEST_CASE("source: sums are left out on request") {

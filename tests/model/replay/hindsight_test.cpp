@@ -160,10 +160,10 @@ TEST_CASE("the best of short random runs is the best of all trajectories") {
   }
 }
 
-// Longer than a block of the search, so that ways are joined from several.
+// Longer than a block of the search, so that ways are joined from several, and than a block of costs.
 TEST_CASE("a long way is of its class and costs what it says") {
   std::mt19937 random(10);
-  std::vector<plain_step> run(1000);
+  std::vector<plain_step> run(9000);
   for (plain_step& s : run) {
     s.overflows_from = 5 + static_cast<int>(random() % 12);
     s.first = 0;

@@ -2,6 +2,7 @@
 // and two factors, over step logs, and over logs by layer; and the Pareto front.
 #include <ulp/model/sweep.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -127,6 +128,53 @@ std::vector<tensor_info> three_tensors() {
 TEST_CASE("a sweep gives what each replay gives") {
   compare(scenarios(), synthetic_run({1}, 3), three_tensors(), true);
   compare(scenarios(), synthetic_run({1, 1024}, 3), three_tensors(), true);
+}
+
+// Policies follow 4096 steps at a time.
+TEST_CASE("a sweep of many steps gives what each replay gives") {
+  const std::vector<step> part = synthetic_run({1}, 3);
+  std::vector<step> run;
+  while (run.size() < 9000) {
+    run.insert(run.end(), part.begin(), part.end());
+    for (std::size_t i = run.size() - part.size(); i < run.size(); ++i)
+      run[i].key.step = static_cast<std::int64_t>(2 * i);
+  }
+  std::vector<scenario> all{scenario_of("pytorch_gradscaler", float16, {}, {{"growth_interval", 7.0}}),
+                            scenario_of("megatron_dynamic", float16, {}),
+                            scenario_of("static", float16, {}, {{"loss_scale", 4.0}}),
+                            scenario_of("pytorch_gradscaler", float16, {.direction = direction::toward_positive}),
+                            // Raises after so many steps.
+                            scenario_of("deepspeed_dynamic", float16, {}, {{"raise_error_at_min_scale", true}})};
+  compare(all, run, three_tensors(), true);
+
+  sweep together(all, 1);
+  std::vector<replayer> alone;
+  for (const scenario& s : all) alone.emplace_back(s);
+  std::vector<bool> raised(all.size());
+  std::vector<std::int64_t> lost;
+  for (const step& s : run) {
+    together.add(s, three_tensors());
+    bool by_all = std::ranges::any_of(s.tensors, [](const tensor_row& t) { return t.table.nonfinite() > 0; });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (raised[i]) continue;
+      const trajectory_row row = alone[i].advance(s, three_tensors());
+      by_all = by_all && (row.skipped || row.poisoned);
+      raised[i] = !row.error.empty();
+    }
+    if (by_all) lost.push_back(s.key.step);
+  }
+  const auto results = together.results();
+  CHECK(together.steps_lost_to_all() == lost);
+  REQUIRE(lost.size() > 300);
+  CHECK(lost.back() > 2 * 8192);
+  CHECK(raised == std::vector<bool>{false, false, false, false, true});
+  CHECK(together.step_number(5000) == 10000);
+  const auto again = together.results();
+  REQUIRE(results[0].regret);
+  REQUIRE(again[0].regret);
+  CHECK(again[0].skipped == results[0].skipped);
+  CHECK(again[0].regret->cost == results[0].regret->cost);
+  CHECK(results[0].regret->regret() >= 0);
 }
 
 TEST_CASE("factors that are no powers of two widen the counts and leave the rest") {

@@ -70,5 +70,7 @@ TEST_CASE("shortened names stay apart") {
     }
     CHECK(distinct.size() == all.size());
   }
+  // With initials, where leaving out one place is not enough.
+  CHECK(shortened(all[0], all, fits(11)) == "m.d.l.0.a.w");
   CHECK(shortened(all[0], all, fits(5)).empty());
 }

@@ -3,9 +3,12 @@
 #define ULP_FORMATS_NEIGHBOURS_HPP
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
+#include <limits>
 
 #include <ulp/formats/codec.hpp>
+#include <ulp/formats/detail/special.hpp>
 #include <ulp/formats/format.hpp>
 
 namespace ulp {
@@ -69,6 +72,33 @@ constexpr std::uint64_t last_place(const format& in) noexcept {
 [[nodiscard]] constexpr int ulp_exponent(const format& in, const unpacked& x) noexcept {
   if (x.kind != number_class::finite) return in.min_quantum_exponent();
   return std::clamp(x.exponent, in.emin(), in.emax()) - in.fraction_bits;
+}
+
+// How far the number of a code is from the exact value x, in units in the last place of x, 2^ulp_exponent(in, x): its
+// binade's where x is a power of two, the wider of two steps, and at most that of the largest numbers. The exact quotient,
+// rounded to nearest; correct rounding to nearest is at most 1/2, in any direction below 1.
+//  - infinity stands for all numbers from 2^(emax + 1) on: it is 0 from such an x or an infinite one of its sign, from
+//    others as far as 2^(emax + 1) is; an infinite x is infinitely far from every other number.
+//  - NaN is 0 from NaN, and infinitely far from all else.
+[[nodiscard]] constexpr double error_in_ulps(const format& in, code of, double x) noexcept {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  unpacked number = decode(in, of);
+  unpacked exact = decode(x);
+  if (detail::is_nan(number) || detail::is_nan(exact)) return number.kind == exact.kind ? 0 : infinity;
+  if (detail::is_infinite(number)) {
+    const bool beyond = detail::is_infinite(exact) || (detail::is_finite(exact) && exact.exponent > in.emax());
+    if (beyond && exact.negative == number.negative) return 0;
+    number = {.kind = number_class::finite,
+              .negative = number.negative,
+              .exponent = in.emax() + 1,
+              .significand = std::uint64_t{1} << 63};
+  }
+  if (detail::is_infinite(exact)) return infinity;
+  const int unit = ulp_exponent(in, exact);
+  exact.negative = !exact.negative;
+  unpacked distance = detail::sum_of(number, exact, false);
+  distance.negative = false;
+  return std::bit_cast<double>(encode(binary64, scaled(distance, -unit)).code);
 }
 
 }  // namespace ulp

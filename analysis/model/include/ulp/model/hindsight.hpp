@@ -63,7 +63,7 @@ class run_costs {
 
   void add(const overflow_exponents& overflow, const magnitude_loss& loss);
 
-  [[nodiscard]] std::size_t steps() const noexcept { return steps_.size(); }
+  [[nodiscard]] std::size_t steps() const noexcept { return steps_; }
   [[nodiscard]] bool overflows(std::size_t step, int exponent, open_steps open) const;
   // Of a step that is applied: min(1, w * p).
   [[nodiscard]] double of_magnitude(std::size_t step, int exponent) const;
@@ -87,7 +87,7 @@ class run_costs {
 
  private:
   struct one_step {
-    std::size_t first = 0;  // in costs_
+    std::uint32_t first = 0;  // in its block's costs
     std::uint16_t count = 0;
     std::int16_t exponent = 0;  // of the first
     std::int16_t certain = 0;
@@ -98,9 +98,17 @@ class run_costs {
     std::int16_t rises_from = 0;
     [[nodiscard]] int overflows_from(open_steps open) const noexcept;
   };
+  // Of 4096 steps, so that a long run grows without a copy of what it holds.
+  struct block {
+    std::vector<one_step> steps;
+    std::vector<float> costs;
+  };
+  static constexpr std::size_t block_steps = 4096;
+  [[nodiscard]] const block& block_of(std::size_t step) const { return blocks_[step / block_steps]; }
+
   double weight_;
-  std::vector<one_step> steps_;
-  std::vector<float> costs_;
+  std::size_t steps_ = 0;
+  std::vector<block> blocks_;
   bool has_open_steps_ = false;
 };
 

@@ -3,6 +3,7 @@
 #ifndef ULP_MODEL_SURVEY_HPP
 #define ULP_MODEL_SURVEY_HPP
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -84,8 +85,6 @@ struct step_survey {
   // The same of those that are not known to be sums of parts; and what some part of a sum reaches at least.
   double largest_whole = 0;
   double least_part = 0;
-  bool has_sums = false;
-  bool known = false;       // whether max_abs is: not in logs of overflow flags
   double norm = not_known;  // as in trajectory_row
   // As logged.
   double loss = not_known;
@@ -96,16 +95,25 @@ struct step_survey {
   std::uint32_t with_nan = 0;
   std::uint32_t with_infinities = 0;
   std::uint32_t lost = 0;  // with either
-  bool is_zero = false;    // all that they hold
   // What the run itself found holds at this scale, in this format; NaN, nullopt where unknown.
   double loss_scale = not_known;
-  std::optional<format> rounded_to;
+  // max_abs_bounds; NaN where no log gives them.
+  double bound_low = not_known;
+  double bound_high = not_known;
+  bool bound_is_certain = true;
   std::optional<bool> found_inf;
+  std::optional<bool> applied;  // of a training log
+  std::optional<format> rounded_to;
+  bool has_sums = false;
+  bool known = false;    // whether max_abs is: not in logs of overflow flags
+  bool is_zero = false;  // all that they hold
   bool several_formats = false;
   bool loss_is_lost = false;
-  // Of a training log.
-  std::optional<bool> applied;
-  std::optional<max_abs_bounds> bounds;
+
+  [[nodiscard]] std::optional<max_abs_bounds> bounds() const noexcept {
+    if (std::isnan(bound_low)) return std::nullopt;
+    return max_abs_bounds{bound_low, bound_high, bound_is_certain};
+  }
 };
 
 // The first of successive steps whose gradients are not finite, or the first of these with NaN alone: which tensors are not,
@@ -156,6 +164,8 @@ class survey {
  public:
   survey(selection counted, name_predicate checked) : surveyor_(std::move(counted), std::move(checked)) {}
 
+  // Room for so many steps, so that a long run grows without a copy of what it holds.
+  void expect(std::size_t steps) { steps_.reserve(steps); }
   // Steps of ascending keys; those that are not selected, and single microbatches, are left out.
   void add(const step& now, const std::vector<tensor_info>& all);
 

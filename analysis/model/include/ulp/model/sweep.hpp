@@ -1,10 +1,10 @@
 // Many scenarios over one run at once: what `ulp replay` gives for each, in totals.
 //
-// Scenarios whose overflow follows from the largest magnitudes of a step, which are nearly all, are kept back: of each
-// step only these magnitudes, the norm and the underflow counts at all powers of two are stored, about a kilobyte for
-// each pair of format and rounding, and results() runs them in parallel. The others (a scale per layer, a policy that
-// counts by an edge, stochastic rounding, directions that treat the signs apart, DAZ, clamping before the overflow check)
-// replay step by step.
+// Scenarios whose overflow follows from the largest magnitudes of a step, which are nearly all, follow blocks of steps in
+// parallel: of each step in a block only these magnitudes, the norm and the underflow counts at all powers of two are
+// kept, and of the run, where regrets are told, what each scale costs (hindsight.hpp). The others (a scale per layer, a
+// policy that counts by an edge, stochastic rounding, directions that treat the signs apart, DAZ, clamping before the
+// overflow check) replay step by step.
 // Where the policy's scales are powers of two, its distance to the best trajectory in hindsight is told too
 // (hindsight.hpp); the others replay without it.
 // Results do not depend on threads, and are those of `replayer`: skips and scales exactly; underflow counts too where
@@ -69,8 +69,8 @@ class sweep {
   [[nodiscard]] std::size_t steps() const noexcept;
   [[nodiscard]] const tensor_choice& choice() const noexcept;
 
-  // In the order of the scenarios. `done` is told of each scenario that is finished, one at a time; what it throws ends
-  // the work and passes through.
+  // Of the steps so far, in the order of the scenarios. `done` is told of each scenario that is finished, one at a time;
+  // what it throws ends the work and passes through.
   [[nodiscard]] std::vector<sweep_result> results(const std::function<void()>& done = {});
 
   // After results(): steps whose gradients hold infinities or NaN as recorded, and which every scenario lost.

@@ -96,6 +96,8 @@ class adviser {
  public:
   adviser(advice_options options, selection counted, name_predicate checked);
 
+  // As survey::expect.
+  void expect(std::size_t steps) { whole_.expect(steps); }
   void add(const step& now, const std::vector<tensor_info>& tensors);
   // After the last step: what is to be read again; nullopt where that is not needed. A source that cannot be read again is
   // judged with all its steps.

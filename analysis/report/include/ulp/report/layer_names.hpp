@@ -29,7 +29,8 @@ struct module_row {
                                                   const std::function<bool(const module_row&)>& is_open);
 
 // The name itself where it fits; else with "…" for those successive parts without which it fits and is still told from all
-// others, as few letters as possible. Empty where there are none.
+// others, as few letters as possible; else with initials for its first parts, "m.l.0.sa.weight", as few as possible. Empty
+// where that is not enough.
 [[nodiscard]] std::string shortened(const std::string& name, const std::vector<std::string>& all,
                                     const std::function<bool(const std::string&)>& fits);
 

@@ -96,13 +96,13 @@ struct replay_step {
   double scale_next = 0;
   value_range may_have_used;  // scales, as bounds_of_step has them
   double critical_scale = not_known;
-  bool critical_certain = true;
   double norm = not_known;
   double clip_measure = not_known;
   double clip_coefficient = not_known;
   count_range underflow;
   count_range overflow;
   std::uint64_t nonzero = 0;  // of the counted tensors
+  bool critical_certain = true;
   bool has_counts = false;
   bool found_inf = false;
   bool certain = true;

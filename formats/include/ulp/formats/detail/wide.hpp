@@ -1,4 +1,5 @@
-// The exact sum of two values however far apart, for stochastic rounding with as many random bits as are discarded.
+// Exact sums of values however far apart: of two, for stochastic rounding with as many random bits as are discarded, and
+// of many.
 #ifndef ULP_FORMATS_DETAIL_WIDE_HPP
 #define ULP_FORMATS_DETAIL_WIDE_HPP
 
@@ -11,10 +12,12 @@
 
 namespace ulp::detail {
 
-// |x + y|, not zero, and its sign: an integer in units of 2^lowest.
+// The magnitude of a sum, not zero, and its sign: an integer in units of 2^lowest.
 struct wide_sum {
-  // From the last bit of the product of two subnormal float64 numbers to above that of the largest: 2^-2148..2^2049.
-  static constexpr int words = 66;
+  // From the last bit of the product of two subnormal float64 numbers to above that of 2^64 of the largest:
+  // 2^-2148..2^2112, and a bit for the sign.
+  static constexpr int words = 67;
+  static constexpr int lowest_product = -2148;
 
   bool negative = false;
   int exponent = 0;  // of its first bit
@@ -22,6 +25,11 @@ struct wide_sum {
   std::array<std::uint64_t, words> word{};  // the lowest first
 
   constexpr wide_sum(const unpacked& x, const unpacked& y) noexcept;
+  // An integer in two's complement in units of 2^unit.
+  constexpr wide_sum(const std::array<std::uint64_t, words>& integer, int unit) noexcept;
+
+ private:
+  constexpr void set_exponent() noexcept;
 };
 
 constexpr std::uint64_t bits_from(const wide_sum& x, int weight) noexcept {
@@ -72,6 +80,22 @@ constexpr wide_sum::wide_sum(const unpacked& x, const unpacked& y) noexcept
     carry = 1;
     for (std::uint64_t& w : word) w = add_to(0, ~w);
   }
+  set_exponent();
+}
+
+constexpr wide_sum::wide_sum(const std::array<std::uint64_t, words>& integer, int unit) noexcept
+    : negative(integer.back() >> 63 != 0), lowest(unit), word(integer) {
+  if (negative) {
+    bool carry = true;
+    for (std::uint64_t& w : word) {
+      w = ~w + (carry ? 1 : 0);
+      carry = carry && w == 0;
+    }
+  }
+  set_exponent();
+}
+
+constexpr void wide_sum::set_exponent() noexcept {
   int top = words - 1;
   while (top > 0 && word[static_cast<std::size_t>(top)] == 0) --top;
   exponent = lowest + 64 * top + 63 - std::countl_zero(word[static_cast<std::size_t>(top)]);

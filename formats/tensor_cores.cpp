@@ -1,0 +1,91 @@
+#include <ulp/formats/tensor_cores.hpp>
+
+#include <algorithm>
+#include <array>
+
+#include <ulp/formats/catalog.hpp>
+
+namespace ulp {
+namespace {
+
+// What float32 accumulators keep of products in 8-bit formats.
+constexpr format e8m13 = ieee_format(8, 13);
+
+// Groups of so many products, cut so many bits below the largest exponent, and to the format, toward zero. The least
+// exponent that terms are aligned to shows in products of bfloat16 and tf32 only.
+constexpr accumulation aligned(std::uint32_t group, int bits, int floor,
+                               const format& accumulator = binary32) noexcept {
+  return {.accumulator = accumulator,
+          .order = {sum_order::blocks, group},
+          .align_bits = bits,
+          .align_floor = floor,
+          .rounding = {.direction = direction::toward_zero}};
+}
+
+constexpr accumulation exact(std::uint32_t group) noexcept { return {.order = {sum_order::blocks, group}}; }
+
+constexpr accumulation one_by_one(std::uint32_t group) noexcept {
+  return {.products = binary32,
+          .order = {sum_order::tree_chunks, group},
+          .rounding = {.flush = flush::result, .daz = true}};
+}
+
+// Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330 (2021): V100,
+// T4, A100. Khattak, Mikaitis, "Accurate models of NVIDIA tensor cores", arXiv 2512.07004, with the models of
+// north-numerical-computing/MATLAB-tensor-core, validated against the processors: V100, A100, L40S, H100, B200. Xie, Wang,
+// Yang, Yang, "MMA-Sim", arXiv 2511.10909, with github.com/microsoft/MMA-Sim, validated likewise: all of these.
+constexpr std::string_view volta = "PeerJ CS 7:e330, V100; arXiv 2512.07004, V100; arXiv 2511.10909, Volta";
+constexpr std::string_view turing = "arXiv 2511.10909, Turing; one extra bit: PeerJ CS 7:e330, T4";
+constexpr std::string_view ampere = "PeerJ CS 7:e330, A100; arXiv 2512.07004, A100; arXiv 2511.10909, Ampere";
+constexpr std::string_view ada = "arXiv 2512.07004, L40S; arXiv 2511.10909, Ada Lovelace";
+constexpr std::string_view hopper = "arXiv 2512.07004, H100; arXiv 2511.10909, Hopper";
+constexpr std::string_view hopper_fp8 =
+    "arXiv 2512.07004, H100; arXiv 2511.10909, Hopper; \"around 14 bits\": DeepSeek-V3, arXiv 2412.19437, 3.3.2";
+constexpr std::string_view blackwell = "arXiv 2512.07004, B200; arXiv 2511.10909, Blackwell";
+constexpr std::string_view cdna1 = "arXiv 2511.10909, CDNA1 (MI100)";
+constexpr std::string_view cdna2 = "arXiv 2511.10909, CDNA2 (MI250)";
+
+constexpr std::string_view kept_13 = "13 of float32's 23 fraction bits: its codes are float32's without the last ten";
+constexpr std::string_view groups_of_turing =
+    "groups of 8 as arXiv 2511.10909 compared them with the processor (mma.sync m16n8k8); arXiv 2502.15999 models 4";
+constexpr std::string_view mma_k8 = "mma.sync m16n8k8 and wgmma; through WMMA groups of 4";
+
+constexpr std::array rows{
+    tensor_core{"volta", "float16", float16, aligned(4, 23, -131), volta, ""},
+    tensor_core{"turing", "float16", float16, aligned(8, 24, -132), turing, groups_of_turing},
+    tensor_core{"ampere", "float16", float16, aligned(8, 24, -132), ampere, ""},
+    tensor_core{"ampere", "bfloat16", bfloat16, aligned(8, 24, -132), ampere, ""},
+    tensor_core{"ampere", "tf32", tf32, aligned(4, 24, -132), ampere, ""},
+    tensor_core{"ada", "float16", float16, aligned(8, 24, -132), ada, ""},
+    tensor_core{"ada", "bfloat16", bfloat16, aligned(8, 24, -132), ada, ""},
+    tensor_core{"ada", "tf32", tf32, aligned(4, 24, -132), ada, ""},
+    tensor_core{"ada", "float8_e4m3fn", float8_e4m3fn, aligned(16, 13, -132, e8m13), ada, kept_13},
+    tensor_core{"ada", "float8_e5m2", float8_e5m2, aligned(16, 13, -132, e8m13), ada, kept_13},
+    tensor_core{"hopper", "float16", float16, aligned(16, 25, -133), hopper, ""},
+    tensor_core{"hopper", "bfloat16", bfloat16, aligned(16, 25, -133), hopper, ""},
+    tensor_core{"hopper", "tf32", tf32, aligned(8, 25, -133), hopper, mma_k8},
+    tensor_core{"hopper", "float8_e4m3fn", float8_e4m3fn, aligned(32, 13, -133, e8m13), hopper_fp8, kept_13},
+    tensor_core{"hopper", "float8_e5m2", float8_e5m2, aligned(32, 13, -133, e8m13), hopper_fp8, kept_13},
+    tensor_core{"blackwell", "float16", float16, aligned(16, 25, -133), blackwell, ""},
+    tensor_core{"blackwell", "bfloat16", bfloat16, aligned(16, 25, -133), blackwell, ""},
+    tensor_core{"blackwell", "tf32", tf32, aligned(8, 25, -133), blackwell, mma_k8},
+    tensor_core{"blackwell", "float8_e4m3fn", float8_e4m3fn, aligned(32, 25, -133), blackwell, ""},
+    tensor_core{"blackwell", "float8_e5m2", float8_e5m2, aligned(32, 25, -133), blackwell, ""},
+    tensor_core{"cdna1", "float16", float16, exact(4), cdna1, ""},
+    tensor_core{"cdna1", "bfloat16", bfloat16, exact(2), cdna1, ""},
+    tensor_core{"cdna2", "float16", float16, one_by_one(4), cdna2, "subnormal operands and results are zeros"},
+    tensor_core{"cdna2", "bfloat16", bfloat16, one_by_one(4), cdna2,
+                "subnormal operands and results are zeros; instructions named _1k, others have groups of 2"},
+};
+
+}  // namespace
+
+std::span<const tensor_core> tensor_cores() noexcept { return rows; }
+
+const tensor_core* find_tensor_core(std::string_view name, const format& operands) noexcept {
+  const auto* const row = std::find_if(rows.begin(), rows.end(),
+                                       [&](const tensor_core& t) { return t.name == name && t.operands == operands; });
+  return row == rows.end() ? nullptr : row;
+}
+
+}  // namespace ulp

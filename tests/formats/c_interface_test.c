@@ -1,0 +1,243 @@
+/* Pins ulp.h from C: that each function does what its C++ namesake does, by facts that other tests pin, and what is refused. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <ulp/formats/ulp.h>
+
+static int checks = 0;
+static int failures = 0;
+
+static void check_at(int passed, const char* what, int line) {
+  ++checks;
+  if (passed) return;
+  ++failures;
+  printf("line %d: %s\n  last error: %s\n", line, what, ulp_last_error());
+}
+#define CHECK(what) check_at((what) != 0, #what, __LINE__)
+#define OK(call) check_at((call) == ULP_OK, #call, __LINE__)
+/* The call fails, and says why in words that hold `part`. */
+#define REFUSED(call, part) \
+  check_at((call) == ULP_INVALID_ARGUMENT && strstr(ulp_last_error(), part) != NULL, #call, __LINE__)
+
+static ulp_format format_of(const char* name) {
+  ulp_format f;
+  memset(&f, 0, sizeof f);
+  OK(ulp_format_by_name(name, &f));
+  return f;
+}
+
+static void formats_and_roundings(void) {
+  const ulp_format float16 = format_of("float16");
+  const ulp_format e4m3 = format_of("e4m3fn");
+  char name[64];
+  char short_name[4];
+  size_t needed = 0;
+  int32_t width = 0;
+  ulp_rounding r;
+  ulp_format f;
+  CHECK(float16.exponent_bits == 5 && float16.fraction_bits == 10 && float16.bias == 15 && float16.has_sign == 1);
+  CHECK(float16.top == ULP_SPECIALS_IEEE && float16.bottom == ULP_LOWEST_SUBNORMALS);
+  CHECK(e4m3.top == ULP_SPECIALS_NAN_ALL_ONES);
+  CHECK(format_of("dlfloat16").bottom == ULP_LOWEST_NORMALS_AND_ZERO);
+  OK(ulp_format_name(&e4m3, name, sizeof name, &needed));
+  CHECK(strcmp(name, "float8_e4m3fn") == 0 && needed == strlen(name) + 1);
+  OK(ulp_format_name(&e4m3, short_name, sizeof short_name, NULL));
+  CHECK(strcmp(short_name, "flo") == 0);
+  OK(ulp_format_name(&e4m3, NULL, 0, &needed));
+  CHECK(needed == 14);
+  OK(ulp_format_width(&e4m3, &width));
+  CHECK(width == 8);
+  REFUSED(ulp_format_by_name("float17", &f), "float17");
+  REFUSED(ulp_format_by_name(NULL, &f), "null");
+  REFUSED(ulp_format_by_name("float16", NULL), "null");
+  f = float16;
+  f.bias = INT32_MIN;
+  REFUSED(ulp_format_width(&f, &width), "not valid");
+  f.bias = 15;
+  f.top = 4;
+  REFUSED(ulp_format_width(&f, &width), "specials");
+  OK(ulp_rounding_by_name("stochastic:B,bits=8", &r));
+  CHECK(r.direction == ULP_STOCHASTIC && r.definition == ULP_STOCHASTIC_B && r.random_bits == 8);
+  REFUSED(ulp_rounding_by_name("upwards", &r), "upwards");
+}
+
+static void single_numbers(void) {
+  const ulp_format float16 = format_of("float16");
+  const ulp_format float32 = format_of("float32");
+  const ulp_format e8m0 = format_of("e8m0");
+  const uint64_t ones[3] = {0x3C00, 0x3C00, 0x3C00};
+  const uint64_t one_and_zero[3] = {0x3C00, 0, 0};
+  const uint32_t all_bits = 255;
+  ulp_random_words random;
+  ulp_rounding r;
+  ulp_result result;
+  double x = 0;
+  OK(ulp_encode(&float16, 65520, NULL, NULL, &result));
+  CHECK(result.code == 0x7C00 && result.flags == (ULP_OVERFLOW | ULP_INEXACT));
+  memset(&r, 0, sizeof r);
+  r.overflow = ULP_OVERFLOW_SATURATE;
+  OK(ulp_encode(&float16, 65520, &r, NULL, &result));
+  CHECK(result.code == 0x7BFF);
+  memset(&r, 0, sizeof r);
+  r.direction = ULP_STOCHASTIC;
+  r.random_bits = 8;
+  random.words = &all_bits;
+  random.count = 1;
+  OK(ulp_encode(&float16, 1 + 0x1p-18, &r, &random, &result));
+  CHECK(result.code == 0x3C01);
+  OK(ulp_encode(&float16, 1 + 0x1p-18, &r, NULL, &result));
+  CHECK(result.code == 0x3C00 && result.flags == ULP_INEXACT);
+  OK(ulp_decode(&float16, 0x3C01, &x));
+  CHECK(x == 1 + 0x1p-10);
+  OK(ulp_operate(ULP_FMA, &float32, &float16, ones, NULL, NULL, &result));
+  CHECK(result.code == 0x40000000);
+  OK(ulp_operate(ULP_DIV, &float16, &float16, one_and_zero, NULL, NULL, &result));
+  CHECK(result.code == 0x7C00 && result.flags == ULP_DIVIDE_BY_ZERO);
+  OK(ulp_operate(ULP_CONVERT, &float32, &float16, ones, NULL, NULL, &result));
+  CHECK(result.code == 0x3F800000 && result.flags == 0);
+  REFUSED(ulp_operate(8, &float16, &float16, ones, NULL, NULL, &result), "operation");
+  REFUSED(ulp_operate(ULP_ADD, &e8m0, &float16, ones, NULL, NULL, &result), "sign");
+  r.random_bits = 33;
+  REFUSED(ulp_encode(&float16, 1, &r, NULL, &result), "random_bits");
+  r.random_bits = 8;
+  r.direction = 256; /* what a byte would take for nearest-even */
+  REFUSED(ulp_encode(&float16, 1, &r, NULL, &result), "direction");
+  REFUSED(ulp_encode(&float16, 1, NULL, NULL, NULL), "result");
+  OK(ulp_error_in_ulps(&float16, 0x3C00, 1 + 0x1p-12, &x));
+  CHECK(x == 0.25);
+}
+
+static void random_numbers(void) {
+  ulp_random_stream s;
+  uint32_t values[40];
+  uint32_t value = 0;
+  uint64_t stream = 0;
+  size_t i;
+  s.seed = 7;
+  s.stream = 3;
+  s.first = 100;
+  OK(ulp_fill_random_bits(&s, 16, values, 40));
+  for (i = 0; i < 40; ++i) {
+    OK(ulp_random_bits(7, 3, 100 + i, 16, &value));
+    CHECK(value == values[i] && value < 65536);
+  }
+  OK(ulp_random_bits(0, 0, 0, 32, &value));
+  CHECK(value == 0x6627E8D5); /* the first word of Random123's known answers for Philox4x32-10 of zeros */
+  OK(ulp_stream_of("fc1.weight", 10, &stream));
+  CHECK(stream != 0);
+  REFUSED(ulp_random_bits(0, 0, 0, 33, &value), "bits");
+  REFUSED(ulp_fill_random_bits(&s, 0, values, 1), "");
+}
+
+static void arrays(void) {
+  const ulp_format float16 = format_of("float16");
+  const ulp_format bfloat16 = format_of("bfloat16");
+  const ulp_format fp4 = format_of("float4_e2m1");
+  const float x[5] = {1.0F, -2.0F, 0x1p-26F, 70000.0F, 0.1F};
+  const double y[2] = {1.0, 0x1p-24 + 0x1p-60};
+  ulp_conversion how = ulp_default_conversion();
+  ulp_counts counts;
+  uint16_t codes[5];
+  uint16_t others[5];
+  uint8_t packed[3];
+  float back[5];
+  double wide[5];
+  memset(&counts, 0, sizeof counts);
+  counts.zeros = 100;
+  OK(ulp_encode_floats(&float16, x, 5, codes, sizeof *codes, NULL, &counts));
+  CHECK(codes[0] == 0x3C00 && codes[1] == 0xC000 && codes[2] == 0 && codes[3] == 0x7C00 && codes[4] == 0x2E66);
+  CHECK(counts.zeros == 100 && counts.newly_zero == 1 && counts.overflowed == 1 && counts.inexact == 3);
+  CHECK(counts.subnormal == 0 && counts.nan == 0);
+  how.scale = 4;
+  OK(ulp_encode_floats(&float16, x, 3, codes, sizeof *codes, &how, NULL));
+  CHECK(codes[0] == 0x4400 && codes[2] == 1);
+  OK(ulp_encode_doubles(&float16, y, 2, codes, sizeof *codes, NULL, NULL));
+  CHECK(codes[0] == 0x3C00 && codes[1] == 1);
+  OK(ulp_encode_floats(&float16, x, 5, codes, sizeof *codes, NULL, NULL));
+  OK(ulp_decode_floats(&float16, codes, sizeof *codes, 5, back, 1));
+  CHECK(back[0] == 1 && back[1] == -2 && back[2] == 0 && isinf(back[3]));
+  OK(ulp_decode_doubles(&float16, codes, sizeof *codes, 5, wide, 1));
+  CHECK(wide[4] == 0x1.998p-4);
+  OK(ulp_round_floats(&bfloat16, x, 5, back, NULL, NULL));
+  CHECK(back[4] == 0x1.9ap-4F && back[2] == 0x1p-26F);
+  OK(ulp_recode(&bfloat16, others, sizeof *others, &float16, codes, sizeof *codes, 5, NULL, NULL));
+  CHECK(others[0] == 0x3F80 && others[3] == 0x7F80);
+  OK(ulp_encode_floats(&fp4, x, 5, packed, 0, NULL, NULL));
+  CHECK(packed[0] == 0xC2 && packed[1] == 0x70 && packed[2] == 0x00);
+  OK(ulp_encode_floats(&float16, NULL, 0, NULL, 2, NULL, NULL));
+  REFUSED(ulp_encode_floats(&float16, NULL, 1, codes, 2, NULL, NULL), "null");
+  REFUSED(ulp_encode_floats(&float16, x, 5, NULL, 2, NULL, NULL), "null");
+  REFUSED(ulp_encode_floats(&float16, x, 5, codes, 3, NULL, NULL), "bytes");
+  REFUSED(ulp_encode_floats(&float16, x, 5, codes, 1, NULL, NULL), "");
+  how.scale = -1;
+  REFUSED(ulp_encode_floats(&float16, x, 5, codes, 2, &how, NULL), "");
+}
+
+static void sums(void) {
+  const ulp_format float16 = format_of("float16");
+  const ulp_format float32 = format_of("float32");
+  const ulp_format e4m3 = format_of("e4m3fn");
+  /* Fasi et al.: four times 2^-24 beside 1, which a V100 loses. */
+  const uint16_t ones[4] = {0x3C00, 0x3C00, 0x3C00, 0x3C00};
+  const uint16_t tiny[4] = {1, 1, 1, 1};
+  const double many[3] = {1e300, 1, -1e300};
+  ulp_accumulation how = ulp_default_accumulation();
+  ulp_numbers a;
+  ulp_numbers b;
+  ulp_numbers d;
+  ulp_number c;
+  ulp_sum sum;
+  ulp_result result;
+  float value = 0;
+  a.format = float16;
+  a.elements = ones;
+  a.count = 4;
+  a.bytes = 2;
+  b = a;
+  b.elements = tiny;
+  c.format = float32;
+  c.code = 0x3F800000;
+  OK(ulp_dot(&a, &b, NULL, &c, &sum));
+  CHECK(sum.code == 0x3F800000 && sum.flags == ULP_INEXACT && sum.format.fraction_bits == 23);
+  OK(ulp_dot(&b, NULL, NULL, NULL, &sum));
+  memcpy(&value, &sum.code, sizeof value); /* little-endian */
+  CHECK(value == 0x1p-22F && sum.flags == 0);
+  OK(ulp_tensor_core("volta", &float16, &how));
+  CHECK(how.order == ULP_BLOCKS && how.order_size == 4 && how.aligned == 1 && how.align_bits == 23);
+  OK(ulp_dot(&a, &b, &how, &c, &sum));
+  CHECK(sum.code == 0x3F800000);
+  OK(ulp_exact_dot(&float32, &a, &b, NULL, NULL, &c, &result));
+  CHECK(result.code == 0x3F800002 && result.flags == 0);
+  OK(ulp_tensor_core("hopper", &e4m3, &how));
+  CHECK(how.accumulator.fraction_bits == 13 && how.products.exponent_bits == 0);
+  d.format = format_of("float64");
+  d.elements = many;
+  d.count = 3;
+  d.bytes = 8;
+  OK(ulp_exact_dot(&float16, &d, NULL, NULL, NULL, NULL, &result));
+  CHECK(result.code == 0x3C00);
+  REFUSED(ulp_tensor_core("volta", &e4m3, &how), "volta");
+  REFUSED(ulp_dot(&a, &d, NULL, NULL, &sum), "sizes");
+  REFUSED(ulp_dot(NULL, &b, NULL, NULL, &sum), "null");
+  REFUSED(ulp_dot(&a, &b, NULL, NULL, NULL), "null");
+  d.format = float32;
+  REFUSED(ulp_dot(&d, NULL, NULL, NULL, &sum), "float64");
+  how = ulp_default_accumulation();
+  how.order = 7;
+  REFUSED(ulp_dot(&a, &b, &how, NULL, &sum), "order");
+  how.order = ULP_CHUNKS;
+  REFUSED(ulp_dot(&a, &b, &how, NULL, &sum), "size");
+}
+
+int main(void) {
+  CHECK(ulp_c_version() == ULP_C_VERSION);
+  CHECK(strcmp(ulp_last_error(), "") == 0);
+  formats_and_roundings();
+  single_numbers();
+  random_numbers();
+  arrays();
+  sums();
+  printf("%d checks, %d failed\n", checks, failures);
+  return failures == 0 && checks > 100 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
