@@ -20,6 +20,11 @@ namespace {
 using namespace ulp;
 using namespace ulp::test;
 
+// Without saturation of finite results alone, which differs from saturation where an operand is infinite: arithmetic_test
+// has it.
+constexpr std::uint64_t most = roundings / 3 * 2;
+std::vector<rounding> most_roundings() { return every_rounding({overflow_mode::ieee, overflow_mode::saturate}); }
+
 constexpr std::array pair_operations{operation::add, operation::sub, operation::mul, operation::div, operation::rem};
 
 // All pairs of the five operations and all square roots.
@@ -56,10 +61,10 @@ TEST_CASE("the catalogue's formats of at most 8 bits are among the tested ones")
 
 TEST_CASE("all pairs of 8-bit formats") {
   for (const format& f : eight_bit_formats) {
-    const sweep_result all = all_pairs(f, every_rounding());
+    const sweep_result all = all_pairs(f, most_roundings());
     INFO(describe(f));
     CHECK(all.failures == "");
-    CHECK(all.compared == (5 * pairs_of(f) + f.code_mask() + 1) * 192);
+    CHECK(all.compared == (5 * pairs_of(f) + f.code_mask() + 1) * most);
   }
 }
 
@@ -74,16 +79,16 @@ TEST_CASE("all triples of 8-bit formats") {
 
 TEST_CASE("all pairs and triples of formats below 8 bits, in every rounding") {
   for (const format& f : tiny_formats) {
-    const sweep_result pairs = all_pairs(f, every_rounding());
-    const sweep_result triples = all_triples(f, every_rounding());
+    const sweep_result pairs = all_pairs(f, most_roundings());
+    const sweep_result triples = all_triples(f, most_roundings());
     INFO(describe(f));
     CHECK(pairs.failures == "");
-    CHECK(pairs.compared == (5 * pairs_of(f) + f.code_mask() + 1) * 192);
+    CHECK(pairs.compared == (5 * pairs_of(f) + f.code_mask() + 1) * most);
     CHECK(triples.failures == "");
-    CHECK(triples.compared == pairs_of(f) * (f.code_mask() + 1) * 192);
+    CHECK(triples.compared == pairs_of(f) * (f.code_mask() + 1) * most);
   }
   const format seven_bits{.exponent_bits = 3, .fraction_bits = 3, .bias = 3};
-  CHECK(all_pairs(seven_bits, every_rounding()).failures == "");
+  CHECK(all_pairs(seven_bits, most_roundings()).failures == "");
   CHECK(all_triples(seven_bits, deterministic_roundings()).failures == "");
 }
 
@@ -111,7 +116,7 @@ TEST_CASE("every triple and every random value of 1 to 4 bits of a 6-bit format"
 }
 
 TEST_CASE("every code of up to 16 bits to every format of the catalogue, in every rounding") {
-  const std::vector<rounding> modes = every_rounding();
+  const std::vector<rounding> modes = most_roundings();
   for (const catalog_entry& from : format_catalog()) {
     if (from.format.width() > 16) continue;
     for (const catalog_entry& to : format_catalog()) {
@@ -123,7 +128,7 @@ TEST_CASE("every code of up to 16 bits to every format of the catalogue, in ever
       });
       INFO(from.name << " to " << to.name);
       CHECK(all.failures == "");
-      CHECK(all.compared == n * 192);
+      CHECK(all.compared == n * most);
     }
   }
 }
@@ -146,14 +151,14 @@ TEST_CASE("2^24 operand tuples of each operation of the 16-bit formats") {
 }
 
 TEST_CASE("every square root of the 16-bit formats, in every rounding") {
-  const std::vector<rounding> modes = every_rounding();
+  const std::vector<rounding> modes = most_roundings();
   for (const format& f : {float16, bfloat16, cbfloat16, dlfloat16}) {
     const sweep_result all = on_all_processors(0x10000, [&](sweep& s, std::uint64_t code) {
       compare_with_oracle(s, operation::sqrt, f, {code, 0, 0}, modes);
     });
     INFO(describe(f));
     CHECK(all.failures == "");
-    CHECK(all.compared == 0x10000 * 192);
+    CHECK(all.compared == 0x10000 * most);
   }
 }
 

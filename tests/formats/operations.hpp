@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstdint>
+#include <initializer_list>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -153,10 +154,13 @@ inline std::vector<rounding> deterministic_roundings(const rounding& base = {}) 
   return modes;
 }
 
-// Every flush, DAZ, tininess and delivery of overflow in each of the six directions: 192 roundings.
-inline std::vector<rounding> every_rounding() {
+// Every flush, DAZ, tininess and delivery of overflow in each of the six directions.
+inline constexpr std::uint64_t roundings = 288;
+inline std::vector<rounding> every_rounding(std::initializer_list<overflow_mode> overflows = {
+                                                overflow_mode::ieee, overflow_mode::saturate,
+                                                overflow_mode::saturate_finite}) {
   std::vector<rounding> modes;
-  for (const auto overflow : {overflow_mode::ieee, overflow_mode::saturate, overflow_mode::saturate_finite})
+  for (const auto overflow : overflows)
     for (const auto how : {flush::never, flush::before_rounding, flush::after_rounding, flush::result})
       for (const bool daz : {false, true})
         for (const auto tiny : {tininess::after_rounding, tininess::before_rounding})

@@ -1,4 +1,4 @@
-#include "convert_blocks.hpp"
+#include "blocks.hpp"
 
 #include <limits>
 

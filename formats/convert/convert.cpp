@@ -7,10 +7,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "convert_blocks.hpp"
-#include "convert_codec.hpp"
-#include "convert_stream.hpp"
-#include "convert_threads.hpp"
+#include "blocks.hpp"
+#include "codec.hpp"
+#include "stream.hpp"
+#include "threads.hpp"
 
 namespace ulp {
 namespace {

@@ -1,5 +1,5 @@
 // Random bits, and rounding by them.
-#include "convert_avx2.hpp"
+#include "avx2.hpp"
 
 #if defined(__x86_64__)
 

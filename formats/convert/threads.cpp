@@ -1,4 +1,4 @@
-#include "convert_threads.hpp"
+#include "threads.hpp"
 
 #include <algorithm>
 #include <atomic>

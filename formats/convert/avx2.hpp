@@ -3,7 +3,7 @@
 #ifndef ULP_FORMATS_CONVERT_AVX2_HPP
 #define ULP_FORMATS_CONVERT_AVX2_HPP
 
-#include "convert_kernels.hpp"
+#include "kernels.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

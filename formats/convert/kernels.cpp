@@ -1,4 +1,4 @@
-#include "convert_kernels.hpp"
+#include "kernels.hpp"
 
 #include <vector>
 

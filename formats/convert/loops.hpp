@@ -9,7 +9,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "convert_kernels.hpp"
+#include "kernels.hpp"
 
 namespace ulp::detail {
 

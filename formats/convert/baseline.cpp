@@ -1,6 +1,6 @@
 #define ULP_LEVEL baseline
 #define ULP_TARGET
-#include "convert_level.hpp"
+#include "level.hpp"
 
 #if defined(__x86_64__)
 extern const ulp::detail::kernels ulp::detail::baseline_kernels = baseline::level("x86-64", [] { return true; });

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "convert_codec.hpp"
-#include "convert_kernels.hpp"
+#include "codec.hpp"
+#include "kernels.hpp"
 
 namespace ulp::detail {
 

@@ -1,9 +1,9 @@
-#include "convert_plan.hpp"
+#include "plan.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "convert_loops.hpp"
+#include "loops.hpp"
 
 namespace ulp::detail {
 namespace {

@@ -2,7 +2,7 @@
 // attribute of their functions.
 #include <utility>
 
-#include "convert_loops.hpp"
+#include "loops.hpp"
 
 namespace ulp::detail::ULP_LEVEL {
 namespace {

@@ -10,9 +10,9 @@
 #include <optional>
 #include <span>
 
-#include "convert_codec.hpp"
-#include "convert_kernels.hpp"
-#include "convert_plan.hpp"
+#include "codec.hpp"
+#include "kernels.hpp"
+#include "plan.hpp"
 
 namespace ulp::detail {
 

@@ -1,5 +1,5 @@
 // Codes to floats, which are past the caches where it is asked for.
-#include "convert_avx2.hpp"
+#include "avx2.hpp"
 
 #if defined(__x86_64__)
 

@@ -2,7 +2,7 @@
 #if defined(__x86_64__)
 #define ULP_LEVEL v4
 #define ULP_TARGET [[gnu::target("arch=x86-64-v4")]]
-#include "convert_level.hpp"
+#include "level.hpp"
 
 namespace ulp::detail {
 namespace {

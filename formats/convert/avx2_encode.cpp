@@ -2,7 +2,7 @@
 // to multiples of 2^(e - M) by adding 2^(e + d), d = 23 - M: the last bit of the sum is 2^(e - M). The bits of the sum less
 // those of 2^(e + d) are the rounded significand. How it rounds is the control register's business, which is set before the
 // loop. float16's own instruction is asked where it does the same.
-#include "convert_avx2.hpp"
+#include "avx2.hpp"
 
 #if defined(__x86_64__)
 #include <utility>
