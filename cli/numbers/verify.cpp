@@ -48,9 +48,9 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
     all.malformed = parse_line(kind, text, line_content::everything, line, has_random);
     if (!all.malformed.empty()) return all;
     const random_input random = line.random(kind);
-    const encoded expected = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, random);
+    const encoded expected = result_of(kind, line);
     if (++all.lines % between_looks == 0) shown.advance(between_looks);
-    const bool same_code = same_result(kind.to, expected.code, line.result.code);
+    const bool same_code = same_result(kind.operation, kind.to, expected, line.result.code);
     if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
       continue;
     if (++all.differing == 1) all.first_line = lines.number();
@@ -126,7 +126,8 @@ command verify_command() {
   made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags must still be present");
   made.add("--json", &o->json, "print the counts as JSON");
   made.footer =
-      "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
+      "A NaN agrees with every NaN; where an integer does not exist, both ends of its range and 0 agree. Flags are 1 "
+      "inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
       "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
       "Example:\n"
       "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero";

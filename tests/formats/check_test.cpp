@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <bit>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/functions.hpp>
 #include <ulp/formats/names.hpp>
 
 #include "support/catch.hpp"
@@ -42,6 +44,41 @@ TEST_CASE("what is right agrees, whatever the callable looks like") {
   CHECK(check(operation::convert, float16, check_inputs::all, signed_codes).agrees());
   const auto generic = [](auto a, auto b, auto c) { return evaluate(operation::fma, bfloat16, bfloat16, {a, b, c}); };
   CHECK(check(operation::fma, bfloat16, check_inputs::level_1, generic).agrees());
+}
+
+TEST_CASE("functions from and to integers, and comparisons, are checked as they are written") {
+  const auto from = [](std::int32_t n) { return from_integer(float16, n); };
+  CHECK(check(operation::from_i32, float16, check_inputs::level_2, from).agrees());
+  const auto less = [](std::uint16_t a, std::uint16_t b) { return compare_quiet(float16, a, b).order < 0; };
+  CHECK(check(operation::lt, float16, check_inputs::level_1, less).agrees());
+  const auto less_as_integers = [](std::uint16_t a, std::uint16_t b) { return a < b; };
+  CHECK_FALSE(check(operation::lt, float16, check_inputs::level_1, less_as_integers).agrees());
+
+  // As x86 does it: the least integer where there is none.
+  const auto to = [](std::uint16_t a) -> std::int32_t {
+    const auto n = to_integer<std::int32_t>(bfloat16, a);
+    return n.flags == status::invalid ? std::numeric_limits<std::int32_t>::min() : n.value;
+  };
+  CHECK(check(operation::to_i32, bfloat16, check_inputs::all, to).agrees());
+  CHECK_FALSE(check(operation::to_i32, bfloat16, check_inputs::all, to, {.nan_codes = true}).agrees());
+  const auto wrong = [&](std::uint16_t a) { return a == 0x4010 ? 3 : to(a); };  // 2.25
+  CHECK(check(operation::to_i32, bfloat16, check_inputs::all, wrong).text() ==
+        "to_i32 to bfloat16, nearest-even: 65,536 inputs, 1 disagrees:\n"
+        "input 16,400\n"
+        "  operands  4010 = 2.25\n"
+        "  exactly   2.25\n"
+        "  expected  00000002 = 2\n"
+        "  got       00000003 = 3\n");
+  // Flags of integers: inexact where it is asked for.
+  const auto exact = [](std::uint16_t a) { return rint(float16, a); };
+  CHECK(check(operation::rint, float16, check_inputs::all, exact, {.exact = true}).agrees());
+  CHECK_FALSE(check(operation::rint, float16, check_inputs::all, exact).agrees());
+  CHECK_THROWS_AS(check(operation::rint, float16, bfloat16, check_inputs::level_1, exact), std::invalid_argument);
+
+  const auto product = [](std::uint16_t a, std::uint16_t b, std::uint32_t c) {
+    return fma(binary32, decode(float16, a), decode(float16, b), decode(binary32, c));
+  };
+  CHECK(check(operation::mac, binary32, float16, check_inputs::level_1, product).agrees());
 }
 
 TEST_CASE("stochastic rounding gets its random bits after the operands") {

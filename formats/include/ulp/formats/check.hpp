@@ -37,7 +37,8 @@ enum class check_inputs : std::uint8_t {
 struct check_options {
   ulp::rounding rounding{};
   bool flags = true;       // compared where the callable returns them
-  bool nan_codes = false;  // a NaN must have the code that is expected; else it agrees with every NaN
+  bool nan_codes = false;  // a NaN, or the integer for what is none, must have the code that is expected
+  bool exact = false;      // rounding to an integer raises inexact
   std::size_t keep = 10;   // disagreements that are kept, the first ones
   std::uint64_t seed = 0;  // of the random vectors, and of the random bits
   unsigned threads = 0;    // 0: one for each processor
@@ -80,6 +81,11 @@ std::ostream& operator<<(std::ostream& out, const check_report& report);
                     ((a | b) & ~to.code_mask()) == 0);
 }
 
+// The same of an operation's results. Unless nan_codes is set, an integer result that raises invalid agrees with both
+// ends of its range and with zero: what processors give there differs.
+[[nodiscard]] bool same_result(operation op, const format& to, const encoded& expected, code got,
+                               bool nan_codes = false) noexcept;
+
 namespace detail {
 
 // Results of a block of inputs; `random` is as long where rounding is stochastic, else empty.
@@ -102,8 +108,10 @@ encoded call(Callable& mine, Code... codes) {
   using result = std::remove_cvref_t<decltype(mine(codes...))>;
   if constexpr (std::same_as<result, encoded>) {
     return mine(codes...);
+  } else if constexpr (std::same_as<result, bool>) {
+    return {mine(codes...) ? std::uint64_t{1} : 0, status::none};
   } else {
-    static_assert(std::integral<result>, "the callable returns a code as an integer, or ulp::encoded");
+    static_assert(std::integral<result>, "the callable returns a code as an integer or bool, or ulp::encoded");
     return {static_cast<std::make_unsigned_t<result>>(mine(codes...)), status::none};
   }
 }
