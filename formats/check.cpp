@@ -18,10 +18,8 @@
 namespace ulp {
 namespace {
 
-// Inputs that one thread takes at a time.
-constexpr std::size_t block_size = std::size_t{1} << 14;
-// Vectors that are made before the threads get them.
-constexpr std::size_t batch_size = std::size_t{1} << 20;
+// Vectors that are made before the threads get them, or a few blocks where these are larger.
+constexpr std::size_t least_batch = std::size_t{1} << 20;
 
 std::string hex(std::uint64_t value, int bits) {
   const auto digits = static_cast<std::size_t>((bits + 3) / 4);
@@ -158,13 +156,14 @@ struct found {
 class checker {
  public:
   checker(operation op, const format& to, const format& from, const check_options& options, bool flags,
-          const detail::checked_block& mine)
+          const batch_function& mine)
       : op_(op), to_(to), from_(from), options_(options), flags_(flags), mine_(mine) {}
 
   // Compares inputs first .. first + size - 1; the operands of input first + i are operands_of(i).
   template <class Operands>
   void compare(std::uint64_t first, std::uint64_t size, const Operands& operands_of) {
-    const std::uint64_t blocks = (size + block_size - 1) / block_size;
+    const std::uint64_t block_size = options_.block;
+    const std::uint64_t blocks = size / block_size + (size % block_size != 0 ? 1 : 0);
     const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
     const auto threads = static_cast<std::size_t>(
         std::clamp<std::uint64_t>(options_.threads != 0 ? options_.threads : processors, 1, blocks));
@@ -222,10 +221,9 @@ class checker {
     b.operands.clear();
     b.random.clear();
     for (std::uint64_t i = 0; i < size; ++i) b.operands.push_back(operands_of(begin + i));
-    for (std::uint64_t i = 0; stochastic && i < size; ++i)
-      b.random.push_back(
-          random_bits(options_.seed, 0, index + i, mode.random_bits == exact_probability ? 32 : mode.random_bits));
-    b.results.assign(b.operands.size(), {});
+    for (std::uint64_t i = 0; stochastic && i < size; ++i) b.random.push_back(random_of(index + i));
+    // More than the bits of most codes: what is not written is seen.
+    b.results.assign(b.operands.size(), {~std::uint64_t{0}, status::none});
     mine_(b.operands, b.random, b.results);
     for (std::size_t i = 0; i < b.operands.size(); ++i) {
       const std::uint32_t random = stochastic ? b.random[i] : 0;
@@ -238,15 +236,31 @@ class checker {
     }
   }
 
+  [[nodiscard]] std::uint32_t random_of(std::uint64_t index) const {
+    const int bits = options_.rounding.random_bits;
+    if (options_.random.empty()) return random_bits(options_.seed, 0, index, bits == exact_probability ? 32 : bits);
+    return options_.random[index % options_.random.size()];
+  }
+
   operation op_;
   format to_;
   format from_;
   const check_options& options_;
   bool flags_;
-  const detail::checked_block& mine_;
+  const batch_function& mine_;
   std::uint64_t compared_ = 0;
   found all_;
 };
+
+// Recorded random bits are as many as the rounding takes.
+void expect_random(const check_options& options) {
+  const int bits = options.rounding.random_bits;
+  if (options.rounding.direction != direction::stochastic || bits == exact_probability) return;
+  for (std::size_t i = 0; i < options.random.size(); ++i)
+    if (options.random[i] >> (bits - 1) > 1)
+      throw std::invalid_argument("ulp::check: the recorded random number " + std::to_string(i) + ", " +
+                                  std::to_string(options.random[i]) + ", is not below 2^" + std::to_string(bits));
+}
 
 // The exact result, where it lies, and what stochastic rounding had.
 template <class Line>
@@ -285,12 +299,14 @@ void cannot_be_called(int arguments, bool stochastic) {
 }
 
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
-                          const check_options& options, bool returns_flags, const checked_block& mine) {
+                          const check_options& options, bool returns_flags, const batch_function& mine) {
   if (!is_defined(op, to, from))
     throw std::invalid_argument(has_one_format(op) && to != from
                                     ? "ulp::check: this operation has operands and results in one format"
                                     : "ulp::check: a format without sign and zero has conversions only");
   if (!options.rounding.is_valid()) throw std::invalid_argument("ulp::check: the rounding has a field out of range");
+  if (options.block == 0) throw std::invalid_argument("ulp::check: a block has at least 1 input");
+  expect_random(options);
   checker all(op, to, from, options, options.flags && returns_flags, mine);
   if (inputs == check_inputs::all) {
     // The last operand changes first.
@@ -314,7 +330,7 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
     for_each_vector(op, to, from, inputs == check_inputs::level_1 ? 1 : 2, options.seed,
                     [&](std::span<const operand_codes> vectors) {
                       batch.insert(batch.end(), vectors.begin(), vectors.end());
-                      if (batch.size() >= batch_size) compare_batch();
+                      if (batch.size() >= least_batch && batch.size() / 4 >= options.block) compare_batch();
                     });
     compare_batch();
   }
@@ -322,6 +338,12 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
 }
 
 }  // namespace detail
+
+check_report check_batch(operation op, const format& to, const format& from, check_inputs inputs,
+                         const batch_function& mine, const check_options& options) {
+  if (!mine) throw std::invalid_argument("ulp::check_batch: there is no function to check");
+  return detail::check_blocks(op, to, from, inputs, options, true, mine);
+}
 
 std::string to_string(operation op, const format& to, const format& from, const rounding& mode, const disagreement& d,
                       bool flags) {

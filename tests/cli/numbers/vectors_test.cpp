@@ -30,7 +30,7 @@ TEST_CASE("lines of Berkeley TestFloat agree") {
         "standard input: 1 line, all agree\n");
 }
 
-// As Berkeley SoftFloat has it: f16_to_i32(-3.14), f16_to_ui32(2.5), i32_to_f16(2049 and 65520), f16_lt of a quiet NaN,
+// By IEEE 754-2019, in TestFloat's words: f16_to_i32(-3.14), f16_to_ui32(2.5), i32_to_f16(2049 and 65520), f16_lt of a quiet NaN,
 // f16_eq of a signaling one, f16_roundToInt(0.5).
 TEST_CASE("integers and comparisons are lines of TestFloat too") {
   CHECK(run_ulp("eval --op to_i32 --format float16", "C248").out == "C248 FFFFFFFD 00\n");
