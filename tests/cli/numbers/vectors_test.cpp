@@ -200,6 +200,34 @@ TEST_CASE("a line that differs is explained") {
   CHECK(run.out.find(" lines, 1 differs:\nline 12345: ") != std::string::npos);
 }
 
+TEST_CASE("coverage tells what the lines exercise, and what they do not") {
+  // A tie, a subnormal sum, 1 - 1, 1 - (1 - 2^-11), an overflow, inf - inf, a quiet and a signaling NaN.
+  const auto run = run_ulp("verify --op add --format float16 --coverage",
+                           "3C00 3C01 4000 01\n0001 0001 0002 00\n3C00 BC00 0000 00\n3C00 BBFF 1000 00\n"
+                           "7BFF 7BFF 7C00 05\n7C00 FC00 7E00 10\n7E00 0000 7E00 00\n7C01 0000 7E00 10\n");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out ==
+        "standard input: 8 lines, all agree\n"
+        "lines by class:\n"
+        "  exact             2\n"
+        "  inexact           2\n"
+        "  tie               1\n"
+        "  subnormal result  1\n"
+        "  overflow          1\n"
+        "  cancellation      1\n"
+        "  cancelled to zero 1\n"
+        "  infinite operand  1\n"
+        "  quiet NaN         1\n"
+        "  signaling NaN     1\n"
+        "  NaN of numbers    1\n"
+        "  not exercised:    largest\n");
+  CHECK(run_shell("ulp vectors --op mul --format float16 | ulp verify --op mul --format float16 --coverage")
+            .out.ends_with("  not exercised:    none of those that ulp vectors has\n"));
+  CHECK(run_ulp("verify --op sqrt --format float16 --coverage", "4400 4000 00\n")
+            .out.ends_with("not exercised:    inexact, infinite operand, quiet NaN, signaling NaN, NaN of numbers\n"));
+  CHECK(run_ulp("verify --op add --format float16 --json --coverage", "").exit_code == 2);
+}
+
 TEST_CASE("the counts are there for machines") {
   const auto run = run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n3C00 3C01 4000 00\n");
   CHECK(run.exit_code == 1);
