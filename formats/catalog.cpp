@@ -8,6 +8,7 @@
 
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/formats/text.hpp>
 
 namespace ulp {
 namespace {
@@ -18,13 +19,14 @@ constexpr std::array<std::string_view, 2> cbfloat16_aliases{"cb16", "cbfloat"};
 constexpr std::array<std::string_view, 4> float32_aliases{"fp32", "float", "f32", "binary32"};
 constexpr std::array<std::string_view, 4> float64_aliases{"fp64", "double", "f64", "binary64"};
 constexpr std::array<std::string_view, 1> tf32_aliases{"tensorfloat32"};
-constexpr std::array<std::string_view, 2> e4m3fn_aliases{"e4m3fn", "fp8_e4m3fn"};
+// Upper-case E4M3, E3M2, E2M3 and E2M1 are OCP's words for formats that the lower-case pattern does not mean.
+constexpr std::array<std::string_view, 4> e4m3fn_aliases{"e4m3fn", "fp8_e4m3fn", "fp8_e4m3", "E4M3"};
 constexpr std::array<std::string_view, 2> e5m2_aliases{"e5m2", "fp8_e5m2"};
 constexpr std::array<std::string_view, 2> e4m3fnuz_aliases{"e4m3fnuz", "fp8_e4m3fnuz"};
 constexpr std::array<std::string_view, 2> e5m2fnuz_aliases{"e5m2fnuz", "fp8_e5m2fnuz"};
-constexpr std::array<std::string_view, 4> e3m2_aliases{"float6_e3m2fn", "e3m2fn", "fp6_e3m2", "mxfp6_e3m2"};
-constexpr std::array<std::string_view, 4> e2m3_aliases{"float6_e2m3fn", "e2m3fn", "fp6_e2m3", "mxfp6_e2m3"};
-constexpr std::array<std::string_view, 5> e2m1_aliases{"float4_e2m1fn", "e2m1fn", "fp4_e2m1", "fp4", "mxfp4"};
+constexpr std::array<std::string_view, 5> e3m2_aliases{"float6_e3m2fn", "e3m2fn", "fp6_e3m2", "mxfp6_e3m2", "E3M2"};
+constexpr std::array<std::string_view, 5> e2m3_aliases{"float6_e2m3fn", "e2m3fn", "fp6_e2m3", "mxfp6_e2m3", "E2M3"};
+constexpr std::array<std::string_view, 6> e2m1_aliases{"float4_e2m1fn", "e2m1fn", "fp4_e2m1", "fp4", "mxfp4", "E2M1"};
 constexpr std::array<std::string_view, 4> e8m0_aliases{"float8_e8m0fnu", "e8m0fnu", "e8m0", "ue8m0"};
 constexpr std::array<std::string_view, 2> dlfloat16_aliases{"dlfloat", "dlf16"};
 
@@ -53,6 +55,30 @@ constexpr std::array rows{
                   "the scale of a block, a power of two, for conversion only: no sign, no zero"},
     catalog_entry{"dlfloat16", dlfloat16_aliases, dlfloat16, "IBM, ARITH 2019; US 2019/0369960",
                   "no subnormals, one special for NaN and infinity, rounds to nearest-away by its own definition"},
+};
+
+// Names of ml_dtypes for what the pattern says too.
+struct other_name {
+  std::string_view name;
+  std::string_view pattern;
+};
+constexpr std::array other_names{
+    other_name{"float8_e3m4", "e3m4"},
+    other_name{"float8_e4m3", "e4m3"},
+    other_name{"float8_e4m3b11fnuz", "e4m3,bias=11,specials=fnuz"},
+    other_name{"e4m3b11fnuz", "e4m3,bias=11,specials=fnuz"},
+};
+
+// Words of OCP for several formats.
+struct family {
+  std::string_view name;
+  std::string_view members;
+};
+constexpr std::array families{
+    family{"fp8", "E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)"},
+    family{"mxfp8", "E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)"},
+    family{"fp6", "E3M2 (float6_e3m2) and E2M3 (float6_e2m3)"},
+    family{"mxfp6", "E3M2 (float6_e3m2) and E2M3 (float6_e2m3)"},
 };
 
 struct specials_name {
@@ -134,14 +160,30 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+const catalog_entry* entry_spelled(std::string_view name) noexcept {
+  for (const catalog_entry& row : rows)
+    if (row.name == name || std::find(row.aliases.begin(), row.aliases.end(), name) != row.aliases.end()) return &row;
+  return nullptr;
+}
+
+// "e4m3 is IEEE-style, ...; OCP's E4M3 is float8_e4m3fn, ...", whichever of them `name` is.
+std::string ocp_note(std::string_view name, std::string_view word, const catalog_entry& row) {
+  const auto largest = [](const format& f) { return exact_decimal(decode(f, f.max_finite_code())); };
+  const std::string pattern = lower(word);
+  const format ieee = *find_format(pattern);
+  const std::string of_ocp = std::string{row.name} + ", which ends at " + largest(row.format);
+  const std::string of_ieee = "IEEE-style, with infinities, and ends at " + largest(ieee);
+  if (name == word) return std::string{word} + " is OCP's: " + of_ocp + "; " + pattern + " is " + of_ieee;
+  return std::string{name} + " is " + of_ieee + "; OCP's " + std::string{word} + " is " + of_ocp;
+}
+
 }  // namespace
 
 std::span<const catalog_entry> format_catalog() noexcept { return rows; }
 
-const catalog_entry* find_entry(std::string_view name) noexcept {
-  for (const catalog_entry& row : rows)
-    if (row.name == name || std::find(row.aliases.begin(), row.aliases.end(), name) != row.aliases.end()) return &row;
-  return nullptr;
+const catalog_entry* find_entry(std::string_view name) {
+  const catalog_entry* const entry = entry_spelled(name);
+  return entry != nullptr ? entry : entry_spelled(lower(name));
 }
 
 parsed<format> parse_format(std::string_view name) {
@@ -150,9 +192,13 @@ parsed<format> parse_format(std::string_view name) {
     return parsed<format>{{}, "format " + quoted(name) + ": " + what};
   };
   const std::size_t comma = name.find(',');
-  const std::string_view head = name.substr(0, comma);
+  const std::string head = lower(name.substr(0, comma));
+  for (const other_name& other : other_names)
+    if (comma == std::string_view::npos && other.name == head) return parse_format(other.pattern);
   const auto fields = exmy(head);
   if (!fields) {
+    for (const family& several : families)
+      if (several.name == head) return wrong("several formats have this name: " + std::string{several.members});
     if (comma != std::string_view::npos && find_entry(head) != nullptr)
       return wrong("options follow e<E>m<M>, not names");
     std::string hint;
@@ -161,6 +207,8 @@ parsed<format> parse_format(std::string_view name) {
             "unknown format " + quoted(name) + hint +
                 "; `ulp formats` lists them, others are e<2..11>m<1..52>[,bias=N][,specials=...][,subnormals=...]"};
   }
+  if (entry_spelled(name.substr(0, comma)) != nullptr && head != name.substr(0, comma))
+    return wrong("options follow e<E>m<M>, not OCP's name: write " + head);
   const auto [exponent_bits, fraction_bits] = *fields;
   if (exponent_bits < 2 || exponent_bits > 11 || fraction_bits < 1 || fraction_bits > 52)
     return wrong("e<E>m<M> has E in 2..11 and M in 1..52");
@@ -193,6 +241,16 @@ parsed<format> parse_format(std::string_view name) {
 
 std::optional<format> find_format(std::string_view name) { return parse_format(name).value; }
 
+std::string note_on_name(std::string_view name) {
+  for (const catalog_entry& row : rows)
+    for (const std::string_view word : row.aliases) {
+      const std::string pattern = lower(word);
+      if (pattern != word && (name == word || name == pattern || lower(name) == "float8_" + pattern))
+        return ocp_note(name, word, row);
+    }
+  return "";
+}
+
 std::string to_string(const format& f) {
   for (const catalog_entry& row : rows)
     if (row.format == f) return std::string{row.name};
@@ -219,7 +277,6 @@ std::vector<std::string> similar_format_names(std::string_view typed) {
     for (const std::string_view alias : row.aliases) consider(alias);
   }
   std::vector<std::string> names;
-  if (name != typed && find_format(name)) names.push_back(name);
   for (const auto& [distance, candidate] : near)
     if (names.size() < 3) names.emplace_back(candidate);
   return names;

@@ -18,10 +18,8 @@
 namespace ulp {
 namespace {
 
-// Inputs that one thread takes at a time.
-constexpr std::size_t block_size = std::size_t{1} << 14;
-// Vectors that are made before the threads get them.
-constexpr std::size_t batch_size = std::size_t{1} << 20;
+// Vectors that are made before the threads get them, or a few blocks where these are larger.
+constexpr std::size_t least_batch = std::size_t{1} << 20;
 
 std::string hex(std::uint64_t value, int bits) {
   const auto digits = static_cast<std::size_t>((bits + 3) / 4);
@@ -114,14 +112,35 @@ whereabouts whereabouts_of(const format& to, const unpacked& x, const rounding& 
   return p;
 }
 
-std::string value_of(const format& f, std::uint64_t code) {
-  if ((code & ~f.code_mask()) != 0) return "more than the " + std::to_string(f.width()) + " bits of a code";
-  const unpacked x = decode(f, code);
-  return x.signaling ? "signaling NaN" : decimal(x);
+// A code and what it says.
+std::string with_value(int width, std::uint64_t code, const std::string& value) {
+  const std::string digits = hex(code, width);
+  if ((code & ~mask_of_bits(width)) != 0)
+    return digits + " = more than the " + std::to_string(width) + " bits of a code";
+  return digits + (value.starts_with('~') ? " " : " = ") + value;
 }
 
-std::uint64_t input_count(operation op, const format& from) {
-  const int bits = operand_count(op) * from.width();
+std::string with_value(const format& f, std::uint64_t code) {
+  const unpacked x = decode(f, code);
+  return with_value(f.width(), code, x.signaling ? "signaling NaN" : decimal(x));
+}
+
+std::string with_value(integer_type type, std::uint64_t code) {
+  const std::uint64_t sign = std::uint64_t{1} << (type.bits - 1);
+  const bool negative = type.has_sign && (code & sign) != 0;
+  const std::string magnitude = std::to_string(negative ? (0 - code) & mask_of_bits(type.bits) : code);
+  return with_value(type.bits, code, (negative ? "-" : "") + magnitude);
+}
+
+std::string result_text(operation op, const format& to, std::uint64_t code) {
+  if (is_comparison(op)) return with_value(1, code, code == 0 ? "false" : "true");
+  const integer_type type = integer_result(op);
+  return type.bits != 0 ? with_value(type, code) : with_value(to, code);
+}
+
+std::uint64_t input_count(operation op, const format& to, const format& from) {
+  int bits = 0;
+  for (int i = 0; i < operand_count(op); ++i) bits += operand_width(op, to, from, i);
   if (bits > 32)
     throw std::invalid_argument("ulp::check: all operands of this operation are 2^" + std::to_string(bits) +
                                 ", more than 2^32: use a level");
@@ -137,13 +156,14 @@ struct found {
 class checker {
  public:
   checker(operation op, const format& to, const format& from, const check_options& options, bool flags,
-          const detail::checked_block& mine)
+          const batch_function& mine)
       : op_(op), to_(to), from_(from), options_(options), flags_(flags), mine_(mine) {}
 
   // Compares inputs first .. first + size - 1; the operands of input first + i are operands_of(i).
   template <class Operands>
   void compare(std::uint64_t first, std::uint64_t size, const Operands& operands_of) {
-    const std::uint64_t blocks = (size + block_size - 1) / block_size;
+    const std::uint64_t block_size = options_.block;
+    const std::uint64_t blocks = size / block_size + (size % block_size != 0 ? 1 : 0);
     const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
     const auto threads = static_cast<std::size_t>(
         std::clamp<std::uint64_t>(options_.threads != 0 ? options_.threads : processors, 1, blocks));
@@ -201,19 +221,25 @@ class checker {
     b.operands.clear();
     b.random.clear();
     for (std::uint64_t i = 0; i < size; ++i) b.operands.push_back(operands_of(begin + i));
-    for (std::uint64_t i = 0; stochastic && i < size; ++i)
-      b.random.push_back(
-          random_bits(options_.seed, 0, index + i, mode.random_bits == exact_probability ? 32 : mode.random_bits));
-    b.results.assign(b.operands.size(), {});
+    for (std::uint64_t i = 0; stochastic && i < size; ++i) b.random.push_back(random_of(index + i));
+    // More than the bits of most codes: what is not written is seen.
+    b.results.assign(b.operands.size(), {~std::uint64_t{0}, status::none});
     mine_(b.operands, b.random, b.results);
     for (std::size_t i = 0; i < b.operands.size(); ++i) {
       const std::uint32_t random = stochastic ? b.random[i] : 0;
-      const encoded expected = evaluate(op_, to_, from_, b.operands[i], mode, random);
+      encoded expected = evaluate(op_, to_, from_, b.operands[i], mode, random);
+      if (!options_.exact) expected = without_inexact(op_, expected);
       const encoded& got = b.results[i];
-      if (same_result(to_, expected.code, got.code, options_.nan_codes) && (!flags_ || expected.flags == got.flags))
+      if (same_result(op_, to_, expected, got.code, options_.nan_codes) && (!flags_ || expected.flags == got.flags))
         continue;
       if (f.disagreeing++ < options_.keep) f.first.push_back({index + i, b.operands[i], random, expected, got});
     }
+  }
+
+  [[nodiscard]] std::uint32_t random_of(std::uint64_t index) const {
+    const int bits = options_.rounding.random_bits;
+    if (options_.random.empty()) return random_bits(options_.seed, 0, index, bits == exact_probability ? 32 : bits);
+    return options_.random[index % options_.random.size()];
   }
 
   operation op_;
@@ -221,12 +247,48 @@ class checker {
   format from_;
   const check_options& options_;
   bool flags_;
-  const detail::checked_block& mine_;
+  const batch_function& mine_;
   std::uint64_t compared_ = 0;
   found all_;
 };
 
+// Recorded random bits are as many as the rounding takes.
+void expect_random(const check_options& options) {
+  const int bits = options.rounding.random_bits;
+  if (options.rounding.direction != direction::stochastic || bits == exact_probability) return;
+  for (std::size_t i = 0; i < options.random.size(); ++i)
+    if (options.random[i] >> (bits - 1) > 1)
+      throw std::invalid_argument("ulp::check: the recorded random number " + std::to_string(i) + ", " +
+                                  std::to_string(options.random[i]) + ", is not below 2^" + std::to_string(bits));
+}
+
+// The exact result, where it lies, and what stochastic rounding had.
+template <class Line>
+void explain_rounding(operation op, const format& to, const format& from, const rounding& mode, const disagreement& d,
+                      const Line& line) {
+  const unpacked exact = exact_result(op, to, from, d.operands, mode.daz);
+  const whereabouts where = rounds_to_integer(op) ? whereabouts{} : whereabouts_of(to, exact, mode);
+  line("exactly",
+       exact.kind == number_class::nan && any(d.expected.flags, status::invalid) ? "nan, invalid" : decimal(exact));
+  if (!where.text.empty()) line("that is", where.text);
+  if (mode.direction != direction::stochastic) return;
+  if (!where.discarded.empty()) line("discarded", where.discarded);
+  line("random", hex(d.random, mode.random_bits == exact_probability ? 32 : mode.random_bits));
+}
+
 }  // namespace
+
+bool same_result(operation op, const format& to, const encoded& expected, code got, bool nan_codes) noexcept {
+  if (is_comparison(op)) return expected.code == got;
+  const integer_type type = integer_result(op);
+  if (type.bits == 0) return same_result(to, expected.code, got, nan_codes);
+  if (expected.code == got) return true;
+  if (nan_codes || !any(expected.flags, status::invalid)) return false;
+  const std::uint64_t largest = mask_of_bits(type.bits - (type.has_sign ? 1 : 0));
+  const std::uint64_t lowest = type.has_sign ? largest + 1 : 0;
+  const std::uint64_t given = got;
+  return given == largest || given == lowest || given == 0;
+}
 
 namespace detail {
 
@@ -237,18 +299,25 @@ void cannot_be_called(int arguments, bool stochastic) {
 }
 
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
-                          const check_options& options, bool returns_flags, const checked_block& mine) {
+                          const check_options& options, bool returns_flags, const batch_function& mine) {
   if (!is_defined(op, to, from))
-    throw std::invalid_argument("ulp::check: a format without sign and zero has conversions only");
+    throw std::invalid_argument(has_one_format(op) && to != from
+                                    ? "ulp::check: this operation has operands and results in one format"
+                                    : "ulp::check: a format without sign and zero has conversions only");
   if (!options.rounding.is_valid()) throw std::invalid_argument("ulp::check: the rounding has a field out of range");
+  if (options.block == 0) throw std::invalid_argument("ulp::check: a block has at least 1 input");
+  expect_random(options);
   checker all(op, to, from, options, options.flags && returns_flags, mine);
   if (inputs == check_inputs::all) {
-    const int width = from.width();
-    const int last = (operand_count(op) - 1) * width;  // bits of the operands after the first
-    all.compare(0, input_count(op, from), [&](std::uint64_t i) -> operand_codes {
-      if (last == 0) return {i, 0, 0};
-      const std::uint64_t second = i >> (last - width) & from.code_mask();
-      return {i >> last, second, last > width ? i & from.code_mask() : 0};
+    // The last operand changes first.
+    all.compare(0, input_count(op, to, from), [&](std::uint64_t i) {
+      operand_codes codes{};
+      for (int n = operand_count(op) - 1; n >= 0; --n) {
+        const int width = operand_width(op, to, from, n);
+        codes[static_cast<std::size_t>(n)] = i & mask_of_bits(width);
+        i >>= width;
+      }
+      return codes;
     });
   } else {
     std::vector<operand_codes> batch;
@@ -261,7 +330,7 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
     for_each_vector(op, to, from, inputs == check_inputs::level_1 ? 1 : 2, options.seed,
                     [&](std::span<const operand_codes> vectors) {
                       batch.insert(batch.end(), vectors.begin(), vectors.end());
-                      if (batch.size() >= batch_size) compare_batch();
+                      if (batch.size() >= least_batch && batch.size() / 4 >= options.block) compare_batch();
                     });
     compare_batch();
   }
@@ -270,31 +339,29 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
 
 }  // namespace detail
 
+check_report check_batch(operation op, const format& to, const format& from, check_inputs inputs,
+                         const batch_function& mine, const check_options& options) {
+  if (!mine) throw std::invalid_argument("ulp::check_batch: there is no function to check");
+  return detail::check_blocks(op, to, from, inputs, options, true, mine);
+}
+
 std::string to_string(operation op, const format& to, const format& from, const rounding& mode, const disagreement& d,
                       bool flags) {
   std::string text;
   const auto line = [&](std::string_view what, const std::string& value) {
     text += "  " + std::string{what} + std::string(10 - what.size(), ' ') + value + "\n";
   };
-  const auto with_value = [](const format& f, std::uint64_t code) {
-    const std::string value = value_of(f, code);
-    return hex(code, f.width()) + (value.starts_with('~') ? " " : " = ") + value;
-  };
   const auto result = [&](const encoded& e) {
-    return with_value(to, e.code) +
+    return result_text(op, to, e.code) +
            (flags ? "  (" + (e.flags == status::none ? "no flags" : ulp::to_string(e.flags)) + ")" : "");
   };
-  for (int i = 0; i < operand_count(op); ++i)
-    line(i == 0 ? "operands" : "", with_value(from, d.operands[static_cast<std::size_t>(i)]));
-  const unpacked exact = exact_result(op, from, d.operands, mode.daz);
-  const whereabouts where = whereabouts_of(to, exact, mode);
-  line("exactly",
-       exact.kind == number_class::nan && any(d.expected.flags, status::invalid) ? "nan, invalid" : decimal(exact));
-  if (!where.text.empty()) line("that is", where.text);
-  if (mode.direction == direction::stochastic) {
-    if (!where.discarded.empty()) line("discarded", where.discarded);
-    line("random", hex(d.random, mode.random_bits == exact_probability ? 32 : mode.random_bits));
+  for (int i = 0; i < operand_count(op); ++i) {
+    const std::uint64_t code = d.operands[static_cast<std::size_t>(i)];
+    const integer_type type = integer_operand(op);
+    line(i == 0 ? "operands" : "",
+         type.bits != 0 ? with_value(type, code) : with_value(operand_format(op, to, from, i), code));
   }
+  if (!is_comparison(op)) explain_rounding(op, to, from, mode, d, line);
   line("expected", result(d.expected));
   line("got", result(d.got));
   return text;

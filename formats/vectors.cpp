@@ -11,6 +11,8 @@
 #include <ulp/formats/neighbours.hpp>
 #include <ulp/formats/random_bits.hpp>
 
+#include "integer_vectors.hpp"
+
 namespace ulp {
 namespace {
 
@@ -144,18 +146,26 @@ class vector_maker {
  public:
   vector_maker(operation op, const format& to, const format& from, int level, std::uint64_t seed,
                const vector_sink& sink)
-      : op_(op), to_(to), from_(from), thorough_(level > 1), random_(seed, 1), sink_(sink) {
+      : op_(op),
+        to_(to),
+        from_(from),
+        addend_(operand_format(op, to, from, 2)),
+        thorough_(level > 1),
+        random_(seed, 1),
+        sink_(sink) {
     block_.reserve(block_size);
   }
 
   void make_all() {
-    const int bits = operand_count(op_) * from_.width();
+    int bits = 0;
+    for (int i = 0; i < operand_count(op_); ++i) bits += operand_width(op_, to_, from_, i);
     const std::array<int, 3> few = thorough_ ? std::array{20, 20, 24} : std::array{10, 16, 18};
     if (bits <= few[static_cast<std::size_t>(operand_count(op_) - 1)]) {
       every_code();
     } else {
       patterns();
-      for (const target& t : targets()) aim(t);
+      if (!is_comparison(op_) && !rounds_to_integer(op_))
+        for (const target& t : targets()) aim(t);
       special_of_operation();
       for (std::size_t i = 0; i < count(200, 6'000, 60'000, 5'000, 150'000, 800'000); ++i) random_vector();
     }
@@ -189,6 +199,7 @@ class vector_maker {
     emit(a, b, c);
     if (!from_.has_sign) return;
     const auto neg = [this](std::uint64_t code) { return negated(from_, code); };
+    const std::uint64_t minus_c = operand_count(op_) > 2 ? negated(addend_, c) : 0;
     const bool other = (turn_++ & 1) != 0;
     switch (op_) {
       case operation::add:
@@ -196,21 +207,22 @@ class vector_maker {
       case operation::mul:
       case operation::div:
       case operation::rem: other ? emit(neg(a), b) : emit(a, neg(b)); break;
-      case operation::fma: other ? emit(neg(a), b, neg(c)) : emit(a, neg(b), neg(c)); break;
-      case operation::sqrt:
-      case operation::convert: emit(neg(a)); break;
+      case operation::fma:
+      case operation::mac: other ? emit(neg(a), b, minus_c) : emit(a, neg(b), minus_c); break;
+      default: operand_count(op_) > 1 ? emit(neg(a), neg(b)) : emit(neg(a)); break;
     }
     if (op_ == operation::rem) emit(neg(a), neg(b));
   }
 
-  [[nodiscard]] std::array<std::uint64_t, 3> around(std::uint64_t code) const {
-    return {code, next_down(from_, code), next_up(from_, code)};
+  static std::array<std::uint64_t, 3> around(const format& f, std::uint64_t code) {
+    return {code, next_down(f, code), next_up(f, code)};
   }
+  [[nodiscard]] std::array<std::uint64_t, 3> around(std::uint64_t code) const { return around(from_, code); }
 
   void every_code() {
     const std::uint64_t n = from_.code_mask() + 1;
     const std::uint64_t second = operand_count(op_) > 1 ? n : 1;
-    const std::uint64_t third = operand_count(op_) > 2 ? n : 1;
+    const std::uint64_t third = operand_count(op_) > 2 ? addend_.code_mask() + 1 : 1;
     for (std::uint64_t a = 0; a < n; ++a)
       for (std::uint64_t b = 0; b < second; ++b)
         for (std::uint64_t c = 0; c < third; ++c) emit(a, b, c);
@@ -219,9 +231,11 @@ class vector_maker {
   void patterns() {
     const auto codes = with_signs(from_, pattern_magnitudes(from_, count(150, 92, 24, 2'000, 400, 70)));
     const std::vector<std::uint64_t> unused{0};
+    const auto addends =
+        op_ == operation::mac ? with_signs(addend_, pattern_magnitudes(addend_, count(0, 0, 24, 0, 0, 70))) : codes;
     for (const std::uint64_t a : codes)
       for (const std::uint64_t b : operand_count(op_) > 1 ? codes : unused)
-        for (const std::uint64_t c : operand_count(op_) > 2 ? codes : unused) emit(a, b, c);
+        for (const std::uint64_t c : operand_count(op_) > 2 ? addends : unused) emit(a, b, c);
   }
 
   // Midpoints of neighbours in `to`, and the lower neighbours themselves.
@@ -267,10 +281,11 @@ class vector_maker {
       case operation::sub: aim_sum(t); break;
       case operation::mul: aim_product(t); break;
       case operation::div: aim_quotient(t); break;
-      case operation::fma: aim_fma(t); break;
+      case operation::fma:
+      case operation::mac: aim_fma(t); break;
       case operation::rem: aim_remainder(t); break;
       case operation::sqrt: solve(mul(from_, t.value, t.value, toward_zero)); break;
-      case operation::convert: solve(encode(from_, t.value, toward_zero)); break;
+      default: solve(encode(from_, t.value, toward_zero)); break;
     }
   }
 
@@ -312,10 +327,11 @@ class vector_maker {
   }
 
   // A random number of the operands' format with this exponent and as many bits, or as many as there are.
-  std::uint64_t operand(int bits, int exponent) {
-    const std::uint64_t significand = random_.odd(std::min(bits, from_.precision()));
-    return encode(from_, dyadic(significand, exponent - bit_count(significand) + 1), toward_zero).code;
+  std::uint64_t operand(const format& f, int bits, int exponent) {
+    const std::uint64_t significand = random_.odd(std::min(bits, f.precision()));
+    return encode(f, dyadic(significand, exponent - bit_count(significand) + 1), toward_zero).code;
   }
+  std::uint64_t operand(int bits, int exponent) { return operand(from_, bits, exponent); }
 
   // A proper divisor of an odd number, 1 if there is none small.
   static std::uint64_t divisor_of(std::uint64_t n) {
@@ -358,17 +374,17 @@ class vector_maker {
 
   void aim_fma(const target& t) {
     const std::uint64_t zero = 0;
-    const std::uint64_t tiny = from_.min_positive_code();
+    const std::uint64_t tiny = addend_.min_positive_code();
     const int p = to_.precision();
     const int e = t.value.exponent;
     // The rest of the target after x y, and its neighbours.
     const auto add_rest = [&](std::uint64_t x, std::uint64_t y) {
-      const encoded z = fma(from_, minus(decode(from_, x)), decode(from_, y), t.value, toward_zero);
-      for (const std::uint64_t near : around(z.code)) emit_signs(x, y, near);
+      const encoded z = fma(addend_, minus(decode(from_, x)), decode(from_, y), t.value, toward_zero);
+      for (const std::uint64_t near : around(addend_, z.code)) emit_signs(x, y, near);
     };
     // The rest of the target after z, of which x is a factor.
     const auto multiply_rest = [&](std::uint64_t x, std::uint64_t z) {
-      const unpacked whole = decode(from_, z);
+      const unpacked whole = decode(addend_, z);
       unpacked rest;  // exact where z is the target cut at some bit
       if (const auto code = sub(binary64, t.value, whole, toward_zero); code.flags == status::none)
         rest = decode(binary64, code.code);
@@ -380,7 +396,7 @@ class vector_maker {
     };
     const std::uint64_t odd_part = t.value.significand >> std::countr_zero(t.value.significand);
     const std::uint64_t divisor = divisor_of(odd_part);
-    const std::uint64_t whole = encode(from_, t.value, toward_zero).code;
+    const std::uint64_t whole = encode(addend_, t.value, toward_zero).code;
     for (int i = 0; i < (t.edge ? 3 : 1); ++i)
       for (const int factor : factor_exponents(e)) {
         // The product is all of the target, up to a last addend that is nothing, felt as a sticky bit, or what division
@@ -388,12 +404,13 @@ class vector_maker {
         for (const std::uint64_t d : {divisor, std::uint64_t{1}, random_.odd(from_.precision())}) {
           const std::uint64_t x = encode(from_, dyadic(d, factor - bit_count(d) + 1), toward_zero).code;
           const std::uint64_t y = div(from_, t.value, decode(from_, x), toward_zero).code;
-          for (const std::uint64_t z : {zero, negated(from_, zero), tiny, negated(from_, tiny)}) emit_signs(x, y, z);
+          for (const std::uint64_t z : {zero, negated(addend_, zero), tiny, negated(addend_, tiny)})
+            emit_signs(x, y, z);
           add_rest(x, y);
           add_rest(x, next_up(from_, y));
         }
         // The addend is the target cut, or the number after it; the product is the half unit that is left.
-        for (const std::uint64_t z : {whole, next_up(from_, whole)})
+        for (const std::uint64_t z : {whole, next_up(addend_, whole)})
           for (const std::uint64_t x : {operand(1, factor), operand(random_.between(2, from_.precision()), factor)})
             multiply_rest(x, z);
         // The product is large against the target and cancels, of its order, or small.
@@ -420,6 +437,7 @@ class vector_maker {
 
   void special_of_operation() {
     if (op_ == operation::sqrt) near_roots();
+    if (rounds_to_integer(op_)) near_integers();
     const std::size_t rounds = count(30, 250, 600, 1'500, 12'000, 20'000);
     for (std::size_t i = 0; i < rounds; ++i) {
       switch (op_) {
@@ -428,7 +446,8 @@ class vector_maker {
           near_product();
           break;
         case operation::div: near_quotient(); break;
-        case operation::fma: cancelled_product(); break;
+        case operation::fma:
+        case operation::mac: cancelled_product(); break;
         case operation::sqrt: square(); break;
         case operation::rem:
           half_quotient();
@@ -436,7 +455,9 @@ class vector_maker {
           break;
         case operation::add:
         case operation::sub: far_sum(); break;
-        case operation::convert: break;
+        default:
+          if (is_comparison(op_)) near_pair();
+          break;
       }
     }
   }
@@ -523,11 +544,11 @@ class vector_maker {
     const int first = exponent / 2;
     const auto x = code_of(from_, dyadic(a, first));
     const auto y = code_of(from_, dyadic(b, exponent - first));
-    const auto z = code_of(from_, minus(dyadic(high, exponent + bits)));
+    const auto z = code_of(addend_, minus(dyadic(high, exponent + bits)));
     if (!x || !y || !z || low == 0) return;
-    for (const std::uint64_t near : around(*z)) emit_signs(*x, *y, near);
+    for (const std::uint64_t near : around(addend_, *z)) emit_signs(*x, *y, near);
     // The other half cancels; what is left is high.
-    if (const auto rest = code_of(from_, minus(dyadic(low, exponent)))) emit_signs(*x, *y, *rest);
+    if (const auto rest = code_of(addend_, minus(dyadic(low, exponent)))) emit_signs(*x, *y, *rest);
   }
 
   // m^2 = x 2^k + r for a midpoint m and a small r: the root of x 2^k misses m by r / 2m. Odd squares are 1 modulo 8.
@@ -550,6 +571,26 @@ class vector_maker {
           if (const auto code = code_of(from_, dyadic(x, exponent + k))) emit(*code);
           if (const auto code = code_of(from_, dyadic(x, k - 2 * p))) emit(*code);
         }
+    }
+  }
+
+  // Numbers n and n + 1/2, small and beside powers of two, where the ends of the integers are too.
+  void near_integers() {
+    for (int k = 0; k <= 64; ++k)
+      for (int below = -2; below <= 2; ++below) {
+        const std::uint64_t halves = (k < 64 ? std::uint64_t{2} << k : 0) + static_cast<std::uint64_t>(below);
+        const unpacked x = k < 63 || below < 0 ? dyadic(halves, -1) : dyadic(1, k);
+        solve(encode(from_, x, toward_zero));
+      }
+    for (std::uint64_t n = 0; n < count(40, 0, 0, 2'000, 0, 0); ++n) solve(encode(from_, dyadic(n, -1), toward_zero));
+  }
+
+  // A number with itself, its neighbours and what is opposite to them.
+  void near_pair() {
+    const std::uint64_t a = random_.bits(from_.width());
+    for (const std::uint64_t near : around(a)) {
+      emit(a, near);
+      emit(a, negated(from_, near));
     }
   }
 
@@ -595,15 +636,16 @@ class vector_maker {
     const std::uint64_t way = random_.below(3);
     const int exponent = random_.between(from_.min_quantum_exponent(), from_.emax());
     for (int i = 0; i < n; ++i) {
+      const format& f = operand_format(op_, to_, from_, i);
       std::uint64_t& code = codes[static_cast<std::size_t>(i)];
-      code = random_.bits(from_.width());
+      code = random_.bits(f.width());
       if (way == 1) {
-        const int near = exponent + random_.between(-from_.precision() - 1, from_.precision() + 1);
-        code = operand(from_.precision(), near) | (code & from_.sign_mask());
+        const int near = exponent + random_.between(-f.precision() - 1, f.precision() + 1);
+        code = operand(f, f.precision(), near) | (code & f.sign_mask());
       } else if (way == 2) {
         // A long run of equal bits.
-        const int place = random_.between(0, from_.fraction_bits);
-        const std::uint64_t run = ones(random_.between(0, from_.fraction_bits)) << place & from_.fraction_mask();
+        const int place = random_.between(0, f.fraction_bits);
+        const std::uint64_t run = ones(random_.between(0, f.fraction_bits)) << place & f.fraction_mask();
         code = random_.bits(1) != 0 ? code | run : code & ~run;
       }
     }
@@ -613,6 +655,7 @@ class vector_maker {
   operation op_;
   format to_;
   format from_;
+  format addend_;
   bool thorough_;
   random_numbers random_;
   const vector_sink& sink_;
@@ -624,7 +667,10 @@ class vector_maker {
 
 void for_each_vector(operation op, const format& to, const format& from, int level, std::uint64_t seed,
                      const vector_sink& sink) {
-  vector_maker(op, to, from, level, seed, sink).make_all();
+  if (const integer_type type = integer_operand(op); type.bits != 0)
+    for_each_integer(type, to, level, seed, sink);
+  else
+    vector_maker(op, to, from, level, seed, sink).make_all();
 }
 
 }  // namespace ulp

@@ -27,7 +27,7 @@ int run(const options& o) {
       lines.reject(problem);
     }
     if (kind.stochastic() && !has_random) draw_random(kind, lines.number() - 1, line);
-    line.result = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, line.random(kind));
+    line.result = result_of(kind, line);
     append_line(kind, line, out.text());
     out.flush_if_large();
   }
@@ -47,8 +47,10 @@ command eval_command() {
       "Prints operands, result, flags: 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
       "stochastic rounding the random bits come before the result: those given after the operands, else drawn from "
       "--seed.\n"
-      "Example:\n"
-      "  echo 857F 74FB | ulp eval --op add --format float16 --rounding toward-zero";
+      "Examples:\n"
+      "  echo 857F 74FB | ulp eval --op add --format float16 --rounding toward-zero\n"
+      "  echo 3C01 3C01 3F800000 | ulp eval --op mac --format float32 --from float16\n"
+      "  echo C248 | ulp eval --op to_i32 --format float16 --exact";
   made.run = [o] { return run(*o); };
   return made;
 }

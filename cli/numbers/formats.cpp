@@ -145,12 +145,11 @@ void print_card(const std::string& name, const format& f) {
   line("infinity", f.has_infinity() ? hex(f, f.infinity_code()) : "none");
   line("NaN", nan_text(f));
   print_thresholds(f);
-  if (entry == nullptr && find_entry(name + "fn") != nullptr)
-    line("note", fmt::format("IEEE-style by its name, with infinities; OCP's format is {}fn", name));
   if (entry != nullptr) {
     line("source", std::string{entry->source});
     if (!entry->note.empty()) line("note", std::string{entry->note});
   }
+  if (const std::string note = note_on_name(name); !note.empty()) line("note", note);
 }
 
 int run(const options& o) {

@@ -153,7 +153,10 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
     bool any = false;  // not zero, infinity or NaN
   };
   const auto extent_of = [&](std::size_t i) -> extent {
-    const unpacked x = decode(kind.from, operands[i]);
+    const unpacked x =
+        integer_operand(kind.operation).bits != 0
+            ? exact_result(kind.operation, kind.to, kind.from, operands)
+            : decode(operand_format(kind.operation, kind.to, kind.from, static_cast<int>(i)), operands[i]);
     if (x.kind != number_class::finite) return {};
     return {x.exponent, x.exponent - 63 + std::countr_zero(x.significand), true};
   };
@@ -177,12 +180,14 @@ int tail_bits(const vector_kind& kind, const operand_codes& operands) {
       break;
     }
     case operation::mul: result = product(result, extent_of(1)); break;
-    case operation::fma: result = sum(product(result, extent_of(1)), extent_of(2)); break;
+    case operation::fma:
+    case operation::mac: result = sum(product(result, extent_of(1)), extent_of(2)); break;
     case operation::div:
     case operation::sqrt: return 32;  // no end: what exact_probability means there
-    case operation::convert: break;
+    default: break;
   }
   if (!result.any) return 0;
+  if (rounds_to_integer(kind.operation)) return std::max(-result.last, 0);
   int kept = result.top - kind.to.fraction_bits;
   if (kind.to.has_subnormals()) kept = std::max(kept, kind.to.min_quantum_exponent());
   return std::max(kept - result.last, 0);
@@ -196,6 +201,8 @@ void add_vectors_of(command& to, vector_options& options) {
   to.add("--format", &options.format_name, "the format of the result", {.type = "F", .required = true});
   to.add("--from", &options.from_name, "the format of the operands (default: that of the result; required for convert)",
          {.type = "F"});
+  to.add("--exact", &options.exact,
+         "rint and to_*: raise inexact where the operand is no integer, as TestFloat's -exact");
   add_rounding(to, options.rounding);
 }
 
@@ -212,12 +219,19 @@ vector_kind::vector_kind(const vector_options& options)
     throw usage_error("--op convert also needs --from F, the format of the operand");
   to = format_named(to_name);
   from = format_named(from_name);
+  exact = options.exact;
+  if (exact && !rounds_to_integer(operation))
+    throw usage_error(fmt::format("--exact: {} does not round to an integer", options.operation));
+  if (has_one_format(operation) && to != from)
+    throw usage_error(fmt::format("--op {} has one format: remove --from", options.operation));
   if (!is_defined(operation, to, from)) {
     const bool result = !to.has_sign || !to.has_zero();
     throw usage_error(
         fmt::format("{} has no sign and no zero: convert is its only operation", result ? to_name : from_name));
   }
   rounding = options.rounding.value(to);
+  if (is_comparison(operation) && stochastic())
+    throw usage_error(fmt::format("--op {} does not round: remove --rounding", options.operation));
   if (options.rounding.is_preset() && (operation != ulp::operation::convert || from != binary32))
     note(fmt::format("{} is documented for conversions from float32; here it is {}", options.rounding.direction,
                      to_string(rounding)));
@@ -250,14 +264,20 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
     if (p == problem::none && (value & ~mask) != 0) p = problem::too_large;
     return p;
   };
-  const auto width_of = [](const format& f, const std::string& name) {
-    return fmt::format("does not fit the {} bits of {}", f.width(), name);
+  const auto too_wide = [](int width, const std::string& name) {
+    return fmt::format("does not fit {} of {}", width == 1 ? "the bit" : fmt::format("the {} bits", width), name);
   };
-  for (std::size_t i = 0; i < kind.operands(); ++i)
-    if (const problem p = take_code(kind.from.code_mask(), line.operands[i]); p != problem::none) [[unlikely]]
+  for (std::size_t i = 0; i < kind.operands(); ++i) {
+    const int width = kind.operand_width(i);
+    if (const problem p = take_code(mask_of_bits(width), line.operands[i]); p != problem::none) [[unlikely]] {
+      const bool addend = kind.operation == operation::mac && i == 2;
       return describe(p, kind, whole, content, field_at(field),
                       kind.operands() == 1 ? "operand" : fmt::format("operand {}", i + 1),
-                      width_of(kind.from, kind.from_name));
+                      too_wide(width, integer_operand(kind.operation).bits != 0 ? "the integer"
+                                      : addend                                  ? kind.to_name
+                                                                                : kind.from_name));
+    }
+  }
 
   if (kind.stochastic()) {
     skip_blanks(text);
@@ -279,8 +299,12 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
     }
   }
   if (content == line_content::everything) {
-    if (const problem p = take_code(kind.to.code_mask(), line.result.code); p != problem::none) [[unlikely]]
-      return describe(p, kind, whole, content, field_at(field), "result", width_of(kind.to, kind.to_name));
+    const int width = kind.result_width();
+    if (const problem p = take_code(mask_of_bits(width), line.result.code); p != problem::none) [[unlikely]]
+      return describe(p, kind, whole, content, field_at(field), "result",
+                      too_wide(width, is_comparison(kind.operation)              ? "a comparison"
+                                      : integer_result(kind.operation).bits != 0 ? "the integer"
+                                                                                 : kind.to_name));
     std::uint64_t flags = 0;
     if (const problem p = take_code((1u << flag_bits) - 1, flags); p != problem::none) [[unlikely]]
       return describe(p, kind, whole, content, field_at(field), "flags", "exceed 1F, all five flags");
@@ -292,7 +316,7 @@ std::string parse_line(const vector_kind& kind, std::string_view text, line_cont
 
 void append_line(const vector_kind& kind, const vector_line& line, std::string& out) {
   for (std::size_t i = 0; i < kind.operands(); ++i) {
-    append_hex(line.operands[i], digits_of(kind.from.width()), out);
+    append_hex(line.operands[i], digits_of(kind.operand_width(i)), out);
     out += ' ';
   }
   if (kind.stochastic()) {
@@ -306,7 +330,7 @@ void append_line(const vector_kind& kind, const vector_line& line, std::string& 
     }
     out += ' ';
   }
-  append_hex(line.result.code, digits_of(kind.to.width()), out);
+  append_hex(line.result.code, digits_of(kind.result_width()), out);
   out += ' ';
   append_hex(static_cast<unsigned>(line.result.flags), digits_of(flag_bits), out);
   out += '\n';

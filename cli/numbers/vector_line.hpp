@@ -22,6 +22,7 @@ struct vector_options {
   std::string format_name;
   std::string from_name;  // empty: format_name
   rounding_text rounding;
+  bool exact = false;
 };
 void add_vectors_of(command& to, vector_options& options);
 
@@ -34,12 +35,17 @@ struct vector_kind {
   std::string from_name;
   ulp::rounding rounding;
   std::uint64_t seed = 0;
+  bool exact = false;  // rounding to an integer raises inexact
 
   // Throws usage_error, also where the operation is not defined between the formats.
   explicit vector_kind(const vector_options& options);
 
   [[nodiscard]] bool stochastic() const { return rounding.direction == direction::stochastic; }
   [[nodiscard]] std::size_t operands() const { return static_cast<std::size_t>(operand_count(operation)); }
+  [[nodiscard]] int operand_width(std::size_t i) const {
+    return ulp::operand_width(operation, to, from, static_cast<int>(i));
+  }
+  [[nodiscard]] int result_width() const { return ulp::result_width(operation, to); }
 };
 
 struct vector_line {
@@ -56,6 +62,12 @@ struct vector_line {
     return random_words[0];
   }
 };
+
+// The result of a line's operands with its random bits.
+[[nodiscard]] inline encoded result_of(const vector_kind& kind, const vector_line& line) {
+  const encoded result = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, line.random(kind));
+  return kind.exact ? result : without_inexact(kind.operation, result);
+}
 
 // Draws the random bits of a line, numbered from 0 on: random_bits(seed, 0, index, N); of exact_probability word i is
 // random_word(seed, 0, index, i), and there are as many as the exact result can need.

@@ -29,8 +29,7 @@ int run(const options& o) {
                     for (const operand_codes& operands : vectors) {
                       line.operands = operands;
                       if (kind.stochastic()) draw_random(kind, index, line);
-                      line.result =
-                          evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, line.random(kind));
+                      line.result = result_of(kind, line);
                       append_line(kind, line, out.text());
                       ++index;
                     }

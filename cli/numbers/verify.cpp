@@ -4,10 +4,12 @@
 #include <memory>
 #include <ulp/formats/check.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/formats/vectors.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/printable.hpp>
 
 #include "command.hpp"
+#include "coverage.hpp"
 #include "interrupt.hpp"
 #include "output.hpp"
 #include "vector_line.hpp"
@@ -21,6 +23,7 @@ struct options {
   std::uint64_t keep = 10;
   bool ignore_flags = false;
   bool json = false;
+  bool coverage = false;
 };
 
 struct kept_line {
@@ -36,7 +39,14 @@ struct outcome {
   std::uint64_t first_line = 0;  // of the differing
   std::string malformed;         // what is wrong with the line after those
   std::vector<kept_line> first;
+  coverage covered;
 };
+
+// The expected result tells where a line belongs, for one that differs too.
+void add_line(coverage& to, const vector_kind& kind, const operand_codes& operands, random_input random) {
+  to.add(kind.operation, kind.to, kind.from, operands, kind.rounding,
+         evaluate(kind.operation, kind.to, kind.from, operands, kind.rounding, random));
+}
 
 outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
   constexpr std::uint64_t between_looks = 1 << 16;
@@ -48,9 +58,10 @@ outcome compare(const vector_kind& kind, line_reader& lines, const options& o) {
     all.malformed = parse_line(kind, text, line_content::everything, line, has_random);
     if (!all.malformed.empty()) return all;
     const random_input random = line.random(kind);
-    const encoded expected = evaluate(kind.operation, kind.to, kind.from, line.operands, kind.rounding, random);
+    const encoded expected = result_of(kind, line);
+    if (o.coverage) add_line(all.covered, kind, line.operands, random);
     if (++all.lines % between_looks == 0) shown.advance(between_looks);
-    const bool same_code = same_result(kind.to, expected.code, line.result.code);
+    const bool same_code = same_result(kind.operation, kind.to, expected, line.result.code);
     if (same_code && (o.ignore_flags || expected.flags == line.result.flags)) [[likely]]
       continue;
     if (++all.differing == 1) all.first_line = lines.number();
@@ -96,6 +107,29 @@ void print(const vector_kind& kind, const line_reader& lines, const outcome& all
                to_string(kind.operation, kind.to, kind.from, kind.rounding, l.what, !o.ignore_flags));
 }
 
+// Classes to which the vectors of ulp vectors do not come either are left out: most cannot be reached.
+void print_coverage(const vector_kind& kind, const coverage& covered) {
+  coverage reachable;
+  vector_line line;
+  std::uint64_t index = 0;
+  for_each_vector(kind.operation, kind.to, kind.from, 1, kind.seed, [&](std::span<const operand_codes> some) {
+    for (const operand_codes& operands : some) {
+      line.operands = operands;
+      if (kind.stochastic()) draw_random(kind, index++, line);
+      add_line(reachable, kind, operands, line.random(kind));
+    }
+  });
+  fmt::print("lines by class:\n");
+  std::string missed;
+  for (std::size_t i = 0; i < coverage_classes.size(); ++i) {
+    if (covered.lines[i] > 0)
+      fmt::print("  {:<18}{}\n", coverage_classes[i], grouped(covered.lines[i]));
+    else if (reachable.lines[i] > 0)
+      missed += fmt::format("{}{}", missed.empty() ? "" : ", ", coverage_classes[i]);
+  }
+  fmt::print("  not exercised:    {}\n", missed.empty() ? "none of those that ulp vectors has" : missed);
+}
+
 int run(const options& o) {
   const vector_kind kind(o.vectors);
   line_reader lines(o.file);
@@ -110,6 +144,7 @@ int run(const options& o) {
     print_counts(kind, lines, all, o);
   else
     print(kind, lines, all, o);
+  if (o.coverage) print_coverage(kind, all.covered);
   return all.differing == 0 ? done : differences;
 }
 
@@ -125,11 +160,18 @@ command verify_command() {
            {.type = "N", .show_default = true, .check = whole_number});
   made.add("--ignore-flags", &o->ignore_flags, "compare results only; the flags must still be present");
   made.add("--json", &o->json, "print the counts as JSON");
+  made.add(
+      "--coverage", &o->coverage,
+      "also count the lines by class: ties, edges of the range, cancellation, NaNs; and name the classes that they "
+      "lack and ulp vectors has",
+      {.excludes = "--json"});
   made.footer =
-      "A NaN agrees with every NaN. Flags are 1 inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
+      "A NaN agrees with every NaN; where an integer does not exist, both ends of its range and 0 agree. Flags are 1 "
+      "inexact, 2 underflow, 4 overflow, 8 divide by zero, 16 invalid. Under "
       "stochastic rounding the random bits come before the result. Exit code 1: a line differs.\n"
-      "Example:\n"
-      "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero";
+      "Examples:\n"
+      "  echo 857F 74FB 74FA 01 | ulp verify --op add --format float16 --rounding toward-zero\n"
+      "  echo 3C00 3C01 4000 01 | ulp verify --op add --format float16 --coverage";
   made.run = [o] { return run(*o); };
   return made;
 }

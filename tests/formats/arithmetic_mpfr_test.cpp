@@ -50,7 +50,7 @@ class mpfr_numbers {
       case operation::rem: return mpfr_remainder(result, x, y, direction);
       case operation::sqrt: return mpfr_sqrt(result, x, direction);
       case operation::fma: return mpfr_fma(result, x, y, z, direction);
-      case operation::convert: break;
+      default: break;
     }
     return mpfr_set(result, x, direction);
   }

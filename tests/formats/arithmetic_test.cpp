@@ -504,6 +504,10 @@ TEST_CASE("codes to integers") {
         const auto got64 = to_integer<std::int64_t>(from, code, mode, r);
         const auto expected32 = oracle_to_integer(x, 32, mode, r);
         const auto expected64 = oracle_to_integer(x, 64, mode, r);
+        const auto unsigned64 = to_integer<std::uint64_t>(from, code, mode, r);
+        const auto expected = oracle_to_unsigned(x, 64, mode, r);
+        s.expect(unsigned64.value == expected.value && unsigned64.flags == expected.flags,
+                 [&] { return "unsigned " + describe(encoded{code}) + ' ' + std::to_string(unsigned64.value); });
         s.expect(got32.value == expected32.value && got32.flags == expected32.flags &&
                      got64.value == expected64.value && got64.flags == expected64.flags,
                  [&] {

@@ -80,7 +80,12 @@ const std::vector<named> all_names{{"float16", float16},
                                    {"mxfp6_e3m2", float6_e3m2},
                                    {"e2m3fn", float6_e2m3},
                                    {"mxfp6_e2m3", float6_e2m3},
-                                   {"e2m1fn", float4_e2m1}};
+                                   {"e2m1fn", float4_e2m1},
+                                   {"fp8_e4m3", float8_e4m3fn},
+                                   {"E4M3", float8_e4m3fn},
+                                   {"E3M2", float6_e3m2},
+                                   {"E2M3", float6_e2m3},
+                                   {"E2M1", float4_e2m1}};
 
 }  // namespace
 
@@ -131,6 +136,48 @@ TEST_CASE("a bare pattern is IEEE-style also where a format of that split has ot
     CHECK(find_format(name)->top == specials::ieee);
     CHECK(find_entry(name) == nullptr);
   }
+}
+
+TEST_CASE("names are read as the documents spell them") {
+  const std::vector<named> spelled{{"E5M2", float8_e5m2},       {"E8M0", float8_e8m0},
+                                   {"FP8_E4M3", float8_e4m3fn}, {"MXFP4", float4_e2m1},
+                                   {"FP4", float4_e2m1},        {"MXFP6_E2M3", float6_e2m3},
+                                   {"FP16", float16},           {"Half", float16},
+                                   {"BFLOAT16", bfloat16},      {"BF16", bfloat16},
+                                   {"CB16", cbfloat16},         {"TF32", tf32},
+                                   {"DLFloat16", dlfloat16},    {"FLOAT8_E4M3FN", float8_e4m3fn},
+                                   {"E5M10", float16},          {"E6M9,subnormals=yes", cbfloat16}};
+  for (const named& one : spelled) {
+    INFO(one.name);
+    CHECK(find_format(one.name) == one.meant);
+  }
+  // The 8-bit formats of ml_dtypes that are no rows: largest numbers as there.
+  const auto largest = [](const char* name) {
+    const format f = find_format(name).value();
+    return ulp::to_double(f, f.max_finite_code());
+  };
+  CHECK(find_format("float8_e4m3") == find_format("e4m3"));
+  CHECK(largest("float8_e3m4") == 15.5);
+  CHECK(largest("e4m3b11fnuz") == 30);
+  CHECK(find_format("float8_e4m3b11fnuz") == find_format("e4m3,bias=11,specials=fnuz"));
+  CHECK(find_format("Float8_E4M3B11FNUZ") == find_format("e4m3b11fnuz"));
+}
+
+TEST_CASE("a name that OCP uses otherwise has a note, and one of several formats is refused") {
+  CHECK(note_on_name("e4m3") ==
+        "e4m3 is IEEE-style, with infinities, and ends at 240; OCP's E4M3 is float8_e4m3fn, which ends at 448");
+  CHECK(note_on_name("float8_e4m3").starts_with("float8_e4m3 is IEEE-style, "));
+  CHECK(note_on_name("E4M3") ==
+        "E4M3 is OCP's: float8_e4m3fn, which ends at 448; e4m3 is IEEE-style, with infinities, and ends at 240");
+  CHECK(note_on_name("e2m1").find("ends at 3; OCP's E2M1 is float4_e2m1, which ends at 6") != std::string::npos);
+  for (const char* const clear : {"e4m3fn", "fp8_e4m3", "e5m2", "E5M2", "float16", "e4m3,bias=3", "nonsense"})
+    CHECK(note_on_name(clear).empty());
+  for (const char* const several : {"FP8", "fp8", "MXFP8", "FP6", "mxfp6"}) {
+    INFO(several);
+    CHECK(parse_format(several).error.find("several formats have this name: E") != std::string::npos);
+  }
+  CHECK(parse_format("E4M3,bias=11").error ==
+        "format 'E4M3,bias=11': options follow e<E>m<M>, not OCP's name: write e4m3");
 }
 
 TEST_CASE("options say what the pattern does not") {
@@ -221,13 +268,11 @@ TEST_CASE("what is no format is not found") {
                                  " e5m2",
                                  "e5m2x",
                                  "e5m2m1",
-                                 "E5M2",
                                  "e5e2",
                                  "fp17",
                                  "e5.0m2",
                                  "e4m3f",
                                  "e11m53",
-                                 "Float16",
                                  "float16 ",
                                  "e99999999999m2",
                                  "e6m9,",

@@ -3,11 +3,15 @@
 
 #include <atomic>
 #include <bit>
+#include <limits>
+#include <span>
 #include <sstream>
 #include <stdexcept>
+#include <vector>
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
+#include <ulp/formats/functions.hpp>
 #include <ulp/formats/names.hpp>
 
 #include "support/catch.hpp"
@@ -44,6 +48,41 @@ TEST_CASE("what is right agrees, whatever the callable looks like") {
   CHECK(check(operation::fma, bfloat16, check_inputs::level_1, generic).agrees());
 }
 
+TEST_CASE("functions from and to integers, and comparisons, are checked as they are written") {
+  const auto from = [](std::int32_t n) { return from_integer(float16, n); };
+  CHECK(check(operation::from_i32, float16, check_inputs::level_2, from).agrees());
+  const auto less = [](std::uint16_t a, std::uint16_t b) { return compare_quiet(float16, a, b).order < 0; };
+  CHECK(check(operation::lt, float16, check_inputs::level_1, less).agrees());
+  const auto less_as_integers = [](std::uint16_t a, std::uint16_t b) { return a < b; };
+  CHECK_FALSE(check(operation::lt, float16, check_inputs::level_1, less_as_integers).agrees());
+
+  // As x86 does it: the least integer where there is none.
+  const auto to = [](std::uint16_t a) -> std::int32_t {
+    const auto n = to_integer<std::int32_t>(bfloat16, a);
+    return n.flags == status::invalid ? std::numeric_limits<std::int32_t>::min() : n.value;
+  };
+  CHECK(check(operation::to_i32, bfloat16, check_inputs::all, to).agrees());
+  CHECK_FALSE(check(operation::to_i32, bfloat16, check_inputs::all, to, {.nan_codes = true}).agrees());
+  const auto wrong = [&](std::uint16_t a) { return a == 0x4010 ? 3 : to(a); };  // 2.25
+  CHECK(check(operation::to_i32, bfloat16, check_inputs::all, wrong).text() ==
+        "to_i32 to bfloat16, nearest-even: 65,536 inputs, 1 disagrees:\n"
+        "input 16,400\n"
+        "  operands  4010 = 2.25\n"
+        "  exactly   2.25\n"
+        "  expected  00000002 = 2\n"
+        "  got       00000003 = 3\n");
+  // Flags of integers: inexact where it is asked for.
+  const auto exact = [](std::uint16_t a) { return rint(float16, a); };
+  CHECK(check(operation::rint, float16, check_inputs::all, exact, {.exact = true}).agrees());
+  CHECK_FALSE(check(operation::rint, float16, check_inputs::all, exact).agrees());
+  CHECK_THROWS_AS(check(operation::rint, float16, bfloat16, check_inputs::level_1, exact), std::invalid_argument);
+
+  const auto product = [](std::uint16_t a, std::uint16_t b, std::uint32_t c) {
+    return fma(binary32, decode(float16, a), decode(float16, b), decode(binary32, c));
+  };
+  CHECK(check(operation::mac, binary32, float16, check_inputs::level_1, product).agrees());
+}
+
 TEST_CASE("stochastic rounding gets its random bits after the operands") {
   for (const int bits : {4, 32, exact_probability}) {
     const rounding mode{.direction = direction::stochastic, .random_bits = bits};
@@ -55,6 +94,69 @@ TEST_CASE("stochastic rounding gets its random bits after the operands") {
     const auto deaf = [&](std::uint16_t a, std::uint16_t b, std::uint32_t) { return mul(float16, a, b, mode, 0); };
     CHECK_FALSE(check(operation::mul, float16, check_inputs::level_1, deaf, {.rounding = mode}).agrees());
   }
+}
+
+TEST_CASE("recorded random bits are used as they are, and again where they end") {
+  const rounding mode{.direction = direction::stochastic, .random_bits = 3};
+  const std::vector<std::uint32_t> recorded{7, 0, 5, 2, 2};
+  std::atomic<std::uint64_t> wrong{0};
+  // The inputs are all codes in order: the operand is the index.
+  const auto mine = [&](std::uint16_t a, std::uint32_t random) {
+    if (random != recorded[a % recorded.size()]) ++wrong;
+    return encode(float8_e5m2, decode(float16, a), mode, random);
+  };
+  CHECK(check(operation::convert, float8_e5m2, float16, check_inputs::all, mine, {.rounding = mode, .random = recorded})
+            .agrees());
+  CHECK(wrong == 0);
+  const std::vector<std::uint32_t> large{7, 8};
+  CHECK_THROWS_WITH(
+      check(operation::convert, float8_e5m2, float16, check_inputs::all, mine, {.rounding = mode, .random = large}),
+      "ulp::check: the recorded random number 1, 8, is not below 2^3");
+}
+
+TEST_CASE("a batch is a block of inputs, and its report that of single ones") {
+  const auto hasty = [](std::uint32_t x) { return static_cast<std::uint16_t>((x + 0x8000) >> 16); };
+  const auto single = check(operation::convert, bfloat16, binary32, check_inputs::level_2, hasty, {.keep = 5});
+  CHECK(single.disagreeing > 0);
+  for (const std::size_t block : {std::size_t{1}, std::size_t{7}, std::size_t{1} << 14, std::size_t{1} << 22})
+    for (const unsigned threads : {1u, 3u}) {
+      CAPTURE(block, threads);
+      std::atomic<std::uint64_t> inputs{0};
+      std::atomic<bool> shapes{true};
+      const auto batch = [&](std::span<const operand_codes> operands, std::span<const std::uint32_t> random,
+                             std::span<encoded> results) {
+        inputs += operands.size();
+        if (operands.size() > block || results.size() != operands.size() || !random.empty()) shapes = false;
+        for (std::size_t i = 0; i < operands.size(); ++i)
+          results[i].code = hasty(static_cast<std::uint32_t>(operands[i][0]));
+      };
+      const auto report = check_batch(operation::convert, bfloat16, binary32, check_inputs::level_2, batch,
+                                      {.flags = false, .keep = 5, .threads = threads, .block = block});
+      CHECK(report.text() == single.text());
+      CHECK(inputs == single.compared);
+      CHECK(shapes);
+    }
+
+  // Flags count, random bits come with the operands, and what is not written is wrong.
+  const rounding mode{.direction = direction::stochastic, .random_bits = 8};
+  const auto right = [&](std::span<const operand_codes> operands, std::span<const std::uint32_t> random,
+                         std::span<encoded> results) {
+    for (std::size_t i = 0; i < operands.size(); ++i)
+      results[i] = mul(float16, operands[i][0], operands[i][1], mode, random[i]);
+  };
+  const auto level = check_inputs::level_1;
+  CHECK(check_batch(operation::mul, float16, float16, level, right, {.rounding = mode, .seed = 3}).agrees());
+  const auto without_flags = [&](auto operands, auto random, auto results) {
+    right(operands, random, results);
+    for (encoded& e : results) e.flags = status::none;
+  };
+  CHECK_FALSE(check_batch(operation::mul, float16, float16, level, without_flags, {.rounding = mode}).agrees());
+  const auto idle = [](auto, auto, auto) {};
+  const auto none = check_batch(operation::mul, float16, float16, level, idle, {.flags = false});
+  CHECK(none.disagreeing == none.compared);
+  CHECK_THROWS_AS(check_batch(operation::mul, float16, float16, level, {}), std::invalid_argument);
+  CHECK_THROWS_AS(check_batch(operation::mul, float16, float16, level, right, {.rounding = mode, .block = 0}),
+                  std::invalid_argument);
 }
 
 TEST_CASE("the first disagreements are reported in order, the same for every number of threads") {

@@ -69,6 +69,7 @@ inline encoded library(operation op, const format& to, const std::array<unpacked
     case operation::rem: return rem(to, x[0], x[1], mode, random);
     case operation::sqrt: return sqrt(to, x[0], mode, random);
     case operation::fma: return fma(to, x[0], x[1], x[2], mode, random);
+    default: break;
   }
   return {};
 }
@@ -84,6 +85,7 @@ inline encoded library(operation op, const format& in, const codes& x, const rou
     case operation::rem: return rem(in, x[0], x[1], mode, random);
     case operation::sqrt: return sqrt(in, x[0], mode, random);
     case operation::fma: return fma(in, x[0], x[1], x[2], mode, random);
+    default: break;
   }
   return {};
 }

@@ -408,7 +408,7 @@ number computed(operation op, const std::array<exact_value, 3>& operands, bool d
   if (nan) {
     const bool both_finite_or_infinite = !is(x[0], number_class::nan) && !is(x[1], number_class::nan);
     const bool no_product =
-        op == operation::fma && both_finite_or_infinite && product(x[0], x[1]).flags == status::invalid;
+        operand_count(op) == 3 && both_finite_or_infinite && product(x[0], x[1]).flags == status::invalid;
     if (signaling || no_product) nan->flags = status::invalid;
     return *nan;
   }
@@ -420,10 +420,12 @@ number computed(operation op, const std::array<exact_value, 3>& operands, bool d
     case operation::div: return quotient(x[0], x[1]);
     case operation::rem: return remainder(x[0], x[1]);
     case operation::sqrt: return root(x[0]);
-    case operation::fma: {
+    case operation::fma:
+    case operation::mac: {
       const number first = product(x[0], x[1]);
       return is(first, number_class::nan) ? first : sum(first, x[2]);
     }
+    default: break;
   }
   throw std::logic_error("no such operation");
 }
@@ -562,6 +564,11 @@ exact_value value_of(double x) {
   return value_of(format{.exponent_bits = 11, .fraction_bits = 52, .bias = 1023}, std::bit_cast<std::uint64_t>(x));
 }
 
+exact_value value_of_unsigned(std::uint64_t n) {
+  if (n == 0) return {};
+  return {.kind = number_class::finite, .significand = n};
+}
+
 exact_value value_of_integer(std::int64_t n) {
   if (n == 0) return {};
   const std::uint64_t bits = static_cast<std::uint64_t>(n);
@@ -615,24 +622,41 @@ std::partial_ordering oracle_compare(const exact_value& x, const exact_value& y)
   return x.negative ? 0 <=> sizes : sizes;
 }
 
-rounded_integer<std::int64_t> oracle_to_integer(const exact_value& x, int bits, const rounding& mode,
-                                                random_input random) {
+namespace {
+
+struct any_integer {
+  cpp_int value;
+  status flags = status::none;
+};
+
+any_integer to_integer_between(const cpp_int& lowest, const cpp_int& largest, const exact_value& x,
+                               const rounding& mode, random_input random) {
   if (x.kind == number_class::nan) return {0, status::invalid};
   if (x.kind == number_class::zero || (mode.daz && x.subnormal)) return {0, status::none};
-  const cpp_int largest = power_of_two(bits - 1) - 1;
-  const cpp_int lowest = -power_of_two(bits - 1);
-  const auto end = [&] {
-    return rounded_integer<std::int64_t>{static_cast<std::int64_t>(x.negative ? lowest : largest), status::invalid};
-  };
-  if (x.kind == number_class::infinity) return end();
+  const any_integer end{x.negative ? lowest : largest, status::invalid};
+  if (x.kind == number_class::infinity) return end;
   const neighbours n = on_grid(magnitude_of(x), 0);
   const oracle::place p{0, bit_test(n.below, 0) ? std::uint64_t{1} : 0, side_of(n)};  // its last digit is enough
   const bool up = mode.direction == direction::stochastic ? p.above != side::equal && stochastic_up(n, mode, random)
                                                           : goes_up(p, x.negative, mode.direction);
   cpp_int value = n.below + (up ? 1 : 0);
   if (x.negative) value = -value;
-  if (value < lowest || value > largest) return end();
-  return {static_cast<std::int64_t>(value), n.remainder == 0 ? status::none : status::inexact};
+  if (value < lowest || value > largest) return end;
+  return {value, n.remainder == 0 ? status::none : status::inexact};
+}
+
+}  // namespace
+
+rounded_integer<std::int64_t> oracle_to_integer(const exact_value& x, int bits, const rounding& mode,
+                                                random_input random) {
+  const any_integer n = to_integer_between(-power_of_two(bits - 1), power_of_two(bits - 1) - 1, x, mode, random);
+  return {static_cast<std::int64_t>(n.value), n.flags};
+}
+
+rounded_integer<std::uint64_t> oracle_to_unsigned(const exact_value& x, int bits, const rounding& mode,
+                                                  random_input random) {
+  const any_integer n = to_integer_between(0, power_of_two(bits) - 1, x, mode, random);
+  return {static_cast<std::uint64_t>(n.value), n.flags};
 }
 
 }  // namespace ulp::test

@@ -39,6 +39,7 @@ struct exact_value {
 [[nodiscard]] exact_value value_of(float x);
 [[nodiscard]] exact_value value_of(double x);
 [[nodiscard]] exact_value value_of_integer(std::int64_t n);
+[[nodiscard]] exact_value value_of_unsigned(std::uint64_t n);
 
 // As a double; exact where 53 bits and double's exponents hold it.
 [[nodiscard]] double to_double(const exact_value& x);
@@ -105,6 +106,8 @@ class oracle {
 // What to_integer has to return: for an integer type of so many bits.
 [[nodiscard]] rounded_integer<std::int64_t> oracle_to_integer(const exact_value& x, int bits, const rounding& mode = {},
                                                               random_input random = {});
+[[nodiscard]] rounded_integer<std::uint64_t> oracle_to_unsigned(const exact_value& x, int bits,
+                                                                const rounding& mode = {}, random_input random = {});
 
 }  // namespace ulp::test
 

@@ -105,6 +105,20 @@ TEST_CASE("all random bits are drawn for numbers that end") {
   CHECK(run_ulp("inspect 0.1 --format cb16 --rounding sr,bits=all").exit_code == 2);
 }
 
+TEST_CASE("a name that OCP uses for another format has a note") {
+  const auto run = run_ulp("inspect 300 --format e4m3");
+  CHECK(run.err.find("e4m3 is IEEE-style, with infinities, and ends at 240; OCP's E4M3 is float8_e4m3fn") !=
+        std::string::npos);
+  CHECK(run.out.find("infinity") != std::string::npos);
+  const auto ocp = run_ulp("inspect 300 --format E4M3");
+  CHECK(ocp.err.find("E4M3 is OCP's: float8_e4m3fn") != std::string::npos);
+  CHECK(ocp.out.starts_with("E4M3 0x79 = 288\n"));
+  CHECK(run_ulp("inspect 300 --format e4m3fn").err.empty());
+  CHECK(run_ulp("inspect 1 --format FP8").err ==
+        "ulp: format 'FP8': several formats have this name: E4M3 (float8_e4m3fn) and E5M2 (float8_e5m2)\n");
+  CHECK(run_ulp("formats e4m3").out.find("  note              e4m3 is IEEE-style") != std::string::npos);
+}
+
 TEST_CASE("formats lists the catalogue and describes any format") {
   const auto all = nlohmann::json::parse(run_ulp("formats --json").out);
   CHECK(all.size() == 15);

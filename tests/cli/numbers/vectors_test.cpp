@@ -30,17 +30,89 @@ TEST_CASE("lines of Berkeley TestFloat agree") {
         "standard input: 1 line, all agree\n");
 }
 
+// By IEEE 754-2019, in TestFloat's words: f16_to_i32(-3.14), f16_to_ui32(2.5), i32_to_f16(2049 and 65520), f16_lt of a quiet NaN,
+// f16_eq of a signaling one, f16_roundToInt(0.5).
+TEST_CASE("integers and comparisons are lines of TestFloat too") {
+  CHECK(run_ulp("eval --op to_i32 --format float16", "C248").out == "C248 FFFFFFFD 00\n");
+  CHECK(run_ulp("eval --op to_i32 --format float16 --exact", "C248").out == "C248 FFFFFFFD 01\n");
+  CHECK(run_ulp("eval --op to_ui32 --format float16 --rounding ru", "4100").out == "4100 00000003 00\n");
+  CHECK(run_ulp("eval --op to_ui64 --format float16", "BC00").out == "BC00 0000000000000000 10\n");
+  CHECK(run_ulp("eval --op from_i32 --format float16", "801\nFFF0\nFFFFFFFF").out ==
+        "00000801 6800 01\n0000FFF0 7C00 05\nFFFFFFFF BC00 00\n");
+  CHECK(run_ulp("eval --op from_ui64 --format float32", "FFFFFFFFFFFFFFFF").out == "FFFFFFFFFFFFFFFF 5F800000 01\n");
+  CHECK(run_ulp("eval --op lt --format float16", "3C00 7E00\n8000 1\n0 8000").out ==
+        "3C00 7E00 0 10\n8000 0001 1 00\n0000 8000 0 00\n");
+  CHECK(run_ulp("eval --op eq --format float16", "7E00 7E00\n7C01 3C00\n0 8000").out ==
+        "7E00 7E00 0 00\n7C01 3C00 0 10\n0000 8000 1 00\n");
+  CHECK(run_ulp("eval --op roundToInt --format float16", "3800\nBE00").out == "3800 0000 00\nBE00 C000 00\n");
+  CHECK(run_ulp("eval --op mac --format float32 --from float16", "3C01 3C01 3F800000").out ==
+        "3C01 3C01 3F800000 40002004 00\n");
+
+  // What there is in place of an integer differs between processors; the flag does not.
+  for (const std::string result : {"7FFFFFFF", "80000000", "00000000"})
+    CHECK(run_ulp("verify --op to_i32 --format float16", "7E00 " + result + " 10").exit_code == 0);
+  CHECK(run_ulp("verify --op to_i32 --format float16", "7E00 00000001 10").exit_code == 1);
+  CHECK(run_ulp("verify --op to_i32 --format float16", "7E00 80000000 00").exit_code == 1);
+  const auto differs = run_ulp("verify --op from_i32 --format float16", "FFFFF7FF E801 01");
+  CHECK(differs.out ==
+        "standard input: 1 line, 1 differs:\n"
+        "line 1: FFFFF7FF E801 01\n"
+        "  operands  FFFFF7FF = -2049\n"
+        "  exactly   -2049\n"
+        "  that is   half way between E800 and E801\n"
+        "  expected  E800 = -2048  (inexact)\n"
+        "  got       E801 = -2050  (inexact)\n");
+  CHECK(run_ulp("verify --op le --format float16", "3C00 3C00 0 00").out ==
+        "standard input: 1 line, 1 differs:\n"
+        "line 1: 3C00 3C00 0 00\n"
+        "  operands  3C00 = 1\n"
+        "            3C00 = 1\n"
+        "  expected  1 = true  (no flags)\n"
+        "  got       0 = false  (no flags)\n");
+
+  CHECK(error_of("eval --op lt --format float16 --from float32", "") == "ulp: --op lt has one format: remove --from\n");
+  CHECK(error_of("eval --op lt --format float16 --rounding sr", "") ==
+        "ulp: --op lt does not round: remove --rounding\n");
+  CHECK(error_of("eval --op add --format float16 --exact", "") == "ulp: --exact: add does not round to an integer\n");
+  CHECK(error_of("eval --op from_i32 --format float16", "100000000") ==
+        "ulp: standard input: line 1: operand '100000000' does not fit the 32 bits of the integer\n");
+  CHECK(error_of("verify --op eq --format float16", "0 0 2 00") ==
+        "ulp: standard input: line 1: result '2' does not fit the bit of a comparison\n");
+  CHECK(error_of("eval --op mac --format float16 --from e4m3fn", "38 38 10000") ==
+        "ulp: standard input: line 1: operand 3 '10000' does not fit the 16 bits of float16\n");
+}
+
 TEST_CASE("what vectors prints, verify confirms") {
-  for (const std::string arguments :
-       {"--op add --format float16", "--op sub --format bf16 --rounding rd", "--op mul --format cb16 --rounding ro",
-        "--op div --format e5m2 --rounding rz --saturate", "--op fma --format e2m3 --rounding ru",
-        "--op sqrt --format tf32 --rounding rna", "--op rem --format float32", "--op rem --format dlfloat16",
-        "--op mul --format float16 --tininess before --ftz after --daz", "--op add --format float8_e4m3fnuz",
-        "--op convert --format bf16 --from float64", "--op convert --format float8_e8m0 --from float32",
-        "--op convert --format float16 --from float8_e8m0", "--op add --format float16 --from float32",
-        "--op mul --format float16 --rounding sr --seed 5", "--op div --format bf16 --rounding sr:B,bits=3",
-        "--op convert --format float16 --from float32 --rounding nvidia",
-        "--op add --format bf16 --rounding sr:bits=all", "--op mul --format float64 --rounding ru"}) {
+  for (const std::string arguments : {"--op add --format float16",
+                                      "--op sub --format bf16 --rounding rd",
+                                      "--op mul --format cb16 --rounding ro",
+                                      "--op div --format e5m2 --rounding rz --saturate",
+                                      "--op fma --format e2m3 --rounding ru",
+                                      "--op sqrt --format tf32 --rounding rna",
+                                      "--op rem --format float32",
+                                      "--op rem --format dlfloat16",
+                                      "--op mul --format float16 --tininess before --ftz after --daz",
+                                      "--op add --format float8_e4m3fnuz",
+                                      "--op convert --format bf16 --from float64",
+                                      "--op convert --format float8_e8m0 --from float32",
+                                      "--op convert --format float16 --from float8_e8m0",
+                                      "--op add --format float16 --from float32",
+                                      "--op mul --format float16 --rounding sr --seed 5",
+                                      "--op div --format bf16 --rounding sr:B,bits=3",
+                                      "--op convert --format float16 --from float32 --rounding nvidia",
+                                      "--op mac --format float32 --from float16 --rounding rz",
+                                      "--op mac --format bf16 --from e4m3fn --rounding sr:bits=all",
+                                      "--op rint --format float16 --rounding rd",
+                                      "--op roundToInt --format bf16 --exact --rounding sr:bits=all",
+                                      "--op eq --format float16",
+                                      "--op lt_quiet --format e5m2 --daz",
+                                      "--op to_ui32 --format float16 --rounding rz",
+                                      "--op to_i64 --format float32 --exact --rounding sr:bits=5",
+                                      "--op from_ui64 --format float16 --rounding ru",
+                                      "--op from_i32 --format cb16 --rounding sr:bits=all",
+                                      "--op from_i64 --format float32 --saturate",
+                                      "--op add --format bf16 --rounding sr:bits=all",
+                                      "--op mul --format float64 --rounding ru"}) {
     CAPTURE(arguments);
     const auto run = run_shell("ulp vectors " + arguments + " >v.$$ && ulp verify " + arguments +
                                " v.$$; code=$?; rm v.$$; exit $code");
@@ -128,6 +200,34 @@ TEST_CASE("a line that differs is explained") {
   CHECK(run.out.find(" lines, 1 differs:\nline 12345: ") != std::string::npos);
 }
 
+TEST_CASE("coverage tells what the lines exercise, and what they do not") {
+  // A tie, a subnormal sum, 1 - 1, 1 - (1 - 2^-11), an overflow, inf - inf, a quiet and a signaling NaN.
+  const auto run = run_ulp("verify --op add --format float16 --coverage",
+                           "3C00 3C01 4000 01\n0001 0001 0002 00\n3C00 BC00 0000 00\n3C00 BBFF 1000 00\n"
+                           "7BFF 7BFF 7C00 05\n7C00 FC00 7E00 10\n7E00 0000 7E00 00\n7C01 0000 7E00 10\n");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out ==
+        "standard input: 8 lines, all agree\n"
+        "lines by class:\n"
+        "  exact             2\n"
+        "  inexact           2\n"
+        "  tie               1\n"
+        "  subnormal result  1\n"
+        "  overflow          1\n"
+        "  cancellation      1\n"
+        "  cancelled to zero 1\n"
+        "  infinite operand  1\n"
+        "  quiet NaN         1\n"
+        "  signaling NaN     1\n"
+        "  NaN of numbers    1\n"
+        "  not exercised:    largest\n");
+  CHECK(run_shell("ulp vectors --op mul --format float16 | ulp verify --op mul --format float16 --coverage")
+            .out.ends_with("  not exercised:    none of those that ulp vectors has\n"));
+  CHECK(run_ulp("verify --op sqrt --format float16 --coverage", "4400 4000 00\n")
+            .out.ends_with("not exercised:    inexact, infinite operand, quiet NaN, signaling NaN, NaN of numbers\n"));
+  CHECK(run_ulp("verify --op add --format float16 --json --coverage", "").exit_code == 2);
+}
+
 TEST_CASE("the counts are there for machines") {
   const auto run = run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n3C00 3C01 4000 00\n");
   CHECK(run.exit_code == 1);
@@ -203,8 +303,10 @@ TEST_CASE("stochastic lines carry their random bits") {
 TEST_CASE("an operation wants formats that have it") {
   CHECK(error_of("vectors --op convert --format bf16", "") ==
         "ulp: --op convert also needs --from F, the format of the operand\n");
-  CHECK(error_of("vectors --op ad --format bf16", "") ==
-        "ulp: --op: unknown 'ad': one of add, sub, mul, div, sqrt, fma, rem, convert\n");
+  CHECK(
+      error_of("vectors --op ad --format bf16", "") ==
+      "ulp: --op: unknown 'ad': one of add, sub, mul, div, sqrt, fma, rem, convert, mac, rint, eq, le, lt, "
+      "eq_signaling, le_quiet, lt_quiet, to_ui32, to_ui64, to_i32, to_i64, from_ui32, from_ui64, from_i32, from_i64\n");
   CHECK(error_of("vectors --op add --format e8m0", "") ==
         "ulp: e8m0 has no sign and no zero: convert is its only operation\n");
   CHECK(error_of("vectors --op add --format fp16 --from e8m0", "") ==

@@ -24,6 +24,7 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <type_traits>
 
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/detail/exact.hpp>
@@ -89,7 +90,8 @@ namespace ulp {
 }
 
 // An integer as a code of `to`.
-[[nodiscard]] constexpr encoded from_integer(const format& to, std::int64_t n, const rounding& mode = {},
+template <std::integral Int>
+[[nodiscard]] constexpr encoded from_integer(const format& to, Int n, const rounding& mode = {},
                                              random_input random = {}) noexcept;
 
 template <class Int>
@@ -98,12 +100,12 @@ struct rounded_integer {
   status flags = status::none;
 };
 
-// A code rounded to an integer. Beyond the range of Int the nearest end of it, for NaN 0; both raise invalid and
-// nothing else (IEEE 754-2019, 5.8). Of `mode` the direction, the random bits and DAZ count.
-template <class Int>
-requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-[[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode = {},
-                                                        random_input random = {}) noexcept;
+// A code rounded to an integer of 32 or 64 bits. Beyond the range of Int the nearest end of it, for NaN 0; both raise
+// invalid and nothing else (IEEE 754-2019, 5.8). Of `mode` the direction, the random bits and DAZ count.
+template <std::integral Int>
+requires(sizeof(Int) == 4 || sizeof(Int) == 8)
+    [[nodiscard]] constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode = {},
+                                                            random_input random = {}) noexcept;
 
 struct comparison {
   std::partial_ordering order = std::partial_ordering::unordered;
@@ -170,6 +172,18 @@ constexpr encoded fma_any(const format& to, const unpacked& x, const unpacked& y
                           const rounding& mode, random_input random) noexcept {
   const unpacked& addend = as_operand(z, mode.daz);
   return encode_sum(to, product_to_add(as_operand(x, mode.daz), as_operand(y, mode.daz), addend), addend, mode, random);
+}
+
+template <std::integral Int>
+constexpr unpacked exact_integer(Int n) noexcept {
+  if (n == 0) return {};
+  const auto bits = static_cast<std::uint64_t>(n);  // of a negative number the sign goes on to the left
+  bool negative = false;
+  if constexpr (std::is_signed_v<Int>) negative = n < 0;
+  const std::uint64_t magnitude = negative ? 0 - bits : bits;
+  const int shift = std::countl_zero(magnitude);
+  return {
+      .kind = number_class::finite, .negative = negative, .exponent = 63 - shift, .significand = magnitude << shift};
 }
 
 constexpr comparison compare(const format& in, std::uint64_t a, std::uint64_t b, bool daz, bool signaling) noexcept {
@@ -248,38 +262,31 @@ constexpr encoded fma(const format& to, const unpacked& x, const unpacked& y, co
   return detail::fma_any(to, x, y, z, mode, random);
 }
 
-constexpr encoded from_integer(const format& to, std::int64_t n, const rounding& mode, random_input random) noexcept {
-  unpacked x{.kind = n == 0 ? number_class::zero : number_class::finite, .negative = n < 0};
-  if (n != 0) {
-    const std::uint64_t magnitude = n < 0 ? 0 - static_cast<std::uint64_t>(n) : static_cast<std::uint64_t>(n);
-    const int shift = std::countl_zero(magnitude);
-    x.significand = magnitude << shift;
-    x.exponent = 63 - shift;
-  }
-  return encode(to, x, mode, random);
+template <std::integral Int>
+constexpr encoded from_integer(const format& to, Int n, const rounding& mode, random_input random) noexcept {
+  return encode(to, detail::exact_integer(n), mode, random);
 }
 
-template <class Int>
-requires std::same_as<Int, std::int32_t> || std::same_as<Int, std::int64_t>
-constexpr rounded_integer<Int> to_integer(const format& from, code of, const rounding& mode,
-                                          random_input random) noexcept {
+template <std::integral Int>
+requires(sizeof(Int) == 4 || sizeof(Int) == 8) constexpr rounded_integer<Int> to_integer(const format& from, code of,
+                                                                                         const rounding& mode,
+                                                                                         random_input random) noexcept {
   expect_valid(mode);
-  constexpr Int lowest = std::numeric_limits<Int>::min();
-  constexpr Int largest = std::numeric_limits<Int>::max();
+  using limits = std::numeric_limits<Int>;
   const unpacked x = decode(from, of);
   if (detail::is_nan(x)) return {0, status::invalid};
   if (detail::is_zero(x) || (mode.daz && x.subnormal)) return {0, status::none};
-  if (detail::is_infinite(x) || x.exponent >= 63) {
-    const bool fits =
-        x.kind == number_class::finite && x.negative && x.exponent == 63 && x.significand << 1 == 0 && sizeof(Int) == 8;
-    return {x.negative ? lowest : largest, fits ? status::none : status::invalid};
-  }
-  const detail::cut_magnitude cut = detail::cut_at(x, 0);
-  const std::uint64_t magnitude = cut.kept + (detail::rounds_up_at(x, 0, cut, x.negative, mode, random) ? 1 : 0);
-  const auto limit = static_cast<std::uint64_t>(largest) + (x.negative ? 1 : 0);
-  if (magnitude > limit) return {x.negative ? lowest : largest, status::invalid};
-  const std::uint64_t value = x.negative ? 0 - magnitude : magnitude;
-  return {static_cast<Int>(static_cast<std::int64_t>(value)), cut.is_exact() ? status::none : status::inexact};
+  const rounded_integer<Int> end{x.negative ? limits::min() : limits::max(), status::invalid};
+  if (detail::is_infinite(x) || x.exponent >= 64) return end;
+  // Integers of 64 bits need no rounding, and are none of its business.
+  const bool whole = x.exponent == 63;
+  const detail::cut_magnitude cut = whole ? detail::cut_magnitude{x.significand} : detail::cut_at(x, 0);
+  const std::uint64_t magnitude =
+      cut.kept + (!whole && detail::rounds_up_at(x, 0, cut, x.negative, mode, random) ? 1 : 0);
+  const auto largest = static_cast<std::uint64_t>(limits::max());
+  const std::uint64_t limit = !x.negative ? largest : limits::is_signed ? largest + 1 : 0;
+  if (magnitude > limit) return end;
+  return {static_cast<Int>(x.negative ? 0 - magnitude : magnitude), cut.is_exact() ? status::none : status::inexact};
 }
 
 constexpr comparison compare_quiet(const format& in, code a, code b, bool daz) noexcept {

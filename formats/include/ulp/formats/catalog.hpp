@@ -89,8 +89,8 @@ struct catalog_entry {
 // The named formats, in the order in which they are listed to people.
 [[nodiscard]] std::span<const catalog_entry> format_catalog() noexcept;
 
-// The catalogue's row of a name or alias, nullptr where there is none.
-[[nodiscard]] const catalog_entry* find_entry(std::string_view name) noexcept;
+// The catalogue's row of a name or alias, in upper or lower case (names.hpp), nullptr where there is none.
+[[nodiscard]] const catalog_entry* find_entry(std::string_view name);
 
 }  // namespace ulp
 

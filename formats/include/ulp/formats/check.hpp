@@ -37,10 +37,16 @@ enum class check_inputs : std::uint8_t {
 struct check_options {
   ulp::rounding rounding{};
   bool flags = true;       // compared where the callable returns them
-  bool nan_codes = false;  // a NaN must have the code that is expected; else it agrees with every NaN
+  bool nan_codes = false;  // a NaN, or the integer for what is none, must have the code that is expected
+  bool exact = false;      // rounding to an integer raises inexact
   std::size_t keep = 10;   // disagreements that are kept, the first ones
-  std::uint64_t seed = 0;  // of the random vectors, and of the random bits
-  unsigned threads = 0;    // 0: one for each processor
+  // Of the random vectors, and of the random bits: input i has random_bits(seed, 0, i, N), counted from 0 over all inputs.
+  std::uint64_t seed = 0;
+  // Instead of those: recorded ones, as of hardware, below 2^N. Input i has the one at i, from the first again where
+  // they end. Not copied.
+  std::span<const std::uint32_t> random{};
+  unsigned threads = 0;                      // 0: one for each processor
+  std::size_t block = std::size_t{1} << 14;  // inputs at a time, at least 1
 };
 
 struct disagreement {
@@ -80,14 +86,31 @@ std::ostream& operator<<(std::ostream& out, const check_report& report);
                     ((a | b) & ~to.code_mask()) == 0);
 }
 
-namespace detail {
+// The same of an operation's results. Unless nan_codes is set, an integer result that raises invalid agrees with both
+// ends of its range and with zero: what processors give there differs.
+[[nodiscard]] bool same_result(operation op, const format& to, const encoded& expected, code got,
+                               bool nan_codes = false) noexcept;
 
-// Results of a block of inputs; `random` is as long where rounding is stochastic, else empty.
-using checked_block =
+// Results of a block of inputs, for code that has its speed from many at a time: a kernel on another device, a
+// simulator, vector instructions. `random` is as long as the others where rounding is stochastic, else empty.
+using batch_function =
     std::function<void(std::span<const operand_codes>, std::span<const std::uint32_t> random, std::span<encoded>)>;
 
+// check(), a block of check_options::block inputs at a time, the last one of fewer. It is called on several threads at
+// once: where it cannot be, `threads` is 1. A result below 64 bits that is not written disagrees. Flags are compared unless
+// check_options::flags is false: where it leaves them out. Throws what check() does, and where there is no function.
+//
+//   const auto report = ulp::check_batch(
+//       ulp::operation::add, ulp::float16, ulp::float16, ulp::check_inputs::level_2,
+//       [&](auto operands, auto, auto results) { my_kernel(operands.data(), results.data(), operands.size()); },
+//       {.flags = false, .threads = 1, .block = 1 << 20});
+[[nodiscard]] check_report check_batch(operation op, const format& to, const format& from, check_inputs inputs,
+                                       const batch_function& mine, const check_options& options = {});
+
+namespace detail {
+
 check_report check_blocks(operation op, const format& to, const format& from, check_inputs inputs,
-                          const check_options& options, bool returns_flags, const checked_block& mine);
+                          const check_options& options, bool returns_flags, const batch_function& mine);
 
 // Throws what check() says.
 [[noreturn]] void cannot_be_called(int arguments, bool stochastic);
@@ -102,8 +125,10 @@ encoded call(Callable& mine, Code... codes) {
   using result = std::remove_cvref_t<decltype(mine(codes...))>;
   if constexpr (std::same_as<result, encoded>) {
     return mine(codes...);
+  } else if constexpr (std::same_as<result, bool>) {
+    return {mine(codes...) ? std::uint64_t{1} : 0, status::none};
   } else {
-    static_assert(std::integral<result>, "the callable returns a code as an integer, or ulp::encoded");
+    static_assert(std::integral<result>, "the callable returns a code as an integer or bool, or ulp::encoded");
     return {static_cast<std::make_unsigned_t<result>>(mine(codes...)), status::none};
   }
 }
@@ -152,7 +177,7 @@ void call_with(Callable& mine, const std::array<std::uint64_t, 4>& arguments, en
 
 // Runs `mine` and this library on the same inputs. Throws std::invalid_argument where the operation is not defined
 // between the formats, the rounding is not valid, the inputs are more than 2^32, or the callable does not take as many
-// arguments; what the callable throws passes through. With exact_probability the random bits are the first 32.
+// arguments, or a recorded random number is not below 2^N; what the callable throws passes through. With exact_probability the random bits are the first 32.
 template <class Callable>
 [[nodiscard]] check_report check(operation op, const format& to, const format& from, check_inputs inputs,
                                  Callable&& mine, const check_options& options = {}) {

@@ -21,12 +21,17 @@ namespace ulp {
 //   specials=ieee|fn|fnuz|none   the values of `specials` in their order, under the names of ml_dtypes; with fnuz the
 //                    bias is 2^(E-1) where none is given
 //   subnormals=yes|no            no: lowest_binade::normals_and_zero
-// A catalogue alias wins over the pattern; "e4m3" is the pattern (it has infinities and ends at 240), "e4m3fn" is OCP's.
-// The error of an unknown name lists near ones. Allocates.
+// Upper and lower case are the same, but for OCP's own words: "E4M3", "E3M2", "E2M3", "E2M1" are OCP's formats, where
+// "e4m3" is the pattern (it has infinities and ends at 240; so has "float8_e4m3", the name of ml_dtypes). A catalogue
+// alias wins over the pattern. The error of an unknown name lists near ones. Allocates.
 [[nodiscard]] parsed<format> parse_format(std::string_view name);
 
 // The same without the reason.
 [[nodiscard]] std::optional<format> find_format(std::string_view name);
+
+// What a reader of the name may take for something else: of "e4m3" that OCP's is float8_e4m3fn, of "E4M3" that it is.
+// Empty where there is nothing to say. Allocates.
+[[nodiscard]] std::string note_on_name(std::string_view name);
 
 // The name that parse_format reads back to this format: the catalogue's, or e<E>m<M> with the options that differ from
 // what it means alone, "e4m3,bias=30,specials=none". A format without sign or, E8M0 apart, without zero has no such

@@ -236,9 +236,7 @@ class number {
   }
   template <std::integral Int>
   static constexpr std::uint64_t of_integer(Int n) noexcept {
-    if constexpr (std::is_unsigned_v<Int> && sizeof(Int) == 8)
-      if (n >> 63 != 0) return encode(F, {.kind = number_class::finite, .exponent = 63, .significand = n}, mode).code;
-    return from_integer(F, static_cast<std::int64_t>(n), mode).code;
+    return from_integer(F, n, mode).code;
   }
 
   code_type code_;

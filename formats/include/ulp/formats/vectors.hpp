@@ -31,7 +31,7 @@ using vector_sink = std::function<void(std::span<const operand_codes>)>;
 
 // Calls sink with vector after vector, many at a time, always the same ones in the same order for the same arguments;
 // they have no rounding, and serve every one. `to` is the format of the results, `from` that of the operands.
-// Level 1: up to two thousand for one operand, some 50 to 80 thousand for two, some hundred thousands for three; all there
+// Level 1: up to five thousand for one operand, some 40 to 80 thousand for two, some hundred thousands for three; all there
 // are up to 2^10, 2^16, 2^18. Level 2: tens of thousands, a million, five millions; all there are up to 2^20, 2^20,
 // 2^24.
 // What sink throws passes through. Preconditions: is_defined(op, to, from); level is 1 or 2.
