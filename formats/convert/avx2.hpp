@@ -49,23 +49,24 @@ ULP_AVX2_INLINE __m256i load(const void* from) { return _mm256_loadu_si256(stati
 template <class Code>
 inline constexpr std::size_t codes_of_vector = 32 / sizeof(Code);
 
-ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, std::uint32_t*) { return lanes[0]; }
-ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, std::uint16_t*) {
+// Codes of 8 bits from codes times 2^finer, below 2^15.
+ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, __m128i, std::uint32_t*) { return lanes[0]; }
+ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, __m128i, std::uint16_t*) {
   return _mm256_permute4x64_epi64(_mm256_packus_epi32(lanes[0], lanes[1]), 0xD8);
 }
-ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, std::uint8_t*) {
-  const __m256i all =
-      _mm256_packus_epi16(_mm256_packus_epi32(lanes[0], lanes[1]), _mm256_packus_epi32(lanes[2], lanes[3]));
+ULP_AVX2_INLINE __m256i packed(const __m256i* lanes, __m128i finer, std::uint8_t*) {
+  const __m256i all = _mm256_packus_epi16(_mm256_srl_epi16(_mm256_packus_epi32(lanes[0], lanes[1]), finer),
+                                          _mm256_srl_epi16(_mm256_packus_epi32(lanes[2], lanes[3]), finer));
   return _mm256_permutevar8x32_epi32(all, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
 }
 
-// Codes of numbers i .. i + codes_of_vector - 1: lane(x, i) is those of eight of them.
+// Codes of numbers i .. i + codes_of_vector - 1: lane(x, i) is those of eight of them, times 2^lane.finer() if of 8 bits.
 template <class Code, class Lane>
 ULP_AVX2_INLINE __m256i vector_of_codes(const float* numbers, std::size_t i, Lane& lane) {
   __m256i lanes[codes_of_vector<Code> / 8];
 #pragma GCC unroll 4
   for (std::size_t j = 0; j < codes_of_vector<Code> / 8; ++j) lanes[j] = lane(load(numbers + 8 * j), i + 8 * j);
-  return packed(lanes, static_cast<Code*>(nullptr));
+  return packed(lanes, lane.finer(), static_cast<Code*>(nullptr));
 }
 
 // The same for `size` of them, fewer than in a vector; zeros are put behind. Returns how many.
@@ -80,11 +81,14 @@ ULP_AVX2_INLINE std::size_t put_some(const float* numbers, Code* codes, std::siz
   return codes_of_vector<Code> - size;
 }
 
+// Past the caches, an array is read at some places in turns, and each turn asks for what the next one at its place reads:
+// one place after the other leaves the memory idle.
+inline constexpr std::size_t turns = 8;
+ULP_AVX2_INLINE void ask_for(const float* number) { _mm_prefetch(reinterpret_cast<const char*>(number), _MM_HINT_NTA); }
+
 // Codes of all numbers; `streams`: past the caches. Returns how many zeros were put behind numbers.
 template <class Code, class Lane>
 ULP_AVX2_INLINE std::size_t put_all(const float* numbers, Code* codes, std::size_t size, bool streams, Lane& lane) {
-  // Numbers that are asked for in time: memory takes longer than the processor looks ahead.
-  constexpr std::size_t ahead = 512;
   constexpr std::size_t step = codes_of_vector<Code>;
   std::size_t zeros = 0;
   std::size_t i = 0;
@@ -92,15 +96,19 @@ ULP_AVX2_INLINE std::size_t put_all(const float* numbers, Code* codes, std::size
     const std::size_t before = (32 - reinterpret_cast<std::uintptr_t>(codes) % 32) % 32 / sizeof(Code);
     i = std::min(before, size);
     zeros += put_some(numbers, codes, 0, i, lane);
-    for (; i + step <= size; i += step) {
-      for (std::size_t j = 0; j < step; j += 16)
-        _mm_prefetch(reinterpret_cast<const char*>(numbers + i + j + ahead), _MM_HINT_T0);
-      _mm256_stream_si256(reinterpret_cast<__m256i*>(codes + i), vector_of_codes<Code>(numbers + i, i, lane));
-    }
-  } else {
-    for (; i + step <= size; i += step)
-      _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + i), vector_of_codes<Code>(numbers + i, i, lane));
+    constexpr std::size_t turn = 128;
+    const std::size_t part = (size - i) / (turns * turn) * turn;
+    for (const std::size_t end = i + part; i != end; i += turn)
+      for (std::size_t place = i; place < i + turns * part; place += part)
+#pragma GCC unroll 1
+        for (std::size_t at = place; at != place + turn; at += step) {
+          for (std::size_t j = 0; j < step; j += 16) ask_for(numbers + at + turn + j);
+          _mm256_stream_si256(reinterpret_cast<__m256i*>(codes + at), vector_of_codes<Code>(numbers + at, at, lane));
+        }
+    i += (turns - 1) * part;
   }
+  for (; i + step <= size; i += step)
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes + i), vector_of_codes<Code>(numbers + i, i, lane));
   return zeros + put_some(numbers, codes, i, size - i, lane);
 }
 

@@ -1,79 +1,19 @@
 // Random bits, and rounding by them.
-#include "avx2.hpp"
+#include "avx2_generator.hpp"
 
 #if defined(__x86_64__)
+#include <optional>
 
 namespace ulp::detail {
 namespace {
 
-// Four blocks of the generator, one in the lower half of each 64-bit lane; what is in the upper half does not matter.
-struct four_blocks {
-  __m256i words[4];
-};
-
-constexpr int rounds = 10;
-struct round_keys {
-  __m256i of_word0[rounds];
-  __m256i of_word2[rounds];
-};
-
-ULP_AVX2_INLINE round_keys keys_of(std::uint64_t seed) {
-  round_keys keys;
-  for (std::uint32_t r = 0; r < rounds; ++r) {
-    keys.of_word0[r] = all_of(static_cast<std::uint32_t>(seed) + r * 0x9E3779B9);
-    keys.of_word2[r] = all_of(static_cast<std::uint32_t>(seed >> 32) + r * 0xBB67AE85);
-  }
-  return keys;
-}
-
-ULP_AVX2_INLINE void round_of(four_blocks& b, __m256i key0, __m256i key2) {
-  const __m256i x = _mm256_mul_epu32(_mm256_set1_epi64x(0xD2511F53), b.words[0]);
-  const __m256i y = _mm256_mul_epu32(_mm256_set1_epi64x(0xCD9E8D57), b.words[2]);
-  // The keys first: the products are what is waited for.
-  b.words[0] = _mm256_xor_si256(_mm256_srli_epi64(y, 32), _mm256_xor_si256(b.words[1], key0));
-  b.words[2] = _mm256_xor_si256(_mm256_srli_epi64(x, 32), _mm256_xor_si256(b.words[3], key2));
-  b.words[1] = y;
-  b.words[3] = x;
-}
-
-// The words of 16 blocks side by side, in two vectors each.
-using group_words = __m256i[4][2];
-
-ULP_AVX2_INLINE void generate(const random_stream& random, const round_keys& keys, std::uint64_t block,
-                              group_words& words) {
-  // A word of eight blocks is put together from those of 0 1 4 5 and of 2 3 6 7.
-  const __m256i places[2] = {_mm256_setr_epi64x(0, 1, 4, 5), _mm256_setr_epi64x(2, 3, 6, 7)};
-  // Of two times eight blocks: more words at once than there are registers would be slower.
-#pragma GCC unroll 1
-  for (std::size_t side = 0; side < 2; ++side) {
-    four_blocks b[2];
-#pragma GCC unroll 2
-    for (std::size_t i = 0; i < 2; ++i) {
-      const __m256i first = _mm256_set1_epi64x(static_cast<long long>(block + 8 * side));
-      // The blocks differ in their lowest bits only.
-      b[i] = {{_mm256_add_epi64(first, places[i]), all_of(static_cast<std::uint32_t>(block >> 32)),
-               all_of(static_cast<std::uint32_t>(random.stream)),
-               all_of(static_cast<std::uint32_t>(random.stream >> 32))}};
-    }
-#pragma GCC unroll 10
-    for (int r = 0; r < rounds; ++r)
-#pragma GCC unroll 2
-      for (four_blocks& four : b) round_of(four, keys.of_word0[r], keys.of_word2[r]);
-#pragma GCC unroll 4
-    for (int w = 0; w < 4; ++w)
-      words[w][side] = as_bits(_mm256_shuffle_ps(as_float(b[0].words[w]), as_float(b[1].words[w]), 0x88));
-  }
-}
-
-// How the random bits of 16 elements are taken out of a word: lane `n` of `Width` bits.
-struct lane_bits {
-  __m256i mask;
-  int bits;
-};
-template <int Width>
-ULP_AVX2_INLINE __m256i bits_of_lane(const lane_bits& lanes, __m256i word, int n) {
-  const __m128i dropped = _mm_cvtsi32_si128((n % (32 / Width) + 1) * Width - lanes.bits);
-  return _mm256_and_si256(_mm256_srl_epi32(word, dropped), lanes.mask);
+// Larger numbers are taken for this one, whose code is the limit, and which is exact.
+std::uint32_t limit_of(const encode_plan<std::uint32_t>& plan) {
+  constexpr std::uint32_t largest_finite = 0x7F7FFFFF;
+  const std::uint32_t limit = plan.limit[0];
+  const std::uint32_t field = (limit >> plan.fraction_bits) + static_cast<std::uint32_t>(plan.lowest_field) - 1;
+  const std::uint32_t fraction = limit & ((std::uint32_t{1} << plan.fraction_bits) - 1);
+  return field > 254 ? largest_finite : field << 23 | fraction << plan.dropped;
 }
 
 // As rounded() of convert_loops.hpp, but that shifts by more than the width leave zero.
@@ -87,15 +27,10 @@ struct stochastic_vectors {
 ULP_AVX2_INLINE stochastic_vectors vectors_of(const encode_plan<std::uint32_t>& plan) {
   const std::uint32_t lowest = static_cast<std::uint32_t>(plan.lowest_field) << 23;
   const std::uint32_t offset = 0 - (lowest >> plan.dropped);
-  const std::uint32_t limit = plan.limit[0];
-  const std::uint32_t limit_field = (limit >> plan.fraction_bits) + static_cast<std::uint32_t>(plan.lowest_field) - 1;
-  const std::uint32_t limit_fraction = limit & ((std::uint32_t{1} << plan.fraction_bits) - 1);
-  const std::uint32_t largest_finite = 0x7F7FFFFF;
   return {.magnitude = _mm256_set1_epi32(0x7FFFFFFF),
           .implicit = _mm256_set1_epi32(0x800000),
           .infinity = _mm256_set1_epi32(0x7F800000),
-          // Larger numbers are taken for the one whose code is the limit, and which is exact.
-          .limit = all_of(limit_field > 254 ? largest_finite : limit_field << 23 | limit_fraction << plan.dropped),
+          .limit = all_of(limit_of(plan)),
           .lowest = all_of(lowest),
           .offset = all_of(offset),
           .offset_and_sign = all_of(offset + (std::uint32_t{1} << plan.sign_position)),
@@ -138,13 +73,11 @@ ULP_AVX2_INLINE __m256i kept_of(const stochastic_vectors& v, __m256i significand
 }
 
 template <stochastic_definition Definition, bool Carries>
-struct stochastic_lane {
-  const std::uint32_t* random;
+struct any_lane {
   stochastic_vectors v;
   __m256i largest{};
 
-  ULP_AVX2_INLINE __m256i operator()(__m256i x, std::size_t i) { return code_of(x, load(random + i)); }
-
+  ULP_AVX2_INLINE explicit any_lane(const encode_plan<std::uint32_t>& plan) : v(vectors_of(plan)) {}
   ULP_AVX2_INLINE __m256i code_of(__m256i x, __m256i bits) {
     const __m256i magnitude = _mm256_and_si256(x, v.magnitude);
     largest = _mm256_max_epu32(largest, magnitude);
@@ -158,26 +91,155 @@ struct stochastic_lane {
     const __m256i base = _mm256_srlv_epi32(binade, v.dropped);
     return _mm256_add_epi32(_mm256_add_epi32(kept, base), by_sign(v.offset, v.offset_and_sign, x));
   }
+};
 
-  ULP_AVX2_INLINE bool left_out() const {
-    return _mm256_movemask_epi8(_mm256_cmpgt_epi32(largest, all_of(0x7F7FFFFF))) != 0;
+// Definition a in fewer steps. Fractions are brought to N bits: of normal results by a shift of float's own bits, of smaller
+// ones by a multiplication and a conversion to integers, toward zero. On float's own grid all are normal.
+struct quick_vectors {
+  __m256i magnitude, limit, before_lowest, lowest, sign;
+  __m256 multiplier;
+  __m128i random_bits, shift;
+};
+std::optional<std::uint32_t> multiplier_of(const encode_plan<std::uint32_t>& plan) {
+  const int field = 254 + plan.random_bits + plan.fraction_bits - plan.lowest_field;
+  if (field < 1 || field > 254) return {};
+  return static_cast<std::uint32_t>(field) << 23;
+}
+bool is_of_float(const encode_plan<std::uint32_t>& plan) {
+  return plan.lowest_field == 1 && plan.sign_position == 31 - plan.dropped;
+}
+// Whether lanes are wide enough.
+bool is_quick(const encode_plan<std::uint32_t>& plan) {
+  if (!is_of_float(plan) && (plan.lowest_field < 1 || !multiplier_of(plan))) return false;
+  const std::uint64_t largest = limit_of(plan) - (static_cast<std::uint64_t>(plan.lowest_field - 1) << 23);
+  const int more = plan.random_bits - plan.dropped;
+  return plan.random_bits < 32 && more < 32 &&
+         (more > 0 ? largest << more : largest >> -more) + (std::uint64_t{1} << plan.random_bits) <= 0xFFFFFFFF;
+}
+
+template <bool OfFloat, bool Left>
+struct quick_lane {
+  quick_vectors v;
+  __m256i largest{};
+
+  ULP_AVX2_INLINE explicit quick_lane(const encode_plan<std::uint32_t>& plan) {
+    const auto lowest = static_cast<std::uint32_t>(plan.lowest_field) << 23;
+    v.magnitude = all_of(0x7FFFFFFF);
+    v.limit = all_of(limit_of(plan));
+    v.before_lowest = all_of(lowest - (1 << 23));
+    v.lowest = all_of(lowest);
+    v.sign = all_of(std::uint32_t{1} << plan.sign_position);
+    v.multiplier = as_float(all_of(OfFloat ? 0 : *multiplier_of(plan)));
+    v.random_bits = _mm_cvtsi32_si128(plan.random_bits);
+    v.shift = _mm_cvtsi32_si128(Left ? plan.random_bits - plan.dropped : plan.dropped - plan.random_bits);
+  }
+  ULP_AVX2_INLINE __m256i code_of(__m256i x, __m256i bits) {
+    const __m256i magnitude = _mm256_and_si256(x, v.magnitude);
+    largest = _mm256_max_epu32(largest, magnitude);
+    const __m256i limited = _mm256_min_epu32(magnitude, v.limit);
+    __m256i fraction = OfFloat ? limited : _mm256_sub_epi32(limited, v.before_lowest);
+    fraction = Left ? _mm256_sll_epi32(fraction, v.shift) : _mm256_srl_epi32(fraction, v.shift);
+    if constexpr (!OfFloat) {
+      const __m256i below = _mm256_cvttps_epi32(_mm256_mul_ps(as_float(limited), v.multiplier));
+      fraction = _mm256_blendv_epi8(fraction, below, _mm256_cmpgt_epi32(v.lowest, limited));
+    }
+    const __m256i code = _mm256_srl_epi32(_mm256_add_epi32(fraction, bits), v.random_bits);
+    return _mm256_add_epi32(code, by_sign(_mm256_setzero_si256(), v.sign, x));
   }
 };
 
-template <stochastic_definition Definition, bool Carries, class Code>
-ULP_AVX2 bool encode_lanes(const encode_plan<std::uint32_t>& plan, const float* numbers, const std::uint32_t* random,
-                           Code* codes, std::size_t size) {
-  stochastic_lane<Definition, Carries> lane{random, vectors_of(plan)};
+// A lane whose random bits are in memory.
+template <class Lane>
+struct lane_of_bits {
+  const std::uint32_t* random;
+  Lane lane;
+
+  ULP_AVX2_INLINE __m256i operator()(__m256i x, std::size_t i) { return lane.code_of(x, load(random + i)); }
+  [[nodiscard]] ULP_AVX2_INLINE __m128i finer() const { return _mm_setzero_si128(); }
+};
+
+template <class Lane>
+ULP_AVX2_INLINE bool left_out(const Lane& lane) {
+  return _mm256_movemask_epi8(_mm256_cmpgt_epi32(lane.largest, all_of(0x7F7FFFFF))) != 0;
+}
+
+template <class Lane, class Code>
+ULP_AVX2 [[gnu::noinline]] bool encode_some(const encode_plan<std::uint32_t>& plan, const float* numbers,
+                                            const std::uint32_t* random, Code* codes, std::size_t size) {
+  lane_of_bits<Lane> lane{random, Lane{plan}};
   put_all(numbers, codes, size, false, lane);
-  return lane.left_out();
+  return left_out(lane.lane);
+}
+
+// Codes of a group of elements, whose random bits stay in registers.
+template <int Width, class Lane, class Code>
+ULP_AVX2_INLINE void encode_group(Lane& lane, group_generator& generator, const lane_bits& bits, std::uint64_t block,
+                                  const float* numbers, Code* codes, bool streams) {
+  constexpr std::size_t in_vector = codes_of_vector<Code> / 8;
+  group_words words;
+  generator(block, words);
+  __m256i vectors[in_vector];
+#pragma GCC unroll 16
+  for (std::size_t n = 0; n < 128 / Width; ++n, numbers += 16) {
+    if (streams) ask_for(numbers + 16 * 128 / Width);
+#pragma GCC unroll 2
+    for (std::size_t side = 0; side < 2; ++side) {
+      const __m256i random = bits_of_lane<Width>(bits, words[n * Width / 32][side], static_cast<int>(n));
+      const std::size_t at = 2 * n + side;
+      vectors[at % in_vector] = lane.code_of(load(numbers + 8 * side), random);
+      if (at % in_vector != in_vector - 1) continue;
+      const __m256i full = packed(vectors, _mm_setzero_si128(), static_cast<Code*>(nullptr));
+      auto* const to = reinterpret_cast<__m256i*>(codes + 8 * (at + 1 - in_vector));
+      streams ? _mm256_stream_si256(to, full) : _mm256_storeu_si256(to, full);
+    }
+  }
+}
+
+template <class Lane, int Width, class Code>
+ULP_AVX2 [[gnu::noinline]] bool encode_groups(const encode_plan<std::uint32_t>& plan, const random_stream& random,
+                                              std::uint64_t block, const float* numbers, Code* codes,
+                                              std::size_t groups, bool streams) {
+  constexpr std::size_t size = 16 * 128 / Width;
+  Lane lane{plan};
+  group_generator generator{random, block};
+  const lane_bits bits = lanes_of(plan.random_bits);
+  std::size_t g = 0;
+  if (streams) {
+    const std::size_t part = groups / turns;
+    for (; g != part; ++g)
+#pragma GCC unroll 1
+      for (std::size_t at = g; at < turns * part; at += part)
+        encode_group<Width>(lane, generator, bits, block + 16 * at, numbers + size * at, codes + size * at, true);
+    g *= turns;
+  }
+  for (; g != groups; ++g)
+    encode_group<Width>(lane, generator, bits, block + 16 * g, numbers + size * g, codes + size * g, false);
+  return left_out(lane);
+}
+
+// Calls run(lane's type) for what the plan needs, with the control register as conversions toward zero need it.
+template <stochastic_definition Definition, class Run>
+bool with_lane(const encode_plan<std::uint32_t>& plan, Run run) {
+  if constexpr (Definition == stochastic_definition::a) {
+    if (is_quick(plan)) {
+      const control_register rounds{direction::toward_zero};
+      const bool left = plan.random_bits > plan.dropped;
+      if (is_of_float(plan))
+        return left ? run.template operator()<quick_lane<true, true>>()
+                    : run.template operator()<quick_lane<true, false>>();
+      return left ? run.template operator()<quick_lane<false, true>>()
+                  : run.template operator()<quick_lane<false, false>>();
+    }
+    if (plan.carries) return run.template operator()<any_lane<Definition, true>>();
+  }
+  return run.template operator()<any_lane<Definition, false>>();
 }
 
 template <stochastic_definition Definition, class Code>
 bool encode(const encode_plan<std::uint32_t>& plan, const float* numbers, const std::uint32_t* random, Code* codes,
             std::size_t size) {
-  if constexpr (Definition == stochastic_definition::a)
-    if (plan.carries) return encode_lanes<Definition, true>(plan, numbers, random, codes, size);
-  return encode_lanes<Definition, false>(plan, numbers, random, codes, size);
+  return with_lane<Definition>(plan,
+                               [&]<class Lane>() { return encode_some<Lane>(plan, numbers, random, codes, size); });
 }
 
 template <class Code>
@@ -185,56 +247,16 @@ constexpr std::array<encode_loop<Code>, 3> loops{encode<stochastic_definition::a
                                                  encode<stochastic_definition::b, Code>,
                                                  encode<stochastic_definition::c, Code>};
 
-// Whole groups of elements, whose random bits stay in registers.
-template <stochastic_definition Definition, bool Carries, int Width, class Code>
-ULP_AVX2 bool encode_groups(const encode_plan<std::uint32_t>& plan, const random_stream& random, std::uint64_t block,
-                            const float* numbers, Code* codes, std::size_t groups, bool streams) {
-  constexpr int lanes_of_group = 128 / Width;
-  constexpr std::size_t ahead = 512;
-  stochastic_lane<Definition, Carries> lane{nullptr, vectors_of(plan)};
-  const round_keys keys = keys_of(random.seed);
-  const lane_bits bits{all_of(~std::uint32_t{0} >> (32 - plan.random_bits)), plan.random_bits};
-  for (; groups != 0; --groups, block += 16) {
-    group_words words;
-    generate(random, keys, block, words);
-    __m256i vectors[codes_of_vector<Code> / 8];
-    std::size_t filled = 0;
-#pragma GCC unroll 16
-    for (int n = 0; n < lanes_of_group; ++n, numbers += 16) {
-      _mm_prefetch(reinterpret_cast<const char*>(numbers + ahead), _MM_HINT_T0);
-#pragma GCC unroll 2
-      for (int side = 0; side < 2; ++side) {
-        const __m256i r = bits_of_lane<Width>(bits, words[n * Width / 32][side], n);
-        vectors[filled++] = lane.code_of(load(numbers + 8 * side), r);
-        if (filled != codes_of_vector<Code> / 8) continue;
-        const __m256i full = packed(vectors, static_cast<Code*>(nullptr));
-        if (streams)
-          _mm256_stream_si256(reinterpret_cast<__m256i*>(codes), full);
-        else
-          _mm256_storeu_si256(reinterpret_cast<__m256i*>(codes), full);
-        codes += codes_of_vector<Code>;
-        filled = 0;
-      }
-    }
-  }
-  return lane.left_out();
-}
-
 template <stochastic_definition Definition, class Code>
 bool encode_all_groups(const encode_plan<std::uint32_t>& plan, const random_stream& random, std::uint64_t block,
                        const float* numbers, Code* codes, std::size_t groups, bool streams) {
   const bool past = streams && reinterpret_cast<std::uintptr_t>(codes) % 32 == 0;
-  if constexpr (Definition == stochastic_definition::a)
-    if (plan.carries) {
-      // Fewer bits always fit.
-      const auto loop = plan.random_bits <= 16 ? encode_groups<Definition, true, 16, Code>
-                                               : encode_groups<Definition, true, 32, Code>;
-      return loop(plan, random, block, numbers, codes, groups, past);
-    }
-  const auto loop = plan.random_bits <= 8    ? encode_groups<Definition, false, 8, Code>
-                    : plan.random_bits <= 16 ? encode_groups<Definition, false, 16, Code>
-                                             : encode_groups<Definition, false, 32, Code>;
-  return loop(plan, random, block, numbers, codes, groups, past);
+  return with_lane<Definition>(plan, [&]<class Lane>() {
+    const auto loop = plan.random_bits <= 8    ? encode_groups<Lane, 8, Code>
+                      : plan.random_bits <= 16 ? encode_groups<Lane, 16, Code>
+                                               : encode_groups<Lane, 32, Code>;
+    return loop(plan, random, block, numbers, codes, groups, past);
+  });
 }
 
 template <class Code>
@@ -245,11 +267,11 @@ constexpr stochastic_group_loops<Code> group_loops{encode_all_groups<stochastic_
 template <int Width>
 ULP_AVX2 void put_groups(const random_stream& random, std::uint64_t block, int bits, std::uint32_t* out,
                          std::size_t groups) {
-  const round_keys keys = keys_of(random.seed);
-  const lane_bits lanes{all_of(~std::uint32_t{0} >> (32 - bits)), bits};
+  group_generator generator{random, block};
+  const lane_bits lanes = lanes_of(bits);
   for (; groups != 0; --groups, block += 16) {
     group_words words;
-    generate(random, keys, block, words);
+    generator(block, words);
 #pragma GCC unroll 16
     for (int n = 0; n < 128 / Width; ++n)
 #pragma GCC unroll 2

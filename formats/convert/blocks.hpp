@@ -21,6 +21,8 @@ inline constexpr std::size_t block_size = 1024;
 inline constexpr std::size_t spare_random = 32;
 // Elements of blocks of which nothing is kept on the way.
 inline constexpr std::size_t long_block_size = 8 * block_size;
+// The same past the caches, where a block is read at several places in turns.
+inline constexpr std::size_t streamed_block_size = 128 * block_size;
 
 // Where codes are, from one of them on. Two in a byte begin with an even one.
 template <bool Constant>

@@ -101,16 +101,16 @@ struct code_elements {
 };
 
 // put(begin, size, quick, encode): encode(place, streams) writes the codes of the block there, past the caches if it `streams` and
-// is `quick`. `direct`: they are written beside the elements, in elements of their own.
+// is `quick`, and then is of up to `quick_step` elements.
 template <class Elements, class Put>
 void encode_elements(const format& to, const Elements& elements, const conversion& how, conversion_counts* counts,
-                     bool direct, Put put) {
+                     std::size_t quick_step, Put put) {
   const kernels* const loops = loops_in_use().load(std::memory_order_relaxed);
   const exact_factor factor = factor_of(how.scale);
   const exact_factor one;
   const bool counting = counts != nullptr;
   const auto by_blocks = [&]<class Number>(const block_encoder<Number>& encode, auto get) {
-    const std::size_t step = direct && encode.is_quick() ? long_block_size : block_size;
+    const std::size_t step = encode.is_quick() ? quick_step : block_size;
     const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
       std::array<Number, block_size> buffer;
       const std::span<const Number> numbers = get(begin, n, buffer.data());
@@ -153,13 +153,15 @@ void encode_to_codes(const format& to, const Elements& elements, code_span codes
   const auto bytes = static_cast<std::size_t>(codes.bytes());
   const bool direct = numbers != nullptr && numbers != codes.data() && codes.bytes() != 0;
   const bool streams = direct && bytes * codes.size() >= least_streamed;
-  encode_elements(to, elements, how, counts, direct, [&](std::size_t begin, std::size_t n, bool quick, auto encode) {
-    const codes_out place{codes, begin};
-    if (!streams || quick) return encode(place, streams);
-    alignas(64) std::array<std::uint32_t, block_size> buffer;
-    encode(codes_out{buffer.data(), codes.bytes()}, false);
-    stream(place.data, buffer.data(), bytes * n);
-  });
+  const std::size_t quick_step = !direct ? block_size : streams ? streamed_block_size : long_block_size;
+  encode_elements(to, elements, how, counts, quick_step,
+                  [&](std::size_t begin, std::size_t n, bool quick, auto encode) {
+                    const codes_out place{codes, begin};
+                    if (!streams || quick) return encode(place, streams);
+                    alignas(64) std::array<std::uint32_t, block_size> buffer;
+                    encode(codes_out{buffer.data(), codes.bytes()}, false);
+                    stream(place.data, buffer.data(), bytes * n);
+                  });
 }
 
 template <class Number>
@@ -251,7 +253,7 @@ void round_array(const format& to, std::span<const float> from, std::span<float>
   expect_sizes(from.size(), rounded.size());
   expect_conversion(how);
   const decoder<float> decode{to};
-  encode_elements(to, number_elements<float>{from}, how, counts, false,
+  encode_elements(to, number_elements<float>{from}, how, counts, block_size,
                   [&](std::size_t begin, std::size_t n, bool, auto encode) {
                     std::array<std::uint32_t, block_size> codes;
                     encode(codes_out{code_span{codes}, 0}, false);
