@@ -51,9 +51,9 @@ void plain_sum(benchmark::State& state) {
   per_element(state);
 }
 
-void kernel(benchmark::State& state, const std::string& name) {
+void kernel(benchmark::State& state, const std::string& name, bool with_sums) {
   force_counting_kernel(name);
-  cell_counter counter;
+  cell_counter counter{with_sums ? cell_counter::with::sums : cell_counter::with::nothing};
   for (auto _ : state) {
     counter.add(gradients());
     benchmark::DoNotOptimize(counter.take());
@@ -88,7 +88,10 @@ void chunks(benchmark::State& state) {
 int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("plain_sum", plain_sum)->UseRealTime();
   for (const std::string_view name : counting_kernels())
-    benchmark::RegisterBenchmark(("kernel/" + std::string(name)).c_str(), kernel, std::string(name))->UseRealTime();
+    for (const bool with_sums : {false, true})
+      benchmark::RegisterBenchmark(("kernel/" + std::string(name) + (with_sums ? "/sums" : "")).c_str(), kernel,
+                                   std::string(name), with_sums)
+          ->UseRealTime();
   benchmark::RegisterBenchmark("chunks", chunks)->Arg(1)->Arg(2)->UseRealTime();
   benchmark::Initialize(&argc, argv);
   benchmark::RunSpecifiedBenchmarks();

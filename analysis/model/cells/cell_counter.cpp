@@ -49,7 +49,9 @@ struct cell_counter::dense {
   std::uint64_t max_bits = 0;  // of the largest magnitude, as a double
   std::uint64_t min_bits = ~std::uint64_t{0};
 
-  std::vector<detail::row_sums> rows;  // of the kernels; all zero between calls
+  // Of the kernels; all zero between calls.
+  std::vector<std::uint32_t> row_counts;
+  std::vector<detail::binade_pair> row_sums;
 
   // `counts`, where it is given, says how often each value occurs.
   template <typename Float>
@@ -103,8 +105,10 @@ std::span<const float> cell_counter::dense::add_blocks(std::span<const float> va
     const std::size_t size = std::min(values.size(), detail::kernel_capacity);
     const auto part = values.first(size - size % detail::kernel_block);
     values = values.subspan(part.size());
-    rows.resize(detail::kernel_tables * detail::rows_per_table);
-    const detail::magnitude_bounds bounds = kernel.count(part, rows.data());
+    row_counts.resize(detail::kernel_binades * detail::rows_per_binade);
+    if (with_sums) row_sums.resize(detail::sum_tables * detail::sums_per_table);
+    const detail::magnitude_bounds bounds =
+        kernel.count(part, {row_counts.data(), with_sums ? row_sums.data() : nullptr});
     take_rows(bounds);
     totals.numel += part.size();
     if (bounds.least_less_one >= type.fraction_mask() && bounds.largest < type.infinity_code()) {
@@ -135,27 +139,30 @@ std::span<const float> cell_counter::dense::add_blocks(std::span<const float> va
 void cell_counter::dense::take_rows(const detail::magnitude_bounds& bounds) {
   constexpr int fraction_bits = binary32.fraction_bits;
   constexpr std::size_t exponents = 256;
-  const auto take = [&](std::size_t exponent) {
-    for (const bool negative : {false, true}) {
-      for (std::size_t t = 0; t < detail::kernel_tables; ++t) {
-        const std::size_t at = exponent + (negative ? exponents : 0);
-        const auto touched =
-            std::span(rows).subspan(t * detail::rows_per_table + at * detail::rows_per_binade, detail::rows_used);
-        if (exponent == 0) {
-          totals.zeros += touched[0][0] & 0xFFFFF;
-        } else if (exponent + 1 < exponents) {
-          const int index = static_cast<int>(exponent) - binary32.bias - first_binade;
-          binade& o = table[static_cast<std::size_t>(index + (negative ? binades : 0))];
-          for (std::size_t r = 0; r < touched.size(); ++r) {
-            o.counts[detail::slot_of_row(r)] += touched[r][0] & 0xFFFFF;
-            if (!with_sums) continue;
-            o.significands += touched[r][0] >> 20;
-            o.squares += touched[r][1];
-          }
-        }
-        std::ranges::fill(touched, detail::row_sums{});
-      }
+  const auto take_one = [&](std::size_t exponent, bool negative) {
+    const std::size_t at = exponent + (negative ? exponents : 0);
+    const auto touched = std::span(row_counts).subspan(at * detail::rows_per_binade, detail::rows_used);
+    uint128 significands = 0;
+    uint128 squares = 0;
+    for (std::size_t i = at; i < row_sums.size(); i += detail::sums_per_table) {
+      const auto sums = std::exchange(row_sums[i], detail::binade_pair{});
+      significands += sums[0];
+      squares += sums[1];
     }
+    if (exponent == 0) {
+      // Of zeros all is left to the next power of two.
+      totals.zeros += touched.back();
+    } else if (exponent + 1 < exponents) {
+      const int index = static_cast<int>(exponent) - binary32.bias - first_binade;
+      binade& o = table[static_cast<std::size_t>(index + (negative ? binades : 0))];
+      for (std::size_t r = 0; r < touched.size(); ++r) o.counts[detail::slot_of_row(r)] += touched[r];
+      o.significands += significands;
+      o.squares += squares;
+    }
+    std::ranges::fill(touched, 0);
+  };
+  const auto take = [&](std::size_t exponent) {
+    for (const bool negative : {false, true}) take_one(exponent, negative);
   };
   take(0);
   if (bounds.largest == 0) return;
