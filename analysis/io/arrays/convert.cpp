@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <limits>
 #include <numeric>
 
 #include <ulp/formats/names.hpp>
@@ -89,7 +88,7 @@ std::vector<std::uint64_t> packed_shape(const std::string& path, const stored_ar
   std::vector<std::uint64_t> shape = array.shape;
   if (shape.empty()) return {1};
   std::uint64_t& fastest = array.by_columns ? shape.front() : shape.back();
-  if (fastest % 2 != 0 && fastest != array.numel)
+  if (fastest % 2 != 0 && fastest != array.numel && array.numel != 0)
     throw input_error(path, place_of(array),
                       "its rows have " + std::to_string(fastest) +
                           " elements, so that a byte would hold codes of two rows: leave out --packed, or write a raw "
@@ -215,7 +214,9 @@ struct file_conversion::state {
 
   [[noreturn]] void refuse_nothing() const {
     if (options.selects)
-      throw input_error(path, "", "--tensor selects nothing that can be converted" + what_there_is());
+      throw input_error(path, "",
+                        "--tensor selects nothing that can be converted" + what_there_is() +
+                            (options.from || said_format().empty() ? "" : "; " + said_format()));
     if (options.from)
       throw input_error(path, "",
                         "holds neither floating-point numbers nor unsigned integers of " +
@@ -268,8 +269,8 @@ struct file_conversion::state {
       throw input_error(path, place_of(array),
                         "is stored by columns (Fortran order), which a .safetensors cannot say: write .npy or .npz, or "
                         "save numpy.ascontiguousarray of it");
-    if (into != array_file_kind::raw && array.numel > std::numeric_limits<std::uint64_t>::max() / 8)
-      throw input_error(path, place_of(array), "has more elements than 64 bits can count the bytes of");
+    if (into == array_file_kind::safetensors && array.name == "__metadata__")
+      throw input_error(path, place_of(array), "has the name that metadata has in a .safetensors: write .npz");
     const bool in_pairs = options.packed && into != array_file_kind::raw;
     return {.name = array.name,
             .type = arrays[i].to,

@@ -59,10 +59,11 @@ std::string refusal(const std::string& input_name, const std::string& input, con
 
 // Ordinary ones, and all bit patterns of any kind.
 std::vector<float> floats(std::size_t n) {
-  std::mt19937 random(n);
+  std::mt19937 random(static_cast<std::uint32_t>(n));
   std::vector<float> all(n);
   for (std::size_t i = 0; i < n; ++i)
-    all[i] = i % 3 == 0 ? std::bit_cast<float>(random()) : std::ldexp(static_cast<float>(random()) - 2e9F, -50);
+    all[i] = i % 3 == 0 ? std::bit_cast<float>(static_cast<std::uint32_t>(random()))
+                        : std::ldexp(static_cast<float>(random()) - 2e9F, -50);
   return all;
 }
 
