@@ -294,7 +294,7 @@ struct file_conversion::state {
 
   void write(atomic_file& to, const std::function<void(std::uint64_t)>& advance) {
     if (into == array_file_kind::npz && !to.can_go_back())
-      throw input_error(path, "", "a .npz cannot be written to a pipe: name a file");
+      throw input_error(path, "", "a .npz cannot be written to standard output or a pipe: name a file");
     const auto out = output_in(into, to, written, metadata());
     chunk_converter chunks(options.to, elements);
     for (std::size_t n = 0; n < order.size(); ++n) {
