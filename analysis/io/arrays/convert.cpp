@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <numeric>
 
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
