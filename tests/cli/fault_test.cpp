@@ -251,3 +251,22 @@ TEST_CASE("other outputs are whole or absent, and what was there before stays un
     });
   }
 }
+
+TEST_CASE("a converted file is whole or absent, and what was there before stays until then") {
+  const place at;
+  const std::string input = (fs::path(at.folder()).parent_path() / "whole" / "step00000.safetensors").string();
+  for (const std::string name : {"t.safetensors", "t.npz"}) {
+    const std::string command = "convert " + input + " --to cb16 -o " + at.output(name);
+    const auto prepare = [&] { write_file(at.output(name), "of before"); };
+    at.clear();
+    prepare();
+    REQUIRE(run_ulp(command).exit_code == 0);
+    const contents whole = contents_of(at.folder());
+    at.clear();
+    prepare();
+    const contents before = contents_of(at.folder());
+    at.run(command, false, prepare, [&](const program_result& result, const fault&) {
+      CHECK(contents_of(at.folder()) == (result.exit_code == 0 ? whole : before));
+    });
+  }
+}

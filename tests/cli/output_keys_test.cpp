@@ -187,6 +187,10 @@ printed all_commands() {
     all.see_json(name, run_ulp(arguments + " --json").out, rows);
     all.see_csv(rows.empty() ? name : name + " " + rows, run_ulp(arguments + " --csv -").out);
   }
+  all.see_json(
+      "ulp convert",
+      run_ulp("convert " + (dir / "least.npy").string() + " --to cb16 -o " + (dir / "o.npy").string() + " --json").out,
+      "tensors");
   all.see_json("ulp inspect", run_ulp("inspect 0.1 --format fp16 --json").out);
   all.see_json("ulp verify", run_ulp("verify --op add --format fp16 --json", "3C00 3C00 4000 00\n").out);
   const std::string per_tensor = (dir / "t.csv").string();

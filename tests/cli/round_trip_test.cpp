@@ -80,6 +80,7 @@ class texts_by_chance {
                        .flush = number(0, 1) == 1 ? "result" : "",
                        .tininess = number(0, 1) == 1 ? "before" : "after",
                        .seed = static_cast<std::uint64_t>(number(0, 1) * number(1, 1 << 30))};
+    t.what.rounding.saturate_finite = !t.what.rounding.saturate && number(0, 1) == 1;
     t.what.check = maybe();
     (number(0, 1) == 1 ? t.what.clip_norm : t.what.clip_value) = maybe();
     t.what.order = maybe();

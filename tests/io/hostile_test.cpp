@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/config_import.hpp>
+#include <ulp/io/convert.hpp>
 #include <ulp/io/error.hpp>
 
 #include "builders.hpp"
@@ -133,4 +135,32 @@ TEST_CASE("a good file with a part missing, doubled or blank is refused or read"
           if (!error.empty()) check_one_line(error, place, file);
         }
       }
+}
+
+TEST_CASE("cut and damaged arrays are converted or refused") {
+  const playground place;
+  const auto convert = [&](const good_file& file, const std::string& bytes) {
+    std::filesystem::remove(place.path(file.name));
+    const std::string path = place.write(file.name, bytes);
+    const guard_pages guarded;
+    try {
+      file_conversion made(path, "-", {.to = float16, .from = bfloat16});
+      atomic_file out(place.path("out"));  // never finished
+      made.write(out, [](std::uint64_t) {});
+    } catch (const input_error& e) {
+      check_one_line(e.what(), place, file);
+    }
+    CHECK(guarded.peak() < std::size_t{200} << 20);
+    CHECK_FALSE(std::filesystem::exists(place.path("out")));
+  };
+  for (const good_file& file : good_files()) {
+    if (file.kind != "npy" && file.kind != "npz" && file.kind != "safetensors") continue;
+    for (std::size_t at = 0; at < file.bytes.size(); ++at) {
+      INFO(file.name << " byte " << at);
+      convert(file, file.bytes.substr(0, at));
+      std::string bytes = file.bytes;
+      bytes[at] = static_cast<char>(bytes[at] ^ '\xFF');
+      convert(file, bytes);
+    }
+  }
 }

@@ -31,6 +31,7 @@ struct numpy_type {
   std::uint64_t size = 0;  // bytes of one value
   bool object = false;     // holds pickled Python objects
   std::optional<element> values;
+  std::optional<code_bytes> codes;
 };
 
 std::optional<std::uint64_t> number_of(std::string_view digits) {
@@ -71,22 +72,27 @@ std::optional<numpy_type> type_called(std::string_view descr) {
   const auto one_of = [&](std::initializer_list<std::uint64_t> sizes) {
     return std::ranges::find(sizes, *size) != sizes.end() ? std::optional(numpy_type{.size = *size}) : std::nullopt;
   };
+  const std::endian bytes = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
+  const auto with_codes = [&](std::optional<numpy_type> type) {
+    if (type && (type->size == 1 || type->size == 2 || type->size == 4))
+      type->codes = {static_cast<int>(type->size), bytes};
+    return type;
+  };
   switch (descr[0]) {
     case 'b': return one_of({1});
-    case 'i':
-    case 'u': return one_of({1, 2, 4, 8});
+    case 'i': return one_of({1, 2, 4, 8});
+    case 'u': return with_codes(one_of({1, 2, 4, 8}));
     case 'c': return one_of({8, 16, 24, 32});
     case 'S':
-    case 'a':
-    case 'V': return numpy_type{.size = *size};
+    case 'a': return numpy_type{.size = *size};
+    case 'V': return with_codes(numpy_type{.size = *size});
     case 'U':
-      if (const auto bytes = checked_mul(*size, 4)) return numpy_type{.size = *bytes};
+      if (const auto characters = checked_mul(*size, 4)) return numpy_type{.size = *characters};
       return std::nullopt;
     case 'f': break;
     default: return std::nullopt;
   }
   auto type = one_of({2, 4, 8, 12, 16});
-  const std::endian bytes = order == '<' ? std::endian::little : order == '>' ? std::endian::big : std::endian::native;
   if (*size == 2) type->values = {dtype::float16, bytes};
   if (*size == 4) type->values = {dtype::float32, bytes};
   if (*size == 8) type->values = {dtype::float64, bytes};
@@ -177,6 +183,7 @@ class literal_parser {
   void parse_descr() {
     type_ = parse_type(0);
     header_.values = type_.values;
+    header_.codes = type_.codes;
     header_.object = type_.object;
   }
   // One in quotes; a list of fields; a pair of a type and the shape of an array of it.
@@ -247,9 +254,9 @@ class literal_parser {
                 (narrow ? ", which has no float8; save float32 or safetensors" : "; the file is damaged"));
   }
 
-  // The order of the values does not change their histogram.
   void parse_order() {
-    if (!accept("True") && !accept("False")) fail("True or False is expected");
+    header_.by_columns = accept("True");
+    if (!header_.by_columns && !accept("False")) fail("True or False is expected");
   }
 
   std::vector<std::uint64_t> parse_shape() {
@@ -364,6 +371,20 @@ npy_header read_npy_header(byte_stream& in, const std::string& file, const std::
   header.numel = *numel;
   check_length(*needed, in.left(), where);
   return header;
+}
+
+std::string npy_header_bytes(const std::string& descr, bool by_columns, const std::vector<std::uint64_t>& shape) {
+  std::string dict = "{'descr': '" + descr + "', 'fortran_order': " + (by_columns ? "True" : "False") + ", 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    dict += (i == 0 ? "" : " ") + std::to_string(shape[i]) + (i + 1 < shape.size() || i == 0 ? "," : "");
+  dict += "), }";
+  // The values begin at a multiple of 64 bytes. 64 dimensions of 20 digits are no longer than version 1 can say.
+  constexpr std::size_t alignment = 64;
+  const std::size_t fixed = magic.size() + 4;
+  const std::size_t length = (fixed + dict.size() + 1 + alignment - 1) / alignment * alignment - fixed;
+  dict.resize(length - 1, ' ');
+  return std::string(magic) + '\1' + '\0' + static_cast<char>(length & 0xFF) + static_cast<char>(length >> 8) + dict +
+         '\n';
 }
 
 std::string why_ignored(const npy_header& header) {

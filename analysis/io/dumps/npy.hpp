@@ -19,10 +19,18 @@ struct element {
   std::endian order = std::endian::little;
 };
 
+// Bytes that may be codes: unsigned integers, or what is left of a type that numpy does not know ("|V2").
+struct code_bytes {
+  int size = 1;  // 1, 2 or 4
+  std::endian order = std::endian::little;
+};
+
 struct npy_header {
   std::string descr;              // the array's type as numpy writes it; empty for one that is made of others
   std::optional<element> values;  // nullopt where the array holds no floating-point numbers that are read
-  bool object = false;            // pickled Python objects
+  std::optional<code_bytes> codes;
+  bool object = false;      // pickled Python objects
+  bool by_columns = false;  // 'fortran_order', said of an array for which it makes no difference too
   std::vector<std::uint64_t> shape;
   std::uint64_t numel = 0;
 };
@@ -30,6 +38,10 @@ struct npy_header {
 // Reads versions 1 to 3 from the start of an array; afterwards `in` stands at the values, and holds exactly those unless
 // they are objects. A type that numpy does not know is an error. Errors name `file` and `place`.
 [[nodiscard]] npy_header read_npy_header(byte_stream& in, const std::string& file, const std::string& place);
+
+// The header of version 1 that numpy writes.
+[[nodiscard]] std::string npy_header_bytes(const std::string& descr, bool by_columns,
+                                           const std::vector<std::uint64_t>& shape);
 
 // Why an array is not read, for people.
 [[nodiscard]] std::string why_ignored(const npy_header& header);

@@ -130,6 +130,11 @@ struct atomic_file::state {
       text.remove_prefix(static_cast<std::size_t>(n));
     }
   }
+
+  void flush() {
+    put(waiting);
+    waiting.clear();
+  }
 };
 
 atomic_file::atomic_file(const std::string& path) : state_(std::make_unique<state>(path)) {}
@@ -139,16 +144,30 @@ atomic_file::~atomic_file() = default;
 void atomic_file::write(std::string_view text) {
   constexpr std::size_t large = 1 << 16;
   state& s = *state_;
+  if (text.size() >= large) {
+    s.flush();
+    return s.put(text);
+  }
   s.waiting += text;
-  if (s.waiting.size() < large) return;
-  s.put(s.waiting);
-  s.waiting.clear();
+  if (s.waiting.size() >= large) s.flush();
 }
+
+void atomic_file::write_at(std::uint64_t offset, std::string_view text) {
+  state& s = *state_;
+  s.flush();
+  while (!text.empty()) {
+    const ssize_t n = ::pwrite(s.file.get(), text.data(), text.size(), static_cast<off_t>(offset));
+    if (n < 0) s.place.fail();
+    text.remove_prefix(static_cast<std::size_t>(n));
+    offset += static_cast<std::uint64_t>(n);
+  }
+}
+
+bool atomic_file::can_go_back() const noexcept { return !state_->name.empty(); }
 
 void atomic_file::finish() {
   state& s = *state_;
-  s.put(s.waiting);
-  s.waiting.clear();
+  s.flush();
   if (!s.name.empty()) to_disk(s.file.get(), s.place);
   if (s.file.close() != 0) s.place.fail();
   if (s.name.empty()) return;

@@ -31,7 +31,9 @@ std::string text_of_presets() {
 
 // All but the direction, of texts that mean something.
 rounding with_switches(rounding mode, const rounding_text& text) {
-  mode.overflow = text.saturate ? overflow_mode::saturate : overflow_mode::ieee;
+  mode.overflow = text.saturate          ? overflow_mode::saturate
+                  : text.saturate_finite ? overflow_mode::saturate_finite
+                                         : overflow_mode::ieee;
   mode.daz = text.daz;
   mode.flush = text.flush == "before"   ? flush::before_rounding
                : text.flush == "after"  ? flush::after_rounding
@@ -84,8 +86,14 @@ std::vector<text_option> options_of(rounding_text& text) {
           {.name = "saturate",
            .value = &text.saturate,
            .type = "",
-           .help = "deliver the largest finite number on overflow",
+           .help = "deliver the largest finite number on overflow, and for infinities",
            .group = group},
+          {.name = "saturate-finite",
+           .value = &text.saturate_finite,
+           .type = "",
+           .help = "deliver the largest finite number on overflow of finite numbers; infinities stay",
+           .group = group,
+           .excludes = "saturate"},
           {.name = "ftz",
            .value = &text.flush,
            .type = "WHEN",

@@ -64,6 +64,9 @@ TEST_CASE("a decimal is rounded once, from its exact value") {
   CHECK(one("-1e400 --format fp16").at("code") == "0xFC00");
   CHECK(one("-1e400 --format fp16").at("flags") == "inexact, overflow");
   CHECK(one("-1e400 --format fp16 --saturate").at("code") == "0xFBFF");
+  CHECK(one("-1e400 --format fp16 --saturate-finite").at("code") == "0xFBFF");
+  CHECK(one("inf --format fp16 --saturate").at("code") == "0x7BFF");
+  CHECK(one("inf --format fp16 --saturate-finite").at("code") == "0x7C00");
   CHECK(one("2^-25 --format fp16").at("flags") == "inexact, underflow");
   CHECK(one("2^-15 --format fp16 --ftz before").at("code") == "0x0000");
   CHECK(one("1.1 --format fp16 --rounding ru").at("code") == "0x3C67");

@@ -58,6 +58,16 @@ void check_recorded(const temporary_dir& dir, const std::string& name) {
   CHECK(most_memory() < 100 * 1024);
 }
 
+void check_converted(const temporary_dir& dir, const std::string& name) {
+  const auto made =
+      run_ulp("convert " + (dir / name).string() + " --to e4m3fn -o " + (dir / ("converted_" + name)).string());
+  INFO(name << ": " << made.err);
+  CHECK(made.exit_code == 0);
+  CHECK(made.out.find("0,000,000") != std::string::npos);
+  CHECK(most_memory() < 100 * 1024);
+  fs::remove(dir / ("converted_" + name));
+}
+
 constexpr std::uint64_t values = 500'000'000;
 
 }  // namespace
@@ -81,6 +91,17 @@ TEST_CASE("2 GB of safetensors, 1 GB of npy, 0.6 GB of npz and pt are recorded w
                               little(15'000, 4) + "t\x89" + "ccollections\nOrderedDict\n)RtRs.";
   write_zip(dir / "a.pt", {{.name = "a/data.pkl", .contents = pickled}, {.name = "a/data/0"}}, 600'000'000);
   check_recorded(dir, "a.pt");
+}
+
+TEST_CASE("2 GB of safetensors and 0.6 GB of npz are converted within 100 MB") {
+  const temporary_dir dir;
+  write_with_hole(dir / "a.safetensors",
+                  safetensors(R"({"w":{"dtype":"F32","shape":[500000000],"data_offsets":[0,2000000000]}})", ""),
+                  4 * values);
+  check_converted(dir, "a.safetensors");
+  fs::remove(dir / "a.safetensors");
+  write_zip(dir / "a.npz", {{.name = "w.npy", .contents = npy(npy_dict("<f4", "(150000000,)"), "")}}, 600'000'000);
+  check_converted(dir, "a.npz");
 }
 
 TEST_CASE("a header that asks for gigabytes is refused in little memory") {

@@ -152,6 +152,9 @@ TEST_CASE("a rounding in words tells all of it, and a name tells it alike") {
   text.rounding = {.direction = "nvidia", .tininess = "before"};
   CHECK(text.rounding.text(float16) == "nvidia (stochastic:A,bits=13), tininess before");
   CHECK(rounding_text{}.text(dlfloat16) == "nearest-away");
+  text.rounding = {.saturate_finite = true};
+  CHECK(text.rounding.value(float16).overflow == overflow_mode::saturate_finite);
+  CHECK(text.rounding.text(float16) == "nearest-even, saturating finite numbers");
 }
 
 TEST_CASE("each option that is given makes another name") {

@@ -24,6 +24,9 @@ class atomic_file {
   atomic_file& operator=(const atomic_file&) = delete;
 
   void write(std::string_view text);
+  // Over what was written before: where can_go_back(), which pipes, devices and descriptors of this process cannot.
+  void write_at(std::uint64_t offset, std::string_view text);
+  [[nodiscard]] bool can_go_back() const noexcept;
   // On the disk when it returns.
   void finish();
 

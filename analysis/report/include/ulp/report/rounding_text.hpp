@@ -15,6 +15,7 @@ namespace ulp {
 struct rounding_text {
   std::string direction;  // a name or a preset; empty: the format's own
   bool saturate = false;
+  bool saturate_finite = false;  // where saturate is not set
   bool daz = false;
   std::string flush;  // before, after, result; empty: never
   std::string tininess = "after";

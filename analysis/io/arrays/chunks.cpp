@@ -1,0 +1,112 @@
+#include "chunks.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include <ulp/formats/codec.hpp>
+
+namespace ulp::io {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "files are little-endian, and elements are used where they lie");
+
+template <class T>
+std::span<T> elements(std::vector<std::uint8_t>& bytes, std::size_t size) {
+  return {reinterpret_cast<T*>(bytes.data()), size};
+}
+template <class T>
+std::span<const T> elements(const std::vector<std::uint8_t>& bytes, std::size_t size) {
+  return {reinterpret_cast<const T*>(bytes.data()), size};
+}
+
+template <class T>
+void swap_bytes(std::span<T> all) {
+  for (T& one : all) {
+    if constexpr (sizeof(T) == 2) one = __builtin_bswap16(one);
+    if constexpr (sizeof(T) == 4) one = __builtin_bswap32(one);
+    if constexpr (sizeof(T) == 8) one = __builtin_bswap64(one);
+  }
+}
+
+template <class T>
+std::optional<std::size_t> first_above(std::span<const T> codes, std::uint64_t mask) {
+  T bits = 0;
+  for (const T code : codes) bits |= code;
+  if ((bits & ~mask) == 0) return std::nullopt;
+  return std::ranges::find_if(codes, [&](T code) { return (code & ~mask) != 0; }) - codes.begin();
+}
+
+}  // namespace
+
+void chunk_converter::start(const stored_elements& input, const conversion& how) {
+  input_ = input;
+  how_ = how;
+  counts_ = {};
+  size_ = 0;
+}
+
+std::span<std::uint8_t> chunk_converter::input(std::size_t elements) {
+  how_.random.first += size_;
+  size_ = elements;
+  in_.resize(elements * static_cast<std::size_t>(input_.bytes));
+  return in_;
+}
+
+void chunk_converter::to_little_endian() {
+  if (input_.order == std::endian::little) return;
+  if (input_.bytes == 2) swap_bytes(elements<std::uint16_t>(in_, size_));
+  if (input_.bytes == 4) swap_bytes(elements<std::uint32_t>(in_, size_));
+  if (input_.bytes == 8) swap_bytes(elements<std::uint64_t>(in_, size_));
+}
+
+const_code_span chunk_converter::codes_in() const {
+  if (input_.bytes == 1) return elements<std::uint8_t>(in_, size_);
+  if (input_.bytes == 2) return elements<std::uint16_t>(in_, size_);
+  return elements<std::uint32_t>(in_, size_);
+}
+
+std::optional<std::uint64_t> chunk_converter::first_beyond_code() const {
+  std::optional<std::size_t> found;
+  const std::uint64_t mask = input_.of.code_mask();
+  if (input_.of.width() == 8 * input_.bytes) return std::nullopt;
+  if (input_.bytes == 1) found = first_above(elements<std::uint8_t>(in_, size_), mask);
+  if (input_.bytes == 2) found = first_above(elements<std::uint16_t>(in_, size_), mask);
+  if (input_.bytes == 4) found = first_above(elements<std::uint32_t>(in_, size_), mask);
+  return found ? std::optional(how_.random.first + *found) : std::nullopt;
+}
+
+void chunk_converter::encode(code_span codes) {
+  if (input_.of == binary32)
+    encode_array(to_, elements<float>(in_, size_), codes, how_, &counts_);
+  else if (input_.of == binary64)
+    encode_array(to_, elements<double>(in_, size_), codes, how_, &counts_);
+  else
+    recode_array(to_, codes, input_.of, codes_in(), how_, &counts_);
+}
+
+std::span<const std::uint8_t> chunk_converter::convert() {
+  to_little_endian();
+  if (output_.of != to_) {  // numbers
+    out_.resize(size_ * sizeof(float));
+    const std::span<float> numbers = elements<float>(out_, size_);
+    if (input_.of == binary32) {
+      round_array(to_, elements<float>(in_, size_), numbers, how_, &counts_);
+      return out_;
+    }
+    codes_.resize(size_);
+    encode(code_span{std::span{codes_}});
+    decode_array(to_, const_code_span{std::span<const std::uint32_t>{codes_}}, numbers, how_.threads);
+    return out_;
+  }
+  out_.resize(output_.bytes == 0 ? (size_ + 1) / 2 : size_ * static_cast<std::size_t>(output_.bytes));
+  switch (output_.bytes) {
+    case 0: encode(code_span::packed(out_, size_)); break;
+    case 1: encode(elements<std::uint8_t>(out_, size_)); break;
+    case 2: encode(elements<std::uint16_t>(out_, size_)); break;
+    default: encode(elements<std::uint32_t>(out_, size_)); break;
+  }
+  return out_;
+}
+
+}  // namespace ulp::io

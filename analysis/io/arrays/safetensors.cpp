@@ -1,0 +1,109 @@
+// The tensors of a .safetensors.
+#include <array>
+
+#include <nlohmann/json.hpp>
+
+#include <ulp/formats/catalog.hpp>
+
+#include "arrays.hpp"
+#include "dumps/safetensors_header.hpp"
+
+namespace ulp::io {
+namespace {
+
+class safetensors_input final : public array_input {
+ public:
+  safetensors_input(const std::string& path, const std::optional<format>& from, const read_limits& limits)
+      : file_(path), header_(read_safetensors_header(file_, limits)) {
+    for (const safetensors_entry& entry : header_.entries) {
+      stored_array& array = arrays_.emplace_back();
+      array.name = entry.name;
+      array.type = entry.type->name;
+      array.shape = entry.shape;
+      array.numel = checked_product(entry.shape).value();
+      array.numbers = elements_of(entry.type->type);
+      if (entry.type->name.starts_with('U')) array.numbers = codes_of(from, static_cast<int>(entry.type->bits) / 8);
+      array.by_from = array.numbers && entry.type->type == dtype::unknown;
+      array.bytes_as_is = entry.bytes();
+    }
+  }
+
+  [[nodiscard]] const std::vector<stored_array>& arrays() const override { return arrays_; }
+  [[nodiscard]] std::unique_ptr<byte_stream> open(std::size_t index) const override {
+    const safetensors_entry& entry = header_.entries.at(index);
+    return std::make_unique<file_stream>(file_, header_.data + entry.offsets[0], entry.bytes());
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> metadata() const override { return header_.metadata; }
+
+ private:
+  file_reader file_;
+  safetensors_header header_;
+  std::vector<stored_array> arrays_;
+};
+
+class safetensors_output final : public array_output {
+ public:
+  safetensors_output(atomic_file& to, const std::vector<written_array>& all,
+                     const std::vector<std::pair<std::string, std::string>>& metadata)
+      : to_(to) {
+    const auto quoted = [](const std::string& text) { return nlohmann::json(text).dump(); };
+    std::string header = "{";
+    if (!metadata.empty()) {
+      header += "\"__metadata__\":{";
+      for (std::size_t i = 0; i < metadata.size(); ++i)
+        header += (i == 0 ? "" : ",") + quoted(metadata[i].first) + ":" + quoted(metadata[i].second);
+      header += "}";
+    }
+    std::uint64_t at = 0;
+    for (const written_array& array : all) {
+      header += (header.size() == 1 ? "" : ",") + quoted(array.name) + ":{\"dtype\":\"" + array.type + "\",\"shape\":[";
+      for (std::size_t i = 0; i < array.shape.size(); ++i)
+        header += (i == 0 ? "" : ",") + std::to_string(array.shape[i]);
+      header += "],\"data_offsets\":[" + std::to_string(at) + "," + std::to_string(at + array.bytes) + "]}";
+      at += array.bytes;
+    }
+    header += "}";
+    constexpr std::size_t alignment = 8;
+    header.resize((header.size() + alignment - 1) / alignment * alignment, ' ');
+    std::string length;
+    for (std::size_t i = 0; i < alignment; ++i) length += static_cast<char>(header.size() >> (8 * i) & 0xFF);
+    to_.write(length + header);
+  }
+
+  void begin(const written_array& /*array*/) override {}
+  void write(byte_span bytes) override { to_.write(text_of(bytes)); }
+
+ private:
+  atomic_file& to_;
+};
+
+}  // namespace
+
+std::unique_ptr<array_input> open_safetensors(const std::string& path, const std::optional<format>& from,
+                                              const read_limits& limits) {
+  return std::make_unique<safetensors_input>(path, from, limits);
+}
+
+std::unique_ptr<array_output> write_safetensors(atomic_file& to, const std::vector<written_array>& all,
+                                                const std::vector<std::pair<std::string, std::string>>& metadata) {
+  return std::make_unique<safetensors_output>(to, all, metadata);
+}
+
+std::string safetensors_type_of(const stored_elements& elements) {
+  struct row {
+    format of;
+    const char* name;
+  };
+  constexpr std::array own{row{binary32, "F32"},
+                           row{float16, "F16"},
+                           row{bfloat16, "BF16"},
+                           row{float8_e4m3fn, "F8_E4M3"},
+                           row{float8_e5m2, "F8_E5M2"},
+                           row{float8_e4m3fnuz, "F8_E4M3FNUZ"},
+                           row{float8_e5m2fnuz, "F8_E5M2FNUZ"}};
+  for (const row& r : own)
+    if (r.of == elements.of) return r.name;
+  return elements.bytes == 4 ? "U32" : elements.bytes == 2 ? "U16" : "U8";
+}
+
+}  // namespace ulp::io

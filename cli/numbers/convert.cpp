@@ -1,0 +1,205 @@
+// ulp convert: the numbers of a file in another format.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <ulp/formats/names.hpp>
+#include <ulp/io/atomic_file.hpp>
+#include <ulp/io/convert.hpp>
+#include <ulp/io/printable.hpp>
+
+#include "command.hpp"
+#include "interrupt.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "tables/summary.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  std::string input;
+  std::string output;
+  std::string to;
+  std::string from;
+  std::string dtype;
+  std::string scale = "1";
+  bool values = false;
+  bool packed = false;
+  std::uint64_t threads = 0;
+  run_text run;  // of which --tensor and --limit are taken
+  rounding_text rounding;
+  bool json = false;
+};
+
+const std::vector<std::string> dtypes{"f32", "f64", "u8", "u16", "u32"};  // as raw_type has them
+
+file_conversion_options how_to_convert(const options& o) {
+  file_conversion_options how{.to = value_format_named(o.to)};
+  how.how.rounding = o.rounding.value(how.to);
+  how.how.scale = positive_number(o.scale, "--scale");
+  how.how.random.seed = o.rounding.seed;
+  how.how.threads = static_cast<unsigned>(std::min<std::uint64_t>(o.threads, 1024));
+  if (!o.from.empty()) how.from = format_named(o.from);
+  if (!o.dtype.empty()) how.raw = static_cast<raw_type>(std::ranges::find(dtypes, o.dtype) - dtypes.begin());
+  how.values = o.values;
+  how.packed = o.packed;
+  how.selects = o.run.selected().tensor;
+  how.limits = o.run.how_to_read().limits;
+  return how;
+}
+
+// The sums of all that was converted, under a name of their own.
+array_conversion total_of(const std::vector<array_conversion>& arrays) {
+  array_conversion total{.name = "all", .converted = true};
+  for (const array_conversion& a : arrays) {
+    if (!a.converted) continue;
+    total.numel += a.numel;
+    total.counts += a.counts;
+  }
+  return total;
+}
+
+table counts_table(const std::vector<array_conversion>& arrays) {
+  using row = array_conversion;
+  const auto count = [](const char* key, const char* title, std::uint64_t conversion_counts::*of) {
+    return column<row>{key, title, [of](const row& a) { return value_if(a.converted, exactly(a.counts.*of)); }};
+  };
+  const std::vector<column<row>> columns{
+      {"tensor", "tensor", [](const row& a) { return a.name; }},
+      {"from", "from", [](const row& a) { return a.from; }},
+      {"to", "to", [](const row& a) { return value_if(a.converted, a.to); }},
+      {"what", "", [](const row& a) { return a.converted  ? "converted"
+                                             : a.left_out ? "left out"
+                                                          : "copied"; }},
+      {"numel", "elements", [](const row& a) { return exactly(a.numel); }},
+      count("zero", "zero", &conversion_counts::zeros),
+      count("underflow", "underflow", &conversion_counts::newly_zero),
+      count("subnormal", "subnormal", &conversion_counts::subnormal),
+      count("inexact", "inexact", &conversion_counts::inexact),
+      count("overflow", "overflow", &conversion_counts::overflowed),
+      count("nan", "NaN", &conversion_counts::nan)};
+  return table_of(columns, arrays);
+}
+
+// "cbfloat16 codes in U16", "float16 in <f2": what elements of the output are.
+std::string text_of_output(const options& o, const file_conversion& done_by, const format& to) {
+  const auto& arrays = done_by.arrays();
+  const std::string type = std::ranges::find(arrays, true, &array_conversion::converted)->to;
+  if (o.values) return fmt::format("numbers of {} in {}", o.to, type);
+  const bool own = type.find_first_of("uU") == std::string::npos;
+  return fmt::format("{} {} {}", o.to,
+                     own        ? "in"
+                     : o.packed ? "codes, two in a byte of"
+                                : "codes in",
+                     type) +
+         (own ? "" : fmt::format(" ({} bits)", to.width()));
+}
+
+void add_notes(const options& o, const format& to, const conversion_counts& counts) {
+  if (counts.nan > 0 && !to.has_nan())
+    warn(fmt::format("{} has no NaN: {} of the input became a number", o.to,
+                     counts.nan == 1 ? "the one" : grouped(counts.nan)));
+}
+
+int run(const options& o) {
+  if (o.input == "-") throw usage_error("INPUT: standard input cannot be converted: name a file");
+  refuse_overwriting_inputs({.csv = o.output}, {o.input});
+  const file_conversion_options how = how_to_convert(o);
+  if (const std::string name_note = note_on_name(o.to); !name_note.empty()) note(name_note);
+  if (o.output == "-" && o.json) throw usage_error("--json and -o - both write to standard output");
+  file_conversion conversion(o.input, o.output, how);
+  for (const std::string& line : conversion.notes()) note(fmt::format("{}: {}", o.input, line));
+
+  atomic_file file(o.output == "-" ? "/dev/stdout" : o.output);
+  {
+    progress shown("bytes", conversion.bytes());
+    conversion.write(file, [&](std::uint64_t bytes) { shown.advance(bytes); });
+    file.finish();
+  }
+
+  const auto& arrays = conversion.arrays();
+  const array_conversion total = total_of(arrays);
+  add_notes(o, how.to, total.counts);
+  if (o.output == "-") return done;
+  const conversion_counts& c = total.counts;
+  const auto converted = static_cast<std::uint64_t>(std::ranges::count(arrays, true, &array_conversion::converted));
+  const auto left_out = static_cast<std::uint64_t>(std::ranges::count(arrays, true, &array_conversion::left_out));
+  const std::uint64_t copied = arrays.size() - converted - left_out;
+  const bool drawn = how.how.rounding.direction == direction::stochastic;
+  const summary lines{
+      {"input", o.input, {{"input", o.input}}},
+      {"output", o.output, {{"output", o.output}}},
+      {"format",
+       text_of_output(o, conversion, how.to),
+       {{"format", o.to},
+        {"holds", std::string{o.values   ? "values"
+                              : o.packed ? "packed codes"
+                                         : "codes"}}}},
+      {"rounding",
+       o.rounding.text(how.to) + (drawn ? fmt::format(", seed {}", o.rounding.seed) : ""),
+       {{"rounding", o.rounding.text(how.to)}, {"seed", value_if(drawn, integer(o.rounding.seed))}}},
+      {"scale", how.how.scale == 1 ? "" : as_power(how.how.scale), {{"scale", how.how.scale}}},
+      {"", "", {{"converted", integer(converted)}, {"copied", integer(copied)}, {"left_out", integer(left_out)}}},
+      {"",
+       "",
+       {{"numel", integer(total.numel)},
+        {"zero", integer(c.zeros)},
+        {"underflow", integer(c.newly_zero)},
+        {"subnormal", integer(c.subnormal)},
+        {"inexact", integer(c.inexact)},
+        {"overflow", integer(c.overflowed)},
+        {"nan", integer(c.nan)}}}};
+  if (o.json) {
+    print_json("convert", lines, "tensors", counts_table(arrays));
+    return done;
+  }
+  print_text(lines);
+  std::vector<array_conversion> rows = arrays;
+  if (converted > 1) rows.push_back(total);
+  fmt::print("\n{}", to_text(counts_table(rows)));
+  return done;
+}
+
+}  // namespace
+
+command convert_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "convert", .help = "convert the numbers in a file to a format, and count what becomes of them"};
+  made.add("INPUT", &o->input, ".npy, .npz, .safetensors, or with --dtype a raw file", {.required = true});
+  made.add("-o,--output", &o->output,
+           "the file to write, of the kind that its extension says (others: raw); - for standard output",
+           {.type = "FILE", .required = true, .check = a_name});
+  made.add("--to", &o->to, "the format (see ulp formats), of at most 32 bits", {.type = "F", .required = true});
+  made.add("--scale", &o->scale, "multiply by this before rounding, exactly", {.type = "S", .show_default = true});
+  made.add("--values", &o->values, "write the rounded numbers in float32 instead of codes");
+  made.add("--packed", &o->packed, "two codes in a byte, the first in the low half, of formats of at most 4 bits",
+           {.excludes = "--values"});
+  made.add("--from", &o->from,
+           "unsigned integers of 8, 16 or 32 bits, whichever just holds them, are codes of this format", {.type = "F"});
+  made.add("--dtype", &o->dtype,
+           "what the elements of a raw file are, little-endian: numbers, or codes (u8, u16, u32) of --from",
+           {.type = "T", .one_of = dtypes});
+  made.add("--threads", &o->threads, "at most so many; 0: one for each processor",
+           {.type = "N", .show_default = true, .check = whole_number});
+  const std::vector<text_option> of_run = options_of(o->run);
+  std::vector<std::string> others;
+  for (const text_option& option : of_run)
+    if (option.name != "tensor" && option.name != "limit") others.push_back(option.name);
+  add_options(made, of_run, others);
+  add_rounding(made, o->rounding);
+  made.add("--json", &o->json, "print JSON");
+  made.footer =
+      "Elements of FILE have the format's own type where there is one (float16 has; in .safetensors bfloat16 and "
+      "8-bit formats too), else they are codes in unsigned integers. Other tensors - integers, booleans, those that "
+      "--tensor does not select - are copied. docs/inputs.md has the details, such as the random bits of each "
+      "element.\n"
+      "Examples:\n"
+      "  ulp convert tests/data/digits.step00100.safetensors --to cb16 -o /tmp/cb16.safetensors\n"
+      "  ulp convert /tmp/cb16.safetensors --from cb16 --to fp16 -o /tmp/fp16.npz";
+  made.run = [o] { return run(*o); };
+  return made;
+}
+
+}  // namespace ulp::cli
