@@ -162,25 +162,37 @@ class lane_results {
   lane_results(operation op, const format& to, const block_operands& places, const array_rounding& how,
                const kernels* loops)
       : places_(places), encode_(to, of_result(how), 0, lanes, exact_factor{}, loops, false), daz_(how.rounding.daz) {
-    if (loops == nullptr || loops->arithmetic == nullptr || !encode_.usable()) return;
+    if (loops == nullptr || loops->arithmetic == nullptr) return;
     std::array<format, 3> formats;
     for (std::size_t j = 0; j < places.size(); ++j) {
       formats[j] = places.format_of(j);
       decode_[j].emplace(formats[j], loops);
       if (!decode_[j]->usable()) return;
+      smallest_normal_[j] =
+          static_cast<bits_of<Number>>(encode(lanes, decode(formats[j], formats[j].min_normal_code())).code);
     }
-    const auto planned = plan_operation(lanes, op, to, std::span{formats}.first(places.size()), how.rounding);
-    if (!planned) return;
-    const auto way = static_cast<std::size_t>(*planned);
-    // What is beyond the largest number may be rounded down to that: with what probability, the largest does not tell.
-    if (how.rounding.direction == direction::stochastic && to.emax() == lanes.emax()) --first_single_;
     call_.negate_second = op == operation::sub;
     call_.minus_zero = how.rounding.direction == direction::toward_negative;
+    call_.way = how.rounding.direction;
+    const arithmetic_loops& all = *loops->arithmetic;
     if constexpr (sizeof(Number) == sizeof(float)) {
-      loop_ = loops->arithmetic->floats[way];
-      plan_codes(*loops->arithmetic, way);
+      if (const auto native = plan_native_operation(op, to, how.rounding)) {
+        is_native_ = true;
+        loop_ = all.native[static_cast<std::size_t>(*native)];
+        return;
+      }
+    }
+    const auto planned = plan_operation(lanes, op, to, std::span{formats}.first(places.size()), how.rounding);
+    if (!planned || !encode_.usable()) return;
+    // What is beyond the largest number may be rounded down to that: with what probability, the largest does not tell.
+    if (how.rounding.direction == direction::stochastic && to.emax() == lanes.emax()) --first_single_;
+    const auto way = static_cast<std::size_t>(*planned);
+    if constexpr (sizeof(Number) == sizeof(float)) {
+      loop_ = all.floats[way];
+      if (all_codes_are(float16)) loop_of_codes_ = all.float16s[way];
+      if (all_codes_are(bfloat16)) loop_of_codes_ = all.halves[way];
     } else {
-      loop_ = loops->arithmetic->doubles[way];
+      loop_ = all.doubles[way];
     }
   }
 
@@ -198,8 +210,7 @@ class lane_results {
         places[singles] = static_cast<std::uint16_t>(i);
         codes[singles++] = single(begin, i);  // before codes are written, maybe over operands
       }
-    conversion_counts none;
-    encode_({results.data(), n}, begin, to, false, none);
+    put({results.data(), n}, begin, to);
     for (std::size_t k = 0; k < singles; ++k) put_code(to, places[k], codes[k]);
   }
 
@@ -213,25 +224,17 @@ class lane_results {
     return of;
   }
 
-  void plan_codes(const arithmetic_loops& loops, std::size_t way) {
-    if (daz_) return;
-    bool float16s = true;
-    bool halves = true;
-    bool codes16 = true;
-    for (std::size_t j = 0; j < places_.size(); ++j) {
-      const format& from = places_.format_of(j);
-      const auto fields = plan_fields(from);
-      const bool narrow = places_.at(j, 0).bytes == 2;
-      if (fields) call_.fields[j] = *fields;
-      float16s = float16s && narrow && from == float16;
-      halves = halves && narrow && from == bfloat16;
-      codes16 = codes16 && narrow && fields;
-    }
-    const arithmetic_loops_of* const of_codes = float16s  ? &loops.float16s
-                                                : halves  ? &loops.halves
-                                                : codes16 ? &loops.codes16
-                                                          : nullptr;
-    if (of_codes != nullptr) loop_of_codes_ = (*of_codes)[way];
+  [[nodiscard]] bool all_codes_are(const format& f) const {
+    for (std::size_t j = 0; j < places_.size(); ++j)
+      if (places_.format_of(j) != f || places_.at(j, 0).bytes != 2) return false;
+    return !daz_;
+  }
+
+  void put(std::span<const Number> results, std::size_t begin, const codes_out& to) const {
+    if constexpr (sizeof(Number) == sizeof(float))
+      if (is_native_) return static_cast<void>(std::memcpy(to.data, results.data(), results.size_bytes()));
+    conversion_counts none;
+    encode_(results, begin, to, false, none);
   }
 
   static bits_of<Number> magnitude_of(Number x) {
@@ -251,15 +254,13 @@ class lane_results {
     call.size = n;
     if (loop_of_codes_ != nullptr) {
       for (std::size_t j = 0; j < places_.size(); ++j) call.operands[j] = places_.at(j, begin).data;
-      if (!loop_of_codes_(call)) return false;
+      return loop_of_codes_(call);
     }
     std::array<std::array<Number, step>, 3> buffers;
     for (std::size_t j = 0; j < places_.size(); ++j) {
       const std::span<Number> numbers{buffers[j].data(), n};
-      const format& from = places_.format_of(j);
       (*decode_[j])(places_.at(j, begin), numbers, false);
-      if (daz_)
-        zero_below(numbers, static_cast<bits_of<Number>>(encode(lanes, decode(from, from.min_normal_code())).code));
+      if (daz_) zero_below(numbers, smallest_normal_[j]);
       call.operands[j] = numbers.data();
     }
     return loop_(call);
@@ -272,9 +273,61 @@ class lane_results {
   bits_of<Number> first_single_ = infinity;  // magnitude of results that are computed singly, and all above
   bool daz_;
   std::array<std::optional<block_decoder<Number>>, 3> decode_;
+  std::array<bits_of<Number>, 3> smallest_normal_{};
   arithmetic_call call_;
+  bool is_native_ = false;
   arithmetic_loop loop_ = nullptr;
   arithmetic_loop loop_of_codes_ = nullptr;
+};
+
+// Blocks of codes of one format by loops that go from them to codes at once, where there are some.
+class code_results {
+ public:
+  code_results(operation op, const format& to, const block_operands& places, code_span out, const array_rounding& how,
+               const kernels* loops)
+      : places_(places) {
+    const auto grid = plan_grid(to, how.rounding);
+    if (loops == nullptr || loops->arithmetic == nullptr || !grid || out.bytes() != 2) return;
+    for (std::size_t j = 0; j < places.size(); ++j) {
+      if (places.format_of(j) != to || places.at(j, 0).bytes != 2) return;
+      over_operands_ = over_operands_ || places.at(j, 0).data == out.data();
+    }
+    const auto planned = plan_operation(binary32, op, to, std::array{to, to, to}, how.rounding);
+    if (!planned) return;
+    call_.grid = *grid;
+    call_.negate_second = op == operation::sub;
+    const code_loops& codes = loops->arithmetic->codes;
+    const auto loop_of = [&](const code_loops_of& all) {
+      return all[static_cast<std::size_t>(how.rounding.direction)][static_cast<std::size_t>(*planned)];
+    };
+    const bool has_instruction = to == float16 && how.rounding.overflow == overflow_mode::ieee;
+    if (to == bfloat16) loop_ = loop_of(codes.bfloat16s);
+    if (has_instruction) loop_ = loop_of(codes.float16s);
+    if (loop_ == nullptr && to != bfloat16) loop_ = loop_of(codes.others);
+  }
+
+  // Whether they are done. If not, operands are what they were.
+  bool operator()(std::size_t begin, std::size_t n, const codes_out& to) const {
+    if (loop_ == nullptr) return false;
+    arithmetic_call call = call_;
+    call.size = n;
+    for (std::size_t j = 0; j < places_.size(); ++j) call.operands[j] = places_.at(j, begin).data;
+    if (!over_operands_) {
+      call.results = to.data;
+      return !loop_(call);
+    }
+    std::array<std::uint16_t, block_size> codes;
+    call.results = codes.data();
+    if (loop_(call)) return false;
+    std::copy_n(codes.begin(), n, to.as16());
+    return true;
+  }
+
+ private:
+  const block_operands& places_;
+  bool over_operands_ = false;
+  arithmetic_call call_;
+  arithmetic_loop loop_ = nullptr;
 };
 
 void compute_array(operation op, const format& to, code_span out, operands of, const array_rounding& how) {
@@ -295,10 +348,12 @@ void compute_array(operation op, const format& to, code_span out, operands of, c
       for (std::size_t at = begin; at < end; at += step) block(at, std::min(end - at, step), codes_out{out, at});
     });
   };
+  const code_results by_codes{op, to, places, out, how, loops};
   const auto by_lanes = [&]<class Number>(const lane_results<Number>& lanes) {
     if (!lanes.usable()) return false;
-    by_blocks(lane_results<Number>::step,
-              [&](std::size_t begin, std::size_t n, const codes_out& place) { lanes(begin, n, place, single); });
+    by_blocks(lane_results<Number>::step, [&](std::size_t begin, std::size_t n, const codes_out& place) {
+      if (!by_codes(begin, n, place)) lanes(begin, n, place, single);
+    });
     return true;
   };
   if (by_lanes(lane_results<float>{op, to, places, how, loops})) return;

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <ulp/formats/rounding.hpp>
+
 namespace ulp::detail {
 
 enum class lane_operation : std::uint8_t {
@@ -20,13 +22,12 @@ enum class lane_operation : std::uint8_t {
 };
 inline constexpr std::size_t lane_operation_count = 7;
 
-// Where a code of 16 bits, infinity and NaN in its highest binade, has its fields as a float.
-struct field_layout {
-  std::uint32_t dropped = 0;        // fraction bits that floats have more
-  std::uint32_t magnitude = 0;      // of the code shifted by as many bits
-  std::uint32_t offset = 0;         // to float's exponents
-  std::uint32_t smallest = 0;       // the smallest normal number, a float
-  std::uint32_t infinity_code = 0;  // shifted too
+// Codes of 16 bits as floats: shifted, they are the numbers divided by 2^scale, subnormal ones too.
+struct code_grid {
+  std::uint32_t dropped = 0;  // fraction bits that floats have more
+  std::uint32_t scale = 0;
+  std::uint32_t infinity_code = 0;
+  std::array<std::uint32_t, 2> limit{};  // codes that results end at, by sign
 };
 
 struct arithmetic_call {
@@ -35,22 +36,33 @@ struct arithmetic_call {
   std::size_t size = 0;
   bool negate_second = false;
   bool minus_zero = false;  // sums that cancel are -0
-  std::array<field_layout, 3> fields{};
+  direction way{};          // of native loops
+  code_grid grid{};         // of loops of codes
 };
 // Whether an operand or a result is no number, or an element was left out: then its result is infinite or NaN, and wrong.
-// Of codes16, whatever the result is.
 using arithmetic_loop = bool (*)(const arithmetic_call&);
 using arithmetic_loops_of = std::array<arithmetic_loop, lane_operation_count>;
 
+// From codes of one format to codes of it, by deterministic direction. nullptr where there is none. They return the same, and
+// their results are whatever.
+using code_loops_of = std::array<arithmetic_loops_of, 6>;
+struct code_loops {
+  code_loops_of float16s;
+  code_loops_of bfloat16s;
+  code_loops_of others;  // that have a code_grid
+};
+
 struct arithmetic_loops {
   arithmetic_loops_of floats;
-  arithmetic_loops_of float16s;  // codes of float16
-  arithmetic_loops_of halves;    // codes that are the upper halves of floats
-  arithmetic_loops_of codes16;   // codes that have a field_layout
+  arithmetic_loops_of float16s;  // from codes of float16
+  arithmetic_loops_of halves;    // from codes that are the upper halves of floats
   arithmetic_loops_of doubles;
+  arithmetic_loops_of native;  // floats rounded by the processor, in a direction that it has
+  const code_loops& codes;
 };
 
 #if defined(__x86_64__)
+extern const code_loops avx2_code_arithmetic;
 extern const arithmetic_loops avx2_arithmetic;
 #endif
 

@@ -1,7 +1,5 @@
 #include "arithmetic_plan.hpp"
 
-#include <bit>
-
 #include <ulp/formats/codec.hpp>
 
 namespace ulp::detail {
@@ -43,18 +41,34 @@ std::optional<lane_operation> plan_operation(const format& lanes, operation op, 
   return exact ? lane_operation::exact_fma : lane_operation::ranged_fma;
 }
 
-std::optional<field_layout> plan_fields(const format& from) {
-  const int highest = static_cast<int>(from.exponent_field_mask()) + binary32.bias - from.bias;
-  if (from.width() != 16 || !from.has_sign || !from.has_subnormals() || from.top != specials::ieee) return {};
-  if (from.bias >= binary32.bias || highest > static_cast<int>(binary32.exponent_field_mask()) - 1) return {};
-  const int dropped = binary32.fraction_bits - from.fraction_bits;
-  return field_layout{
-      .dropped = static_cast<std::uint32_t>(dropped),
-      .magnitude = static_cast<std::uint32_t>(from.magnitude_mask() << dropped),
-      .offset = static_cast<std::uint32_t>(binary32.bias - from.bias) << binary32.fraction_bits,
-      .smallest = std::bit_cast<std::uint32_t>(to_float(from, from.min_normal_code())),
-      .infinity_code = static_cast<std::uint32_t>(from.infinity_code() << dropped),
-  };
+std::optional<lane_operation> plan_native_operation(operation op, const format& to, const rounding& mode) {
+  const bool rounds_so = mode.direction != direction::nearest_away && mode.direction != direction::to_odd &&
+                         mode.direction != direction::stochastic;
+  // What overflows is infinite or the largest number; the former is looked at again.
+  if (to != binary32 || !rounds_so || mode.flush != flush::never) return {};
+  switch (op) {
+    case operation::add:
+    case operation::sub: return lane_operation::sum;
+    case operation::mul: return lane_operation::product;
+    case operation::div: return lane_operation::quotient;
+    case operation::sqrt: return lane_operation::root;
+    default: return lane_operation::exact_fma;
+  }
+}
+
+std::optional<code_grid> plan_grid(const format& in, const rounding& mode) {
+  if (in.width() != 16 || !in.has_sign || !in.has_subnormals() || in.top != specials::ieee) return {};
+  if (in.exponent_bits > binary32.exponent_bits || in.bias < 1 || in.bias > binary32.bias) return {};
+  if (mode.direction == direction::stochastic || mode.flush != flush::never || mode.daz) return {};
+  code_grid grid;
+  grid.dropped = static_cast<std::uint32_t>(binary32.fraction_bits - in.fraction_bits);
+  grid.scale = static_cast<std::uint32_t>(binary32.bias - in.bias);
+  grid.infinity_code = static_cast<std::uint32_t>(in.infinity_code());
+  for (const bool negative : {false, true}) {
+    const bool finite = mode.overflow != overflow_mode::ieee || points_to_zero(mode.direction, negative);
+    grid.limit[negative ? 1 : 0] = grid.infinity_code - (finite ? 1 : 0);
+  }
+  return grid;
 }
 
 }  // namespace ulp::detail

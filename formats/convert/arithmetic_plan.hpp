@@ -19,8 +19,11 @@ namespace ulp::detail {
 [[nodiscard]] std::optional<lane_operation> plan_operation(const format& lanes, operation op, const format& to,
                                                            std::span<const format> operands, const rounding& mode);
 
-// Where the fields of a code of 16 bits are as a float. nullopt where the loops do not read such codes.
-[[nodiscard]] std::optional<field_layout> plan_fields(const format& from);
+// The same for floats that the processor rounds, whose bits are the codes of the result. nullopt where it rounds otherwise.
+[[nodiscard]] std::optional<lane_operation> plan_native_operation(operation op, const format& to, const rounding& mode);
+
+// Codes of 16 bits as floats, for results in the format of the operands. nullopt where there are no loops for it.
+[[nodiscard]] std::optional<code_grid> plan_grid(const format& in, const rounding& mode);
 
 }  // namespace ulp::detail
 

@@ -3,13 +3,16 @@
 // N(0,1), and gradient-like (log-normal about float16's smallest normal number, so that half of them are below it).
 //   build/release/tests/bench/arithmetic_bench [TARGET] [ROUNDS]
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
+#include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <ulp/formats/array_arithmetic.hpp>
@@ -42,6 +45,26 @@ float gradient(std::uint64_t i) {
   return static_cast<float>(std::exp2(-14 + 4 * normal(i)) * (normal(i + (std::uint64_t{1} << 40)) < 0 ? -1 : 1));
 }
 
+// Arrays that begin at different places of their pages, so that no load waits for a store that only looks like its own.
+template <class T>
+class array_of {
+ public:
+  array_of() : data_(static_cast<T*>(std::aligned_alloc(page, size * sizeof(T) + page))) {
+    if (data_ == nullptr) std::abort();
+  }
+  ~array_of() { std::free(data_); }
+  array_of(const array_of&) = delete;
+  array_of& operator=(const array_of&) = delete;
+  [[nodiscard]] std::span<T> span() const { return {data_ + place_ / sizeof(T), size}; }
+  [[nodiscard]] T* data() const { return span().data(); }
+
+ private:
+  static constexpr std::size_t page = 4096;
+  static inline std::size_t next_ = 0;
+  T* data_;
+  std::size_t place_ = (next_ += 704) % page / 64 * 64;
+};
+
 struct row {
   std::string name;
   double asked = 0;  // 0: nothing
@@ -73,34 +96,39 @@ struct named {
 };
 
 void bench(const char* data, float (*element)(std::uint64_t), int rounds) {
-  std::vector<float> x(size);
-  std::vector<float> y(size);
-  std::vector<float> z(size);
-  std::vector<float> sums(size);
+  const std::array<array_of<float>, 4> floats;
+  const auto [x, y, z, sums] = std::tuple{floats[0].span(), floats[1].span(), floats[2].span(), floats[3].span()};
   for (std::size_t i = 0; i < size; ++i) {
     x[i] = element(i);
     y[i] = element(i + size);
     z[i] = element(i + 2 * size);
   }
   std::vector<row> rows;
-  rows.push_back({"float32 add", 0, [&] { add_floats(x.data(), y.data(), sums.data()); }});
+  rows.push_back({"float32 add", 0, [&] { add_floats(floats[0].data(), floats[1].data(), floats[3].data()); }});
   const named formats[] = {{"float16", float16}, {"bfloat16", bfloat16}, {"cbfloat16", cbfloat16}};
-  std::vector<std::vector<std::uint16_t>> codes(9, std::vector<std::uint16_t>(size));
-  std::vector<std::uint16_t> out(size);
-  std::vector<std::uint32_t> wide(size);
-  std::vector<std::uint32_t> z_codes(size);
+  const std::array<array_of<std::uint16_t>, 13> codes;
+  const std::span<std::uint16_t> out = codes[12].span();
+  const std::array<array_of<std::uint32_t>, 2> wides;
+  const std::span<std::uint32_t> z_codes = wides[0].span();
+  const std::span<std::uint32_t> wide = wides[1].span();
   encode_array(binary32, z, z_codes);
   for (std::size_t f = 0; f < 3; ++f) {
-    encode_array(formats[f].format, x, codes[3 * f]);
-    encode_array(formats[f].format, y, codes[3 * f + 1]);
-    encode_array(formats[f].format, z, codes[3 * f + 2]);
     const format& in = formats[f].format;
-    const array_operand a{in, codes[3 * f]};
-    const array_operand b{in, codes[3 * f + 1]};
-    const array_operand c{in, codes[3 * f + 2]};
+    const std::span<std::uint16_t> x_codes = codes[4 * f].span();
+    const std::span<std::uint16_t> y_codes = codes[4 * f + 1].span();
+    const std::span<std::uint16_t> addends = codes[4 * f + 2].span();
+    const std::span<std::uint16_t> magnitudes = codes[4 * f + 3].span();
+    encode_array(in, x, x_codes);
+    encode_array(in, y, y_codes);
+    encode_array(in, z, addends);
+    for (std::size_t i = 0; i < size; ++i) magnitudes[i] = x_codes[i] & static_cast<std::uint16_t>(in.magnitude_mask());
+    const array_operand a{in, x_codes};
+    const array_operand b{in, y_codes};
+    const array_operand c{in, addends};
+    const array_operand root{in, magnitudes};
     const auto add_row = [&](const char* op, const rounding& mode, double asked, auto run) {
       rows.push_back({std::string{formats[f].name} + ' ' + op + ", " + to_string(mode), asked,
-                      [=, &out] { run(in, code_span{out}, array_rounding{.rounding = mode, .threads = 1}); }});
+                      [=] { run(in, code_span{out}, array_rounding{.rounding = mode, .threads = 1}); }});
     };
     const auto sum = [=](const format& to, code_span o, const array_rounding& how) { add_array(to, o, a, b, how); };
     const auto product = [=](const format& to, code_span o, const array_rounding& how) { mul_array(to, o, a, b, how); };
@@ -119,12 +147,12 @@ void bench(const char* data, float (*element)(std::uint64_t), int rounds) {
     add_row("div", {}, 0,
             [=](const format& to, code_span o, const array_rounding& how) { div_array(to, o, a, b, how); });
     add_row("sqrt", {}, 0,
-            [=](const format& to, code_span o, const array_rounding& how) { sqrt_array(to, o, a, how); });
+            [=](const format& to, code_span o, const array_rounding& how) { sqrt_array(to, o, root, how); });
     const array_operand wide_addend{binary32, z_codes};
     rows.push_back({std::string{formats[f].name} + " fma, float32 addend and result", 0,
-                    [=, &wide] { fma_array(binary32, wide, a, b, wide_addend, {.threads = 1}); }});
+                    [=] { fma_array(binary32, wide, a, b, wide_addend, {.threads = 1}); }});
     rows.push_back({std::string{formats[f].name} + " fma, float32 addend", 0,
-                    [=, &out] { fma_array(in, out, a, b, wide_addend, {.threads = 1}); }});
+                    [=] { fma_array(in, out, a, b, wide_addend, {.threads = 1}); }});
   }
   for (int round = 0; round <= rounds; ++round)
     for (row& r : rows) {

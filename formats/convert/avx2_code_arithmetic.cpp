@@ -1,0 +1,197 @@
+// Arithmetic of codes of 16 bits, all of one format, without a stop on the way. Shifted codes are floats: numbers divided by
+// 2^scale, with float's subnormal numbers for the format's. So sums need no conversion; products are computed at their
+// own size and then divided. What float cannot hold then is lost to the last bit, which becomes odd. Rounding is an addition
+// to the bits.
+#include <utility>
+
+#include "arithmetic_loops.hpp"
+#include "avx2_odd.hpp"
+
+#if defined(__x86_64__)
+
+namespace ulp::detail {
+namespace {
+
+enum class coded : std::uint8_t { float16, bfloat16, other };
+
+struct grid_vectors {
+  __m256i magnitude, kept, limit, limit_of_negative, half, below, one, sign_of_code;
+  __m256 up, down;
+  __m128i widened, dropped;
+};
+
+ULP_AVX2_INLINE grid_vectors vectors_of(const code_grid& grid) {
+  const std::uint32_t unit = std::uint32_t{1} << grid.dropped;
+  grid_vectors v;
+  v.magnitude = all_of(0x7FFFFFFF);
+  v.kept = all_of(0x80000000 | ((0x8000u << grid.dropped) - 1));
+  v.limit = all_of(grid.limit[0] << grid.dropped);
+  v.limit_of_negative = all_of(grid.limit[1] << grid.dropped);
+  v.half = all_of(unit / 2);
+  v.below = all_of(unit - 1);
+  v.one = all_of(1);
+  v.sign_of_code = all_of(0x8000);
+  v.up = as_float(all_of((127 + grid.scale) << 23));
+  v.down = as_float(all_of((127 - grid.scale) << 23));
+  v.widened = _mm_cvtsi32_si128(static_cast<int>(16 - grid.dropped));
+  v.dropped = _mm_cvtsi32_si128(static_cast<int>(grid.dropped));
+  return v;
+}
+
+// Half of 16 codes, as floats.
+template <coded Coded>
+ULP_AVX2_INLINE __m256 floats_of(const grid_vectors& v, __m256i codes, bool upper) {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i wide = upper ? _mm256_unpackhi_epi16(zero, codes) : _mm256_unpacklo_epi16(zero, codes);
+  if constexpr (Coded == coded::bfloat16) return as_float(wide);
+  return as_float(_mm256_and_si256(_mm256_sra_epi32(wide, v.widened), v.kept));
+}
+
+template <direction Way>
+ULP_AVX2_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
+  constexpr bool by_sign_of_number = Way == direction::toward_positive || Way == direction::toward_negative;
+  const __m256i x = as_bits(number);
+  const __m256i limit = by_sign_of_number ? by_sign(v.limit, v.limit_of_negative, x) : v.limit;
+  __m256i sum = _mm256_min_epu32(_mm256_and_si256(x, v.magnitude), limit);
+  if constexpr (Way == direction::nearest_even) {
+    const __m256i odd = _mm256_and_si256(_mm256_srl_epi32(sum, v.dropped), v.one);
+    sum = _mm256_add_epi32(_mm256_add_epi32(sum, _mm256_sub_epi32(v.half, v.one)), odd);
+  } else if constexpr (Way == direction::nearest_away) {
+    sum = _mm256_add_epi32(sum, v.half);
+  } else if constexpr (Way == direction::toward_positive) {
+    sum = _mm256_add_epi32(sum, _mm256_andnot_si256(_mm256_srai_epi32(x, 31), v.below));
+  } else if constexpr (Way == direction::toward_negative) {
+    sum = _mm256_add_epi32(sum, _mm256_and_si256(_mm256_srai_epi32(x, 31), v.below));
+  } else if constexpr (Way == direction::to_odd) {
+    sum = _mm256_or_si256(sum, _mm256_add_epi32(_mm256_and_si256(sum, v.below), v.below));
+  }
+  const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(x, 16), v.sign_of_code);
+  return _mm256_or_si256(_mm256_srl_epi32(sum, v.dropped), sign);
+}
+
+// x / 2^scale, rounded to odd.
+ULP_AVX2_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
+  using lanes = float_lanes;
+  const __m256 down = lanes::mul(x, v.down);
+  return lanes::either(down, lanes::both(lanes::is_other(lanes::mul(down, v.up), x), lanes::last_bit()));
+}
+
+template <coded Coded, lane_operation Op, bool MinusZero>
+ULP_AVX2_INLINE __m256 result_of(const grid_vectors& v, __m256 a, __m256 b, __m256 c) {
+  using lanes = float_lanes;
+  if constexpr (Op == lane_operation::sum) return odd_sum<lanes, MinusZero>(a, b);
+  if constexpr (Op == lane_operation::product) return odd_product<lanes>(a, b);
+  if constexpr (Op == lane_operation::ranged_fma) return odd_ranged_fma<lanes, MinusZero>(a, b, c);
+  constexpr bool is_number = Coded != coded::other;
+  const __m256 product = is_number ? lanes::mul(a, b) : lanes::mul(lanes::mul(a, v.up), lanes::mul(b, v.up));
+  if constexpr (Op == lane_operation::exact_product) return is_number ? product : scaled_down(v, product);
+  const __m256 result = odd_sum<lanes, MinusZero>(product, is_number ? c : lanes::mul(c, v.up));
+  return is_number ? result : scaled_down(v, result);
+}
+
+constexpr std::size_t operands_taken(lane_operation op) { return op >= lane_operation::exact_fma ? 3 : 2; }
+
+template <coded Coded, lane_operation Op, direction Way>
+ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
+  constexpr bool minus_zero = Way == direction::toward_negative;
+  constexpr std::size_t step = 16;
+  constexpr std::size_t count = operands_taken(Op);
+  const grid_vectors v = vectors_of(call.grid);
+  const __m256i negated = _mm256_set1_epi16(call.negate_second ? std::int16_t{-0x8000} : std::int16_t{0});
+  const __m256i magnitude = _mm256_set1_epi16(0x7FFF);
+  auto* const results = static_cast<std::uint16_t*>(call.results);
+  __m256i largest = _mm256_setzero_si256();
+  __m256 finite = _mm256_setzero_ps();
+  for (std::size_t i = 0; i + step <= call.size; i += step) {
+    __m256i codes[3];
+    __m256i halves[2];
+#pragma GCC unroll 3
+    for (std::size_t j = 0; j < count; ++j) {
+      codes[j] = load(static_cast<const std::uint16_t*>(call.operands[j]) + i);
+      largest = _mm256_max_epu16(largest, _mm256_and_si256(codes[j], magnitude));
+    }
+    if constexpr (Op == lane_operation::sum) codes[1] = _mm256_xor_si256(codes[1], negated);
+#pragma GCC unroll 2
+    for (std::size_t half = 0; half < 2; ++half) {
+      __m256 x[3];
+#pragma GCC unroll 3
+      for (std::size_t j = 0; j < count; ++j) x[j] = floats_of<Coded>(v, codes[j], half != 0);
+      const __m256 result = result_of<Coded, Op, minus_zero>(v, x[0], x[1], count == 3 ? x[2] : x[0]);
+      if constexpr (Op == lane_operation::ranged_fma) finite = float_lanes::fma(result, float_lanes::zero(), finite);
+      halves[half] = code_of<Way>(v, result);
+    }
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(results + i), _mm256_packus_epi32(halves[0], halves[1]));
+  }
+  const __m256i infinity = _mm256_set1_epi16(static_cast<std::int16_t>(call.grid.infinity_code - 1));
+  return _mm256_movemask_epi8(_mm256_cmpgt_epi16(largest, infinity)) != 0 ||
+         float_lanes::any(float_lanes::is_nan(finite));
+}
+
+// float16 by its own instructions.
+template <lane_operation Op, direction Way>
+ULP_AVX2 [[gnu::noinline]] bool compute_float16s(const arithmetic_call& call) {
+  constexpr bool minus_zero = Way == direction::toward_negative;
+  constexpr int way = Way == direction::nearest_even      ? _MM_FROUND_TO_NEAREST_INT
+                      : Way == direction::toward_negative ? _MM_FROUND_TO_NEG_INF
+                      : Way == direction::toward_positive ? _MM_FROUND_TO_POS_INF
+                                                          : _MM_FROUND_TO_ZERO;
+  using lanes = float_lanes;
+  const __m256 negated = call.negate_second ? lanes::sign() : lanes::zero();
+  const auto number = [&](std::size_t j, std::size_t i) __attribute__((target("arch=x86-64-v3"))) {
+    const auto* at = static_cast<const std::uint16_t*>(call.operands[j]) + i;
+    return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
+  };
+  auto* const results = static_cast<std::uint16_t*>(call.results);
+  const grid_vectors none{};
+  __m256 finite = lanes::zero();
+  for (std::size_t i = 0; i + lanes::size <= call.size; i += lanes::size) {
+    const __m256 a = number(0, i);
+    const __m256 b = Op == lane_operation::sum ? lanes::flipped(number(1, i), negated) : number(1, i);
+    const __m256 c = operands_taken(Op) == 3 ? number(2, i) : a;
+    const __m256 x = result_of<coded::float16, Op, minus_zero>(none, a, b, c);
+    finite = lanes::fma(x, lanes::zero(), finite);
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(results + i), _mm256_cvtps_ph(x, way | _MM_FROUND_NO_EXC));
+  }
+  return lanes::any(lanes::is_nan(finite));
+}
+
+template <coded Coded, lane_operation Op, direction Way>
+bool compute(const arithmetic_call& call) {
+  return in_vectors<std::uint16_t, std::uint16_t, 16>(call, [](const arithmetic_call& part) {
+    const control_register rounds{way_of_processor(Op)};
+    if constexpr (Coded == coded::float16)
+      return compute_float16s<Op, Way>(part);
+    else
+      return compute_codes<Coded, Op, Way>(part);
+  });
+}
+
+template <coded Coded, direction Way>
+constexpr arithmetic_loops_of loops_of() {
+  constexpr bool has_instruction = Way != direction::nearest_away && Way != direction::to_odd;
+  arithmetic_loops_of all{};
+  const auto set = [&](lane_operation op, arithmetic_loop loop) { all[static_cast<std::size_t>(op)] = loop; };
+  if constexpr (Coded == coded::bfloat16) {
+    set(lane_operation::product, compute<Coded, lane_operation::product, Way>);
+    set(lane_operation::ranged_fma, compute<Coded, lane_operation::ranged_fma, Way>);
+  } else if constexpr (Coded == coded::other || has_instruction) {
+    set(lane_operation::exact_product, compute<Coded, lane_operation::exact_product, Way>);
+    set(lane_operation::exact_fma, compute<Coded, lane_operation::exact_fma, Way>);
+  }
+  if constexpr (Coded != coded::float16 || has_instruction)
+    set(lane_operation::sum, compute<Coded, lane_operation::sum, Way>);
+  return all;
+}
+template <coded Coded, std::size_t... Way>
+constexpr code_loops_of all_loops_of(std::index_sequence<Way...>) {
+  return {loops_of<Coded, static_cast<direction>(Way)>()...};
+}
+template <coded Coded>
+constexpr code_loops_of loops = all_loops_of<Coded>(std::make_index_sequence<6>{});
+
+}  // namespace
+
+extern const code_loops avx2_code_arithmetic{loops<coded::float16>, loops<coded::bfloat16>, loops<coded::other>};
+
+}  // namespace ulp::detail
+#endif
