@@ -11,6 +11,7 @@
 #include <ulp/formats/random_bits.hpp>
 
 #include "arithmetic_plan.hpp"
+#include "avx2.hpp"
 #include "blocks.hpp"
 #include "threads.hpp"
 
@@ -105,8 +106,8 @@ class single_results {
   single_results(operation op, const format& to, operands of, const block_operands& places, const array_rounding& how)
       : op_(op), to_(to), places_(places), how_(how), words_(random_words(op, of)) {}
 
-  // Element `i` of the block that begins there.
-  std::uint32_t operator()(std::size_t begin, std::size_t i) const {
+  // Element `i` of the block that begins there. A function of its own, for the state of the processor that it is called in.
+  [[gnu::noinline]] std::uint32_t operator()(std::size_t begin, std::size_t i) const {
     std::array<unpacked, 3> x;
     for (std::size_t j = 0; j < places_.size(); ++j)
       x[j] = decode(places_.format_of(j), code_of(places_.at(j, begin), i));
@@ -345,6 +346,10 @@ void compute_array(operation op, const format& to, code_span out, operands of, c
   const single_results single{op, to, of, places, how};
   const auto by_blocks = [&](std::size_t step, auto block) {
     for_parts(out.size(), step, how.threads, [&](std::size_t begin, std::size_t end) {
+#if defined(__x86_64__)
+      // Roots begin with a guess in floating point, which is not to leave a flag or raise an exception.
+      const control_register rounds{direction::nearest_even};
+#endif
       for (std::size_t at = begin; at < end; at += step) block(at, std::min(end - at, step), codes_out{out, at});
     });
   };

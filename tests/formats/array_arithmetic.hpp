@@ -64,6 +64,7 @@ class code_array {
   std::vector<std::uint32_t> codes32_;
 };
 
+// Of `x` what the operation takes.
 inline void compute_array(operation op, const format& to, code_span out, const std::array<array_operand, 3>& x,
                           const array_rounding& how) {
   switch (op) {

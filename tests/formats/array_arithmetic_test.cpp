@@ -1,5 +1,5 @@
 // Pins arithmetic of arrays to arithmetic.hpp: all pairs of codes of two 8-bit formats in every deterministic rounding,
-// operands for which something happens in wider and mixed formats, and stochastic roundings.
+// every 16-bit code with others, operands for which something happens in wider and mixed formats, and stochastic roundings.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -96,6 +96,22 @@ TEST_CASE("arrays of all pairs of 8-bit codes, in every deterministic rounding")
     for (const operation op : {operation::add, operation::sub, operation::mul, operation::div}) {
       sweep s;
       for (const rounding& mode : deterministic_modes()) compare_targets(s, op, f, x, {.rounding = mode}, false);
+      INFO(describe(f) << ' ' << to_string(op));
+      CHECK(s.failures() == "");
+    }
+  }
+}
+
+TEST_CASE("arrays of every 16-bit code with eight others, in every direction") {
+  for (const format& f : {float16, bfloat16, cbfloat16}) {
+    std::vector<codes> pairs;
+    for (std::uint64_t a = 0; a < 65536; ++a)
+      for (std::uint64_t k = 0; k < 8; ++k)
+        pairs.push_back({a, (a * 40503 + k * 8191) & 0xFFFF, (a + k * 28657) & 0xFFFF});
+    const operand_arrays x{all_of_format(f), pairs};
+    for (const operation op : array_operations) {
+      sweep s;
+      for (const rounding& mode : deterministic_roundings()) compare_targets(s, op, f, x, {.rounding = mode}, false);
       INFO(describe(f) << ' ' << to_string(op));
       CHECK(s.failures() == "");
     }
