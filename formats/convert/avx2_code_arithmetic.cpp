@@ -25,12 +25,12 @@ ULP_AVX2_INLINE grid_vectors vectors_of(const code_grid& grid) {
   grid_vectors v;
   v.magnitude = all_of(0x7FFFFFFF);
   v.kept = all_of(0x80000000 | ((0x8000u << grid.dropped) - 1));
-  v.limit = all_of(grid.limit[0] << grid.dropped);
-  v.limit_of_negative = all_of(grid.limit[1] << grid.dropped);
+  v.limit = _mm256_set1_epi16(static_cast<std::int16_t>(grid.limit[0]));
+  v.limit_of_negative = _mm256_set1_epi16(static_cast<std::int16_t>(grid.limit[1]));
   v.half = all_of(unit / 2);
   v.below = all_of(unit - 1);
   v.one = all_of(1);
-  v.sign_of_code = all_of(0x8000);
+  v.sign_of_code = _mm256_set1_epi16(std::int16_t{-0x8000});
   v.up = as_float(all_of((127 + grid.scale) << 23));
   v.down = as_float(all_of((127 - grid.scale) << 23));
   v.widened = _mm_cvtsi32_si128(static_cast<int>(16 - grid.dropped));
@@ -47,14 +47,13 @@ ULP_AVX2_INLINE __m256 floats_of(const grid_vectors& v, __m256i codes, bool uppe
   return as_float(_mm256_and_si256(_mm256_sra_epi32(wide, v.widened), v.kept));
 }
 
+// The codes of magnitudes, not limited.
 template <direction Way>
 ULP_AVX2_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
-  constexpr bool by_sign_of_number = Way == direction::toward_positive || Way == direction::toward_negative;
   const __m256i x = as_bits(number);
-  const __m256i limit = by_sign_of_number ? by_sign(v.limit, v.limit_of_negative, x) : v.limit;
-  __m256i sum = _mm256_min_epu32(_mm256_and_si256(x, v.magnitude), limit);
+  __m256i sum = _mm256_and_si256(x, v.magnitude);
   if constexpr (Way == direction::nearest_even) {
-    const __m256i odd = _mm256_and_si256(_mm256_srl_epi32(sum, v.dropped), v.one);
+    const __m256i odd = _mm256_and_si256(_mm256_srl_epi32(x, v.dropped), v.one);
     sum = _mm256_add_epi32(_mm256_add_epi32(sum, _mm256_sub_epi32(v.half, v.one)), odd);
   } else if constexpr (Way == direction::nearest_away) {
     sum = _mm256_add_epi32(sum, v.half);
@@ -65,8 +64,18 @@ ULP_AVX2_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
   } else if constexpr (Way == direction::to_odd) {
     sum = _mm256_or_si256(sum, _mm256_add_epi32(_mm256_and_si256(sum, v.below), v.below));
   }
-  const __m256i sign = _mm256_and_si256(_mm256_srli_epi32(x, 16), v.sign_of_code);
-  return _mm256_or_si256(_mm256_srl_epi32(sum, v.dropped), sign);
+  return _mm256_srl_epi32(sum, v.dropped);
+}
+
+template <direction Way>
+ULP_AVX2_INLINE __m256i codes_of(const grid_vectors& v, __m256 lower, __m256 upper) {
+  const __m256i codes = _mm256_packus_epi32(code_of<Way>(v, lower), code_of<Way>(v, upper));
+  // Negative floats are negative integers, which saturate.
+  const __m256i signs = _mm256_packs_epi32(as_bits(lower), as_bits(upper));
+  __m256i limit = v.limit;
+  if constexpr (Way == direction::toward_positive || Way == direction::toward_negative)
+    limit = _mm256_blendv_epi8(limit, v.limit_of_negative, _mm256_srai_epi16(signs, 15));
+  return _mm256_or_si256(_mm256_min_epu16(codes, limit), _mm256_and_si256(signs, v.sign_of_code));
 }
 
 // x / 2^scale, rounded to odd.
@@ -80,7 +89,7 @@ template <coded Coded, lane_operation Op, bool MinusZero>
 ULP_AVX2_INLINE __m256 result_of(const grid_vectors& v, __m256 a, __m256 b, __m256 c) {
   using lanes = float_lanes;
   if constexpr (Op == lane_operation::sum) return odd_sum<lanes, MinusZero>(a, b);
-  if constexpr (Op == lane_operation::product) return odd_product<lanes>(a, b);
+  if constexpr (Op == lane_operation::product) return odd_finite_product<lanes>(a, b);
   if constexpr (Op == lane_operation::ranged_fma) return odd_ranged_fma<lanes, MinusZero>(a, b, c);
   constexpr bool is_number = Coded != coded::other;
   const __m256 product = is_number ? lanes::mul(a, b) : lanes::mul(lanes::mul(a, v.up), lanes::mul(b, v.up));
@@ -104,7 +113,7 @@ ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
   __m256 finite = _mm256_setzero_ps();
   for (std::size_t i = 0; i + step <= call.size; i += step) {
     __m256i codes[3];
-    __m256i halves[2];
+    __m256 halves[2];
 #pragma GCC unroll 3
     for (std::size_t j = 0; j < count; ++j) {
       codes[j] = load(static_cast<const std::uint16_t*>(call.operands[j]) + i);
@@ -118,9 +127,9 @@ ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
       for (std::size_t j = 0; j < count; ++j) x[j] = floats_of<Coded>(v, codes[j], half != 0);
       const __m256 result = result_of<Coded, Op, minus_zero>(v, x[0], x[1], count == 3 ? x[2] : x[0]);
       if constexpr (Op == lane_operation::ranged_fma) finite = float_lanes::fma(result, float_lanes::zero(), finite);
-      halves[half] = code_of<Way>(v, result);
+      halves[half] = result;
     }
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(results + i), _mm256_packus_epi32(halves[0], halves[1]));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(results + i), codes_of<Way>(v, halves[0], halves[1]));
   }
   const __m256i infinity = _mm256_set1_epi16(static_cast<std::int16_t>(call.grid.infinity_code - 1));
   return _mm256_movemask_epi8(_mm256_cmpgt_epi16(largest, infinity)) != 0 ||

@@ -11,12 +11,13 @@
 
 namespace ulp::detail {
 
-// The processor rounds toward zero, so sums that cancel are +0. The difference of a sum and its larger operand is exact
-// however the sum was rounded (Boldo, Graillat, Muller 2017), so something was lost if that is not the other operand.
+// The processor rounds toward zero, so sums that cancel are +0. What the sum less a lacks of b is what was lost: if a is the
+// larger one, the difference is exact however the sum was rounded (Boldo, Graillat, Muller 2017); if b is, it is of b's
+// sign and smaller.
 template <class Lanes, bool MinusZero>
 ULP_AVX2_INLINE auto odd_sum(typename Lanes::vector a, typename Lanes::vector b) {
   const auto s = Lanes::add(a, b);
-  const auto lost = Lanes::either(Lanes::is_other(Lanes::sub(s, a), b), Lanes::is_other(Lanes::sub(s, b), a));
+  const auto lost = Lanes::is_other(Lanes::sub(s, a), b);
   auto odd = Lanes::either(s, Lanes::both(lost, Lanes::last_bit()));
   if constexpr (MinusZero) {
     const auto zero = Lanes::both(Lanes::is_equal(s, Lanes::zero()), Lanes::sign());
@@ -55,23 +56,33 @@ ULP_AVX2_INLINE auto odd_root(typename Lanes::vector a) {
   return odd_where<Lanes>(s, Lanes::fms(s, s, a));
 }
 
-// The processor rounds down, which shows every product that is not exact; a sum rounded down away from zero goes back by
-// one bit. Sums that cancel are -0.
+// A number rounded down, which was rounded away from zero if it is negative and something was lost: then it goes back by
+// one bit.
+template <class Lanes>
+ULP_AVX2_INLINE auto odd_below(typename Lanes::vector x, typename Lanes::vector lost) {
+  const auto toward_zero = Lanes::bits_before(x, Lanes::both(Lanes::is_negative(x), lost));
+  return Lanes::either(toward_zero, Lanes::both(lost, Lanes::last_bit()));
+}
+
+// The same as odd_product for finite operands; for others whatever.
+template <class Lanes>
+ULP_AVX2_INLINE auto odd_finite_product(typename Lanes::vector a, typename Lanes::vector b) {
+  const auto s = Lanes::mul(a, b);
+  return odd_below<Lanes>(s, Lanes::is_other(Lanes::fnma(a, b, s), Lanes::zero()));
+}
+
+// The processor rounds down, which shows every product that is not exact, and every sum: less one operand it is then below
+// the other one. Sums that cancel are -0.
 template <class Lanes, bool MinusZero>
 ULP_AVX2_INLINE auto odd_ranged_fma(typename Lanes::vector a, typename Lanes::vector b, typename Lanes::vector c) {
   const auto p = Lanes::mul(a, b);
   const auto s = Lanes::add(p, c);
-  const auto other = Lanes::sub(s, c);
-  const auto lost = Lanes::either(Lanes::is_other(Lanes::sub(s, p), c), Lanes::is_other(other, p));
-  auto odd = Lanes::bits_before(s, Lanes::both(Lanes::is_negative(s), lost));
-  odd = Lanes::either(odd, Lanes::both(lost, Lanes::last_bit()));
+  auto odd = odd_below<Lanes>(s, Lanes::is_other(Lanes::sub(s, p), c));
   if constexpr (!MinusZero) {
     const auto zero = Lanes::both(Lanes::is_equal(s, Lanes::zero()), Lanes::sign());
     odd = Lanes::without(odd, Lanes::without(zero, Lanes::both(p, c)));
   }
-  // Infinity less infinity, too, is unknown.
-  const auto unknown = Lanes::either(Lanes::is_other(Lanes::fnma(a, b, p), Lanes::zero()), Lanes::is_nan(other));
-  return Lanes::either(odd, unknown);
+  return Lanes::either(odd, Lanes::is_other(Lanes::fnma(a, b, p), Lanes::zero()));
 }
 
 // What the functions above take for granted.
