@@ -1,7 +1,7 @@
 // Arithmetic of codes of 16 bits, all of one format, without a stop on the way. Shifted codes are floats: numbers divided by
-// 2^scale, with float's subnormal numbers for the format's. So sums need no conversion; products are computed at their
-// own size and then divided. What float cannot hold then is lost to the last bit, which becomes odd. Rounding is an addition
-// to the bits.
+// 2^scale, with float's subnormal numbers for the format's. Sums are computed of these; processors add subnormal numbers as
+// fast as others, but do not multiply them so: products are computed at their own size and brought there by integers.
+// Rounding is an addition to the bits.
 #include <utility>
 
 #include "arithmetic_loops.hpp"
@@ -15,8 +15,8 @@ namespace {
 enum class coded : std::uint8_t { float16, bfloat16, other };
 
 struct grid_vectors {
-  __m256i magnitude, kept, limit, limit_of_negative, half, below, one, sign_of_code;
-  __m256 up, down;
+  __m256i magnitude, kept, limit, limit_of_negative, half, below, one, sign_of_code, binade, offset, smallest_bits;
+  __m256 smallest, two;
   __m128i widened, dropped;
 };
 
@@ -31,8 +31,11 @@ ULP_AVX2_INLINE grid_vectors vectors_of(const code_grid& grid) {
   v.below = all_of(unit - 1);
   v.one = all_of(1);
   v.sign_of_code = _mm256_set1_epi16(std::int16_t{-0x8000});
-  v.up = as_float(all_of((127 + grid.scale) << 23));
-  v.down = as_float(all_of((127 - grid.scale) << 23));
+  v.binade = all_of(1u << 23);
+  v.offset = all_of(grid.scale << 23);
+  v.smallest_bits = all_of((grid.scale + 1) << 23);  // of the smallest normal number
+  v.smallest = as_float(v.smallest_bits);
+  v.two = _mm256_set1_ps(2);
   v.widened = _mm_cvtsi32_si128(static_cast<int>(16 - grid.dropped));
   v.dropped = _mm_cvtsi32_si128(static_cast<int>(grid.dropped));
   return v;
@@ -78,24 +81,56 @@ ULP_AVX2_INLINE __m256i codes_of(const grid_vectors& v, __m256 lower, __m256 upp
   return _mm256_or_si256(_mm256_min_epu16(codes, limit), _mm256_and_si256(signs, v.sign_of_code));
 }
 
-// x / 2^scale, rounded to odd.
-ULP_AVX2_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
-  using lanes = float_lanes;
-  const __m256 down = lanes::mul(x, v.down);
-  return lanes::either(down, lanes::both(lanes::is_other(lanes::mul(down, v.up), x), lanes::last_bit()));
+// Of the magnitudes of codes: what they stand for. Subnormal ones are read as numbers of the binade below the lowest: twice
+// that, less the smallest normal number.
+ULP_AVX2_INLINE __m256 values_of(const grid_vectors& v, __m256i magnitudes, bool upper) {
+  const __m256i zero = _mm256_setzero_si256();
+  const __m256i wide = upper ? _mm256_unpackhi_epi16(zero, magnitudes) : _mm256_unpacklo_epi16(zero, magnitudes);
+  const __m256 read = as_float(_mm256_add_epi32(_mm256_srl_epi32(wide, v.widened), v.offset));
+  return _mm256_min_ps(read, _mm256_fmsub_ps(read, v.two, v.smallest));
 }
 
-template <coded Coded, lane_operation Op, bool MinusZero>
-ULP_AVX2_INLINE __m256 result_of(const grid_vectors& v, __m256 a, __m256 b, __m256 c) {
+ULP_AVX2_INLINE __m256 signs_of(__m256i signs, bool upper) {
+  const __m256i zero = _mm256_setzero_si256();
+  return as_float(upper ? _mm256_unpackhi_epi16(zero, signs) : _mm256_unpacklo_epi16(zero, signs));
+}
+
+// x / 2^scale, rounded to odd, x not negative. Below the smallest normal number its bits are those of the sum with that. The
+// other way to get them gives less there, and that one elsewhere.
+ULP_AVX2_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
+  using lanes = float_lanes;
+  const __m256 sum = lanes::add(x, v.smallest);
+  const __m256 lost = lanes::is_other(lanes::sub(sum, v.smallest), x);
+  const __m256i odd = as_bits(lanes::either(sum, lanes::both(lost, lanes::last_bit())));
+  const __m256i all = _mm256_max_epi32(odd, _mm256_add_epi32(as_bits(x), v.binade));
+  return as_float(_mm256_sub_epi32(all, v.smallest_bits));
+}
+
+template <lane_operation Op, bool MinusZero>
+ULP_AVX2_INLINE __m256 result_of(__m256 a, __m256 b, __m256 c) {
   using lanes = float_lanes;
   if constexpr (Op == lane_operation::sum) return odd_sum<lanes, MinusZero>(a, b);
   if constexpr (Op == lane_operation::product) return odd_finite_product<lanes>(a, b);
   if constexpr (Op == lane_operation::ranged_fma) return odd_ranged_fma<lanes, MinusZero>(a, b, c);
-  constexpr bool is_number = Coded != coded::other;
-  const __m256 product = is_number ? lanes::mul(a, b) : lanes::mul(lanes::mul(a, v.up), lanes::mul(b, v.up));
-  if constexpr (Op == lane_operation::exact_product) return is_number ? product : scaled_down(v, product);
-  const __m256 result = odd_sum<lanes, MinusZero>(product, is_number ? c : lanes::mul(c, v.up));
-  return is_number ? result : scaled_down(v, result);
+  if constexpr (Op == lane_operation::exact_product) return lanes::mul(a, b);
+  if constexpr (Op == lane_operation::exact_fma) return odd_sum<lanes, MinusZero>(lanes::mul(a, b), c);
+}
+
+// Products and fma of codes that are not floats as they are.
+template <lane_operation Op, bool MinusZero>
+ULP_AVX2_INLINE __m256 scaled_result_of(const grid_vectors& v, const __m256i* codes, const __m256i* magnitudes,
+                                        bool upper) {
+  using lanes = float_lanes;
+  const __m256 product = lanes::mul(values_of(v, magnitudes[0], upper), values_of(v, magnitudes[1], upper));
+  const __m256 sign = signs_of(_mm256_and_si256(_mm256_xor_si256(codes[0], codes[1]), v.sign_of_code), upper);
+  if constexpr (Op == lane_operation::exact_product) {
+    return lanes::either(scaled_down(v, product), sign);
+  } else {
+    const __m256 sign_of_third = signs_of(_mm256_and_si256(codes[2], v.sign_of_code), upper);
+    const __m256 third = lanes::either(values_of(v, magnitudes[2], upper), sign_of_third);
+    const __m256 result = odd_sum<lanes, MinusZero>(lanes::either(product, sign), third);
+    return lanes::either(scaled_down(v, lanes::without(result, lanes::sign())), lanes::both(result, lanes::sign()));
+  }
 }
 
 constexpr std::size_t operands_taken(lane_operation op) { return op >= lane_operation::exact_fma ? 3 : 2; }
@@ -113,19 +148,26 @@ ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
   __m256 finite = _mm256_setzero_ps();
   for (std::size_t i = 0; i + step <= call.size; i += step) {
     __m256i codes[3];
+    __m256i magnitudes[3];
     __m256 halves[2];
 #pragma GCC unroll 3
     for (std::size_t j = 0; j < count; ++j) {
       codes[j] = load(static_cast<const std::uint16_t*>(call.operands[j]) + i);
-      largest = _mm256_max_epu16(largest, _mm256_and_si256(codes[j], magnitude));
+      magnitudes[j] = _mm256_and_si256(codes[j], magnitude);
+      largest = _mm256_max_epu16(largest, magnitudes[j]);
     }
     if constexpr (Op == lane_operation::sum) codes[1] = _mm256_xor_si256(codes[1], negated);
 #pragma GCC unroll 2
     for (std::size_t half = 0; half < 2; ++half) {
-      __m256 x[3];
+      __m256 result;
+      if constexpr (Coded == coded::other && Op != lane_operation::sum) {
+        result = scaled_result_of<Op, minus_zero>(v, codes, magnitudes, half != 0);
+      } else {
+        __m256 x[3];
 #pragma GCC unroll 3
-      for (std::size_t j = 0; j < count; ++j) x[j] = floats_of<Coded>(v, codes[j], half != 0);
-      const __m256 result = result_of<Coded, Op, minus_zero>(v, x[0], x[1], count == 3 ? x[2] : x[0]);
+        for (std::size_t j = 0; j < count; ++j) x[j] = floats_of<Coded>(v, codes[j], half != 0);
+        result = result_of<Op, minus_zero>(x[0], x[1], count == 3 ? x[2] : x[0]);
+      }
       if constexpr (Op == lane_operation::ranged_fma) finite = float_lanes::fma(result, float_lanes::zero(), finite);
       halves[half] = result;
     }
@@ -151,13 +193,12 @@ ULP_AVX2 [[gnu::noinline]] bool compute_float16s(const arithmetic_call& call) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(at)));
   };
   auto* const results = static_cast<std::uint16_t*>(call.results);
-  const grid_vectors none{};
   __m256 finite = lanes::zero();
   for (std::size_t i = 0; i + lanes::size <= call.size; i += lanes::size) {
     const __m256 a = number(0, i);
     const __m256 b = Op == lane_operation::sum ? lanes::flipped(number(1, i), negated) : number(1, i);
     const __m256 c = operands_taken(Op) == 3 ? number(2, i) : a;
-    const __m256 x = result_of<coded::float16, Op, minus_zero>(none, a, b, c);
+    const __m256 x = result_of<Op, minus_zero>(a, b, c);
     finite = lanes::fma(x, lanes::zero(), finite);
     _mm_storeu_si128(reinterpret_cast<__m128i*>(results + i), _mm256_cvtps_ph(x, way | _MM_FROUND_NO_EXC));
   }
