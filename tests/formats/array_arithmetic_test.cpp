@@ -25,6 +25,7 @@ operand_formats all_of_format(const format& f) { return {f, f, f}; }
 std::vector<mix> mixes() {
   constexpr format wide = ieee_format(11, 20);
   constexpr format narrow = ieee_format(8, 14);
+  constexpr format shifted{.exponent_bits = 8, .fraction_bits = 7, .bias = 120};
   return {{"float16", float16, all_of_format(float16)},
           {"bfloat16", bfloat16, all_of_format(bfloat16)},
           {"cbfloat16", cbfloat16, all_of_format(cbfloat16)},
@@ -36,6 +37,10 @@ std::vector<mix> mixes() {
           {"float32", binary32, all_of_format(binary32)},
           {"e11m20", wide, all_of_format(wide)},
           {"e8m14", narrow, all_of_format(narrow)},
+          {"e7m8", ieee_format(7, 8), all_of_format(ieee_format(7, 8))},
+          {"e4m11", ieee_format(4, 11), all_of_format(ieee_format(4, 11))},
+          {"e2m13", ieee_format(2, 13), all_of_format(ieee_format(2, 13))},
+          {"e8m7 of another bias", shifted, all_of_format(shifted)},
           {"float16 to float32", binary32, {float16, float16, binary32}},
           {"float16 and float32 to float16", float16, {float16, float16, binary32}},
           {"bfloat16 to float32", binary32, {bfloat16, bfloat16, binary32}},

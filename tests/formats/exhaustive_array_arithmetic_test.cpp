@@ -1,6 +1,7 @@
 // Pins sums and products of arrays, of all 2^32 pairs of float16 codes to nearest even, to the value type, which another
 // test pins to arithmetic.hpp for all of them; and to arithmetic.hpp in every deterministic rounding, quotients too, of every
 // 127th pair of float16, bfloat16 and cbfloat16 codes.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -53,12 +54,14 @@ sweep_result compare_pairs(const Expected& expected_of, std::size_t stride) {
     for (std::size_t code = i % stride; code < all_codes; code += stride) b.push_back(static_cast<std::uint16_t>(code));
     std::vector<std::uint16_t> got(b.size());
     compute_array(Op, in, got, {array_operand{in, a}, {in, b}, {in, b}}, {.rounding = mode, .threads = 1});
-    for (std::size_t k = 0; k < b.size(); ++k) {
-      const std::uint64_t expected = expected_of.template code<Op>(i, b[k]);
-      s.expect(got[k] == expected, [&] {
-        return describe(Op, in, {in, in, in}, {a[0], b[k], 0}, mode, encoded{got[k]}, encoded{expected});
-      });
-    }
+    std::vector<std::uint16_t> expected(b.size());
+    for (std::size_t k = 0; k < b.size(); ++k)
+      expected[k] = static_cast<std::uint16_t>(expected_of.template code<Op>(i, b[k]));
+    // One comparison for all, most of which agree.
+    s.expect(got == expected, [&] {
+      const auto k = static_cast<std::size_t>(std::ranges::mismatch(got, expected).in1 - got.begin());
+      return describe(Op, in, {in, in, in}, {a[0], b[k], 0}, mode, encoded{got[k]}, encoded{expected[k]});
+    });
   });
 }
 
@@ -67,10 +70,10 @@ sweep_result compare_pairs(const Expected& expected_of, std::size_t stride) {
 TEST_CASE("arrays of all pairs of float16 codes, to nearest even") {
   const sweep_result sums = compare_pairs<operation::add>(by_value_type{}, 1);
   CHECK(sums.failures == "");
-  CHECK(sums.compared == std::uint64_t{1} << 32);
+  CHECK(sums.compared == all_codes);
   const sweep_result products = compare_pairs<operation::mul>(by_value_type{}, 1);
   CHECK(products.failures == "");
-  CHECK(products.compared == std::uint64_t{1} << 32);
+  CHECK(products.compared == all_codes);
 }
 
 TEST_CASE("arrays of every 127th pair of 16-bit codes, in every deterministic rounding") {
