@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -35,12 +34,6 @@ void expect_conversion(const conversion& how) {
   // Not asked of the processor, for which subnormal numbers may be zero.
   const unpacked scale = decode(how.scale);
   if (scale.kind != number_class::finite || scale.negative) refuse("the scale is not a finite number above zero");
-}
-
-// nullptr: the codec.
-std::atomic<const kernels*>& loops_in_use() {
-  static std::atomic<const kernels*> loops{kernels_here().back()};
-  return loops;
 }
 
 // Calls of_block(begin, size, counts) for all elements, `step` at a time, and adds up the counts.

@@ -19,4 +19,9 @@ std::span<const kernels* const> kernels_here() {
   return here;
 }
 
+std::atomic<const kernels*>& loops_in_use() {
+  static std::atomic<const kernels*> loops{kernels_here().back()};
+  return loops;
+}
+
 }  // namespace ulp::detail

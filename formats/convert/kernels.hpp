@@ -3,6 +3,7 @@
 #define ULP_FORMATS_CONVERT_KERNELS_HPP
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -136,6 +137,8 @@ struct quick_decode_loops {
   quick_decode_loop<std::uint32_t> from32;
 };
 
+struct arithmetic_loops;
+
 struct kernels {
   std::string_view name;
   bool (*runs_here)();
@@ -156,6 +159,7 @@ struct kernels {
   const all_quick_loops* quick = nullptr;
   const all_stochastic_loops* stochastic = nullptr;
   const quick_decode_loops* decode = nullptr;
+  const arithmetic_loops* arithmetic = nullptr;
 };
 
 extern const kernels baseline_kernels;
@@ -170,6 +174,8 @@ extern const kernels v4_kernels;
 
 // Those that this processor runs, the slowest first.
 [[nodiscard]] std::span<const kernels* const> kernels_here();
+// nullptr: the codec.
+[[nodiscard]] std::atomic<const kernels*>& loops_in_use();
 
 }  // namespace ulp::detail
 

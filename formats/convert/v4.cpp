@@ -2,6 +2,7 @@
 #if defined(__x86_64__)
 #define ULP_LEVEL v4
 #define ULP_TARGET [[gnu::target("arch=x86-64-v4")]]
+#include "arithmetic_loops.hpp"
 #include "level.hpp"
 
 namespace ulp::detail {
@@ -14,6 +15,7 @@ constexpr kernels with_avx2() {
   level.random = avx2_random;
   level.quick = &avx2_loops;
   level.decode = &avx2_decode_loops;
+  level.arithmetic = &avx2_arithmetic;
   level.stochastic = &avx2_stochastic_loops;
   return level;
 }

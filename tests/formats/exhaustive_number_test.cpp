@@ -1,9 +1,12 @@
-// Pins the value type's own formulas to arithmetic.hpp: add and mul of bfloat16 and cbfloat16 for all 2^32 pairs
-// (float16 has its own test), fma for all triples of two 8-bit formats and 2^26 of the formats of 16 and 19 bits.
+// Pins the value type's own formulas to arithmetic.hpp: all floats converted, add and mul of bfloat16 and cbfloat16 for all
+// 2^32 pairs (float16 has its own test), div for all of cbfloat16 and every 7th of float16 and bfloat16, fma for all triples of two 8-bit formats and 2^26 of the formats of 16 and 19 bits.
 #include <ulp/formats/number.hpp>
 
+#include <bit>
 #include <cstdint>
+#include <string>
 
+#include "formats/exhaustive.hpp"
 #include "formats/operations.hpp"
 #include "support/catch.hpp"
 
@@ -39,6 +42,30 @@ void all_pairs() {
 }
 
 template <class T>
+void quotients(std::uint64_t stride) {
+  static constexpr ulp::format f = T::definition;
+  const sweep_result all = on_all_processors(f.code_mask() + 1, [stride](sweep& s, std::uint64_t a) {
+    for (std::uint64_t b = a % stride; b <= f.code_mask(); b += stride)
+      expect_same<T>(s, operation::div, {a, b, 0}, of<T>(a) / of<T>(b), div(f, a, b, T::mode));
+  });
+  CHECK(all.failures == "");
+}
+
+template <class T>
+void all_floats() {
+  static constexpr ulp::format f = T::definition;
+  const std::string failures = over_all_floats([](sweep& s, std::uint32_t first, std::uint32_t last) {
+    for (std::uint64_t bits = first; bits <= last; ++bits) {
+      const auto x = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+      const encoded expected = encode(f, x, T::mode);
+      s.expect(T(x).code() == expected.code,
+               [&] { return describe(encoded{bits}) + ": " + describe(encoded{T(x).code()}); });
+    }
+  });
+  CHECK(failures == "");
+}
+
+template <class T>
 void all_triples() {
   static constexpr ulp::format f = T::definition;
   const sweep_result all = on_all_processors(f.code_mask() + 1, [](sweep& s, std::uint64_t a) {
@@ -69,6 +96,17 @@ void many_triples() {
 
 TEST_CASE("bfloat16_t adds and multiplies as arithmetic.hpp") { all_pairs<bfloat16_t>(); }
 TEST_CASE("cbfloat16_t adds and multiplies as arithmetic.hpp") { all_pairs<cbfloat16_t>(); }
+TEST_CASE("16-bit value types divide as arithmetic.hpp") {
+  quotients<cbfloat16_t>(1);
+  quotients<float16_t>(7);
+  quotients<bfloat16_t>(7);
+}
+TEST_CASE("all floats become what encode makes of them") {
+  all_floats<float16_t>();
+  all_floats<bfloat16_t>();
+  all_floats<cbfloat16_t>();
+  all_floats<float8_e4m3fn_t>();
+}
 TEST_CASE("8-bit value types fuse as arithmetic.hpp") {
   all_triples<float8_e4m3fn_t>();
   all_triples<float8_e5m2_t>();

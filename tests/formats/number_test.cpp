@@ -143,6 +143,56 @@ TEST_CASE("operators give the results of arithmetic.hpp") {
   });
 }
 
+namespace {
+
+template <class T, class Number>
+void compare_conversion(sweep& s, Number x) {
+  for (const Number y : {x, std::nextafter(x, Number{HUGE_VALF}), std::nextafter(x, -Number{HUGE_VALF})}) {
+    const encoded expected = encode(T::definition, y, T::mode);
+    s.expect(T(y).code() == expected.code, [&] {
+      std::ostringstream out;
+      out << std::hexfloat << y << ": " << describe(encoded{T(y).code()}) << " for " << describe(expected);
+      return out.str();
+    });
+  }
+}
+
+// Every number of the format and every midpoint, or many of them, their neighbours, and numbers of any size.
+template <class T>
+sweep compare_conversions() {
+  sweep s;
+  generator next{11};
+  ulp::format midpoints = T::definition;
+  ++midpoints.fraction_bits;
+  const std::uint64_t stride = midpoints.width() > 17 ? 61 : 1;
+  for (std::uint64_t code = 0; code <= midpoints.code_mask(); code += stride) {
+    compare_conversion<T>(s, to_double(midpoints, code));
+    compare_conversion<T>(s, to_float(midpoints, code));
+  }
+  for (int i = 0; i < 100000; ++i) {
+    const std::uint64_t bits = next() << 8 ^ next();
+    compare_conversion<T>(s, std::bit_cast<double>(bits));
+    compare_conversion<T>(s, std::bit_cast<float>(static_cast<std::uint32_t>(bits >> 20)));
+  }
+  return s;
+}
+
+}  // namespace
+
+TEST_CASE("float and double become what encode makes of them") {
+  for_all_types([]<class T>(T) {
+    INFO(describe(T::definition));
+    CHECK(compare_conversions<T>().failures() == "");
+    CHECK(compare_conversions<number<T::definition, rounding{.direction = direction::nearest_away}>>().failures() ==
+          "");
+  });
+  // Below float's smallest normal number; no sign of zero; one exponent bit more than float.
+  CHECK(compare_conversions<number<format{.exponent_bits = 8, .fraction_bits = 7, .bias = 135}>>().failures() == "");
+  CHECK(compare_conversions<number<format{.exponent_bits = 9, .fraction_bits = 6, .bias = 255}>>().failures() == "");
+  CHECK(compare_conversions<number<format{.exponent_bits = 4, .fraction_bits = 3, .bias = 11, .top = specials::none}>>()
+            .failures() == "");
+}
+
 TEST_CASE("the rounding is a part of the type") {
   constexpr rounding saturating{.overflow = overflow_mode::saturate};
   constexpr rounding away{.direction = direction::nearest_away};

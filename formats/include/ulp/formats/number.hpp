@@ -85,8 +85,8 @@ class number {
   number() = default;
 
   // Rounds; exact where the value is one of the format's.
-  explicit constexpr number(float x) noexcept : code_(narrow(encode(F, x, mode).code)) {}
-  explicit constexpr number(double x) noexcept : code_(narrow(encode(F, x, mode).code)) {}
+  explicit constexpr number(float x) noexcept : code_(narrow(of_number(x))) {}
+  explicit constexpr number(double x) noexcept : code_(narrow(of_number(x))) {}
   template <std::integral Int>
   requires(sizeof(Int) <= 8) explicit constexpr number(Int n) noexcept : code_(narrow(of_integer(n))) {}
   explicit number(long double) = delete;  // by way of double it would be rounded twice
@@ -130,6 +130,7 @@ class number {
     return from_code(narrow(mul(F, a.code_, b.code_, mode).code));
   }
   friend constexpr number operator/(number a, number b) noexcept {
+    if constexpr (has_shortcut) return from_code(narrow(shortcut::div(a.code_, b.code_)));
     return from_code(narrow(div(F, a.code_, b.code_, mode).code));
   }
   constexpr number& operator+=(number b) noexcept { return *this = *this + b; }
@@ -233,6 +234,12 @@ class number {
   static constexpr std::uint64_t sum(std::uint64_t a, std::uint64_t b) noexcept {
     if constexpr (has_shortcut) return shortcut::add(a, b);
     return add(F, a, b, mode).code;
+  }
+  template <class Number>
+  static constexpr std::uint64_t of_number(Number x) noexcept {
+    if constexpr (has_shortcut)
+      if constexpr (shortcut::template takes<Number>()) return shortcut::of_number(x);
+    return encode(F, x, mode).code;
   }
   template <std::integral Int>
   static constexpr std::uint64_t of_integer(Int n) noexcept {

@@ -1,5 +1,5 @@
-// Add, multiply and fma of codes rounded to nearest, without flags: the value type's shortcut, a second implementation
-// of what arithmetic.hpp does, proved equal to it by tests. For signed formats with subnormals and at most 10 fraction
+// Add, multiply, divide and fma of codes, and numbers of float and double to codes, rounded to nearest, without flags: the
+// value type's shortcut, a second implementation of what arithmetic.hpp and codec.hpp do, proved equal to them by tests. For signed formats with subnormals and at most 10 fraction
 // bits; the format is a template argument, so that all its masks are constants.
 //
 // A finite code is an integer s of at most 11 bits, times 2^e units, the unit being the smallest subnormal: field E and
@@ -12,6 +12,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 #include <ulp/formats/arithmetic.hpp>
 #include <ulp/formats/format.hpp>
@@ -142,6 +144,53 @@ struct nearest {
     // Deeper than that everything rounds to zero.
     const int exponent = -at_most(guard - exact.exponent, 63);
     return deliver(round(exact.significand << guard, exponent), negative);
+  }
+
+  static constexpr std::uint64_t div(std::uint64_t a, std::uint64_t b) noexcept {
+    const integer x = magnitude_of(a);
+    const integer y = magnitude_of(b);
+    if (is_rare(a) || is_rare(b) || y.significand == 0) [[unlikely]]
+      return ulp::div(F, a, b, mode).code;
+    const std::uint64_t negative = sign_of(a) ^ sign_of(b);
+    if (x.significand == 0) return deliver(0, negative);
+    // At least fraction_bits + 3 bits of the quotient, and one for the rest.
+    constexpr int more = 2 * fraction_bits + 3;
+    const std::uint64_t dividend = x.significand << more;
+    const std::uint64_t quotient = dividend / y.significand;
+    const std::uint64_t rest = dividend - quotient * y.significand;
+    const int exponent = x.exponent - y.exponent - unit_exponent - more - 1;
+    // Deeper than that everything rounds to zero.
+    return deliver(round((quotient << 1) | (rest != 0 ? 1 : 0), -at_most(-exponent, 63)), negative);
+  }
+
+  // The binades of Number reach down to the format's subnormals.
+  template <class Number>
+  static constexpr bool takes() noexcept {
+    return F.emin() >= std::numeric_limits<Number>::min_exponent - 1;
+  }
+
+  template <class Number>
+  static constexpr std::uint64_t of_number(Number x) noexcept {
+    using bits = std::conditional_t<sizeof(Number) == 4, std::uint32_t, std::uint64_t>;
+    constexpr int width = 8 * sizeof(bits);
+    constexpr int all_fraction_bits = std::numeric_limits<Number>::digits - 1;
+    constexpr bits implicit = bits{1} << all_fraction_bits;
+    constexpr bits infinity = (~bits{0} >> 1) - (implicit - 1);
+    constexpr int lowest = F.emin() - std::numeric_limits<Number>::min_exponent + 2;  // field of the lowest binade
+    const bits number = std::bit_cast<bits>(x);
+    const bits magnitude = number & (~bits{0} >> 1);
+    if (magnitude >= infinity) [[unlikely]]
+      return encode(F, x, mode).code;
+    const bits field_in_place = std::max(magnitude, implicit) & infinity;
+    const bits significand = magnitude - field_in_place + implicit;
+    const int field = static_cast<int>(field_in_place >> all_fraction_bits);
+    const int binade = lowest + at_least_0(field - lowest);
+    // By one less than the width nothing is left.
+    const int cut = at_most(binade - field + all_fraction_bits - fraction_bits, width - 1);
+    bits half = bits{1} << (cut - 1);
+    if constexpr (Nearest == direction::nearest_even) half -= 1 - ((significand >> cut) & 1);
+    const bits kept = (significand + half) >> cut;
+    return deliver((static_cast<std::uint64_t>(binade - lowest) << fraction_bits) + kept, number >> (width - 1));
   }
 
   static constexpr std::uint64_t fma(std::uint64_t a, std::uint64_t b, std::uint64_t c) noexcept {
