@@ -55,5 +55,5 @@ TEST_CASE("what is not decided is a range, and what is not known is nothing") {
   open.result.has_counts = true;
   open.result.nonzero = 1000;
   open.result.underflow = {1, 2};
-  CHECK(metric_text(open.result, sweep_metric::underflow) == "0.1 to 0.2 %");
+  CHECK(metric_text(open.result, sweep_metric::underflow) == "[0.1, 0.2] %");
 }
