@@ -3,6 +3,7 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -26,8 +27,9 @@ std::size_t index_of(const run_picture& run, std::int64_t step) {
 tensor_tables tables_of(const loaded_run& run, step_range steps, const background::report& told) {
   constexpr std::size_t columns = 64;
   const std::size_t blocks = steps_in(run, steps) / columns / block_of_steps + 1;
+  const std::shared_ptr<const run_detail> detail = detail_of(run, steps, blocks * block_of_steps, told);
   tensor_tables all;
-  for (const tensor_tables& t : detail_of(run, steps, blocks * block_of_steps, told)->columns) all.merge(t);
+  for (const tensor_tables& t : detail->columns) all.merge(t);
   return all;
 }
 

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <ulp/report/table.hpp>
@@ -132,26 +132,41 @@ void layers_picture::leave_beginnings_out(double room) {
       if (letters_.horizontalAdvance(shown_label(r)) + 12 > room) return false;
     return true;
   };
-  if (look_.is_tree) return;
-  constexpr std::size_t most_parts = 8;
-  for (std::size_t n = 1; n <= most_parts && !all_fit(); ++n) {
-    std::set<std::string_view> ends;
-    for (std::size_t r = 0; r < look_.rows.size(); ++r) ends.insert(end_of(r, n));
-    if (ends.size() < look_.rows.size()) return;
-    without_ = n;
+  if (look_.is_tree || all_fit()) return;
+  // How many names have an end.
+  std::unordered_map<std::string_view, std::size_t> ends;
+  const auto each_end = [&](std::size_t row, const auto& see) {
+    std::string_view end = look_.rows[row].of.label;
+    for (const std::string_view part : parts_of(end)) {
+      see(end);
+      end.remove_prefix(part.size());
+    }
+  };
+  for (std::size_t r = 0; r < look_.rows.size(); ++r) each_end(r, [&](std::string_view end) { ++ends[end]; });
+  std::vector<std::size_t> most(look_.rows.size());
+  for (std::size_t r = 0; r < look_.rows.size(); ++r) {
+    std::size_t without = 0;
+    each_end(r, [&](std::string_view end) {
+      if (ends[end] == 1) most[r] = without;
+      ++without;
+    });
   }
+  without_.assign(look_.rows.size(), 0);
+  const std::size_t deepest = most.empty() ? 0 : std::ranges::max(most);
+  for (std::size_t n = 1; n <= deepest && !all_fit(); ++n)
+    for (std::size_t r = 0; r < most.size(); ++r) without_[r] = std::min(n, most[r]);
 }
 
-// The last part stays.
-std::string_view layers_picture::end_of(std::size_t row, std::size_t without) const {
+std::string_view layers_picture::end_of(std::size_t row) const {
   std::string_view label = look_.rows[row].of.label;
+  if (without_.empty()) return label;
   const std::vector<std::string_view> parts = parts_of(label);
-  for (std::size_t i = 0; i < std::min(without, parts.size() - 1); ++i) label.remove_prefix(parts[i].size());
+  for (std::size_t i = 0; i < without_[row]; ++i) label.remove_prefix(parts[i].size());
   return label;
 }
 
 QString layers_picture::shown_label(std::size_t row) const {
-  const std::string end{end_of(row, without_)};
+  const std::string end{end_of(row)};
   return (end.size() < look_.rows[row].of.label.size() ? "…" : "") + shown_text(end);
 }
 
@@ -297,14 +312,14 @@ void layers_picture::draw_label(QPainter& to, const theme& colours, std::size_t 
   QFont font = font_;
   font.setBold(chosen);
   const QFontMetricsF letters(font);
-  const bool is_cut = end_of(row, without_).size() < of.label.size();
+  const bool is_cut = end_of(row).size() < of.label.size();
   const auto fits = [&](const std::string& text) {
     return letters.horizontalAdvance((is_cut ? "…" : "") + shown_text(text)) <= room.width();
   };
   QString shown = shown_label(row);
-  if (const std::string end{end_of(row, without_)}; !fits(end)) {
+  if (const std::string end{end_of(row)}; !fits(end)) {
     std::vector<std::string> others;
-    for (std::size_t r = 0; r < look_.rows.size(); ++r) others.emplace_back(end_of(r, without_));
+    for (std::size_t r = 0; r < look_.rows.size(); ++r) others.emplace_back(end_of(r));
     const std::string text = shortened(end, others, fits);
     shown = text.empty() ? letters.elidedText(shown, Qt::ElideMiddle, room.width())
                          : (is_cut && !text.starts_with("…") ? "…" : "") + shown_text(text);

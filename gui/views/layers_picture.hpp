@@ -53,7 +53,7 @@ class layers_picture {
   void choose_numbers(double room);
   // Names that do not fit lose their beginnings, as many parts as it takes, and as far as they stay apart.
   void leave_beginnings_out(double room);
-  [[nodiscard]] std::string_view end_of(std::size_t row, std::size_t without) const;
+  [[nodiscard]] std::string_view end_of(std::size_t row) const;
   [[nodiscard]] QString shown_label(std::size_t row) const;
   [[nodiscard]] bool has_gaps() const;
   [[nodiscard]] std::vector<legend_entry> legend(const theme& colours) const;
@@ -68,7 +68,7 @@ class layers_picture {
   QFontMetricsF letters_;
   double heading_height_ = 0;
   double labels_ = 60;
-  std::size_t without_ = 0;  // parts of names
+  std::vector<std::size_t> without_;  // parts at the beginning of each row's name; empty where all names fit
   std::size_t fit_ = 1;
   std::size_t rows_ = 0;  // that are drawn
   value_range values_;    // of those that are no shares, for the colours
