@@ -48,7 +48,8 @@ TEST_CASE("of policies that are equal by estimate the less doubtful come first")
     grid[i].parameters = {"init_scale=" + std::to_string(i)};
     results[i].steps = 100;
   }
-  results[0].uncertain = 1;  // and nothing bounds it
+  results[0].uncertain = 1;
+  results[0].bounds.known = false;
   results[1].uncertain = 1;
   results[1].bounds.known = true;
   results[1].bounds.skipped = {0, 13};
