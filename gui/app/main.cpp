@@ -97,7 +97,7 @@ int main(int argc, char** argv) {
            !qEnvironmentVariableIsSet("QT_QPA_PLATFORM"))
     refuse("there is no display: --export FILE draws without one");
   QApplication application(argc, argv);
-  QApplication::setStyle("Fusion");
+  QApplication::setStyle(program_style());
   // Without ligatures: "float16" is found in a PDF.
   QFont font = QApplication::font();
   font.setStyleStrategy(QFont::PreferNoShaping);

@@ -3,7 +3,9 @@
 #include <QApplication>
 #include <QPainter>
 #include <QPixmap>
+#include <QProxyStyle>
 #include <QSettings>
+#include <QStyleOption>
 #include <QSvgRenderer>
 
 namespace ulp::gui {
@@ -28,6 +30,28 @@ QString remembered_theme() {
 }
 
 void remember_theme(const QString& name) { QSettings().setValue("theme", name); }
+
+namespace {
+
+// Its own frame of a check box is darker than the window.
+class framed_boxes : public QProxyStyle {
+ public:
+  framed_boxes() : QProxyStyle("Fusion") {}
+  void drawPrimitive(PrimitiveElement what, const QStyleOption* option, QPainter* to,
+                     const QWidget* widget) const override {
+    QProxyStyle::drawPrimitive(what, option, to, widget);
+    if (what != PE_IndicatorCheckBox || option->palette.color(QPalette::Base).lightness() >= 128) return;
+    to->save();
+    to->setPen(option->palette.color(QPalette::Dark));
+    to->setBrush(Qt::NoBrush);
+    to->drawRect(QRectF(option->rect).adjusted(0.5, 0.5, -0.5, -0.5));
+    to->restore();
+  }
+};
+
+}  // namespace
+
+QStyle* program_style() { return new framed_boxes; }
 
 QIcon program_icon() {
   QSvgRenderer drawing(QStringLiteral(":/data/org.ulpscope.ulpscope.svg"));

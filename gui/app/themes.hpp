@@ -5,6 +5,7 @@
 #include <QIcon>
 #include <QString>
 #include <QStringList>
+#include <QStyle>
 #include <optional>
 
 #include "plot/theme.hpp"
@@ -23,6 +24,8 @@ void use_theme(const QString& name);
 void remember_theme(const QString& name);
 
 [[nodiscard]] QIcon program_icon();
+// Fusion, with boxes that are seen in the dark; for QApplication::setStyle.
+[[nodiscard]] QStyle* program_style();
 
 }  // namespace ulp::gui
 

@@ -28,7 +28,13 @@ QIcon line_icon(const theme& colours, std::size_t index) {
   QPainter to(&picture);
   to.setPen(colours.line(index, 3));
   to.drawLine(0, 6, 28, 6);
-  return picture;
+  // In its colour where it is selected, too, on a ground that shows it.
+  QPixmap selected(picture.size());
+  selected.fill(colours.background);
+  QPainter(&selected).drawPixmap(0, 0, picture);
+  QIcon icon(picture);
+  icon.addPixmap(selected, QIcon::Selected);
+  return icon;
 }
 
 // What has no widget of its own.

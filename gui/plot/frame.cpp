@@ -241,6 +241,9 @@ double draw_legend(QPainter& to, const QRectF& room, const std::vector<legend_en
       for (const double at : {0.25, 0.5, 0.75})
         to.drawLine(QPointF(sign.left() + at * sign.width(), sign.center().y() - 3),
                     QPointF(sign.left() + at * sign.width(), sign.center().y() + 3));
+    } else if (e.line.style() != Qt::NoPen && e.fill.style() != Qt::NoBrush) {
+      to.setPen(e.line);
+      to.drawRect(sign.adjusted(0.5, 1.5, -0.5, -1.5));
     } else if (e.line.style() != Qt::NoPen) {
       to.setPen(e.line);
       to.drawLine(QPointF(sign.left(), sign.center().y()), QPointF(sign.right(), sign.center().y()));

@@ -4,7 +4,9 @@
 #include <exception>
 #include <utility>
 
+#include <ulp/model/diagnosis.hpp>
 #include <ulp/model/replay.hpp>
+#include <ulp/model/survey.hpp>
 #include <ulp/report/policy_grid.hpp>
 #include <ulp/report/regret_text.hpp>
 #include <ulp/report/replay_losses.hpp>
@@ -59,6 +61,24 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   all->given = adviser.result(tensors);
   all->notes = notes.lines(adviser.whole().choice());
   return all;
+}
+
+void find_loss_now(view_state& state) {
+  const auto run = state.shared_run();
+  if (run == nullptr || run->tensors.empty() || state.lost_from()) return;
+  try {
+    const scenario s = scenario_of(state.front().spec, run->text);
+    survey all(s.counted, s.checked);
+    const std::unique_ptr<source> from = open_source(run->text.inputs, run->text.how_to_read());
+    step now;
+    while (from->next(now))
+      if (s.counted.takes(now.key.step)) all.add(now, from->tensors());
+    const std::optional<std::int64_t> died = diagnosis_of(all, from->tensors()).died_at;
+    const bool is_part = died && *died != all.steps().front().key.step;
+    state.set_lost_from(run->id, is_part ? died : std::nullopt);
+  } catch (const std::exception&) {
+    return;  // of a file that is gone it stays unknown
+  }
 }
 
 told_replay tell_replay(const loaded_run& run, const scenario_text& spec, const background::report& told) {
@@ -196,6 +216,7 @@ void story::take(std::shared_ptr<const told_story> told, const QString& why_not)
   if (told == told_ && why_not == why_not_) return;
   told_ = std::move(told);
   why_not_ = why_not;
+  if (told_) state_.set_lost_from(told_->run, told_->given.first.left_out_from);
   emit changed();
 }
 

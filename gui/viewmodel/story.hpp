@@ -29,6 +29,9 @@ struct told_story {
 [[nodiscard]] std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenario_text& spec,
                                                            const background::report& told);
 
+// The state's lost_from(), where no story has told it, without waiting for the event loop: in the time of one reading.
+void find_loss_now(view_state& state);
+
 // What is told of a replay beside its result.
 struct told_replay {
   std::uint64_t run = 0;

@@ -66,6 +66,21 @@ card_line logged_scale(const loaded_run& run) {
   return line;
 }
 
+// Whether the replay in front is of the policy that was found best.
+bool is_of_best(const finding& f, const scenario_text& spec) {
+  const scenario s = scenario_of(spec);
+  if (std::string_view(s.scaler.entry().name) != "pytorch_gradscaler") return false;
+  const auto best = std::ranges::find(f.numbers, "best", &named_value::name);
+  const auto* const values = best == f.numbers.end() ? nullptr : std::get_if<named_values>(&best->value);
+  if (values == nullptr) return false;
+  return std::ranges::all_of(s.scaler.parameters(), [&](const scaler_parameter& p) {
+    const auto of = std::ranges::find(values->all, p.name, &named_value::name);
+    const auto* const wanted = of == values->all.end() ? nullptr : std::get_if<double>(&of->value);
+    const auto* const set = std::get_if<double>(&p.value);
+    return wanted == nullptr || (set != nullptr && *set == *wanted);
+  });
+}
+
 card_line replayed_scale(const replay_entry& replay) {
   const auto& rows = replay.result->steps;
   card_line line{.name = QObject::tr("the replay's scale, log2; ticks: skips")};
@@ -73,6 +88,13 @@ card_line replayed_scale(const replay_entry& replay) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
   return line;
+}
+
+bool is_cause(const finding& f) {
+  static constexpr std::array answers{"recorded_values", "format",       "static_scale",    "growth",
+                                      "worst_tensors",   "worst_groups", "clipping",        "tensor_scales",
+                                      "group_scales",    "not_helped",   "replay_underflow"};
+  return std::ranges::find(answers, f.topic) == answers.end();
 }
 
 bool has_values(const card_line& line) {
@@ -101,7 +123,22 @@ std::optional<card_line> line_of(drawn_line what, const loaded_run& run, const r
   return has_values(line) ? std::optional(line) : std::nullopt;
 }
 
-story_card card_of(const finding& f, const loaded_run& run, const replay_entry& replay) {
+// What comes then is not judged, and not drawn.
+void end_before(card_line& line, std::int64_t step, const loaded_run& run) {
+  const auto& steps = run.picture.steps();
+  const auto end = std::ranges::lower_bound(steps, step, {}, [](const pictured_step& s) { return s.key.step; });
+  const double share =
+      static_cast<double>(end - steps.begin()) / static_cast<double>(std::max<std::size_t>(1, steps.size()));
+  line.pieces.resize(
+      std::max<std::size_t>(1, static_cast<std::size_t>(share * static_cast<double>(line.pieces.size()))));
+  std::erase_if(line.marks, [&](double mark) { return mark >= share; });
+  for (double& mark : line.marks) mark /= share;
+  line.name = QObject::tr("%1; before step %2").arg(line.name).arg(step);
+}
+
+// `left_out_from`: where it is of the steps before this one alone.
+story_card card_of(const finding& f, const loaded_run& run, const replay_entry& replay,
+                   std::optional<std::int64_t> left_out_from = {}) {
   story_card card{.question = shown_text(f.question),
                   .conclusion = shown_text(f.conclusion),
                   .grade = f.grade,
@@ -123,7 +160,10 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
   const auto* const place = std::ranges::find(places, f.topic, &topic_place::topic);
   if (place == places.end()) return card;
   card.view = place->view;
-  if (card.bars.empty()) card.line = line_of(place->line, run, replay);
+  // A picture of another policy would belie the words.
+  if (card.bars.empty() && (f.topic != "growth" || is_of_best(f, replay.spec)))
+    card.line = line_of(place->line, run, replay);
+  if (card.line && left_out_from) end_before(*card.line, *left_out_from, run);
   return card;
 }
 
@@ -140,7 +180,9 @@ std::vector<story_card> cards_of(const told_story& story, const told_replay* of_
   } else if (of_replay != nullptr && !of_replay->underflow.topic.empty()) {
     cards.push_back(card_of(of_replay->underflow, run, replay));
   }
-  for (const finding& f : story.given.findings) cards.push_back(card_of(f, run, replay));
+  // What happened is told of all steps, the other answers of those that are judged.
+  for (const finding& f : story.given.findings)
+    cards.push_back(card_of(f, run, replay, is_cause(f) ? std::nullopt : story.given.first.left_out_from));
   // Of what was recorded wrongly nothing else holds.
   if (story.given.first.cause == "recorded_wrongly")
     std::erase_if(cards, [](const story_card& c) { return c.grade != finding_grade::trouble; });

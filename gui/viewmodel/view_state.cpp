@@ -231,6 +231,18 @@ value_range view_state::scales_in(std::int64_t first, std::int64_t last) const {
   return all;
 }
 
+std::optional<std::optional<std::int64_t>> view_state::lost_from() const noexcept {
+  if (run_ == nullptr || run_->id != looked_at_) return std::nullopt;
+  return std::optional(lost_from_);
+}
+
+void view_state::set_lost_from(std::uint64_t run, std::optional<std::int64_t> step) {
+  if (run == looked_at_ && step == lost_from_) return;
+  looked_at_ = run;
+  lost_from_ = step;
+  tell(lost);
+}
+
 void view_state::draw_columns() {
   const auto drawn = std::make_shared<drawn_columns>();
   drawn->run = run_;

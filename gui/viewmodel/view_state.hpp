@@ -24,7 +24,7 @@ namespace ulp::gui {
 class view_state : public QObject {
   Q_OBJECT
  public:
-  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32, columns = 64 };
+  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32, columns = 64, lost = 128 };
   Q_DECLARE_FLAGS(parts, part)
 
   using step_range = gui::step_range;
@@ -86,6 +86,11 @@ class view_state : public QObject {
   // What it is in the steps from first to last: the least and the greatest.
   [[nodiscard]] value_range scales_in(std::int64_t first, std::int64_t last) const;
 
+  // From which step on the run in front was lost, as `ulp advise` finds it: nullopt while nobody has looked, and inside it
+  // where it was not, or at once.
+  [[nodiscard]] std::optional<std::optional<std::int64_t>> lost_from() const noexcept;
+  void set_lost_from(std::uint64_t run, std::optional<std::int64_t> step);
+
  signals:
   void changed(ulp::gui::view_state::parts what);
   // What was to be refined could not be read; what is drawn stays.
@@ -124,6 +129,8 @@ class view_state : public QObject {
   tensor_mask filtered_;
   tensor_mask selected_;
   std::optional<int> tried_;
+  std::uint64_t looked_at_ = 0;  // the id of the run that lost_from_ is of
+  std::optional<std::int64_t> lost_from_;
   std::vector<undo_entry> undo_;
   bool typing_ = false;   // the last change was of the filter
   bool panning_ = false;  // or pan_to()

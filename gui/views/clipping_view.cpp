@@ -5,6 +5,7 @@
 
 #include "charts/chart.hpp"
 #include "stepped.hpp"
+#include "viewmodel/story.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -83,6 +84,7 @@ QString clipping_view::fill(const theme& colours) {
                                : tr("None of these steps has a known, finite, positive norm.");
   drawn_run_ = state().current_run()->id;
 
+  rate_before_loss();
   const std::vector<chart_level> lines_across = levels(colours);
   for (const chart_level& l : lines_across) seen.add(l.y);
   if (!dragged_) drawn_ = {std::floor(seen.least) - 0.5, std::ceil(seen.greatest) + 0.5};
@@ -97,6 +99,9 @@ QString clipping_view::fill(const theme& colours) {
   if (const auto& n = result.clamped; n && !dragged_)
     told += n->exact() ? tr("; %1 values are clamped").arg(n->low)
                        : tr("; [%1, %2] values are clamped").arg(n->low).arg(n->high);
+  if (before_ && !lines_across.empty())
+    told += (told.endsWith('.') ? " " : ". ") +
+            tr("The shares at the right are of the steps before %1, when the run was lost.").arg(*rated_before_);
   rate_->setText(told);
 
   const chart_ticks clipped = ticks(dragged_ ? steps_at(*dragged_) : result.clipped, colours.line(0).color());
@@ -118,6 +123,25 @@ QString clipping_view::fill(const theme& colours) {
   return {};
 }
 
+void clipping_view::rate_before_loss() {
+  const auto& result = state().front().result;
+  const auto lost = state().lost_from().value_or(std::nullopt);
+  if (result == rated_ && lost == rated_before_) return;
+  rated_ = result;
+  rated_before_ = lost;
+  before_.reset();
+  if (!lost) return;
+  std::vector<double> measures;
+  for (const replay_step& s : result->steps)
+    if (s.step < *lost) measures.push_back(s.clip_measure);
+  before_.emplace(result->rates.what(), measures);
+}
+
+void clipping_view::catch_up_now() {
+  find_loss_now(state());
+  chart_view::catch_up_now();
+}
+
 // On paper nothing can be dragged.
 QString clipping_view::words() const {
   const replay_entry& front = state().front();
@@ -130,16 +154,16 @@ std::vector<chart_level> clipping_view::levels(const theme& colours) const {
   std::vector<chart_level> all;
   for (const int percent : {1, 5, 10}) {
     const double share = percent / 100.0;
-    const double bound = result.rates.bound_for(share);
+    const double bound = offered().bound_for(share);
     // Fewer steps have no such share.
-    if (!(bound > 0) || share * static_cast<double>(result.rates.finite()) < 1) continue;
+    if (!(bound > 0) || share * static_cast<double>(offered().finite()) < 1) continue;
     // Steps that are infinite, or have no number, have no part in the share.
     const QString text =
         result.rates.finite() < result.steps.size() ? tr("%1 % of finite steps: %2") : tr("%1 % of steps: %2");
     all.push_back({std::log2(bound), text.arg(percent).arg(text_of(bound)), QPen(colours.faint, 1, Qt::DotLine)});
   }
   const std::optional<double> set = dragged_ ? dragged_ : bound_of(scenario_of(state().front().spec));
-  const double at = set.value_or(result.rates.bound_for(0.01));
+  const double at = set.value_or(offered().bound_for(0.01));
   if (at > 0 && (set || !is_on_paper()))
     all.push_back({.y = std::log2(at),
                    .text = !set                  ? tr("no bound yet")

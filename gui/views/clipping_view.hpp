@@ -4,6 +4,7 @@
 
 #include <QLabel>
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "chart_view.hpp"
@@ -21,6 +22,7 @@ class clipping_view final : public chart_view {
   }
   [[nodiscard]] QString legend() const override;
   [[nodiscard]] table data() const override;
+  void catch_up_now() override;
 
  protected:
   [[nodiscard]] QString fill(const theme& colours) override;
@@ -32,6 +34,9 @@ class clipping_view final : public chart_view {
   void set_bound(double bound);
   // The bound, or one that is offered, and those that trigger in few steps.
   [[nodiscard]] std::vector<chart_level> levels(const theme& colours) const;
+  // How often bounds trigger in the steps before the run was lost, by which those that are offered are chosen.
+  [[nodiscard]] const clip_rates& offered() const { return before_ ? *before_ : state().front().result->rates; }
+  void rate_before_loss();
   [[nodiscard]] QString rate_text(double bound) const;
   // Steps shown in which the bound that is dragged triggers.
   [[nodiscard]] std::vector<std::int64_t> steps_at(double bound) const;
@@ -39,6 +44,10 @@ class clipping_view final : public chart_view {
 
   QLabel* rate_;
   std::optional<double> dragged_;
+  // Where the run was not lost it is empty, else the rates of this replay before this step.
+  std::optional<clip_rates> before_;
+  std::shared_ptr<const replayed_run> rated_;
+  std::optional<std::int64_t> rated_before_;
   std::uint64_t drawn_run_ = 0;  // the id of that in the picture; 0: none
   extremes drawn_;               // of the picture's axis
 };

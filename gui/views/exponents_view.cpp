@@ -251,9 +251,9 @@ QString exponents_view::shares() const {
                      .arg(steps, tensors, QString::fromStdString(state().front().spec.format), power(std::log2(scale)));
   text += tr("%1 of %2 nonzero values; %3 zeros, %4 not finite")
               .arg(parts)
-              .arg(nonzero, 0, 'f', 0)
-              .arg(QString::fromStdString(ends_text(std::to_string(c.zeros().low), std::to_string(c.zeros().high))))
-              .arg(c.nonfinite);
+              .arg(QString::fromStdString(grouped(c.nonzero().high)),
+                   QString::fromStdString(ends_text(grouped(c.zeros().low), grouped(c.zeros().high))),
+                   QString::fromStdString(grouped(c.nonfinite)));
   if (const value_range scales = state().scales_in(counted_.first, counted_.last); !scales.exact())
     text += tr(". The replay used [%1, %2] in these steps")
                 .arg(power(std::log2(scales.low)), power(std::log2(scales.high)));

@@ -7,6 +7,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/report/table.hpp>
 #include <ulp/report/usual_formats.hpp>
 
 #include "charts/chart.hpp"
@@ -48,7 +49,8 @@ QString fate_of(const format_bands& bands, int exponent) {
   return fates.size() < 2 ? fates.join(QString()) : QObject::tr("partly %1").arg(fates.join(QObject::tr(", partly ")));
 }
 
-double rulers_height() { return ruler_height * static_cast<double>(usual_formats(format_room::more).size()) + 4; }
+// The first line says what they are.
+double rulers_height() { return ruler_height * static_cast<double>(usual_formats(format_room::more).size() + 1) + 4; }
 
 double ruler_names_width(const QFont& font) {
   double widest = 0;
@@ -62,6 +64,13 @@ void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const c
   double y = room.top();
   const double left = room.left() + axis.area().left();
   const double right = room.left() + axis.area().right();
+  const QFontMetricsF metrics(to.font());
+  const QString said = QObject::tr("What these formats hold at the loss scale %1: thick normal, thin subnormal")
+                           .arg(QString::fromStdString(as_power(std::exp2(log2_scale))));
+  to.setPen(colours.faint);
+  to.drawText(QRectF(left, y, right - left, ruler_height), Qt::AlignLeft | Qt::AlignVCenter,
+              metrics.elidedText(said, Qt::ElideRight, right - left));
+  y += ruler_height;
   for (const char* const name : usual_formats(format_room::more)) {
     const format f = *find_format(name);
     const format_limits limits = limits_of(f, {.direction = default_direction(f)});
@@ -74,7 +83,7 @@ void draw_rulers(QPainter& to, const QRectF& room, const theme& colours, const c
         to.fillRect(QRectF(x_of(from), middle - height / 2, x_of(to_exponent) - x_of(from), height), colour);
     };
     bar(limits.nonzero, limits.normal, 3, colours.subnormal);
-    bar(limits.normal, limits.overflow, 5, colours.heat(0.75));
+    bar(limits.normal, limits.overflow, 5, colours.faint);
     to.setPen(colours.faint);
     to.drawText(QRectF(room.left(), y, left - room.left() - 6, ruler_height), Qt::AlignRight | Qt::AlignVCenter, name);
     y += ruler_height;

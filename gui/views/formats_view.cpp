@@ -3,10 +3,15 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <algorithm>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include <ulp/report/typed_values.hpp>
+
+#include "viewmodel/run_detail.hpp"
+#include "viewmodel/shown_text.hpp"
+#include "viewmodel/story.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -16,6 +21,29 @@ std::size_t index_of(const run_picture& run, std::int64_t step) {
   return static_cast<std::size_t>(
       std::ranges::lower_bound(run.steps(), step, {}, [](const pictured_step& s) { return s.key.step; }) -
       run.steps().begin());
+}
+
+// Of these steps alone, where no columns end with them.
+tensor_tables tables_of(const loaded_run& run, step_range steps, const background::report& told) {
+  constexpr std::size_t columns = 64;
+  const std::size_t blocks = steps_in(run, steps) / columns / block_of_steps + 1;
+  const std::shared_ptr<const run_detail> detail = detail_of(run, steps, blocks * block_of_steps, told);
+  tensor_tables all;
+  for (const tensor_tables& t : detail->columns) all.merge(t);
+  return all;
+}
+
+// Why verdicts are as they are, once each: "Unknown: zeros were rounded before they were recorded."
+QString reasons_in(const table& t) {
+  QStringList all;
+  const auto at = std::ranges::find(t.columns, "loss_scaling", &table_column::key) - t.columns.begin();
+  if (at == static_cast<std::ptrdiff_t>(t.columns.size())) return {};
+  for (const auto& row : t.rows) {
+    const QString verdict = shown_text(to_cell(row[static_cast<std::size_t>(at)]));
+    const QString reason = verdict.left(1).toUpper() + verdict.mid(1) + '.';
+    if (verdict.contains(':') && !all.contains(reason)) all << reason;
+  }
+  return all.join(' ');
 }
 
 }  // namespace
@@ -60,19 +88,40 @@ std::optional<double> formats_view::epsilon() const {
 QString formats_view::words() const {
   const drawn_columns& drawn = *state().drawn();
   if (drawn.columns.empty()) return tr("No step is shown.");
-  const QString first = QString::number(drawn.counted().first);
-  const QString last = QString::number(drawn.counted().last);
+  const QString first = QString::number(counted().first);
+  const QString last = QString::number(counted().last);
   QString text = drawn.exact
                      ? tr("Steps %1 to %2.").arg(first, last)
                      : tr("Steps %1 to %2 are counted: the columns that hold the steps shown, %3 to %4.")
                            .arg(first, last, QString::number(drawn.shown.first), QString::number(drawn.shown.last));
+  const auto lost = state().lost_from();
+  if (const auto left_out = left_out_from())
+    text += ' ' + tr("Left out, as on the Overview: those from %1 on, when the run was lost.").arg(*left_out);
+  else if (!lost)
+    text += ' ' + tr("If the run was lost at some step, those after it are counted, too.");
+  else if (*lost && **lost <= counted().last)
+    text += ' ' + tr("The run had been lost by then, in step %1.").arg(**lost);
   if (std::ranges::count(state().selected(), true) != static_cast<std::ptrdiff_t>(state().selected().size()))
     text += ' ' + tr("Of the selected tensors.");
   if (!state().front().spec.check.empty()) text += ' ' + tr("Overflow is that of the tensors checked by default.");
-  return text + ' ' +
-         tr("A format suffices if at most %1 % of %2 underflows and no finite step overflows.")
-             .arg(QString::number(100 * epsilon().value_or(usual_epsilon), 'g', 6),
-                  measure_->currentIndex() == 0 ? tr("the magnitude") : tr("the nonzero values"));
+  text += ' ' + tr("A format suffices if at most %1 % of %2 underflows and no finite step overflows.")
+                    .arg(QString::number(100 * epsilon().value_or(usual_epsilon), 'g', 6),
+                         measure_->currentIndex() == 0 ? tr("the magnitude") : tr("the nonzero values"));
+  const QString reasons = reasons_in(table_);
+  return reasons.isEmpty() ? text : text + '\n' + reasons;
+}
+
+std::optional<std::int64_t> formats_view::left_out_from() const {
+  const auto lost = state().lost_from();
+  const step_range all = state().drawn()->counted();
+  const bool is_within = lost && *lost && all.first < **lost && **lost <= all.last;
+  return is_within ? *lost : std::nullopt;
+}
+
+step_range formats_view::counted() const {
+  step_range all = state().drawn()->counted();
+  if (const auto left_out = left_out_from()) all.last = *left_out - 1;
+  return all;
 }
 
 void formats_view::take(table t) {
@@ -87,24 +136,24 @@ std::function<table(const background::report&)> formats_view::asked() const {
   const std::optional<double> share = epsilon();
   const auto drawn = state().drawn();
   if (!why_empty().isEmpty() || !share || drawn->columns.empty()) return {};
-  return
-      [run = state().shared_run(), drawn, shown = state().selected(), scale = state().scale_at(state().cursor_step()),
-       share = *share, measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
-       each = each_->isChecked()](const background::report& told) {
-        const format_question asked{
-            .run = run->picture,
-            .first = index_of(run->picture, drawn->counted().first),
-            .end = index_of(run->picture, drawn->counted().last + 1),
-            .tables = drawn->merged(),
-            .tensors = run->tensors,
-            .shown = shown,
-            .scale = scale,
-            .epsilon = share,
-            .measure = measure,
-            .as_recorded = run->as_recorded,
-        };
-        return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
-      };
+  return [run = state().shared_run(), drawn, steps = counted(), cut = left_out_from().has_value(),
+          shown = state().selected(), scale = state().scale_at(state().cursor_step()), share = *share,
+          measure = measure_->currentIndex() == 0 ? lost_share::of_magnitude : lost_share::of_values,
+          each = each_->isChecked()](const background::report& told) {
+    const format_question asked{
+        .run = run->picture,
+        .first = index_of(run->picture, steps.first),
+        .end = index_of(run->picture, steps.last + 1),
+        .tables = cut ? tables_of(*run, steps, told) : drawn->merged(),
+        .tensors = run->tensors,
+        .shown = shown,
+        .scale = scale,
+        .epsilon = share,
+        .measure = measure,
+        .as_recorded = run->as_recorded,
+    };
+    return each ? tensor_format_matrix(asked, told) : format_matrix(asked, told);
+  };
 }
 
 void formats_view::count_anew() {
@@ -125,12 +174,13 @@ void formats_view::count_anew() {
 void formats_view::refresh(view_state::parts what) {
   using state = view_state;
   // The scales that do depend on tensors and steps alone.
-  const auto counted = state::parts{state::run} | state::tensors | state::columns;
-  if (what.testAnyFlags(each_->isChecked() ? counted : counted | state::replays | state::scale | state::cursor))
+  const auto always = state::parts{state::run} | state::tensors | state::columns | state::lost;
+  if (what.testAnyFlags(each_->isChecked() ? always : always | state::replays | state::scale | state::cursor))
     count_anew();
 }
 
 void formats_view::catch_up_now() {
+  find_loss_now(state());
   catch_up();
   work_.cancel();
   if (const auto ask = asked()) take(ask([](double) {}));
@@ -139,7 +189,8 @@ void formats_view::catch_up_now() {
 QString formats_view::legend() const {
   return tr(
       "What each format does to the gradients of the steps shown: whether they need a loss scale in it, and the static "
-      "scales that suffice, as ulp advise answers for these steps. Where a run has several kinds of gradients, the "
+      "scales that suffice, as ulp advise answers for these steps: what comes after the run was lost is left out. "
+      "Where a run has several kinds of gradients, the "
       "kind "
       "that asks for the highest scale decides. Beside no scale (1), losses are told at the scale under the cursor, or "
       "at the one that you try. Rounding is each format's own. A range means that the input leaves it open. Each "

@@ -30,6 +30,10 @@ class formats_view final : public rows_view {
   void count_anew();
   void take(table t);
   [[nodiscard]] QString words() const;
+  // The steps that are counted: of those shown the ones before the run was lost, where there are any.
+  [[nodiscard]] step_range counted() const;
+  // The step from which on they are left out.
+  [[nodiscard]] std::optional<std::int64_t> left_out_from() const;
   // nullopt where what is typed is no share.
   [[nodiscard]] std::optional<double> epsilon() const;
   // What counts the table that is wanted now; empty where there is nothing to count.

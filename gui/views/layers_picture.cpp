@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include <ulp/report/table.hpp>
@@ -21,6 +23,7 @@ constexpr double tallest_row = 44;
 constexpr double below_plot = 34;  // of the frame, for its axis
 constexpr double gap = 12;
 constexpr double most_for_numbers = 0.42;  // of what names leave
+constexpr double most_for_labels = 0.38;   // of the room
 constexpr double most_for_first = 0.66;    // for when and how much at worst, which are what one looks for
 
 QString tr(const char* text) { return QCoreApplication::translate("layers", text); }
@@ -105,12 +108,11 @@ layers_picture::layers_picture(const layers_look& look, const QRectF& room, cons
   rows_ = std::min(look_.rows.size() - look_.top, fit_);
   const double height = std::min(space, static_cast<double>(rows_) * tallest_row);
 
-  for (std::size_t r = look_.top; r < look_.top + rows_; ++r) {
-    const module_row& of = look_.rows[r].of;
-    labels_ =
-        std::max(labels_, letters_.horizontalAdvance(shown_text(of.label)) + label_of(r).left() - room_.left() + 12);
-  }
-  labels_ = std::min(labels_, room_.width() / 3);
+  const double most_labels = most_for_labels * room_.width();
+  leave_beginnings_out(most_labels - 12);
+  for (std::size_t r = look_.top; r < look_.top + rows_; ++r)
+    labels_ = std::max(labels_, letters_.horizontalAdvance(shown_label(r)) + label_of(r).left() - room_.left() + 12);
+  labels_ = std::min(labels_, most_labels);
   choose_numbers(room_.width() - labels_);
   double beside = 0;
   for (const numbers& n : numbers_) beside += n.width + gap;
@@ -122,6 +124,61 @@ layers_picture::layers_picture(const layers_look& look, const QRectF& room, cons
     n.left = left + gap;
     left = n.left + n.width;
   }
+}
+
+void layers_picture::leave_beginnings_out(double room) {
+  const auto all_fit = [&] {
+    for (std::size_t r = look_.top; r < look_.top + rows_; ++r)
+      if (letters_.horizontalAdvance(shown_label(r)) + 12 > room) return false;
+    return true;
+  };
+  if (look_.is_tree || all_fit()) return;
+  // How many names have an end.
+  std::unordered_map<std::string_view, std::size_t> ends;
+  const auto each_end = [&](std::size_t row, const auto& see) {
+    std::string_view end = look_.rows[row].of.label;
+    for (const std::string_view part : parts_of(end)) {
+      see(end);
+      end.remove_prefix(part.size());
+    }
+  };
+  for (std::size_t r = 0; r < look_.rows.size(); ++r) each_end(r, [&](std::string_view end) { ++ends[end]; });
+  std::vector<std::size_t> most(look_.rows.size());
+  for (std::size_t r = 0; r < look_.rows.size(); ++r) {
+    std::size_t without = 0;
+    each_end(r, [&](std::string_view end) {
+      if (ends[end] == 1) most[r] = without;
+      ++without;
+    });
+  }
+  without_.assign(look_.rows.size(), 0);
+  const std::size_t deepest = most.empty() ? 0 : std::ranges::max(most);
+  for (std::size_t n = 1; n <= deepest && !all_fit(); ++n)
+    for (std::size_t r = 0; r < most.size(); ++r) without_[r] = std::min(n, most[r]);
+}
+
+std::string_view layers_picture::end_of(std::size_t row) const {
+  std::string_view label = look_.rows[row].of.label;
+  if (without_.empty()) return label;
+  const std::vector<std::string_view> parts = parts_of(label);
+  for (std::size_t i = 0; i < without_[row]; ++i) label.remove_prefix(parts[i].size());
+  return label;
+}
+
+QString layers_picture::shown_label(std::size_t row) const {
+  const std::string end{end_of(row)};
+  return (end.size() < look_.rows[row].of.label.size() ? "…" : "") + shown_text(end);
+}
+
+bool layers_picture::has_gaps() const {
+  constexpr std::size_t looked_at = 100;  // rows
+  const std::size_t end = std::min(look_.rows.size(), look_.top + looked_at);
+  for (std::size_t r = look_.top; r < end; ++r)
+    if (std::ranges::any_of(look_.rows[r].cells, [&](const layer_cell& cell) {
+          return std::isnan(shown_end(look_.counted.answer.question, cell));
+        }))
+      return true;
+  return false;
 }
 
 void layers_picture::choose_numbers(double room) {
@@ -154,17 +211,21 @@ std::vector<legend_entry> layers_picture::legend(const theme& colours) const {
   const layer_metric m = look_.counted.answer.question.metric;
   std::vector<legend_entry> all;
   if (is_share(m)) {
-    all.push_back({tr("none"), QPen(colours.grid), QBrush(colours.background)});
-    for (const double v : {1e-6, 1e-4, 1e-2, 1.0})
-      all.push_back({QStringLiteral("%1 %").arg(100 * v), QPen(Qt::NoPen), colours.heat(strength_of(m, v, values_))});
+    all.push_back({tr("none"), QPen(colours.faint), QBrush(colours.background)});
+    const bool any = std::ranges::any_of(
+        look_.rows, [&](const layer_row& row) { return may_cross(look_.counted.answer.question, row.total); });
+    if (any)
+      for (const double v : {1e-6, 1e-4, 1e-2, 1.0})
+        all.push_back({QStringLiteral("%1 %").arg(100 * v), QPen(Qt::NoPen), colours.heat(strength_of(m, v, values_))});
   } else if (values_.low <= values_.high) {
     std::vector<double> marks{values_.low};
     if (values_.high > values_.low) marks.insert(marks.end(), {(values_.low + values_.high) / 2, values_.high});
     for (const double v : marks)
       all.push_back({QString::number(v, 'f', 1), QPen(Qt::NoPen), colours.heat(strength_of(m, v, values_))});
   }
-  all.push_back(
-      {m == layer_metric::zeros ? tr("no values") : tr("no finite nonzero value"), QPen(Qt::NoPen), QBrush(), true});
+  if (has_gaps())
+    all.push_back(
+        {m == layer_metric::zeros ? tr("no values") : tr("no finite nonzero value"), QPen(Qt::NoPen), QBrush(), true});
   return all;
 }
 
@@ -251,17 +312,18 @@ void layers_picture::draw_label(QPainter& to, const theme& colours, std::size_t 
   QFont font = font_;
   font.setBold(chosen);
   const QFontMetricsF letters(font);
+  const bool is_cut = end_of(row).size() < of.label.size();
   const auto fits = [&](const std::string& text) {
-    return letters.horizontalAdvance(shown_text(text)) <= room.width();
+    return letters.horizontalAdvance((is_cut ? "…" : "") + shown_text(text)) <= room.width();
   };
-  std::string text = of.label;
-  if (!fits(text)) {
+  QString shown = shown_label(row);
+  if (const std::string end{end_of(row)}; !fits(end)) {
     std::vector<std::string> others;
-    for (const layer_row& r : look_.rows) others.push_back(r.of.label);
-    text = shortened(of.label, others, fits);
+    for (std::size_t r = 0; r < look_.rows.size(); ++r) others.emplace_back(end_of(r));
+    const std::string text = shortened(end, others, fits);
+    shown = text.empty() ? letters.elidedText(shown, Qt::ElideMiddle, room.width())
+                         : (is_cut && !text.starts_with("…") ? "…" : "") + shown_text(text);
   }
-  const QString shown =
-      text.empty() ? letters.elidedText(shown_text(of.label), Qt::ElideMiddle, room.width()) : shown_text(text);
   to.setFont(font);
   to.setPen(chosen || look_.current == row || of.is_module ? colours.text : colours.faint);
   to.drawText(room, (look_.is_tree ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter, shown);

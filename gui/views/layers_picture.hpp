@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "plot/frame.hpp"
@@ -50,6 +51,11 @@ class layers_picture {
     double width = 0;
   };
   void choose_numbers(double room);
+  // Names that do not fit lose their beginnings, as many parts as it takes, and as far as they stay apart.
+  void leave_beginnings_out(double room);
+  [[nodiscard]] std::string_view end_of(std::size_t row) const;
+  [[nodiscard]] QString shown_label(std::size_t row) const;
+  [[nodiscard]] bool has_gaps() const;
   [[nodiscard]] std::vector<legend_entry> legend(const theme& colours) const;
   [[nodiscard]] QString row_range() const;
   [[nodiscard]] QRectF label_of(std::size_t row) const;
@@ -62,6 +68,7 @@ class layers_picture {
   QFontMetricsF letters_;
   double heading_height_ = 0;
   double labels_ = 60;
+  std::vector<std::size_t> without_;  // parts at the beginning of each row's name; empty where all names fit
   std::size_t fit_ = 1;
   std::size_t rows_ = 0;  // that are drawn
   value_range values_;    // of those that are no shares, for the colours

@@ -71,7 +71,9 @@ frame draw_row(QPainter& to, const QRectF& area, const logged_series& of, step_r
 
   plot_labels names(to, area, colours);
   names.avoid(pieces_in(f, line.edges, line.pieces));
-  if (!lost.empty()) names.avoid({QRectF(area.left(), area.top(), area.width(), 8)});
+  // A tick under a label is not seen at all.
+  for (const std::int64_t step : lost)
+    names.block(QRectF(f.x_of(static_cast<double>(step) + 0.5) - 2, area.top(), 4, 8));
   const auto& all = of.lost();
   const auto many = std::ranges::upper_bound(all, shown.last) - std::ranges::lower_bound(all, shown.first);
   const QString name = many == 0 ? name_of(of.what())
@@ -81,13 +83,13 @@ frame draw_row(QPainter& to, const QRectF& area, const logged_series& of, step_r
   const QSizeF size = names.size_of(name);
   const double right = area.right() - 3 - size.width();
   const double bottom = area.bottom() - 2 - size.height();
-  names.draw(name, colours.text,
-             {{right, area.top() + 2},
-              {area.left() + 3, bottom},
-              {right, bottom},
-              {area.left() + 3, area.top() + 2},
-              {area.center().x() - size.width() / 2, area.top() + 2},
-              {area.center().x() - size.width() / 2, bottom}});
+  const std::vector<QPointF> places{{right, area.top() + 2},
+                                    {area.left() + 3, bottom},
+                                    {right, bottom},
+                                    {area.left() + 3, area.top() + 2},
+                                    {area.center().x() - size.width() / 2, area.top() + 2},
+                                    {area.center().x() - size.width() / 2, bottom}};
+  if (!names.draw(name, colours.text, places)) plot_labels(to, area, colours).draw(name, colours.text, places);
   return f;
 }
 

@@ -238,7 +238,9 @@ void overview_view::show_story() {
   const bool all_clear =
       is_judged && of_replay != nullptr && told->given.all_clear() &&
       std::ranges::all_of(cards_, [](const story_card& card) { return card.grade == finding_grade::fine; });
-  if (is_judged) clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds));
+  if (is_judged)
+    clear_->setText((all_clear ? tr("All clear. ") : QString()) + shown_text(told->given.thresholds) +
+                    tr(" Bars are logarithmic, from 0.0001 to 100 %."));
   qDeleteAll(std::exchange(buttons_, {}));
   for (const story_card& card : cards_) {
     auto* const button = new card_button(card, card_box_);
@@ -288,13 +290,13 @@ void overview_view::show_table() {
   table_ = {};
   table_.columns = {{"replay", "replay"},
                     {"skipped", "skipped", alignment::right},
-                    {"first_skip", "first"},
+                    {"first_skip", "first skip"},
                     {"last_scale", "scale at the end", alignment::right},
                     {"underflow", "underflow", alignment::right},
                     {"overflow", "overflow", alignment::right},
                     {"clipped", "clipped steps"},
-                    {"regret", "from the best", alignment::right},
-                    {"diverged", "open loop from"}};
+                    {"regret", "regret", alignment::right},
+                    {"diverged", "diverges at step"}};
   if (state().current_run() != nullptr)
     for (const replay_entry& r : state().doc().replays()) {
       const std::string name = state().doc().title_of(r).toStdString();

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include <ulp/report/regret_text.hpp>
 #include <ulp/report/sweep_table.hpp>
@@ -93,8 +95,7 @@ policies_view::policies_view(view_state& state, QWidget* parent)
   values_->setMinimumWidth(80);
   for (const metric_text& m : metrics) metric_->addItem(tr(m.text), static_cast<int>(m.metric));
   metric_->setAccessibleName(tr("What the colours of the map tell"));
-  metric_->setMinimumContentsLength(8);
-  metric_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+  metric_->setSizeAdjustPolicy(QComboBox::AdjustToContents);
   map_->hide();
   connect(sweep_, &QPushButton::clicked, this, &policies_view::start);
   connect(values_, &QLineEdit::returnPressed, this, &policies_view::start);
@@ -213,7 +214,8 @@ void policies_view::show_results() {
           std::ranges::all_of(t.rows, [&](const auto& row) { return to_cell(row[c]) == to_cell(t.rows.front()[c]); }))
         t.columns[c].title.clear();
   for (std::size_t c = 0; c < t.columns.size(); ++c)
-    if (std::ranges::all_of(t.rows, [&](const auto& row) { return to_cell(row[c]) == "-" || to_cell(row[c]).empty(); }))
+    if ((t.columns[c].key == "why_no_regret" && !why_no_regret().isEmpty()) ||
+        std::ranges::all_of(t.rows, [&](const auto& row) { return to_cell(row[c]) == "-" || to_cell(row[c]).empty(); }))
       t.columns[c].title.clear();
   move_titled(t, {"rank", "best", "set", "regret", "free regret", "skipped"});
   rows().set(t);
@@ -227,30 +229,54 @@ void policies_view::show_results() {
   say();
 }
 
+// That of all rows, where they have one alone.
+QString policies_view::why_no_regret() const {
+  if (results_.policies.empty()) return {};
+  const std::string& why = results_.policies.front().result.why_no_regret;
+  return std::ranges::all_of(results_.policies, [&](const swept_policy& p) { return p.result.why_no_regret == why; })
+             ? shown_text(why)
+             : QString();
+}
+
 void policies_view::say() {
   if (results_.policies.empty()) {
     const QString why = why_no_steps();
     return set_note(!why.isEmpty() ? why
                                    : tr("Press Sweep, or Enter in the field, to replay every combination of these "
-                                        "values with the policy in front. The best come first."));
+                                        "values with the policy in front."));
   }
   if (stale_)
     return set_note(
         tr("This sweep is of %1, which is no longer in front as it was. Press Sweep for the replay in front.")
             .arg(shown_text(of_.title.toStdString())));
   QString note;
-  const auto regret = [](const swept_policy& p) { return p.result.regret ? p.result.regret->regret() : not_known; };
+  // Of equal ones the least doubtful, then the first.
+  const auto regret = [](const swept_policy& p) {
+    const value_range bounds = p.result.regret->regret_bounds();
+    return std::pair{p.result.regret->regret(),
+                     std::isnan(bounds.high) ? std::numeric_limits<double>::max() : bounds.high};
+  };
   const swept_policy* best = nullptr;
   for (const swept_policy& p : results_.policies)
-    if (!std::isnan(regret(p)) && (best == nullptr || regret(p) < regret(*best))) best = &p;
-  if (best != nullptr)
-    note = tr("Least regret: %1 with %2. ")
-               .arg(QString::fromStdString(regret_text(best->result)), shown_text(parameters_text(best->text)));
-  note += tr("%1 policies; a star marks those that no other beats in both skipped steps and underflow.")
+    if (p.result.regret && (best == nullptr || regret(p) < regret(*best))) best = &p;
+  if (best != nullptr) {
+    const std::string text = regret_text(best->result);
+    const auto alike = std::ranges::count_if(
+        results_.policies, [&](const swept_policy& p) { return p.result.regret && regret_text(p.result) == text; });
+    note = tr("Least regret: %1 with %2").arg(QString::fromStdString(text), shown_text(parameters_text(best->text)));
+    note += (alike > 1 ? tr(", and as little with %1 others").arg(alike - 1) : QString()) + ". ";
+  }
+  note += tr("%1 policies. First come those with a star, which no other beats in both skipped steps and underflow; "
+             "among them, and among the rest, the order is by skipped steps, then underflow.")
               .arg(results_.policies.size());
-  if (!knows_regret(results_) && !results_.policies.front().result.why_no_regret.empty())
-    note += tr(" No regret: %1.").arg(shown_text(results_.policies.front().result.why_no_regret));
-  for (const std::string& line : best_lines(results_.policies)) note += "\n" + QString::fromStdString(line);
+  if (const QString why = why_no_regret(); !why.isEmpty())
+    note += tr(" Regret is not known: %1.").arg(why);
+  else if (!knows_regret(results_))
+    note += tr(" Regret is not known of any; the last column says why.");
+  for (const std::string& line : best_lines(results_.policies)) {
+    const QString text = QString::fromStdString(line);
+    note += "\n" + text.left(1).toUpper() + text.mid(1);
+  }
   set_note(note, tr("Double-click a row or a cell, or press Enter, to add it to the replays."));
 }
 
@@ -273,7 +299,8 @@ QString policies_view::legend() const {
       "costs gradients. No other row beats a starred one in both. Regret is what the policy cost above the best "
       "trajectory of loss scales in hindsight, in skipped steps; a step that loses its whole magnitude costs as much "
       "as a skip. The best starts where the policy does and moves no further in a step; the free one starts and moves "
-      "as it likes. In a map of more than two parameters the best-ranked policy of a cell is shown. Double-click a row "
+      "as it likes. Ranges may reach further than the estimate (~), by which rows are ordered and cells are coloured. "
+      "In a map of more than two parameters the best-ranked policy of a cell is shown. Double-click a row "
       "or a cell, or press Enter, to add it to the replays.");
 }
 

@@ -54,6 +54,7 @@ class policies_view final : public rows_view {
   void take(swept_around of, swept_grid results);
   void show_values(const QString& values);
   void show_results();
+  [[nodiscard]] QString why_no_regret() const;
   void say();  // what the table is, over it
   void add_replay(std::size_t policy);
 

@@ -62,7 +62,7 @@ QString policy_map::text_of(std::size_t policy) const {
 
 QRectF policy_map::cells_in(const QRectF& room) const {
   const QFontMetricsF metrics(font());
-  double labels = metrics.horizontalAdvance(shown_text(map_.y.name));
+  double labels = map_.y.name.empty() ? 0 : metrics.horizontalAdvance(shown_text(map_.y.name) + " ↓");
   for (const std::string& value : map_.y.values)
     labels = std::max(labels, metrics.horizontalAdvance(shown_text(value)));
   // The names of the axes stand in a line over the cells, the values of x under them.
@@ -104,16 +104,16 @@ void policy_map::draw(QPainter& to, const QRectF& room, const theme& colours) co
   double most = -least;
   for (const std::optional<std::size_t>& policy : map_.cells) {
     if (!policy) continue;
-    const value_range v = metric_of(policies_[*policy].result, metric_);
-    if (std::isnan(v.high)) continue;
-    least = std::min(least, v.high);
-    most = std::max(most, v.high);
+    const double value = estimate_of(policies_[*policy].result, metric_);
+    if (std::isnan(value)) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
   }
   // What reads alike in the cells looks alike.
   const double contrast = std::max({most - least, 0.01 * most, std::numeric_limits<double>::min()});
   to.setPen(colours.faint);
   to.drawText(QRectF(room.left(), room.top(), cells.left() - room.left() - margin, line), Qt::AlignRight,
-              shown_text(map_.y.name));
+              shown_text(map_.y.name) + (map_.y.name.empty() ? "" : " ↓"));
   to.drawText(QRectF(cells.left(), room.top(), cells.width(), line), Qt::AlignLeft, shown_text(map_.x.name) + " →");
   to.setPen(colours.text);
   for (std::size_t y = 0; y < map_.y.values.size(); ++y) {
@@ -129,7 +129,7 @@ void policy_map::draw(QPainter& to, const QRectF& room, const theme& colours) co
   for (std::size_t i = 0; i < map_.cells.size(); ++i) {
     const QRectF cell = cell_in(cells, i);
     const std::optional<std::size_t> policy = map_.cells[i];
-    const double value = policy ? metric_of(policies_[*policy].result, metric_).high : not_known;
+    const double value = policy ? estimate_of(policies_[*policy].result, metric_) : not_known;
     const QRectF inner = cell.adjusted(1, 1, -1, -1);
     if (std::isnan(value)) {
       to.setPen(colours.grid);

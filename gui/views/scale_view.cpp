@@ -7,6 +7,7 @@
 
 #include "charts/chart.hpp"
 #include "stepped.hpp"
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -84,6 +85,7 @@ QString scale_view::told_of(std::int64_t step) const {
 
 QString scale_view::fill(const theme& colours) {
   clamps_->clear();
+  difference_->setEnabled(state().doc().replays().size() > 1 || difference_->isChecked());
   if (state().current_run() == nullptr) return why_empty();
   const auto& replays = state().doc().replays();
   const auto shown = state().shown();
@@ -124,24 +126,35 @@ QString scale_view::fill(const theme& colours) {
     if (state().tried_scale())
       level(tr("tried out"), std::ldexp(1.0, *state().tried_scale()), QPen(colours.text, 2, Qt::DotLine));
     if (front->scale_is_open) {
-      const QPen edge(colours.line(0).color(), 1, Qt::DotLine);
       const extremes used = seen;  // which the picture is about: what may have been may leave it
-      const auto possible = [&](const QString& name, const series_extremes& known, double of(const replay_step&)) {
+      const stepped_line own = scales_of(*front);
+      const auto is_own = [&](const stepped_line& line) {
+        return std::ranges::equal(line.pieces, own.pieces, [](const extremes& a, const extremes& b) {
+          return a.least == b.least && a.greatest == b.greatest;
+        });
+      };
+      const auto possible = [&](const QString& name, Qt::PenStyle style, const series_extremes& known,
+                                double of(const replay_step&)) {
         stepped_line line = stepped(front->steps, known, shown, fineness(), of);
+        if (is_own(line)) return;                 // it would lie under the scale that was used
+        const QPen edge(colours.text, 1, style);  // seen over the scale that was used
         seen.add(std::clamp(line.range().least, used.least - 2, used.greatest + 2));
         for (extremes& e : line.pieces)
           if (!(e.greatest >= used.least - 3)) e = {};
         lines.push_back({name, edge, points_of(line), line.is_noise()});
       };
-      possible(tr("least possible"), front->least_scales, log2_least);
-      possible(tr("greatest possible"), front->greatest_scales, log2_greatest);
+      possible(tr("least possible"), Qt::DotLine, front->least_scales, log2_least);
+      possible(tr("greatest possible"), Qt::DashLine, front->greatest_scales, log2_greatest);
     }
     if (critical_->isChecked()) {
       stepped_line line = stepped(front->steps, front->critical, shown, fineness(), log2_critical);
       // Far above what the picture is about there is nothing to see.
       for (extremes& e : line.pieces)
         if (e.least > seen.greatest + 41) e = {};
-      lines.insert(lines.begin(), {tr("critical scale"), QPen(colours.faint, 1), points_of(line), line.is_noise()});
+      // Of the tensors that the scaler sees: others may be larger.
+      const QString name =
+          front->checked.empty() ? tr("critical scale") : tr("critical scale (%1)").arg(shown_text(front->checked));
+      lines.insert(lines.begin(), {name, QPen(colours.faint, 1), points_of(line), line.is_noise()});
       const extremes range = line.range();
       if (std::isfinite(range.least)) {
         const extremes used = seen;
@@ -207,8 +220,10 @@ table scale_view::data() const {
 QString scale_view::legend() const {
   return tr(
       "The loss scale of each replay. The thin line is the critical scale, the largest at which the step would not "
-      "overflow. Dotted lines: where the recording does not decide, the least and the greatest scale that the first "
-      "replay may have used. The key tells how many steps are skipped, and the scale after the last one; ~ marks an "
+      "overflow in the tensors that the scaler checks; others may be larger. Dotted and dashed: where the recording "
+      "does "
+      "not decide, the least and the greatest scale that the replay in front may have used, as far as it is another. "
+      "The key tells how many steps are skipped, and the scale after the last one; ~ marks an "
       "estimate. Ticks at the bottom are "
       "skipped steps, one row per replay. If there are more steps than pixels, a line spans all its values there.");
 }

@@ -87,6 +87,8 @@ QString window_limits::name_of(limit what) {
 QString window_limits::text_of(limit what, const extremes& at) {
   if (at.least == INFINITY) return QObject::tr("everything becomes zero: the loss scale is 0");
   if (at.greatest == -INFINITY) return QObject::tr("everything overflows: the loss scale is infinite");
+  if (at.greatest == INFINITY) return QObject::tr("everything becomes zero where the loss scale is 0");
+  if (at.least == -INFINITY) return QObject::tr("everything overflows where the loss scale is infinite");
   const QString place = exponent_text(at);
   switch (what) {
     case limit::zero: return QObject::tr("zero below %1").arg(place);

@@ -138,8 +138,10 @@ inferred_roles infer_roles(source& from) {
   if (!low.empty())
     all.note = "roles are inferred from the values: " + std::to_string(low.size()) +
                (low.size() == 1 ? " gradient" : " gradients") + " went through " + format +
-               (sums > 0 ? " (" + std::to_string(sums) + " as sums of rounded parts)" : "") + ", " +
-               std::to_string(kept) + (kept == 1 ? " is" : " are") + " kept in float32; the same as " +
+               (sums > 0 ? " (" + (sums == low.size() && sums > 1 ? "all" : std::to_string(sums)) +
+                               " as sums of rounded parts)"
+                         : "") +
+               ", " + std::to_string(kept) + (kept == 1 ? " is" : " are") + " kept in float32; the same as " +
                role_option(low, others, "low");
   else if (sums_of_low > 0)
     all.note =

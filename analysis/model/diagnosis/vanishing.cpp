@@ -199,6 +199,7 @@ std::optional<vanished_in_time> vanished_in_time_of(const survey& run, const std
   v.zeros_before = worst->second.before;
   v.zeros_after = worst->second.after;
   v.mostly_from = worst->second.mostly_from;
+  v.mostly_to = worst->second.mostly_to;
   v.largest_after = worst->second.largest_after;
   const auto from = std::ranges::lower_bound(run.steps(), v.mostly_from, {}, [](const auto& s) { return s.key.step; });
   const auto index = static_cast<std::size_t>(from - run.steps().begin());

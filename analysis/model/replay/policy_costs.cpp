@@ -30,8 +30,9 @@ void policy_way::add(const run_costs& costs, std::size_t step, std::int64_t numb
     const bool finite = scale > 0 && std::isfinite(scale);
     const int exponent = finite ? std::ilogb(scale) : 0;
     if (!finite || std::ldexp(1.0, exponent) != scale) {
-      why_none_ = "its scale " + to_string(parameter_value{scale}) + " at step " + std::to_string(number) +
-                  " is no power of two";
+      const std::string at = " at step " + std::to_string(number);
+      why_none_ = scale == 0 ? "the scale falls to 0" + at
+                             : "the scale " + to_string(parameter_value{scale}) + at + " is no power of two";
       return;
     }
     if (step == 0) {

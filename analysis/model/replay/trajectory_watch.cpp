@@ -204,8 +204,8 @@ std::vector<std::string> trajectory_watch::warnings() const {
   }
   if (first_skip_ && !raised_ && !can_grow_within_run())
     all.push_back("the run is too short for its policy: " + count(rows_, "good step") +
-                  " in a row would not make the scale grow back after an overflow, so it can only fall. Choose a "
-                  "growth interval that the run can reach, or replay more steps");
+                  " in a row would not make the scale grow back after an overflow, so here it can only fall. In "
+                  "a longer run it grows again; more steps, or a shorter growth interval, would show that");
   return all;
 }
 

@@ -110,7 +110,7 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
       if (!run.as_recorded() &&
           std::ranges::any_of(run.steps(), [](const step_survey& s) { return std::isfinite(s.norm); }))
         all.findings.push_back(which_clipping(run));
-      for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, o));
+      for (const compared_sets& of : sets) all.findings.push_back(which_need_own_scale(run, of, w, o));
     }
     // What happened tells more than that there is nothing of the kind.
     finding beyond = what_scaling_cannot_help(run, tensors, w, o);
@@ -125,10 +125,10 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
   }
   all.first = told.summary(best);
   all.thresholds = fmt::format(
-      "A finding stands out where underflow takes more than {:.2g} of the magnitude (more than {} of a tensor is "
-      "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where a "
-      "cause of docs/diagnosis.md is found.",
-      o.epsilon, percent(much_of_a_tensor), steps_for_a_skip);
+      "A finding stands out where underflow takes more than {} of the magnitude (more than {} of a tensor is "
+      "trouble), where more than one step in {} overflows, where no 16-bit format or static scale suffices, or where "
+      "one of the known causes of trouble is found.",
+      percent(o.epsilon), percent(much_of_a_tensor), steps_for_a_skip);
   if (less_) all.first.left_out_from = found_->died_at;
   return all;
 }

@@ -103,7 +103,8 @@ struct compared_sets {
 };
 [[nodiscard]] finding which_lose_most(const survey& run, const compared_sets& of, int scale_log2,
                                       const advice_options& o);
-[[nodiscard]] finding which_need_own_scale(const survey& run, const compared_sets& of, const advice_options& o);
+[[nodiscard]] finding which_need_own_scale(const survey& run, const compared_sets& of, const window& w,
+                                           const advice_options& o);
 
 }  // namespace ulp
 

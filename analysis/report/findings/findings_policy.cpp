@@ -115,6 +115,9 @@ finding which_policy(const survey& run, const std::vector<scenario>& scenarios,
   f.limits =
       "Open loop: if this replay skips a step that the run applied, later gradients would have been different. Rates "
       "carry over to a similar run; single steps do not.";
+  if (best.interval > static_cast<double>(run.steps().size()))
+    f.limits +=
+        fmt::format(" An interval of {} steps is longer than this run, in which the scale never grew.", best.interval);
   if (best.result->uncertain > 0)
     f.limits +=
         " What overflowed in the run is taken not to overflow at smaller scales; [low, high] is what may have been. "

@@ -117,9 +117,9 @@ finding which_format(const survey& run, const std::vector<named_kind>& kinds, co
                {"censored_zeros", integer(censored)}};
   f.limits =
       fmt::format(
-          "Named is the most precise format of 16 bits that loses at most {:.2g} of the magnitude to underflow and "
+          "Named is the most precise format of 16 bits that loses at most {} of the magnitude to underflow and "
           "overflows in no finite step. ",
-          o.epsilon) +
+          percent(o.epsilon)) +
       "Over all tensors of a kind: single ones may lose more (see which lose most). Range only: gradients do not show "
       "how "
       "much precision training needs, and accumulation is not examined.";
@@ -158,7 +158,7 @@ finding which_scale(const survey& run, const std::vector<named_kind>& kinds, con
     return magnitude_text(magnitude_loss_of(run, judged->set, o.format, o.rounding, std::ldexp(1.0, k))) + " of the " +
            judged->noun;
   };
-  const std::string at_most = fmt::format("at most {:.2g} of the magnitude of the {}", o.epsilon, judged->noun);
+  const std::string at_most = fmt::format("at most {} of the magnitude of the {}", percent(o.epsilon), judged->noun);
   if (is_cut_off(run, judged->set, o.epsilon))
     f.conclusion = fmt::format(
         "{}; how low it may be is unknown, since zeros of the {} were rounded to a narrow format before they were "

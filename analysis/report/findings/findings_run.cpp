@@ -58,7 +58,7 @@ finding which_clipping(const survey& run) {
     f.numbers = {{"norms", integer(rates.finite())}, {"largest", largest}};
     return f;
   }
-  f.conclusion = fmt::format("--clip-norm 1 would in {} of the finite steps; --clip-norm {:.4g} in at most 1 %",
+  f.conclusion = fmt::format("--clip-norm 1 would trigger in {} of the finite steps, --clip-norm {:.4g} in at most 1 %",
                              percent(rates.rate(1)), rates.bound_for(0.01));
   f.evidence.push_back(fmt::format("norm in {}: median {:.3g}, 90 % up to {:.3g}, 99 % up to {:.3g}, largest {:.3g}",
                                    count_text(rates.finite(), "finite step"), rates.quantile(0.5), rates.quantile(0.9),

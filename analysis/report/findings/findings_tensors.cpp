@@ -74,7 +74,7 @@ finding which_lose_most(const survey& run, const compared_sets& of, int scale_lo
   return f;
 }
 
-finding which_need_own_scale(const survey& run, const compared_sets& of, const advice_options& o) {
+finding which_need_own_scale(const survey& run, const compared_sets& of, const window& w, const advice_options& o) {
   finding f{.topic = fmt::format("{}_scales", of.noun),
             .question = fmt::format("Would a scale for each {} help?", of.noun)};
   std::vector<std::pair<double, const tensor_set*>> safe;
@@ -95,17 +95,19 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
   // From the smallest number above zero to the largest.
   const double range = o.format.emax() - o.format.min_quantum_exponent();
   constexpr double little = 1e-3;
-  const double common = std::exp2(std::floor(std::log2(least.first)));
+  // What overflowed tells more of a step than the largest of its finite gradients.
+  const std::optional<int> most = w.largest_safe();
+  const double common = std::min(std::exp2(std::floor(std::log2(least.first))), std::ldexp(1.0, most.value_or(1000)));
   const bool one_serves = std::ranges::all_of(of.sets, [&](const tensor_set& set) {
     return magnitude_loss_of(run, set, o.format, o.rounding, common).high <= little;
   });
   f.conclusion = fmt::format(
-      "the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans: {}", all_text(of), binades,
-      range, o.format_name,
-      one_serves ? fmt::format("no, {} serves all, and none loses more than 0.1 % of its magnitude", as_power(common))
-      : binades > range / 2 ? "yes, one scale cannot serve all"
+      "{}; the largest safe scales of the {} are {:.1f} binades apart, of {} that {} spans",
+      one_serves ? fmt::format("no: {} serves all, and none loses more than 0.1 % of its magnitude", as_power(common))
+      : binades > range / 2 ? "yes: one scale cannot serve all"
       : binades > range / 4 ? fmt::format("it may, for the {} with the smallest gradients", all_text(of))
-                            : "hardly: one scale serves the largest gradients of all");
+                            : "hardly: one scale serves the largest gradients of all",
+      all_text(of), binades, range, o.format_name);
   if (!one_serves && binades > range / 4) f.grade = finding_grade::notable;
   f.numbers = {{"octaves_apart", binades}, {"octaves_of_format", range}};
   for (const auto& [word, of_it] : {std::pair{"least", least}, {"greatest", greatest}}) {
@@ -113,9 +115,9 @@ finding which_need_own_scale(const survey& run, const compared_sets& of, const a
     f.evidence.push_back(fmt::format("{} 2^{:.1f}: {}", word, log2, of_it.second->name));
     f.numbers.push_back({word, named_values{{{"name", of_it.second->name}, {"scale_log2", log2}}}});
   }
-  f.limits =
-      fmt::format("By the largest gradient over the whole run of each {}{} whose overflow is checked (see --check).",
-                  of.noun == "tensor" ? "" : "tensor of a ", of.noun);
+  f.limits = fmt::format(
+      "By the largest finite gradient over the whole run of each {}{} whose overflow is checked (see --check).",
+      of.noun == "tensor" ? "" : "tensor of a ", of.noun);
   return f;
 }
 

@@ -49,14 +49,12 @@ range_loss loss_of(const survey& run, const tensor_set& of, const format& to, co
 std::string magnitude_text(const value_range& share) {
   constexpr double none = 1e-12;
   if (share.high == 0) return "nothing";
-  if (share.high < none) return "less than 1e-12 of the magnitude";
+  if (share.high < none) return "less than 1e-10 % of the magnitude";
   if (share.low > 0.9995) return "all of the magnitude";
-  const bool is_visible = share.high >= 1e-3;
   const auto text = [&](double x) {
-    return x < none ? std::string{"0"}
-                    : fmt::format("{:.{}g}", is_visible ? 100 * x : x, is_visible && x >= 0.995 ? 3 : 2);
+    return x < none ? std::string{"0"} : fmt::format("{:.{}g}", 100 * x, x >= 0.995 ? 3 : 2);
   };
-  return ends_text(text(share.low), text(share.high)) + (is_visible ? " %" : "") + " of the magnitude";
+  return ends_text(text(share.low), text(share.high)) + " % of the magnitude";
 }
 
 std::string loss_text(const range_loss& loss) {

@@ -29,10 +29,10 @@ struct range_loss {
 [[nodiscard]] range_loss loss_of(const survey& run, const tensor_set& of, const format& to, const rounding& mode,
                                  double scale);
 
-// "1.2e-06 of the magnitude", "nothing", "[1, 2.5] % of the magnitude", "all of the magnitude", "less than 1e-12 of the
-// magnitude".
+// "0.00012 % of the magnitude", "nothing", "[1, 2.5] % of the magnitude", "all of the magnitude", "less than 1e-10 % of
+// the magnitude".
 [[nodiscard]] std::string magnitude_text(const value_range& share);
-// "loses 1.2e-06 of the magnitude, SQNR 72.1 dB (0.3 dB lost to its range), 2.26 % of nonzero underflow"
+// "loses 0.00012 % of the magnitude, SQNR 72.1 dB (0.3 dB lost to its range), 2.26 % of nonzero underflow"
 [[nodiscard]] std::string loss_text(const range_loss& loss);
 [[nodiscard]] named_values numbers_of(const range_loss& loss);
 

@@ -46,8 +46,9 @@ finding replay_losses::result(const std::vector<tensor_info>& tensors, const std
       std::ranges::count_if(losers, [&](std::size_t t) { return share(t).low > most_of_a_tensor; }));
   const std::string& worst = tensors[losers.front()].name;
   f.conclusion = fmt::format("{} of the nonzero values become zero", range_text(underflow_share(all)));
-  f.conclusion += mostly > 0 ? fmt::format("; {} of {} lose more than half of theirs, {} most ({})", grouped(mostly),
-                                           count_text(with_values, "tensor"), worst, range_text(share(losers.front())))
+  f.conclusion += mostly > 0 ? fmt::format("; {} of {} {} more than half of {} values, {} most ({})", grouped(mostly),
+                                           count_text(with_values, "tensor"), mostly == 1 ? "loses" : "lose",
+                                           mostly == 1 ? "its" : "their", worst, range_text(share(losers.front())))
                              : fmt::format("; {} loses most, {} of its own", worst, range_text(share(losers.front())));
   if (f.step) f.conclusion += fmt::format("; from step {} on", *f.step);
   f.tensor = worst;

@@ -115,14 +115,15 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
   else if (told_steps_ == 1 && handled_.empty())
-    s.happened = "nothing is wrong: its only step did not overflow";
+    s.happened = "nothing is wrong: its only step did not overflow as recorded";
   else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
-    s.happened = (often        ? "nothing is wrong but that steps are skipped often: "
-                  : has_values ? "nothing is wrong: "
-                               : "the log shows nothing wrong: ") +
-                 (handled_.empty() ? fmt::format("none of {} overflowed", steps_text(told_steps_)) : handled_);
+    s.happened =
+        (often        ? "nothing is wrong but that steps are skipped often: "
+         : has_values ? "nothing is wrong: "
+                      : "the log shows nothing wrong: ") +
+        (handled_.empty() ? fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)) : handled_);
   if (open > 0)
     s.happened +=
         fmt::format("; of {} it does not tell whether {} overflowed", steps_text(open), open == 1 ? "it" : "they");
@@ -135,7 +136,8 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     if (rise_->is_back) s.cause = "loss_rise";
     s.happened = fmt::format("the loss rose from {} to {} from step {} on and did not come back; {}",
                              loss_number(rise_->before), loss_number(rise_->after), rise_->step,
-                             skipped_ > 0 ? handled_ : fmt::format("none of {} overflowed", steps_text(told_steps_)));
+                             skipped_ > 0 ? handled_
+                                          : fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)));
     s.change = fmt::format(
         "nothing, if the task lets the loss rise (a curriculum, an adversary, a penalty that grows); else look at what "
         "changed by step {}: learning rate, data, labels, weight decay",
@@ -194,7 +196,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
           about_,
           {.format = options_.format_name, .init_scale = best->init_scale, .growth_interval = best->growth_interval});
     if (!best->is_decided) s.sure += ", but the skips named are estimates: the input leaves them open";
-    s.sure += "; the rates of a replay carry over to a similar run, single steps do not";
+    s.sure += "; what is said of a new run is from a replay: expect about as many skips, not the same ones";
   }
   return s;
 }

@@ -101,13 +101,14 @@ told told_of(const vanished_in_time& v, const telling& about) {
   told t;
   const std::string& name = about.tensors[v.tensor].name;
   t.happened = fmt::format("gradients vanish at {}: its zeros rise from {} to {}, most of it by step {}", name,
-                           percent(v.zeros_before), percent(v.zeros_after), v.mostly_from);
+                           percent(v.zeros_before), percent(v.zeros_after), v.mostly_to);
   if (!std::isnan(v.loss)) t.happened += fmt::format(", while the loss no longer falls ({:.3g})", v.loss);
   if (v.jump)
     t.happened += fmt::format(", after the learning rate rose {} in step {}",
                               times_text(v.jump->after / v.jump->before), v.jump->step);
   else if (!std::isnan(v.peak))
-    t.happened += fmt::format(", after the gradients peaked {} in step {}", times_text(v.peak), v.peak_step);
+    t.happened += fmt::format(", {} the gradients peaked {} in step {}", v.peak_step < v.mostly_from ? "after" : "as",
+                              times_text(v.peak), v.peak_step);
   if (v.tensors > 1) t.happened += fmt::format(" ({} in all)", count_text(v.tensors, "tensor"));
   t.change = v.jump ? fmt::format("lower the learning rate from step {} on, and ", v.jump->step)
              : !std::isnan(v.peak)

@@ -128,7 +128,7 @@ std::string shortened(const std::string& name, const std::vector<std::string>& a
       if (kept <= most) break;
       const std::string_view head = std::string_view{name}.substr(0, before);
       const std::string_view tail = std::string_view{name}.substr(end);
-      std::string text = std::string{head} + "…" + std::string{tail};
+      std::string text = std::string{without_separator(head)} + "…" + std::string{tail};
       if (!fits(text)) continue;
       const bool alone = std::ranges::none_of(all, [&](const std::string& other) {
         return other != name && other.size() >= kept && other.starts_with(head) && other.ends_with(tail);
@@ -137,6 +137,8 @@ std::string shortened(const std::string& name, const std::vector<std::string>& a
       best = std::move(text);
       most = kept;
     }
+    // Names that all lose their beginning are read most easily.
+    if (from == 0 && !best.empty()) return best;
   }
   for (std::size_t n = 1; best.empty() && n <= parts.size(); ++n) {
     std::string text = abbreviated(name, n);

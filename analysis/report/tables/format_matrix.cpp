@@ -148,6 +148,9 @@ std::string verdict_of(const format_row& r, const format_question& asked) {
   return r.good.any() ? "needed" : "no static scale suffices";
 }
 
+// In a cell it stands without its reason.
+std::string short_verdict(const std::string& verdict) { return verdict.substr(0, verdict.find(':')); }
+
 // What is lost of it at a scale: for people, and for machines under keys that end with `suffix`.
 void add_losses(std::vector<column<format_row>>& to, double scale, const std::string& suffix) {
   using row = format_row;
@@ -220,7 +223,8 @@ table format_matrix(const format_question& asked, const std::function<void(doubl
   }
   std::vector<column<row>> columns{
       {"format", "format", &row::name},
-      {"loss_scaling", "loss scale", [&](const row& r) { return verdict_of(r, asked); }},
+      {"loss_scaling", "", [&](const row& r) { return verdict_of(r, asked); }},
+      {"", "loss scale", [&](const row& r) { return short_verdict(verdict_of(r, asked)); }},
       {"static_scales", "static scales that suffice",
        [](const row& r) { return r.is_unknown && r.good.any() ? "unknown" : text_of(r.good); }},
       {"lowest_log2", "", [](const row& r) { return r.is_unknown ? table_value{} : integer(r.good.least); }},

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <stdexcept>
 #include <tuple>
 #include <ulp/report/typed_values.hpp>
@@ -48,6 +49,13 @@ std::vector<scenario_text> combinations_of(const scenario_text& policy) {
   return all;
 }
 
+// What it may have lost at most: where nothing bounds that, more than any that is bounded.
+std::uint64_t most_lost(const sweep_result& r, std::uint64_t steps) {
+  if (r.uncertain == 0) return r.lost_steps(steps);
+  if (!r.bounds.known) return std::numeric_limits<std::uint64_t>::max();
+  return r.bounds.skipped.high + r.bounds.poisoned.high;
+}
+
 }  // namespace
 
 std::vector<scenario_text> grid_of(const grid_text& grid) {
@@ -80,7 +88,7 @@ std::vector<swept_policy> ranked(const std::vector<scenario_text>& grid, const s
   std::vector<swept_policy> all;
   for (std::size_t i = 0; i < grid.size(); ++i) all.push_back({grid[i], results[i], front[i]});
   std::ranges::stable_sort(all, {}, [&](const swept_policy& p) {
-    return std::tuple{!p.on_front, p.result.lost_steps(steps), p.result.underflow_share()};
+    return std::tuple{!p.on_front, p.result.lost_steps(steps), p.result.underflow_share(), most_lost(p.result, steps)};
   });
   return all;
 }

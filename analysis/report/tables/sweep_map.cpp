@@ -87,6 +87,17 @@ value_range metric_of(const sweep_result& r, sweep_metric metric) {
   return unknown;
 }
 
+double estimate_of(const sweep_result& r, sweep_metric metric) {
+  switch (metric) {
+    case sweep_metric::regret: return r.regret ? r.regret->regret() : not_known;
+    case sweep_metric::free_regret: return r.regret ? r.regret->free_regret() : not_known;
+    case sweep_metric::skipped: return static_cast<double>(r.skipped);
+    case sweep_metric::underflow:
+    case sweep_metric::lost_magnitude: return metric_of(r, metric).high;
+  }
+  return not_known;
+}
+
 std::string metric_text(const sweep_result& r, sweep_metric metric) {
   const value_range value = metric_of(r, metric);
   if (std::isnan(value.low)) return "";

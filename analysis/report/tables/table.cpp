@@ -94,9 +94,7 @@ std::string ends_text(const std::string& low, const std::string& high) {
 }
 
 std::string percent_text(const value_range& share) {
-  const std::string low = fmt::format("{:.3g}", 100 * share.low);
-  const std::string high = fmt::format("{:.3g}", 100 * share.high);
-  return (low == high ? low : low + " to " + high) + " %";
+  return ends_text(fmt::format("{:.3g}", 100 * share.low), fmt::format("{:.3g}", 100 * share.high)) + " %";
 }
 
 table table_of_one(const std::vector<named_value>& values) {

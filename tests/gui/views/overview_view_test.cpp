@@ -178,15 +178,15 @@ class overview_view_test : public QObject {
     QCOMPARE(p.cell(1, "skipped"), QString::number(summary.skipped));
     QCOMPARE(p.cell(0, "skipped"), QString("0"));
     QCOMPARE(p.cell(0, "scale at the end"), QString("2^16"));
-    QVERIFY(!p.cell(0, "from the best").isEmpty());
+    QVERIFY(!p.cell(0, "regret").isEmpty());
     p.state.set_cursor(500);
-    p.double_click(1, "first");
+    p.double_click(1, "first skip");
     QCOMPARE(p.state.front_index(), std::size_t{1});
     QCOMPARE(p.state.cursor_step(), *summary.first_skip);
     p.double_click(0, "underflow");
     QCOMPARE(p.state.front_index(), std::size_t{0});
     p.double_click(0, "overflow");
-    p.double_click(0, "from the best");
+    p.double_click(0, "regret");
     QStringList keys;
     for (const auto& one : asked) keys << one.first().toString();
     QCOMPARE(keys, (QStringList{"scale", "layers", "window", "policies"}));

@@ -101,6 +101,30 @@ class tables_view_test : public QObject {
     QVERIFY(std::stoll(number(part, 0, "last_step")) < 200);
   }
 
+  // As `ulp advise` leaves them out.
+  void steps_after_the_run_was_lost_are_left_out() {
+    const temporary_dir dir;
+    std::string csv = "step,tensor,kind,n,zero,nan,inf,max_abs,e_min,counts\n";
+    for (int step = 0; step < 60; ++step)
+      for (const char* const name : {"a.weight", "b.weight"})
+        csv += std::to_string(step) + "," + name +
+               (step >= 40 ? ",weight_grad,4,0,4,0,0,0,\n" : ",weight_grad,4,0,0,0,1,-1,2 2\n");
+    write_file(dir / "nan.csv", csv);
+    ulp::run_text text{.inputs = {(dir / "nan.csv").string()}};
+    text.factor = "1";
+    const auto run = load_run(text, [](double) {});
+    stage<formats_view> s;
+    s.doc.set({run}, {replayed(*run, usual_scenario())});
+    s.settle();
+    QCOMPARE(number(s.shown.data(), 0, "last_step"), std::string{"39"});
+    QCOMPARE(number(s.shown.data(), 0, "overflow_steps_at_1"), std::string{"0"});
+    QVERIFY2(s.words().contains("Steps 0 to 39. Left out, as on the Overview: those from 40 on"),
+             qPrintable(s.words()));
+    s.state.set_shown({45, 50});
+    s.settle();
+    QVERIFY2(s.words().contains("The run had been lost by then, in step 40."), qPrintable(s.words()));
+  }
+
   void only_some_steps_are_listed() {
     stage<steps_view> s;
     const auto& steps = s.doc.replays()[0].result->steps;

@@ -479,7 +479,7 @@ class views_test : public QObject {
       QVERIFY(number(row, "free regret") > number(row, "regret") + 1);
     }
     QCOMPARE(high, 2);
-    QVERIFY2(shown_text(*s.shown).contains("best of all in hindsight, "), qPrintable(shown_text(*s.shown)));
+    QVERIFY2(shown_text(*s.shown).contains("Best of all in hindsight, "), qPrintable(shown_text(*s.shown)));
     const QString last = s.cell(3, "set");
     double_click(s.grid(), 3, 1);
     QTRY_COMPARE(s.doc.replays().size(), std::size_t{2});

@@ -40,3 +40,20 @@ TEST_CASE("mistakes of a grid name the combination") {
   check({"growth_interval=5", "init_scale=8,-1"}, "pytorch with growth_interval=5 init_scale=-1: ");
   check({"init_scale=8", "init_scale=9"}, "--set: init_scale is given twice");
 }
+
+TEST_CASE("of policies that are equal by estimate the less doubtful come first") {
+  std::vector<scenario_text> grid(3);
+  std::vector<sweep_result> results(3);
+  for (std::size_t i = 0; i < grid.size(); ++i) {
+    grid[i].parameters = {"init_scale=" + std::to_string(i)};
+    results[i].steps = 100;
+  }
+  results[0].uncertain = 1;
+  results[0].bounds.known = false;
+  results[1].uncertain = 1;
+  results[1].bounds.known = true;
+  results[1].bounds.skipped = {0, 13};
+  std::vector<std::string> order;
+  for (const swept_policy& p : ranked(grid, results, 100)) order.push_back(parameters_text(p.text));
+  CHECK(order == std::vector<std::string>{"init_scale=2", "init_scale=1", "init_scale=0"});
+}

@@ -50,10 +50,11 @@ TEST_CASE("what is not decided is a range, and what is not known is nothing") {
   open.result.bounds.skipped = {1, 5};
   CHECK(metric_text(open.result, sweep_metric::skipped) == "~3 [1, 5]");
   CHECK(metric_of(open.result, sweep_metric::skipped) == value_range{1, 5});
+  CHECK(estimate_of(open.result, sweep_metric::skipped) == 3);
   CHECK(metric_text(open.result, sweep_metric::regret).empty());
   CHECK(metric_text(open.result, sweep_metric::underflow).empty());
   open.result.has_counts = true;
   open.result.nonzero = 1000;
   open.result.underflow = {1, 2};
-  CHECK(metric_text(open.result, sweep_metric::underflow) == "0.1 to 0.2 %");
+  CHECK(metric_text(open.result, sweep_metric::underflow) == "[0.1, 0.2] %");
 }

@@ -159,7 +159,9 @@ struct vanished_in_time {
   std::uint32_t tensors = 0;
   double zeros_before = 0;  // shares
   double zeros_after = 0;
-  std::int64_t mostly_from = 0;  // step
+  // The first steps that have gone most of the way, counted together.
+  std::int64_t mostly_from = 0;
+  std::int64_t mostly_to = 0;
   double largest_after = 0;
   std::optional<rate_jump> jump;  // the largest of the learning rate before that
   double peak = not_known;  // of the gradients not long before that, times the level before it; where it stands out

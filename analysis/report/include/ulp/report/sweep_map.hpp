@@ -31,6 +31,8 @@ struct sweep_map {
 // As bounds where the input leaves it open, NaN where it is not known: regrets and lost magnitude in steps, underflow as a
 // share of the nonzero values.
 [[nodiscard]] value_range metric_of(const sweep_result& result, sweep_metric metric);
+// The estimate within them, which the ranks of a sweep go by; of underflow the upper end, as there.
+[[nodiscard]] double estimate_of(const sweep_result& result, sweep_metric metric);
 // The same in a few digits, as the table of the sweep has it: "~3 [0, 5]", "0.012 %"; empty where it is not known.
 [[nodiscard]] std::string metric_text(const sweep_result& result, sweep_metric metric);
 
