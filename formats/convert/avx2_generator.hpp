@@ -96,8 +96,11 @@ class group_generator {
     const __m256i x = times0(b.words[0]);
     const __m256i y = times2(b.words[2]);
     // The keys first: the products are what is waited for.
-    b.words[0] = _mm256_xor_si256(upper(y), _mm256_xor_si256(b.words[1], key0));
-    b.words[2] = _mm256_xor_si256(upper(x), _mm256_xor_si256(b.words[3], key2));
+    __m256i m1 = _mm256_xor_si256(b.words[1], key0);
+    __m256i m3 = _mm256_xor_si256(b.words[3], key2);
+    asm("" : "+x"(m1), "+x"(m3));
+    b.words[0] = _mm256_xor_si256(upper(y), m1);
+    b.words[2] = _mm256_xor_si256(upper(x), m3);
     b.words[1] = y;
     b.words[3] = x;
   }
@@ -112,13 +115,21 @@ class group_generator {
 // How the random bits of 16 elements are taken out of a word: lane `n` of `Width` bits.
 struct lane_bits {
   __m256i mask;
-  int bits;
+  __m256i dropped[4];
 };
-ULP_AVX2_INLINE lane_bits lanes_of(int bits) { return {all_of(~std::uint32_t{0} >> (32 - bits)), bits}; }
 template <int Width>
-ULP_AVX2_INLINE __m256i bits_of_lane(const lane_bits& lanes, __m256i word, int n) {
-  const __m128i dropped = _mm_cvtsi32_si128((n % (32 / Width) + 1) * Width - lanes.bits);
-  return _mm256_and_si256(_mm256_srl_epi32(word, dropped), lanes.mask);
+ULP_AVX2_INLINE lane_bits lanes_of(int bits) {
+  lane_bits lanes;
+  lanes.mask = all_of(~std::uint32_t{0} >> (32 - bits));
+  for (int n = 0; n < 32 / Width; ++n) lanes.dropped[n] = _mm256_set1_epi32((n + 1) * Width - bits);
+  return lanes;
+}
+template <int Width>
+ULP_AVX2_INLINE __m256i bits_of_lane(const lane_bits& lanes, __m256i word, std::size_t n) {
+  constexpr std::size_t lanes_of_word = 32 / Width;
+  const __m256i bits = _mm256_srlv_epi32(word, lanes.dropped[n % lanes_of_word]);
+  // Nothing is above the last.
+  return n % lanes_of_word == lanes_of_word - 1 ? bits : _mm256_and_si256(bits, lanes.mask);
 }
 
 }  // namespace ulp::detail

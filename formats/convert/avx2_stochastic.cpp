@@ -98,7 +98,7 @@ struct any_lane {
 struct quick_vectors {
   __m256i magnitude, limit, before_lowest, lowest, sign;
   __m256 multiplier;
-  __m128i random_bits, shift;
+  __m256i random_bits, shift;
 };
 std::optional<std::uint32_t> multiplier_of(const encode_plan<std::uint32_t>& plan) {
   const int field = 254 + plan.random_bits + plan.fraction_bits - plan.lowest_field;
@@ -130,20 +130,20 @@ struct quick_lane {
     v.lowest = all_of(lowest);
     v.sign = all_of(std::uint32_t{1} << plan.sign_position);
     v.multiplier = as_float(all_of(OfFloat ? 0 : *multiplier_of(plan)));
-    v.random_bits = _mm_cvtsi32_si128(plan.random_bits);
-    v.shift = _mm_cvtsi32_si128(Left ? plan.random_bits - plan.dropped : plan.dropped - plan.random_bits);
+    v.random_bits = _mm256_set1_epi32(plan.random_bits);
+    v.shift = _mm256_set1_epi32(Left ? plan.random_bits - plan.dropped : plan.dropped - plan.random_bits);
   }
   ULP_AVX2_INLINE __m256i code_of(__m256i x, __m256i bits) {
     const __m256i magnitude = _mm256_and_si256(x, v.magnitude);
     largest = _mm256_max_epu32(largest, magnitude);
     const __m256i limited = _mm256_min_epu32(magnitude, v.limit);
     __m256i fraction = OfFloat ? limited : _mm256_sub_epi32(limited, v.before_lowest);
-    fraction = Left ? _mm256_sll_epi32(fraction, v.shift) : _mm256_srl_epi32(fraction, v.shift);
+    fraction = Left ? _mm256_sllv_epi32(fraction, v.shift) : _mm256_srlv_epi32(fraction, v.shift);
     if constexpr (!OfFloat) {
       const __m256i below = _mm256_cvttps_epi32(_mm256_mul_ps(as_float(limited), v.multiplier));
       fraction = _mm256_blendv_epi8(fraction, below, _mm256_cmpgt_epi32(v.lowest, limited));
     }
-    const __m256i code = _mm256_srl_epi32(_mm256_add_epi32(fraction, bits), v.random_bits);
+    const __m256i code = _mm256_srlv_epi32(_mm256_add_epi32(fraction, bits), v.random_bits);
     return _mm256_add_epi32(code, by_sign(_mm256_setzero_si256(), v.sign, x));
   }
 };
@@ -184,7 +184,7 @@ ULP_AVX2_INLINE void encode_group(Lane& lane, group_generator& generator, const 
     if (streams) ask_for(numbers + 16 * 128 / Width);
 #pragma GCC unroll 2
     for (std::size_t side = 0; side < 2; ++side) {
-      const __m256i random = bits_of_lane<Width>(bits, words[n * Width / 32][side], static_cast<int>(n));
+      const __m256i random = bits_of_lane<Width>(bits, words[n * Width / 32][side], n);
       const std::size_t at = 2 * n + side;
       vectors[at % in_vector] = lane.code_of(load(numbers + 8 * side), random);
       if (at % in_vector != in_vector - 1) continue;
@@ -202,7 +202,7 @@ ULP_AVX2 [[gnu::noinline]] bool encode_groups(const encode_plan<std::uint32_t>& 
   constexpr std::size_t size = 16 * 128 / Width;
   Lane lane{plan};
   group_generator generator{random, block};
-  const lane_bits bits = lanes_of(plan.random_bits);
+  const lane_bits bits = lanes_of<Width>(plan.random_bits);
   std::size_t g = 0;
   if (streams) {
     const std::size_t part = groups / turns;
@@ -268,12 +268,12 @@ template <int Width>
 ULP_AVX2 void put_groups(const random_stream& random, std::uint64_t block, int bits, std::uint32_t* out,
                          std::size_t groups) {
   group_generator generator{random, block};
-  const lane_bits lanes = lanes_of(bits);
+  const lane_bits lanes = lanes_of<Width>(bits);
   for (; groups != 0; --groups, block += 16) {
     group_words words;
     generator(block, words);
 #pragma GCC unroll 16
-    for (int n = 0; n < 128 / Width; ++n)
+    for (std::size_t n = 0; n < 128 / Width; ++n)
 #pragma GCC unroll 2
       for (int side = 0; side < 2; ++side, out += 8)
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),

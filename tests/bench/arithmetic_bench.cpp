@@ -1,15 +1,10 @@
-// How fast arrays are added, multiplied and so on, as a multiple of the speed of a loop that adds float32 arrays of as many
-// elements: on one thread, 16 Ki elements, medians of rounds in which every operation and that loop take turns. Elements are
-// N(0,1), and gradient-like (log-normal about float16's smallest normal number, so that half of them are below it).
+// How fast arrays are added, multiplied and so on, as a multiple of the speed of a loop that adds as many floats, which takes
+// turns with every operation: on one thread, 16 Ki elements, N(0,1) and gradient-like.
 //   build/release/tests/bench/arithmetic_bench [TARGET] [ROUNDS]
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <functional>
 #include <span>
 #include <string>
 #include <tuple>
@@ -18,6 +13,8 @@
 #include <ulp/formats/array_arithmetic.hpp>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/names.hpp>
+
+#include "in_turns.hpp"
 
 #if defined(__x86_64__)
 #define ULP_CLONES __attribute__((target_clones("default", "arch=x86-64-v3", "arch=x86-64-v4")))
@@ -28,22 +25,9 @@
 namespace {
 
 using namespace ulp;
+using namespace ulp::bench;
 
 constexpr std::size_t size = std::size_t{1} << 14;
-
-double normal(std::uint64_t i) {
-  const auto uniform = [](std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
-  };
-  return std::sqrt(-2 * std::log(uniform(i * 0x9E3779B97F4A7C15))) *
-         std::cos(6.283185307179586 * uniform(~i * 0xD1B54A32D192ED03));
-}
-float unit(std::uint64_t i) { return static_cast<float>(normal(i)); }
-float gradient(std::uint64_t i) {
-  return static_cast<float>(std::exp2(-14 + 4 * normal(i)) * (normal(i + (std::uint64_t{1} << 40)) < 0 ? -1 : 1));
-}
 
 // Arrays that begin at different places of their pages, so that no load waits for a store that only looks like its own.
 template <class T>
@@ -65,26 +49,6 @@ class array_of {
   std::size_t place_ = (next_ += 704) % page / 64 * 64;
 };
 
-struct row {
-  std::string name;
-  double asked = 0;  // 0: nothing
-  std::function<void()> run;
-  std::vector<double> seconds{};
-};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Of this thread: what others do on the machine is left out as far as it can be.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 // The processor's own, for the best of the targets.
 ULP_CLONES void add_floats(const float* a, const float* b, float* __restrict c) {
   for (std::size_t i = 0; i < size; ++i) c[i] = a[i] + b[i];
@@ -95,7 +59,7 @@ struct named {
   ulp::format format;
 };
 
-void bench(const char* data, float (*element)(std::uint64_t), int rounds) {
+void measure_all(const char* data, float (*element)(std::uint64_t), int rounds) {
   const std::array<array_of<float>, 4> floats;
   const auto [x, y, z, sums] = std::tuple{floats[0].span(), floats[1].span(), floats[2].span(), floats[3].span()};
   for (std::size_t i = 0; i < size; ++i) {
@@ -104,7 +68,7 @@ void bench(const char* data, float (*element)(std::uint64_t), int rounds) {
     z[i] = element(i + 2 * size);
   }
   std::vector<row> rows;
-  rows.push_back({"float32 add", 0, [&] { add_floats(floats[0].data(), floats[1].data(), floats[3].data()); }});
+  const row add{"float32 add", 0, [&] { add_floats(floats[0].data(), floats[1].data(), floats[3].data()); }};
   const named formats[] = {{"float16", float16}, {"bfloat16", bfloat16}, {"cbfloat16", cbfloat16}};
   const std::array<array_of<std::uint16_t>, 13> codes;
   const std::span<std::uint16_t> out = codes[12].span();
@@ -154,21 +118,7 @@ void bench(const char* data, float (*element)(std::uint64_t), int rounds) {
     rows.push_back({std::string{formats[f].name} + " fma, float32 addend", 0,
                     [=] { fma_array(in, out, a, b, wide_addend, {.threads = 1}); }});
   }
-  for (int round = 0; round <= rounds; ++round)
-    for (row& r : rows) {
-      constexpr int calls = 20;
-      const double start = processor_seconds();
-      for (int i = 0; i < calls; ++i) r.run();
-      if (round != 0) r.seconds.push_back((processor_seconds() - start) / calls);
-    }
-  const double add = median(rows[0].seconds);
-  std::printf("%s: float32 add %.3f ns\n", data, add / static_cast<double>(size) * 1e9);
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    const double own = median(rows[i].seconds);
-    std::printf("  %-44s %7.3f ns %6.3f x", rows[i].name.c_str(), own / static_cast<double>(size) * 1e9, add / own);
-    if (rows[i].asked != 0) std::printf("   asked %.3f%s", rows[i].asked, add / own >= rows[i].asked ? "" : "  MISSED");
-    std::printf("\n");
-  }
+  measure(data, add, rows, size, rounds, 20);
 }
 
 }  // namespace
@@ -181,7 +131,7 @@ int main(int argc, char** argv) {
   if (argc > 1) force_target(argv[1]);
   std::printf("target %s\n", argc > 1 ? argv[1] : std::string{targets().back()}.c_str());
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 30;
-  bench("N(0,1)", unit, rounds);
-  bench("gradient-like", gradient, rounds);
+  measure_all("N(0,1)", unit, rounds);
+  measure_all("gradient-like", gradient, rounds);
   return 0;
 }

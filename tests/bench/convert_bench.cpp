@@ -1,20 +1,15 @@
-// How fast arrays are converted, as a multiple of the speed at which memcpy moves the same floats: on one thread, medians of
-// rounds in which every loop and memcpy take turns. Pages are touched before. Elements are gradient-like (log-normal about
-// float16's smallest normal number, so that half of them are below it) and N(0,1).
+// How fast arrays are converted, as a multiple of the speed at which memcpy moves the same floats, which takes turns with
+// every loop: on one thread, of elements that are gradient-like and N(0,1). Pages are touched before. Other libraries'
+// conversions of the same floats stand below.
 //   build/release/tests/bench/convert_bench [TARGET] [ROUNDS]
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,9 +18,13 @@
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/names.hpp>
 
+#include "in_turns.hpp"
+#include "peers.hpp"
+
 namespace {
 
 using namespace ulp;
+using namespace ulp::bench;
 
 // Zeroed, on pages of their own, and large ones as numpy asks for: how two arrays lie to each other changes memcpy's speed
 // several times, and small pages halve that of memory.
@@ -53,57 +52,14 @@ class buffer {
   void* data_;
 };
 
-double normal(std::uint64_t i) {
-  const auto uniform = [](std::uint64_t z) {
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-    return (static_cast<double>((z ^ (z >> 31)) >> 11) + 0.5) * 0x1p-53;
-  };
-  return std::sqrt(-2 * std::log(uniform(i * 0x9E3779B97F4A7C15))) *
-         std::cos(6.283185307179586 * uniform(~i * 0xD1B54A32D192ED03));
-}
-
-float gradient(std::uint64_t i) {
-  return static_cast<float>(std::exp2(-14 + 4 * normal(i)) * (normal(i + (std::uint64_t{1} << 40)) < 0 ? -1 : 1));
-}
-
-struct row {
-  std::string name;
-  double asked = 0;  // 0: nothing
-  std::function<void()> run;
-  std::vector<double> seconds{};
-};
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// Of this thread: what others do on the machine is left out as far as it can be.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-void measure(std::vector<row>& rows, int rounds, int calls) {
-  for (int round = 0; round <= rounds; ++round)
-    for (row& r : rows) {
-      const double start = processor_seconds();
-      for (int i = 0; i < calls; ++i) r.run();
-      if (round != 0) r.seconds.push_back((processor_seconds() - start) / calls);
-    }
-}
-
-void bench(const char* data, float (*element)(std::uint64_t), std::size_t size, int rounds) {
+void measure_all(const char* data, float (*element)(std::uint64_t), std::size_t size, int rounds) {
   const bool large = size > std::size_t{1} << 20;
   const buffer in{4 * size};
   const buffer out{4 * size};
   const std::span<float> x = in.as<float>(size);
   for (std::size_t i = 0; i < size; ++i) x[i] = element(i);
   std::vector<row> rows;
-  rows.push_back({"memcpy", 0, [&] { std::memcpy(out.as<float>(size).data(), x.data(), 4 * size); }});
+  const row copy{"memcpy", 0, [&] { std::memcpy(out.as<float>(size).data(), x.data(), 4 * size); }};
   const auto codes_of = [&](const format& f) {
     return f.width() <= 8 ? code_span{out.as<std::uint8_t>(size)} : code_span{out.as<std::uint16_t>(size)};
   };
@@ -144,15 +100,10 @@ void bench(const char* data, float (*element)(std::uint64_t), std::size_t size, 
                     }});
   }
   rows.push_back({"float16, in place", 0, [&] { round_array(float16, x, out.as<float>(size), {.threads = 1}); }});
-  measure(rows, rounds, large ? 1 : 20);
-  const double copy = median(rows[0].seconds);
-  std::printf("%s, %zu elements: memcpy %.3f ns\n", data, size, copy / static_cast<double>(size) * 1e9);
-  for (const row& r : std::span{rows}.subspan(1)) {
-    const double ratio = copy / median(r.seconds);
-    std::printf("  %-50s %6.3f ns %6.2f x", r.name.c_str(), median(r.seconds) / static_cast<double>(size) * 1e9, ratio);
-    if (r.asked != 0) std::printf("   asked %.2f%s", r.asked, ratio >= r.asked ? "" : "  MISSED");
-    std::printf("\n");
-  }
+  for (const peer& other : peers())
+    rows.push_back(
+        {other.name, 0, [=, &x, &out] { other.encode(x.data(), out.as<std::uint16_t>(size).data(), size); }});
+  measure(data, copy, rows, size, rounds, large ? 1 : 20);
 }
 
 }  // namespace
@@ -165,11 +116,10 @@ int main(int argc, char** argv) {
   if (argc > 1) force_target(argv[1]);
   std::printf("target %s\n", argc > 1 ? argv[1] : std::string{targets().back()}.c_str());
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 9;
-  const auto unit = [](std::uint64_t i) { return static_cast<float>(normal(i)); };
   for (const std::size_t size : {std::size_t{1} << 14, std::size_t{1} << 26}) {
     const int here = size > std::size_t{1} << 20 ? rounds : 10 * rounds;
-    bench("gradient-like", gradient, size, here);
-    bench("N(0,1)", unit, size, here);
+    measure_all("gradient-like", gradient, size, here);
+    measure_all("N(0,1)", unit, size, here);
   }
   return 0;
 }

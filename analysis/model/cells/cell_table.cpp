@@ -161,6 +161,7 @@ double estimated_sum(const cell_table& table, int power, Mean mean) {
 // Sum over the binades of the exact sums, each rounded once, in ascending order.
 double exact_sum(const cell_table& table, uint128 binade_sums::*sum, int power) {
   std::vector<double> terms;
+  terms.reserve(table.sums.size());
   for (const binade_sums& s : table.sums) terms.push_back(to_double_scaled(s.*sum, power * (s.exponent - 23)));
   std::sort(terms.begin(), terms.end());
   return std::accumulate(terms.begin(), terms.end(), 0.0);

@@ -101,21 +101,24 @@ struct sign_rule {
 };
 
 sign_rule rule_of(const format& to, const rounding& mode, bool negative, const multiplier& by) noexcept {
+  const bool infinite = overflow_is_infinite(to, mode, negative);
+  if (mode.direction != direction::stochastic) {
+    const outcome_thresholds both = divided(thresholds_of(to, mode, negative), by);
+    return {both, both, infinite};
+  }
   rounding low = mode;
   rounding high = mode;
-  if (mode.direction == direction::stochastic) {
-    low.direction = direction::toward_zero;
-    high.direction = negative ? direction::toward_negative : direction::toward_positive;
-  }
+  low.direction = direction::toward_zero;
+  high.direction = negative ? direction::toward_negative : direction::toward_positive;
   outcome_thresholds most = thresholds_of(to, high, negative);
   const bool gradual = to.has_subnormals() && mode.flush == flush::never;
-  if (mode.direction == direction::stochastic && mode.random_bits != exact_probability && gradual) {
+  if (mode.random_bits != exact_probability && gradual) {
     // What is so far below the smallest number that no draw rounds it up: its cut probability is 0.
     const bool cut_down = mode.definition == stochastic_definition::a;
     most.nonzero = {{to.min_quantum_exponent() - mode.random_bits - (cut_down ? 0 : 1), 0},
                     mode.definition != stochastic_definition::c};
   }
-  return {divided(thresholds_of(to, low, negative), by), divided(most, by), overflow_is_infinite(to, mode, negative)};
+  return {divided(thresholds_of(to, low, negative), by), divided(most, by), infinite};
 }
 
 // The outcome of whole binades, where it is the same for all values of either sign: nearly everywhere.
@@ -275,6 +278,9 @@ drawn_overflow drawn_overflow_of(const format& to) noexcept {
 threshold divided(const threshold& t, const multiplier& by) noexcept {
   const unpacked scale = decode(by.scale);
   const unpacked factor = decode(by.factor);
+  if (scale.significand == factor.significand)
+    return {.at = {.exponent = t.at.exponent + factor.exponent - scale.exponent, .fraction = t.at.fraction},
+            .closed = t.closed};
   const std::uint64_t denominator = scale.significand >> 11;                                    // 53 bits
   const uint128 numerator = ((uint128{1} << 64) | t.at.fraction) * (factor.significand >> 11);  // 117 or 118 bits
   // 63 to 66 bits, and eight more to have at least 65.
@@ -361,8 +367,7 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   const magnitude smallest = known_min ? magnitude_of(table.min_abs) : magnitude{};
 
   // The largest value is known to lie in a cell when no other shares its binade.
-  const auto in_top = std::count_if(table.cells.begin(), table.cells.end(),
-                                    [&](const cell& c) { return c.exponent == largest.exponent; });
+  const auto is_alone_in_top = [&] { return std::ranges::count(table.cells, largest.exponent, &cell::exponent) == 1; };
 
   const auto add_span = [&](const cell& c, std::uint64_t n, const span_of_magnitudes& s) {
     if (n == 0) return;
@@ -381,27 +386,32 @@ outcome_counts outcomes_of(const cell_table& table, const format& to, const roun
   };
 
   const binade_outcomes binades(rules);
-  for (const cell& c : table.cells) {
+  std::array<std::uint64_t, 4> certain{};  // of each outcome
+  for (std::size_t i = 0; i < table.cells.size();) {
+    const cell& c = table.cells[i];
+    if (const auto all = c.exponent < daz_below ? underflow : binades.of(c.exponent)) {
+      // All cells of the binade at once: they follow one another.
+      for (; i < table.cells.size() && table.cells[i].exponent == c.exponent; ++i)
+        certain[*all] += table.cells[i].count;
+      continue;
+    }
+    ++i;
     left -= c.count;
-    if (c.exponent < daz_below) {
-      add(counts, c.count, underflow, underflow, false, false);
-      continue;
-    }
-    if (const auto all = binades.of(c.exponent)) {
-      add(counts, c.count, *all, *all, false, false);
-      continue;
-    }
     const cell_range range = range_of(c);
     span_of_magnitudes s{range.low, range.low_closed, range.high, range.low == range.high};
     // The extremes of the whole table narrow what a cell may hold.
     if (largest < s.high) s = {s.low, s.low_closed, largest, true};
     if (known_min && s.low < smallest) s = {smallest, true, s.high, s.high_closed};
-    if (c.slot == whole_binade && c.exponent == largest.exponent && in_top == 1) {
+    if (c.slot == whole_binade && c.exponent == largest.exponent && is_alone_in_top()) {
       add_span(c, 1, {largest, true, largest, true});
       add_span(c, c.count - 1, s);
     } else {
       add_span(c, c.count, s);
     }
+  }
+  for (const outcome o : {underflow, subnormal, normal, overflow}) {
+    left -= certain[o];
+    add(counts, certain[o], o, o, false, false);
   }
   if (!table.buckets.empty()) left -= add_buckets(counts, table, rules, daz_below);
   add(counts, left, underflow, overflow, false, rules[0].infinite || rules[1].infinite);
