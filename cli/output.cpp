@@ -112,11 +112,14 @@ void finish_output() {
 
 bool output_failed() noexcept { return std::ferror(stdout) != 0; }
 
-int end_without_output() noexcept {
+bool output_is_unread() noexcept {
   pollfd reader{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  return poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
+}
+
+int end_without_output() noexcept {
   struct sigaction now {};
-  const bool unread = poll(&reader, 1, 0) == 1 && (reader.revents & POLLERR) != 0;
-  if (unread && sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) end_by_signal(SIGPIPE);
+  if (output_is_unread() && sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) end_by_signal(SIGPIPE);
   print_error("ulp: standard output: cannot be written\n");
   return bad_input;
 }

@@ -68,6 +68,8 @@ void print_json(std::string_view what, const table& t);
 // Writes what is left for stdout. Throws where that, or anything before, failed.
 void finish_output();
 [[nodiscard]] bool output_failed() noexcept;
+// Whether stdout is a pipe that nobody reads any more.
+[[nodiscard]] bool output_is_unread() noexcept;
 // One line and bad_input; where stdout is a pipe that nobody reads any more, ends as SIGPIPE does, without a word, unless
 // that signal is ignored.
 [[nodiscard]] int end_without_output() noexcept;

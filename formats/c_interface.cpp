@@ -68,6 +68,11 @@ Enum as(std::int32_t value, Enum last, const char* name) {
   return static_cast<Enum>(value);
 }
 
+bool flag(std::int32_t value, const char* name) {
+  if (value != 0 && value != 1) refuse(std::string{name} + " cannot be " + std::to_string(value));
+  return value != 0;
+}
+
 format format_of(const ulp_format& f) {
   constexpr std::int32_t bias = 4096;  // beyond every valid one, and no sum with it overflows
   const format made{.exponent_bits = f.exponent_bits,
@@ -75,7 +80,7 @@ format format_of(const ulp_format& f) {
                     .bias = std::clamp(f.bias, -bias, bias),
                     .top = as(f.top, ulp::specials::none, "specials"),
                     .bottom = as(f.bottom, ulp::lowest_binade::normals_without_zero, "the lowest binade"),
-                    .has_sign = f.has_sign != 0};
+                    .has_sign = flag(f.has_sign, "has_sign")};
   if (!made.is_valid()) refuse("the format is not valid");
   return made;
 }
@@ -98,7 +103,7 @@ ulp::rounding rounding_of(const ulp_rounding& r) {
   return {.direction = as(r.direction, ulp::direction::stochastic, "the direction"),
           .overflow = as(r.overflow, ulp::overflow_mode::saturate_finite, "overflow"),
           .flush = as(r.flush, ulp::flush::result, "flush"),
-          .daz = r.daz != 0,
+          .daz = flag(r.daz, "daz"),
           .tininess = as(r.tininess, ulp::tininess::before_rounding, "tininess"),
           .definition = as(r.definition, ulp::stochastic_definition::c, "the definition"),
           .random_bits = r.random_bits};

@@ -113,10 +113,13 @@ int run(const options& o) {
   for (const std::string& line : conversion.notes()) note(fmt::format("{}: {}", o.input, line));
 
   atomic_file file(o.output == "-" ? "/dev/stdout" : o.output);
-  {
+  try {
     progress shown("bytes", conversion.bytes());
     conversion.write(file, [&](std::uint64_t bytes) { shown.advance(bytes); });
     file.finish();
+  } catch (...) {
+    if (o.output == "-" && !progress::interrupted() && output_is_unread()) return end_without_output();
+    throw;
   }
 
   const auto& arrays = conversion.arrays();
@@ -174,10 +177,12 @@ command convert_command() {
   made.add("--to", &o->to, "the format (see ulp formats), of at most 32 bits", {.type = "F", .required = true});
   made.add("--scale", &o->scale, "multiply by this before rounding, exactly", {.type = "S", .show_default = true});
   made.add("--values", &o->values, "write the rounded numbers in float32 instead of codes");
-  made.add("--packed", &o->packed, "two codes in a byte, the first in the low half, of formats of at most 4 bits",
+  made.add("--packed", &o->packed,
+           "two codes in a byte, the first in the low half, of formats of at most 4 bits; --from does not read them",
            {.excludes = "--values"});
   made.add("--from", &o->from,
-           "unsigned integers of 8, 16 or 32 bits, whichever just holds them, are codes of this format", {.type = "F"});
+           "read unsigned integers of 8, 16 or 32 bits, whichever just holds its codes, as codes of this format",
+           {.type = "F"});
   made.add("--dtype", &o->dtype,
            "what the elements of a raw file are, little-endian: numbers, or codes (u8, u16, u32) of --from",
            {.type = "T", .one_of = dtypes});

@@ -57,6 +57,9 @@ static void formats_and_roundings(void) {
   f.bias = 15;
   f.top = 4;
   REFUSED(ulp_format_width(&f, &width), "specials");
+  f = float16;
+  f.has_sign = 2;
+  REFUSED(ulp_format_width(&f, &width), "has_sign");
   OK(ulp_rounding_by_name("stochastic:B,bits=8", &r));
   CHECK(r.direction == ULP_STOCHASTIC && r.definition == ULP_STOCHASTIC_B && r.random_bits == 8);
   REFUSED(ulp_rounding_by_name("upwards", &r), "upwards");
@@ -79,6 +82,8 @@ static void single_numbers(void) {
   r.overflow = ULP_OVERFLOW_SATURATE;
   OK(ulp_encode(&float16, 65520, &r, NULL, &result));
   CHECK(result.code == 0x7BFF);
+  r.daz = 2;
+  REFUSED(ulp_encode(&float16, 65520, &r, NULL, &result), "daz");
   memset(&r, 0, sizeof r);
   r.direction = ULP_STOCHASTIC;
   r.random_bits = 8;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <functional>
 
 #include <ulp/formats/names.hpp>
@@ -131,6 +132,7 @@ struct file_conversion::state {
                : options.packed ? stored_elements{.of = options.to, .bytes = 0}
                                 : stored_elements{.of = options.to, .bytes = bytes_of_code(options.to)};
     input = opened(path, from, options);
+    expect_metadata();
     choose();
     check_choice();
     arrange();
@@ -203,12 +205,39 @@ struct file_conversion::state {
   }
 
   // What an earlier conversion left in the metadata; empty where none did.
-  [[nodiscard]] std::string said_format() const {
-    for (const auto& [key, value] : input->metadata())
-      if (key == "ulp.format")
-        return "its metadata says that it holds numbers of " + value + ": if integers are their codes, give --from " +
-               value;
+  [[nodiscard]] std::string said(std::string_view key) const {
+    for (const auto& [name, value] : input->metadata())
+      if (name == key) return value;
     return "";
+  }
+  [[nodiscard]] std::string said_format() const {
+    const std::string format = said("ulp.format");
+    if (format.empty()) return "";
+    return "its metadata says that it holds numbers of " + format + ": if integers are their codes, give --from " +
+           format;
+  }
+
+  // Codes are not read against what the file says of them.
+  void expect_metadata() const {
+    if (!options.from) return;
+    const std::string format = said("ulp.format");
+    if (said("ulp.holds") == "packed codes")
+      throw input_error(path, "",
+                        "its metadata says that it holds codes of " + format +
+                            ", two in a byte, which are not read: write it without --packed");
+    if (said("ulp.holds") == "codes" && format != to_string(*options.from))
+      throw input_error(path, "",
+                        "its metadata says that it holds codes of " + format + ", not of " + to_string(*options.from) +
+                            ": give --from " + format);
+  }
+
+  // By what the numbers were multiplied in all, as far as the metadata tells.
+  [[nodiscard]] double scale_in_all() const {
+    const std::string before = said("ulp.scale");
+    double scale = 1;
+    const auto [end, error] = std::from_chars(before.data(), before.data() + before.size(), scale);
+    const bool known = error == std::errc{} && end == before.data() + before.size() && scale > 0;
+    return options.how.scale * (known ? scale : 1);
   }
 
   [[noreturn]] void refuse_nothing() const {
@@ -285,7 +314,7 @@ struct file_conversion::state {
     all.emplace_back("ulp.format", to_string(options.to));
     all.emplace_back("ulp.holds", options.values ? "values" : options.packed ? "packed codes" : "codes");
     all.emplace_back("ulp.rounding", in_full(options.how.rounding));
-    all.emplace_back("ulp.scale", decimal_text(options.how.scale));
+    all.emplace_back("ulp.scale", decimal_text(scale_in_all()));
     if (options.how.rounding.direction == direction::stochastic)
       all.emplace_back("ulp.seed", std::to_string(options.how.random.seed));
     return all;

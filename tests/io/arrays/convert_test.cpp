@@ -335,6 +335,23 @@ TEST_CASE("a .safetensors keeps names, other tensors and its metadata, and says 
   CHECK(made.arrays[1].converted);
 }
 
+TEST_CASE("codes are not read against what a .safetensors says of them, and scales multiply") {
+  const std::string input =
+      safetensors(R"({"x":{"dtype":"F32","shape":[4],"data_offsets":[0,16]}})", raw(std::vector<float>{1, 2, 3, 4}));
+  const auto as_file = [&](const file_conversion_options& how) {
+    return convert_file("m.safetensors", input, "o.safetensors", how).bytes;
+  };
+  CHECK(refusal("p.safetensors", as_file({.to = float4_e2m1, .packed = true}), "o.npy",
+                {.to = float32, .from = float4_e2m1})
+            .find("two in a byte") != std::string::npos);
+  const std::string eighths = as_file({.to = cbfloat16, .how = {.scale = 8}});
+  CHECK(refusal("c.safetensors", eighths, "o.npy", {.to = float32, .from = dlfloat16})
+            .find("codes of cbfloat16, not of dlfloat16: give --from cbfloat16") != std::string::npos);
+  const converted again =
+      convert_file("c.safetensors", eighths, "o.safetensors", {.to = float16, .how = {.scale = 4}, .from = cbfloat16});
+  CHECK(tensors_in(again.bytes).header.at("__metadata__").at("ulp.scale") == "32");
+}
+
 TEST_CASE("a .npz keeps what is not converted byte for byte") {
   const std::vector<float> from = floats(5);
   const std::string ids = npy(npy_dict("<i8", "(1,)"), std::string(8, '\1'));

@@ -48,7 +48,7 @@ struct conversion_counts {
   std::uint64_t zeros = 0;       // elements that are zero
   std::uint64_t newly_zero = 0;  // nonzero numbers whose result is zero, by rounding, ftz or daz
   std::uint64_t subnormal = 0;   // nonzero results below the smallest normal number
-  std::uint64_t inexact = 0;     // numbers for which encode raises inexact
+  std::uint64_t inexact = 0;     // finite numbers for which encode raises inexact
   std::uint64_t overflowed = 0;  // finite numbers for which it raises overflow, whatever is delivered
   std::uint64_t nan = 0;         // elements that are NaN
 

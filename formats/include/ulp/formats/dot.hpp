@@ -10,7 +10,8 @@
 // tensor_cores.hpp has such parameters for known units. Terms are exact: a product, unless .products says otherwise, and
 // c are not rounded before they are added. Each addition is the exact sum rounded once, as arithmetic.hpp's: integer steps
 // only, every direction, five flags, NaN, infinities, FTZ, DAZ and saturation by the same rules; of several NaNs the first,
-// c before the terms. Everything starts from c, which is +0 where it is not given, so that the sum of nothing is +0.
+// c before the terms. Everything starts from c, which is +0 where it is not given: the sum of nothing is c as the rounding
+// delivers it.
 // Functions throw std::invalid_argument where sizes differ, or where a format, a rounding or the accumulation is not
 // valid; only sums in blocks allocate, one block of terms.
 #ifndef ULP_FORMATS_DOT_HPP
