@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -16,7 +17,7 @@ enum storage : char { integer = 1, real = 2, text = 3, blob = 4 };
 
 void row_checksum::append(std::string_view bytes) {
   if (bytes.size() > waiting_.size() - size_) flush();
-  std::memcpy(waiting_.data() + size_, bytes.data(), bytes.size());
+  std::ranges::copy(bytes, waiting_.begin() + static_cast<std::ptrdiff_t>(size_));
   size_ += bytes.size();
 }
 
