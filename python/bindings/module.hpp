@@ -1,0 +1,12 @@
+// The parts of the extension module ulpscope._core. Each adds its functions and classes to the module.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+namespace ulp::python {
+
+void bind_arrays(pybind11::module_& module);
+void bind_counting(pybind11::module_& module);
+void bind_runs(pybind11::module_& module);
+
+}  // namespace ulp::python
