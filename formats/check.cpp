@@ -160,9 +160,10 @@ class checker {
           const batch_function& mine)
       : op_(op), to_(to), from_(from), options_(options), flags_(flags), mine_(mine) {}
 
-  // Compares inputs first .. first + size - 1; the operands of input first + i are operands_of(i).
-  template <class Operands>
-  void compare(std::uint64_t first, std::uint64_t size, const Operands& operands_of) {
+  // Compares inputs first .. first + size - 1; fill(begin, block) writes the operands of input first + begin and those
+  // that follow it.
+  template <class Fill>
+  void compare(std::uint64_t first, std::uint64_t size, const Fill& fill) {
     const std::uint64_t block_size = options_.block;
     const std::uint64_t blocks = size / block_size + (size % block_size != 0 ? 1 : 0);
     const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
@@ -176,8 +177,9 @@ class checker {
         buffers b;
         for (std::uint64_t block; (block = next++) < blocks;) {
           const std::uint64_t begin = block * block_size;
-          compare_block(first + begin, begin, std::min<std::uint64_t>(block_size, size - begin), operands_of, b,
-                        of_thread[t]);
+          b.operands.resize(std::min<std::uint64_t>(block_size, size - begin));
+          fill(begin, std::span{b.operands});
+          compare_block(first + begin, b, of_thread[t]);
         }
       } catch (...) {
         thrown[t] = std::current_exception();
@@ -216,29 +218,29 @@ class checker {
     std::vector<std::uint32_t> expected;
   };
 
-  template <class Operands>
-  void compare_block(std::uint64_t index, std::uint64_t begin, std::uint64_t size, const Operands& operands_of,
-                     buffers& b, found& f) const {
-    const rounding& mode = options_.rounding;
-    const bool stochastic = mode.direction == direction::stochastic;
-    b.operands.resize(size);
-    b.random.resize(stochastic ? size : 0);
-    for (std::size_t i = 0; i < b.operands.size(); ++i) b.operands[i] = operands_of(begin + i);
+  void compare_block(std::uint64_t index, buffers& b, found& f) const {
+    const std::size_t size = b.operands.size();
+    b.random.resize(options_.rounding.direction == direction::stochastic ? size : 0);
     for (std::size_t i = 0; i < b.random.size(); ++i) b.random[i] = random_of(index + i);
-    // More than the bits of most codes: what is not written is seen.
-    b.results.assign(b.operands.size(), {~std::uint64_t{0}, status::none});
+    // More than the bits of most codes: what is not written is seen. What was compared is unwritten again.
+    constexpr encoded unwritten{~std::uint64_t{0}, status::none};
+    b.results.resize(size, unwritten);
     mine_(b.operands, b.random, b.results);
     const bool known = expect_conversions(b);
-    for (std::size_t i = 0; i < b.operands.size(); ++i) {
-      if (known && b.results[i].code == b.expected[i]) continue;
-      const std::uint32_t random = stochastic ? b.random[i] : 0;
-      encoded expected = evaluate(op_, to_, from_, b.operands[i], mode, random);
-      if (!options_.exact) expected = without_inexact(op_, expected);
-      const encoded& got = b.results[i];
-      if (same_result(op_, to_, expected, got.code, options_.nan_codes) && (!flags_ || expected.flags == got.flags))
-        continue;
-      if (f.disagreeing++ < options_.keep) f.first.push_back({index + i, b.operands[i], random, expected, got});
+    for (std::size_t i = 0; i < size; ++i) {
+      if (!known || b.results[i].code != b.expected[i]) compare_one(index, i, b, f);
+      b.results[i] = unwritten;
     }
+  }
+
+  void compare_one(std::uint64_t index, std::size_t i, const buffers& b, found& f) const {
+    const std::uint32_t random = b.random.empty() ? 0 : b.random[i];
+    encoded expected = evaluate(op_, to_, from_, b.operands[i], options_.rounding, random);
+    if (!options_.exact) expected = without_inexact(op_, expected);
+    const encoded& got = b.results[i];
+    if (same_result(op_, to_, expected, got.code, options_.nan_codes) && (!flags_ || expected.flags == got.flags))
+      return;
+    if (f.disagreeing++ < options_.keep) f.first.push_back({index + i, b.operands[i], random, expected, got});
   }
 
   // All results at once, where it is their codes alone that are compared: what differs is looked at by itself.
@@ -330,21 +332,27 @@ check_report check_blocks(operation op, const format& to, const format& from, ch
     std::array<int, 3> widths{};
     for (int n = 0; n < operands; ++n) widths[static_cast<std::size_t>(n)] = operand_width(op, to, from, n);
     if (operands == 1) {
-      all.compare(0, input_count(op, to, from), [](std::uint64_t i) { return operand_codes{i}; });
+      all.compare(0, input_count(op, to, from), [](std::uint64_t begin, std::span<operand_codes> block) {
+        for (operand_codes& codes : block) codes[0] = begin++;
+      });
     } else {
       // The last operand changes first.
-      all.compare(0, input_count(op, to, from), [&](std::uint64_t i) {
-        operand_codes codes{};
-        for (auto n = static_cast<std::size_t>(operands); n-- > 0; i >>= widths[n])
-          codes[n] = i & mask_of_bits(widths[n]);
-        return codes;
+      all.compare(0, input_count(op, to, from), [&](std::uint64_t begin, std::span<operand_codes> block) {
+        for (operand_codes& codes : block) {
+          std::uint64_t rest = begin++;
+          for (auto n = static_cast<std::size_t>(operands); n-- > 0; rest >>= widths[n])
+            codes[n] = rest & mask_of_bits(widths[n]);
+        }
       });
     }
   } else {
     std::vector<operand_codes> batch;
     std::uint64_t index = 0;
     const auto compare_batch = [&] {
-      if (!batch.empty()) all.compare(index, batch.size(), [&](std::uint64_t i) { return batch[i]; });
+      if (!batch.empty())
+        all.compare(index, batch.size(), [&](std::uint64_t begin, std::span<operand_codes> block) {
+          std::copy_n(batch.begin() + static_cast<std::ptrdiff_t>(begin), block.size(), block.begin());
+        });
       index += batch.size();
       batch.clear();
     };
