@@ -274,7 +274,15 @@ static_assert(equal(ULP_INEXACT, ulp::status::inexact) && equal(ULP_UNDERFLOW, u
 static_assert(equal(ULP_SUB, ulp::operation::sub) && equal(ULP_MUL, ulp::operation::mul) &&
               equal(ULP_DIV, ulp::operation::div) && equal(ULP_SQRT, ulp::operation::sqrt) &&
               equal(ULP_FMA, ulp::operation::fma) && equal(ULP_REM, ulp::operation::rem) &&
-              equal(ULP_CONVERT, ulp::operation::convert));
+              equal(ULP_CONVERT, ulp::operation::convert) && equal(ULP_MAC, ulp::operation::mac) &&
+              equal(ULP_RINT, ulp::operation::rint) && equal(ULP_EQ, ulp::operation::eq) &&
+              equal(ULP_LE, ulp::operation::le) && equal(ULP_LT, ulp::operation::lt) &&
+              equal(ULP_EQ_SIGNALING, ulp::operation::eq_signaling) && equal(ULP_LE_QUIET, ulp::operation::le_quiet) &&
+              equal(ULP_LT_QUIET, ulp::operation::lt_quiet) && equal(ULP_TO_UI32, ulp::operation::to_ui32) &&
+              equal(ULP_TO_UI64, ulp::operation::to_ui64) && equal(ULP_TO_I32, ulp::operation::to_i32) &&
+              equal(ULP_TO_I64, ulp::operation::to_i64) && equal(ULP_FROM_UI32, ulp::operation::from_ui32) &&
+              equal(ULP_FROM_UI64, ulp::operation::from_ui64) && equal(ULP_FROM_I32, ulp::operation::from_i32) &&
+              equal(ULP_FROM_I64, ulp::operation::from_i64));
 static_assert(equal(ULP_COMPENSATED, ulp::sum_order::compensated) && equal(ULP_PAIRWISE, ulp::sum_order::pairwise) &&
               equal(ULP_LANES, ulp::sum_order::lanes) && equal(ULP_CHUNKS, ulp::sum_order::chunks) &&
               equal(ULP_TREE_CHUNKS, ulp::sum_order::tree_chunks) && equal(ULP_BLOCKS, ulp::sum_order::blocks));
@@ -330,10 +338,13 @@ int ulp_decode(const ulp_format* from, uint64_t code, double* x) {
 int ulp_operate(int32_t op, const ulp_format* to, const ulp_format* from, const uint64_t operands[3],
                 const ulp_rounding* mode, const ulp_random_words* random, ulp_result* result) {
   return guarded([&] {
-    const auto operation = as(op, ulp::operation::convert, "the operation");
+    const auto operation = as(op, ulp::operation::from_i64, "the operation");
     const format to_format = format_of(to);
     const format from_format = format_of(from);
-    if (!ulp::is_defined(operation, to_format, from_format)) refuse("arithmetic needs formats with sign and zero");
+    if (!ulp::is_defined(operation, to_format, from_format))
+      refuse(ulp::has_one_format(operation) && to_format != from_format
+                 ? "this operation has operands and results in one format"
+                 : "arithmetic needs formats with sign and zero");
     const auto given = checked(operands, static_cast<std::size_t>(ulp::operand_count(operation)), "operands");
     ulp::operand_codes codes{};
     std::copy(given.begin(), given.end(), codes.begin());

@@ -170,7 +170,8 @@ int run(const options& o) {
 command convert_command() {
   auto o = std::make_shared<options>();
   command made{.name = "convert", .help = "convert the numbers in a file to a format, and count what becomes of them"};
-  made.add("INPUT", &o->input, ".npy, .npz, .safetensors, or with --dtype a raw file", {.required = true});
+  made.add("INPUT", &o->input, ".npy, .npz, .safetensors, or with --dtype a raw file",
+           {.required = true, .check = a_name});
   made.add("-o,--output", &o->output,
            "the file to write, of the kind that its extension says (others: raw); - for standard output",
            {.type = "FILE", .required = true, .check = a_name});

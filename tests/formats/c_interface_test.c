@@ -71,6 +71,9 @@ static void single_numbers(void) {
   const ulp_format e8m0 = format_of("e8m0");
   const uint64_t ones[3] = {0x3C00, 0x3C00, 0x3C00};
   const uint64_t one_and_zero[3] = {0x3C00, 0, 0};
+  const uint64_t ones_and_two[3] = {0x3C00, 0x3C00, 0x40000000};
+  const uint64_t minus_one_and_a_half = 0xBE00;
+  const uint64_t minus_one = UINT64_MAX; /* an integer */
   const uint32_t all_bits = 255;
   ulp_random_words random;
   ulp_rounding r;
@@ -101,7 +104,16 @@ static void single_numbers(void) {
   CHECK(result.code == 0x7C00 && result.flags == ULP_DIVIDE_BY_ZERO);
   OK(ulp_operate(ULP_CONVERT, &float32, &float16, ones, NULL, NULL, &result));
   CHECK(result.code == 0x3F800000 && result.flags == 0);
-  REFUSED(ulp_operate(8, &float16, &float16, ones, NULL, NULL, &result), "operation");
+  OK(ulp_operate(ULP_MAC, &float32, &float16, ones_and_two, NULL, NULL, &result));
+  CHECK(result.code == 0x40400000);
+  OK(ulp_operate(ULP_LT, &float16, &float16, one_and_zero, NULL, NULL, &result));
+  CHECK(result.code == 0 && result.flags == 0);
+  OK(ulp_operate(ULP_TO_I32, &float16, &float16, &minus_one_and_a_half, NULL, NULL, &result));
+  CHECK(result.code == 0xFFFFFFFE && result.flags == ULP_INEXACT);
+  OK(ulp_operate(ULP_FROM_I64, &float16, &float16, &minus_one, NULL, NULL, &result));
+  CHECK(result.code == 0xBC00);
+  REFUSED(ulp_operate(ULP_RINT, &float32, &float16, ones, NULL, NULL, &result), "one format");
+  REFUSED(ulp_operate(ULP_FROM_I64 + 1, &float16, &float16, ones, NULL, NULL, &result), "operation");
   REFUSED(ulp_operate(ULP_ADD, &e8m0, &float16, ones, NULL, NULL, &result), "sign");
   r.random_bits = 33;
   REFUSED(ulp_encode(&float16, 1, &r, NULL, &result), "random_bits");

@@ -100,8 +100,13 @@ std::vector<std::uint64_t> packed_shape(const std::string& path, const stored_ar
 }  // namespace
 
 array_file_kind kind_of_array_file(std::string_view path) noexcept {
+  const auto equal_but_for_case = [](char small, char any) {
+    return any == small || (small >= 'a' && small <= 'z' && any == small - 'a' + 'A');
+  };
   for (const auto& [kind, extension] : extensions)
-    if (path.ends_with(extension)) return kind;
+    if (path.size() >= extension.size() &&
+        std::ranges::equal(extension, path.substr(path.size() - extension.size()), equal_but_for_case))
+      return kind;
   return array_file_kind::raw;
 }
 

@@ -99,8 +99,9 @@ class walk {
     if (fstat(place_.folder.get(), &folder) != 0) place_.fail();
     if (parts_.empty()) refuse_companion(name);
     if (fstatat(place_.folder.get(), name.c_str(), &entry, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno == ENOENT && parts_.empty() && name != "." && name != "..") return false;
-      place_.fail();
+      if (errno != ENOENT) place_.fail();
+      if (parts_.empty() && name != "." && name != "..") return false;
+      place_.fail("there is no folder '" + name + "' in " + place_.path);
     }
     if (S_ISLNK(entry.st_mode)) {
       if (may_mislead(folder, entry, parts_.empty()))

@@ -86,7 +86,7 @@ std::vector<text_option> options_of(rounding_text& text) {
           {.name = "saturate",
            .value = &text.saturate,
            .type = "",
-           .help = "deliver the largest finite number on overflow, and for infinities",
+           .help = "deliver the largest finite number on overflow, for infinities too",
            .group = group},
           {.name = "saturate-finite",
            .value = &text.saturate_finite,

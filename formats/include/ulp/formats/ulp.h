@@ -111,9 +111,36 @@ int ulp_encode(const ulp_format* to, double x, const ulp_rounding* rounding, con
 /* Exact for every format. */
 int ulp_decode(const ulp_format* from, uint64_t code, double* x);
 
-enum { ULP_ADD, ULP_SUB, ULP_MUL, ULP_DIV, ULP_SQRT, ULP_FMA, ULP_REM, ULP_CONVERT };
+/* operation.hpp says what each is. */
+enum {
+  ULP_ADD,
+  ULP_SUB,
+  ULP_MUL,
+  ULP_DIV,
+  ULP_SQRT,
+  ULP_FMA,
+  ULP_REM,
+  ULP_CONVERT,
+  ULP_MAC, /* the third operand and the result in `to` */
+  ULP_RINT,
+  ULP_EQ, /* comparisons: 0 or 1 */
+  ULP_LE,
+  ULP_LT,
+  ULP_EQ_SIGNALING,
+  ULP_LE_QUIET,
+  ULP_LT_QUIET,
+  ULP_TO_UI32, /* integers: their bits, two's complement in i32 and i64 */
+  ULP_TO_UI64,
+  ULP_TO_I32,
+  ULP_TO_I64,
+  ULP_FROM_UI32,
+  ULP_FROM_UI64,
+  ULP_FROM_I32,
+  ULP_FROM_I64
+};
 
-/* The operation on codes of `from`, rounded once to `to`; operands[1] and [2] are read where it has so many. */
+/* The operation on codes of `from`, rounded once to `to`, which are one format from ULP_RINT on; operands[1] and [2] are
+ * read where it has so many. Rounding to integers raises inexact. */
 int ulp_operate(int32_t operation, const ulp_format* to, const ulp_format* from, const uint64_t operands[3],
                 const ulp_rounding* rounding, const ulp_random_words* random, ulp_result* result);
 
