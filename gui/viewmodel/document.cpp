@@ -231,6 +231,7 @@ std::shared_ptr<const replayed_run> replay_run(const loaded_run& run, const scen
     told(1);
     return series_extremes(result->steps.size(), [&](std::size_t i) { return of(result->steps[i]); });
   };
+  result->scales_used = extremes_of(used_scale);
   result->scales = extremes_of(log2_scale);
   result->critical = extremes_of(log2_critical);
   result->clip_measures = extremes_of(log2_clip_measure);

@@ -54,7 +54,8 @@ struct replayed_run {
   // What drawing them fast takes.
   std::vector<std::int64_t> skipped;  // steps, ascending
   std::vector<std::int64_t> clipped;  // likewise
-  series_extremes scales;             // log2, as are all here: log2_scale of each step,
+  series_extremes scales_used;        // used_scale of each step
+  series_extremes scales;             // log2, as are those that follow: log2_scale,
   series_extremes critical;           // log2_critical
   series_extremes clip_measures;      // log2_clip_measure
   bool scale_is_open = false;         // other scales may have been used: then
@@ -71,6 +72,7 @@ struct replayed_run {
   std::vector<std::int64_t> unbounded;
 };
 
+[[nodiscard]] inline double used_scale(const replay_step& s) { return s.scale_used; }
 // NaN, a gap, for what is not above zero and finite.
 [[nodiscard]] double log2_or_gap(double x);
 [[nodiscard]] inline double log2_scale(const replay_step& s) { return log2_or_gap(s.scale_used); }

@@ -220,15 +220,16 @@ double view_state::scale_at(std::int64_t step) const {
 value_range view_state::scales_in(std::int64_t first, std::int64_t last) const {
   if (tried_) return {std::ldexp(1.0, *tried_), std::ldexp(1.0, *tried_)};
   const double at_first = scale_at(first);
-  value_range all{at_first, at_first};
+  const value_range all{at_first, at_first};
   const auto result = front().result;
   if (!result) return all;
-  for (auto at = std::ranges::upper_bound(result->steps, first, {}, &replay_step::step);
-       at != result->steps.end() && at->step <= last; ++at) {
-    all.low = std::min(all.low, at->scale_used);
-    all.high = std::max(all.high, at->scale_used);
-  }
-  return all;
+  const auto index_after = [&](std::int64_t step) {
+    const auto after = std::ranges::upper_bound(result->steps, step, {}, &replay_step::step);
+    return static_cast<std::size_t>(after - result->steps.begin());
+  };
+  const extremes later = result->scales_used.between(index_after(first), index_after(last),
+                                                     [&](std::size_t i) { return used_scale(result->steps[i]); });
+  return {std::fmin(all.low, later.least), std::fmax(all.high, later.greatest)};
 }
 
 std::optional<std::optional<std::int64_t>> view_state::lost_from() const noexcept {
