@@ -274,6 +274,8 @@ class TheFile(support.InFolder):
         with sqlite3.connect(self.path("a.ulp")) as db:
             for pragma, value in (("application_id", 1970040946), ("user_version", 2), ("journal_mode", "delete")):
                 self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
+            writer = db.execute("SELECT value FROM meta WHERE key='writer'").fetchone()
+            self.assertEqual(writer, (f"ulpscope {recorder.__version__}",))
         db.close()
         content = support.content(self.path("a.ulp"))
         self.assertEqual(
