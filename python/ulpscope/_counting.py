@@ -86,12 +86,11 @@ class Values:
 class PlainValues:
     """Those of a torch tensor that lies on the host one element after the other, for the compiled counting."""
 
-    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros", "parts")
+    __slots__ = ("type", "array", "table", "numel", "parts")
+    vector, shape, zeros = None, (), 0
 
     def __init__(self, tensor, dtype, parts):
-        self.type, self.array, self.numel, self.parts = dtype, tensor, tensor.numel(), parts
-        self.table = self.vector = None
-        self.shape, self.zeros = (), 0
+        self.type, self.array, self.table, self.numel, self.parts = dtype, tensor, None, tensor.numel(), parts
 
     def address(self):
         return self.array.data_ptr()
@@ -148,7 +147,7 @@ def tables_of(values, with_sums):
     small = [v for v in values if type(v) is SmallValues and v.array is not None]
     if small:
         count_small(small)
-    arrays = [v for v in values if v.array is not None and on_host(v.array)]
+    arrays = [v for v in values if v.array is not None and (type(v) is PlainValues or on_host(v.array))]
     for v, table in zip(arrays, host_tables_of(arrays, with_sums) if arrays else []):
         v.table, v.array = table, None
     vectors = []

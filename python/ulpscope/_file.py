@@ -19,6 +19,24 @@ WRITER = f"ulpscope {__version__}"
 LOST = "was moved, removed or replaced during recording: the file of that name has none of its steps"
 
 
+class Layout:
+    """What tells how steps are written, which mostly are alike: the tensors, types and factors of one."""
+
+    def __init__(self, infos, numbers, factors):
+        self.of = infos, numbers, factors
+        self.groups = {}  # by kind, role and factor: which
+        for i, (info, factor) in enumerate(zip(infos, factors)):
+            self.groups.setdefault((info.kind, info.role, factor), []).append(i)
+        self.ids = None  # in the file; None until they are known
+        self._keys = None
+
+    def keys(self):
+        """Of tables that may be merged over steps: id, type, factor."""
+        if self._keys is None:
+            self._keys = list(zip(self.ids, *self.of[1:]))
+        return self._keys
+
+
 class File:
     """A recording open for writing."""
 
@@ -29,6 +47,7 @@ class File:
         self.ranks = ranks
         self.process = os.getpid()
         self.tensors = {}  # by name: id, Info
+        self.layout = None  # of the step before
         self.db = self.lock = None
         begun = False
         try:
@@ -135,24 +154,25 @@ class File:
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
         before = dict(self.tensors)
-        groups = {}
-        for row in rows:
-            groups.setdefault((row.info.kind, row.info.role, row.factor), []).append(row.table)
-        totals = {group: (merge_tables(tables), len(tables)) for group, tables in groups.items()}
+        infos, numbers, factors, parts, tables = zip(*rows) if rows else [()] * 5
+        if self.layout is None or self.layout.of != (infos, numbers, factors):
+            self.layout = Layout(infos, numbers, factors)
+        layout = self.layout
+        totals = {group: (merge_tables([tables[i] for i in at]), len(at)) for group, at in layout.groups.items()}
         try:
             if key[1] is None:
                 attempts = "SELECT coalesce(max(attempt), -1) + 1 FROM step WHERE step=? AND rowid<=?"
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
-                ids = [self._id(row.info) for row in rows]
-                _, numbers, factors, parts, tables = zip(*rows) if rows else [()] * 5
-                summary = summaries_of(tables, ids, numbers, factors, parts)
+                if layout.ids is None:
+                    layout.ids = [self._id(info) for info in infos]
+                summary = summaries_of(tables, layout.ids, numbers, factors, parts)
                 cells = compressed(payloads_of(tables))
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in total_rows(totals):
                     insert_row(self.db, "total", (*key, *total), (cells,))
         except BaseException as error:
-            self.tensors = before
+            self.tensors, self.layout = before, None
             with contextlib.suppress(sqlite3.Error):  # an interrupt may come when the step is in the file
                 self._read_tensors()
             if not isinstance(error, (sqlite3.Error, RecorderError)):
@@ -170,9 +190,8 @@ class File:
         if key[2] == -1:
             for table in tables:
                 table.drop_codes()  # which take much memory
-            tables = {(id, number, factor): (table, 1) for id, (_, number, factor, _, table) in zip(ids, rows)}
             with contextlib.suppress(sqlite3.Error, RecorderError):
-                self.levels.add(key[0], tables, totals)
+                self.levels.add(key[0], dict(zip(layout.keys(), tables)), totals)
 
     def _id(self, info):
         """The tensor's number in the file, where it is added if it is new."""

@@ -147,21 +147,19 @@ class Gradients:
                     raise RecorderError(f"{self._file.shown}: step {step}: {name!r} is the name of several tensors")
                 # A module that was called several times.
                 number = row.type_number if row.type_number == of.type.number else 0
-                rows[name] = row._replace(type_number=number, table=merge_tables([row.table, table]))
+                table = merge_tables([row.table, table])
+                info = row.info if self._shards else row.info._replace(numel=table.numel)
+                rows[name] = row._replace(info=info, type_number=number, table=table)
                 continue
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
             by = factors.get(info.kind, 1.0)
             if unscaled and info.kind == "weight_grad":
                 by = factor if name in unscaled else of_loss
+            numel = total if self._shards else table.numel
+            if info.numel != numel:
+                info = info._replace(numel=numel)
             rows[name] = Row(info, of.type.number, by, of.parts, table)
-            if self._shards and info.numel != total:
-                rows[name] = rows[name]._replace(info=info._replace(numel=total))
-        if self._shards:
-            return list(rows.values())
-        return [
-            row if row.info.numel == row.table.numel else row._replace(info=row.info._replace(numel=row.table.numel))
-            for row in rows.values()
-        ]
+        return list(rows.values())
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)

@@ -15,27 +15,41 @@ class Level:
         self.width, self.block = width, block
         self.whole = whole  # whether every step of the block that is in the file passes by here
         self.steps, self.merged = [], 0
-        self.tensors, self.totals = {}, {}  # by (id, type, factor) and (kind, role, factor): tables, number of tensors
+        self._clear()
+
+    def _clear(self):
+        self.tensors, self.totals = {}, {}  # by (id, type, factor) and (kind, role, factor): tables that wait
+        self.ids, self.numbers = set(), {}  # of tensors; how many each total is of
 
     def add(self, steps, tensors, totals):
         """tensors, totals: as take() gives them."""
         self.steps += steps
         self.merged += len(tensors)
-        for into, tables in ((self.tensors, tensors), (self.totals, totals)):
-            for key, (table, number) in tables.items():
-                if key not in into:
-                    into[key] = ([table], number)
-                    continue
-                waiting, before = into[key]
-                if len(waiting) >= 16 and (len(waiting) >= 64 or len(table) > 16):
-                    waiting = [merge_tables(waiting)]
-                waiting.append(table)
-                into[key] = (waiting, before + number)
-        if len(self.tensors) > 8 * len({id for id, _, _ in self.tensors}):  # factors that change all the time
-            self.whole, self.tensors, self.totals = False, {}, {}
+        if not tensors.keys() <= self.tensors.keys():
+            self.ids.update(id for id, _, _ in tensors)
+        self._gather(self.tensors, tensors.items())
+        self._gather(self.totals, ((key, table) for key, (table, _) in totals.items()))
+        for key, (_, number) in totals.items():
+            self.numbers[key] = self.numbers.get(key, 0) + number
+        if len(self.tensors) > 8 * len(self.ids):  # factors that change all the time
+            self.whole = False
+            self._clear()
+
+    @staticmethod
+    def _gather(into, tables):
+        for key, table in tables:
+            waiting = into.get(key)
+            if waiting is None:
+                into[key] = [table]
+                continue
+            if len(waiting) >= 16 and (len(waiting) >= 64 or len(table) > 16):
+                waiting[:] = [merge_tables(waiting)]
+            waiting.append(table)
 
     def take(self):
-        return [{key: (merge_tables(waiting), n) for key, (waiting, n) in of.items()} for of in (self.tensors, self.totals)]
+        """{key: table} and {key: (table, number of tensors)}"""
+        tensors, totals = ({key: merge_tables(waiting) for key, waiting in of.items()} for of in (self.tensors, self.totals))
+        return tensors, {key: (table, self.numbers[key]) for key, table in totals.items()}
 
 
 class Levels:
@@ -79,7 +93,7 @@ class Levels:
         tensors, totals = level.take()
         if level.whole and level.merged >= 16 * len(tensors) > 0:
             ordered = sorted(tensors.items(), key=lambda item: (*item[0][:2], factor_order(item[0][2])))
-            tables = [table for _, (table, _) in ordered]
+            tables = [table for _, table in ordered]
             summary = summaries_of(tables, *zip(*(key for key, _ in ordered)))
             cells = compressed(payloads_of(tables))
             key = (level.width, level.block, self.ranks)

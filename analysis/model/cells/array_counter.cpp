@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -23,30 +24,33 @@ class code_tally {
  public:
   template <typename Code>
   std::vector<code_count> count(std::span<const Code> codes) {
-    std::vector<code_count> all;
-    const auto take = [&](std::size_t code) {
-      if (counts_[code] > 0)
-        all.push_back({.code = static_cast<std::uint32_t>(code), .count = std::exchange(counts_[code], 0)});
-    };
-    // Looking through all codes takes as long as counting some ten thousand.
-    constexpr std::size_t few = 8192;
-    const std::size_t possible = std::size_t{1} << (8 * sizeof(Code));
-    if (codes.size() < few && sizeof(Code) > 1) {
-      occurring_.clear();
-      for (const Code code : codes)
-        if (counts_[code]++ == 0) occurring_.push_back(code);
-      std::ranges::sort(occurring_);
-      for (const std::uint16_t code : occurring_) take(code);
-    } else {
+    constexpr std::size_t possible = std::size_t{1} << (8 * sizeof(Code));
+    // Of few codes it is noted which occur; of many, that is looked up.
+    const bool few = codes.size() < possible;
+    if (few)
+      for (const Code code : codes) {
+        ++counts_[code];
+        occurs_[code / 64] |= std::uint64_t{1} << code % 64;
+      }
+    else
       for (const Code code : codes) ++counts_[code];
-      for (std::size_t code = 0; code < possible; ++code) take(code);
+    std::vector<code_count> all;
+    all.reserve(std::min<std::size_t>(codes.size(), 4096));
+    for (std::size_t word = 0; word < possible / 64; ++word) {
+      if (few && occurs_[word] == 0) continue;
+      std::uint64_t occurring = std::exchange(occurs_[word], 0);
+      for (std::size_t i = 0; !few && i < 64; ++i) occurring |= std::uint64_t{counts_[64 * word + i] != 0} << i;
+      for (; occurring != 0; occurring &= occurring - 1) {
+        const std::size_t code = 64 * word + static_cast<std::size_t>(std::countr_zero(occurring));
+        all.push_back({.code = static_cast<std::uint32_t>(code), .count = std::exchange(counts_[code], 0)});
+      }
     }
     return all;
   }
 
  private:
   std::vector<std::uint32_t> counts_ = std::vector<std::uint32_t>(std::size_t{1} << 16);
-  std::vector<std::uint16_t> occurring_;
+  std::array<std::uint64_t, (std::size_t{1} << 16) / 64> occurs_{};
 };
 
 // One of each kind for every thread: their tables are large.
