@@ -10,7 +10,7 @@ from ._counting_small import count_small
 from ._errors import RecorderError
 from ._host import loaded_torch, np
 from ._tables import as_compiled
-from ._types import TYPES
+from ._types import TYPES, TYPES_BY_NUMBER
 
 TINY = 1 << 12  # and below which tensors are counted together
 
@@ -66,13 +66,16 @@ class Values:
         self.numel = len(array)
         self.zeros = numel - len(array)  # those that a sparse tensor does not hold
 
-    def address(self):
-        """Of values on the host, which lie one after the other from there on."""
+    @property
+    def place(self):
+        """Of values on the host, which lie one after the other: address, number and type."""
         if is_numpy(self.array):
             self.array = np.ascontiguousarray(self.array)
-            return self.array.__array_interface__["data"][0]
-        self.array = self.array.contiguous()
-        return self.array.data_ptr()
+            address = self.array.__array_interface__["data"][0]
+        else:
+            self.array = self.array.contiguous()
+            address = self.array.data_ptr()
+        return address, len(self.array), self.type.number
 
     def count(self, with_sums):
         """Counts now, and keeps no values."""
@@ -86,32 +89,30 @@ class Values:
 class PlainValues:
     """Those of a torch tensor that lies on the host one element after the other, for the compiled counting."""
 
-    __slots__ = ("type", "array", "table", "numel", "parts")
+    __slots__ = ("type", "array", "table", "numel", "place", "parts")
     vector, shape, zeros = None, (), 0
 
-    def __init__(self, tensor, dtype, parts):
-        self.type, self.array, self.table, self.numel, self.parts = dtype, tensor, None, tensor.numel(), parts
-
-    def address(self):
-        return self.array.data_ptr()
+    def __init__(self, tensor, place):
+        self.array, self.place, self.table, self.parts = tensor, place, None, 0
+        _, self.numel, number = place
+        self.type = TYPES_BY_NUMBER[number]
 
     def count(self, with_sums):
         (self.table,), self.array = host_tables_of([self], with_sums), None
 
 
-def plain_type(tensor):
-    """The type of values that PlainValues can have; None where these are not."""
-    dtype = torch_types().get(tensor.dtype)
-    if dtype is None or not tensor.is_cpu or tensor.layout is not loaded_torch().strided:
-        return None
-    return dtype if tensor.is_contiguous() and not tensor.is_neg() else None
+def plain_values(tensors):
+    """Of those that can be PlainValues these; None in place of others."""
+    places = torch_places()(tensors)
+    return [None if place is None else PlainValues(tensor, place) for tensor, place in zip(tensors, places)]
 
 
 @functools.lru_cache(None)
-def torch_types():
-    """By torch's dtypes, of which each torch has some."""
+def torch_places():
+    """A function that tells where the values of torch's tensors are."""
     torch = loaded_torch()
-    return {getattr(torch, name): dtype for name, dtype in TYPES.items() if hasattr(torch, name)}
+    types = {getattr(torch, name): dtype.number for name, dtype in TYPES.items() if hasattr(torch, name)}
+    return counting.Places(torch.Tensor, torch.strided, types)
 
 
 class SmallValues:
@@ -140,7 +141,7 @@ def host_tables_of(values, with_sums):
         return tables_of_bits([(v.array, v.type) for v in values], with_sums)
     torch = loaded_torch()
     threads = 1 if torch is None else torch.get_num_threads()
-    return counting.count([(v.address(), v.numel, v.type.number) for v in values], with_sums, threads)
+    return counting.count([v.place for v in values], with_sums, threads)
 
 
 def tables_of(values, with_sums):
@@ -163,5 +164,5 @@ def tables_of(values, with_sums):
     for v in values:
         if v.zeros > 0:
             v.table.add_zeros(v.zeros)
-            v.zeros = 0
+            v.numel, v.zeros = v.numel + v.zeros, 0
     return [v.table for v in values]

@@ -15,7 +15,7 @@ class Doubts:
             found["next scale"] = (
                 f"loss_scale={next_scale:g} was passed, and the scaler's was {scale:g}: that is recorded; leave loss_scale out"
             )
-        tables = [row.table for row in rows if row.info.kind == "weight_grad"]
+        tables = [table for info, table in zip(rows.infos, rows.tables) if info.kind == "weight_grad"]
         if self._looks > 0 and tables:
             self._looks -= 1
             if not self._shards and all(t.zeros == t.numel for t in tables):
@@ -77,26 +77,27 @@ class Doubts:
         float16 have a least, and what is summed up in float32 alone does not overflow where nothing else does."""
         if self._sure or self._shown_by != "output" or not self._passes or not self._mixed:
             return rows
-        of_low = [row for row in rows if row.parts & 255 and row.info.through in TYPES and row.type_number == 2]
+        each = list(zip(rows.infos, rows.type_numbers, rows.parts, rows.tables))
+        of_low = [(info, parts, table) for info, number, parts, table in each if parts & 255 and info.through in TYPES and number == 2]
         doubtful = set()
-        if "float16" in self._graph.casts.values() and all(row.table.is_finite for row in of_low):
-            doubtful = {row.info.name for row in rows if row.parts and not row.parts & 255 and not row.table.is_finite}
-        for row in of_low if self._looks >= 90 else ():
+        if "float16" in self._graph.casts.values() and all(table.is_finite for *_, table in of_low):
+            doubtful = {info.name for info, _, parts, table in each if parts and not parts & 255 and not table.is_finite}
+        for info, parts, table in of_low if self._looks >= 90 else ():
             smallest = 2.0**-24 * min(factor, 1.0) / self._summed
-            if row.parts < 256 and scaled and row.info.through == "float16" and off_float16(row.table, smallest)[0]:
-                doubtful.add(row.info.name)
+            if parts < 256 and scaled and info.through == "float16" and off_float16(table, smallest)[0]:
+                doubtful.add(info.name)
         if not doubtful:
             return rows
         for name, parameter in self._parameters():
             if plain(name) in doubtful:
                 self._drop(id(parameter))
-        return [row._replace(parts=0) if row.info.name in doubtful else row for row in rows]
+        return rows._replace(parts=[0 if info.name in doubtful else n for info, n in zip(rows.infos, rows.parts)])
 
     def _through_float16(self, rows):
         """{name: table} of the parameters whose gradients all were numbers of float16, or are sums of such."""
         if self._model is None or self._graph is None or "float16" not in self._graph.casts.values():
             return {}
-        tables = {row.info.name: row.table for row in rows}
+        tables = {info.name: table for info, table in zip(rows.infos, rows.tables)}
         names = ((plain(name), id(p)) for name, p in self._model.named_parameters())
         return {
             name: tables[name]

@@ -154,7 +154,7 @@ class File:
         if not self.lock.holds(self.path):
             raise RecorderError(f"{self.shown}: {LOST}")
         before = dict(self.tensors)
-        infos, numbers, factors, parts, tables = zip(*rows) if rows else [()] * 5
+        infos, numbers, factors, parts, tables = rows
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
         layout = self.layout

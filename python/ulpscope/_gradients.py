@@ -1,16 +1,17 @@
 """The part of Recorder that takes tensors: gradients, and what hooks see."""
 
 import functools
+import itertools
 import math
 
 from ._compiled import counting
-from ._counting import PlainValues, SmallValues, TINY, Values, WAITING, bring_to_host, plain_type, tables_of
+from ._counting import SmallValues, TINY, Values, WAITING, bring_to_host, plain_values, tables_of
 from ._errors import RecorderError
 from ._graph import UNSEEN, tensors_in
 from ._host import loaded_torch, np
 from ._names import check_name, plain
 from ._ranks import is_replica, is_summand
-from ._schema import Info, Row
+from ._schema import Info, Rows
 from ._tables import merge_tables
 
 
@@ -39,11 +40,15 @@ class Gradients:
         """Those of the model's parameters, or of some. is_local: before they are reduced."""
         values = []
         torch, known = loaded_torch(), self._file.tensors
-        casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and not self._sums
+        casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and counting is None and not self._sums
         only = self._wanted.get("gradients")
         if not is_local:
             self._settle_passes()
-        for name, parameter in self._parameters() if of is None else of:
+        named = self._parameters() if of is None else of
+        if counting is not None:
+            named = list(named)
+        alike = plain_values([parameter.grad for _, parameter in named]) if counting is not None else itertools.repeat(None)
+        for (name, parameter), taken_as_is in zip(named, alike):
             if "_orig_mod" in name:
                 name = plain(name)
             gradient = parameter.grad
@@ -58,13 +63,14 @@ class Gradients:
                         taken[-1].parts = self._parts(parameter, gradient)
                     values.append(taken)
                     continue
-            if counting is not None and type(gradient) is torch.Tensor and name in known:
-                dtype = plain_type(gradient)
-                if dtype is not None:
-                    parts = 1 if dtype.bits <= 16 else self._parts(parameter, gradient)
-                    values.append((name, "weight_grad", (), 0, casts.get(id(parameter), UNSEEN), PlainValues(gradient, dtype, parts)))
-                    continue
-            elif may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
+            if taken_as_is is not None and name in known:
+                if taken_as_is.type.bits <= 16:
+                    taken_as_is.parts = 1
+                elif self._passes:
+                    taken_as_is.parts = self._parts(parameter, gradient)
+                values.append((name, "weight_grad", (), 0, casts.get(id(parameter), UNSEEN), taken_as_is))
+                continue
+            if may_be_small and type(gradient) is torch.Tensor and gradient.dtype is torch.float32 and name in known:
                 n = gradient.numel()
                 if 0 < n < TINY and gradient.is_cpu and gradient.layout is torch.strided and not gradient.is_neg():
                     small = SmallValues(gradient, n, self._parts(parameter, gradient))
@@ -120,7 +126,7 @@ class Gradients:
                 waiting += [(f"{prefix}{name}.", child) for name, child in reversed(module._modules.items())]
 
     def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
-        """What is recorded of a step: a Row for each tensor. unscaled: those that are not multiplied by the loss scale."""
+        """What is recorded of a step: its Rows. unscaled: those that are not multiplied by the loss scale."""
         of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
         factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss}  # all else: 1
         for name, array in grads.items():
@@ -139,27 +145,31 @@ class Gradients:
         if not self._mixed and not all(taken[0] in known for taken in values):
             self._mixed = any(of.type.bits <= 16 for *_, of in values)
             self._mixed = self._mixed or self._graph is not None and any(cast is not None for cast in self._graph.casts.values())
-        rows = {}
+        at, infos, numbers, bys, parts = {}, [], [], [], []
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
-            if name in rows:
-                row = rows[name]
-                if kind == "weight_grad" or kind != row.info.kind:
+            if name in at:
+                i = at[name]
+                if kind == "weight_grad" or kind != infos[i].kind:
                     raise RecorderError(f"{self._file.shown}: step {step}: {name!r} is the name of several tensors")
                 # A module that was called several times.
-                number = row.type_number if row.type_number == of.type.number else 0
-                table = merge_tables([row.table, table])
-                info = row.info if self._shards else row.info._replace(numel=table.numel)
-                rows[name] = row._replace(info=info, type_number=number, table=table)
+                numbers[i] = numbers[i] if numbers[i] == of.type.number else 0
+                tables[i] = merge_tables([tables[i], table])
+                infos[i] = infos[i] if self._shards else infos[i]._replace(numel=tables[i].numel)
                 continue
+            at[name] = len(infos)
+            tables[len(infos)] = table  # those of before are as many or more
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
             by = factors.get(info.kind, 1.0)
             if unscaled and info.kind == "weight_grad":
                 by = factor if name in unscaled else of_loss
-            numel = total if self._shards else table.numel
+            numel = total if self._shards else of.numel
             if info.numel != numel:
                 info = info._replace(numel=numel)
-            rows[name] = Row(info, of.type.number, by, of.parts, table)
-        return list(rows.values())
+            infos.append(info)
+            numbers.append(of.type.number)
+            bys.append(by)
+            parts.append(of.parts)
+        return Rows(infos, numbers, bys, parts, tables[: len(infos)])
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)

@@ -349,7 +349,7 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             rows = self._without_doubtful(rows, scaled, factor)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and self._alone:
-                of = [row.table for row in rows if row.info.kind == "weight_grad"]
+                of = [table for info, table in zip(rows.infos, rows.tables) if info.kind == "weight_grad"]
                 found_inf = not all(t.is_finite for t in of) if of else None
                 if "gradients" in self._wanted and not found_inf:
                     found_inf = None  # the others may

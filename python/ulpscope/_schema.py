@@ -73,9 +73,10 @@ def insert_row(db, table, *parts):
 
 # What is known of a tensor, as the table `tensor` has it.
 Info = namedtuple("Info", "name kind role through shape numel")
-# One tensor of a step. factor: recorded value = factor * true gradient; None where it is not known. parts: those that a
-# gradient is a sum of, 255 at most: how many were rounded to `through` before they were added, and 256 * how many were not.
-Row = namedtuple("Row", "info type_number factor parts table")
+# The tensors of a step, one list for each column. factors: recorded value = factor * true gradient; None where it is not known.
+# parts: those that a gradient is a sum of, 255 at most: how many were rounded to `through` before they were added, and 256 * how
+# many were not.
+Rows = namedtuple("Rows", "infos type_numbers factors parts tables")
 
 
 def is_sound(db):

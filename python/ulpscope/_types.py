@@ -42,6 +42,7 @@ TYPES = {
         Type("float8_e5m2fnuz", 8, 8, 2, 16, 0x80, None),
     )
 }
+TYPES_BY_NUMBER = {dtype.number: dtype for dtype in TYPES.values()}
 
 
 @functools.lru_cache(None)

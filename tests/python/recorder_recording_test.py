@@ -275,7 +275,8 @@ class TheFile(support.InFolder):
             for pragma, value in (("application_id", 1970040946), ("user_version", 2), ("journal_mode", "delete")):
                 self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
             writer = db.execute("SELECT value FROM meta WHERE key='writer'").fetchone()
-            self.assertEqual(writer, (f"ulpscope {recorder.__version__}",))
+            self.assertEqual(writer, (recorder.WRITER,))
+            self.assertRegex(recorder.WRITER, r"^ulpscope \d+\.\d+\.\d+$")
         db.close()
         content = support.content(self.path("a.ulp"))
         self.assertEqual(
