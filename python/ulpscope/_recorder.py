@@ -53,7 +53,8 @@ class Recorder(Gradients, Updates, Parts, Doubts):
                  run.ulp becomes run.rank3.ulp.
     model        A torch module; the gradients of its parameters are recorded. None if gradients are passed to step().
     every        Records every n-th call of step(), starting with the first.
-    sums         Also keeps exact sums: exact norms and lost mass instead of estimates, for several times the work.
+    sums         Also keeps exact sums: exact norms and lost mass instead of estimates. Nearly free where
+                 counting is compiled, else several times the work.
     activations  A regular expression, searched in module names: the gradients of their outputs are recorded.
     forward      The same, for the outputs themselves: their maxima show what overflows before any gradient does.
                  Anything that checkpointing computes twice may be counted twice.
@@ -81,10 +82,13 @@ class Recorder(Gradients, Updates, Parts, Doubts):
     strict       Whether step() raises. Otherwise a step that cannot be recorded is skipped with a warning and training
                  goes on; after ten failures in a row recording stops.
 
+    `Recorder.counting` is "compiled", or "python" where the compiled part of the package is missing or of another version: what is
+    recorded is the same to the byte.
+
     Raises RecorderError for invalid arguments, before training. Recorded steps remain, whatever fails later.
     """
 
-    counting = "python" if compiled_counting is None else "compiled"  # how values on the host are counted; the result is the same
+    counting = "python" if compiled_counting is None else "compiled"  # of values on the host
 
     def __init__(
         self,
