@@ -2,7 +2,12 @@
 
 import warnings
 
-from ulpscope import Recorder, RecorderError
+try:
+    from ulpscope import Recorder, RecorderError
+except ModuleNotFoundError as missing:
+    if missing.name != "ulpscope":
+        raise
+    raise ImportError("ulp_recorder is now the folder ulpscope beside it: copy that, or install the package") from None
 
 __all__ = ["Recorder", "RecorderError"]
 
