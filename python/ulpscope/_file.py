@@ -188,8 +188,9 @@ class File:
             )
             raise RecorderError(f"{self.shown}: {place}: {reason}") from None
         if key[2] == -1:
-            for table in tables:
-                table.drop_codes()  # which take much memory
+            for number, table in zip(numbers, tables):
+                if number not in (1, 2):
+                    table.drop_codes()  # which take much memory
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], dict(zip(layout.keys(), tables)), totals)
 

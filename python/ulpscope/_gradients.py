@@ -145,19 +145,20 @@ class Gradients:
         if not self._mixed and not all(taken[0] in known for taken in values):
             self._mixed = any(of.type.bits <= 16 for *_, of in values)
             self._mixed = self._mixed or self._graph is not None and any(cast is not None for cast in self._graph.casts.values())
-        at, infos, numbers, bys, parts = {}, [], [], [], []
+        at, rows = {}, []
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
             if name in at:
                 i = at[name]
-                if kind == "weight_grad" or kind != infos[i].kind:
+                info, number, by, parts = rows[i]
+                if kind == "weight_grad" or kind != info.kind:
                     raise RecorderError(f"{self._file.shown}: step {step}: {name!r} is the name of several tensors")
                 # A module that was called several times.
-                numbers[i] = numbers[i] if numbers[i] == of.type.number else 0
                 tables[i] = merge_tables([tables[i], table])
-                infos[i] = infos[i] if self._shards else infos[i]._replace(numel=tables[i].numel)
+                info = info if self._shards else info._replace(numel=tables[i].numel)
+                rows[i] = info, number if number == of.type.number else 0, by, parts
                 continue
-            at[name] = len(infos)
-            tables[len(infos)] = table  # those of before are as many or more
+            at[name] = i = len(rows)
+            tables[i] = table  # those of before are as many or more
             info = known[name][1] if name in known else self._info(name, kind, shape, cast, of)
             by = factors.get(info.kind, 1.0)
             if unscaled and info.kind == "weight_grad":
@@ -165,11 +166,8 @@ class Gradients:
             numel = total if self._shards else of.numel
             if info.numel != numel:
                 info = info._replace(numel=numel)
-            infos.append(info)
-            numbers.append(of.type.number)
-            bys.append(by)
-            parts.append(of.parts)
-        return Rows(infos, numbers, bys, parts, tables[: len(infos)])
+            rows.append((info, of.type.number, by, of.parts))
+        return Rows(*(zip(*rows) if rows else [()] * 4), tables[: len(rows)])
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)
