@@ -1,37 +1,27 @@
-"""Records a run of the Hugging Face Trainer:
+"""Records a run of the Hugging Face Trainer, in float16 on a GPU: python3 examples/huggingface_callback.py run.ulp"""
 
-    trainer = Trainer(...)
-    trainer.add_callback(RecorderCallback("run.ulp", trainer))
+import sys
 
-Copy this file and python/ulp_recorder.py into the job.
-"""
+import torch
+from transformers import Trainer, TrainingArguments
 
-from transformers import TrainerCallback
-
-from ulp_recorder import Recorder
+from ulpscope.transformers import RecorderCallback
 
 
-class RecorderCallback(TrainerCallback):
-    """Options are those of Recorder. The event before the optimizer's step comes after clipping: so gradients are
-    recorded at the end of the last training_step() of an update, as backward leaves them."""
+class Regression(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
 
-    def __init__(self, path, trainer, **options):
-        self.path, self.trainer, self.options = path, trainer, options
+    def forward(self, inputs, labels):
+        outputs = self.layers(inputs)
+        return {"loss": torch.nn.functional.mse_loss(outputs, labels), "outputs": outputs}
 
-    def on_train_begin(self, args, state, control, model=None, **kwargs):
-        recorder = self.recorder = Recorder(self.path, model, **self.options)
-        trainer, training_step = self.trainer, self.trainer.training_step
 
-        def recorded(*arguments, **named):
-            loss = training_step(*arguments, **named)
-            if trainer.accelerator.sync_gradients:
-                scaler = trainer.accelerator.scaler
-                scale = 1.0 if scaler is None else scaler.get_scale()
-                recorder.step(state.global_step, loss=loss, loss_scale=scale)
-            return loss
-
-        trainer.training_step = recorded
-
-    def on_train_end(self, args, state, control, **kwargs):
-        del self.trainer.training_step  # the class has the one before
-        self.recorder.close()
+if __name__ == "__main__":
+    inputs = torch.randn(4096, 8)
+    data = [{"inputs": x, "labels": x.sin().sum(0, keepdim=True)} for x in inputs]
+    arguments = TrainingArguments("huggingface_run", max_steps=60, fp16=torch.cuda.is_available(), report_to="none")
+    trainer = Trainer(Regression(), arguments, train_dataset=data)
+    trainer.add_callback(RecorderCallback(sys.argv[1], trainer))
+    trainer.train()

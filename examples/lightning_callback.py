@@ -1,44 +1,30 @@
-"""Records a Lightning run: Trainer(callbacks=[RecorderCallback("run.ulp")]).
+"""Records a Lightning run in float16: python3 examples/lightning_callback.py run.ulp"""
 
-Copy this file and python/ulp_recorder.py into the job.
-"""
+import sys
 
-try:
-    from lightning.pytorch import Callback
-except ImportError:
-    from pytorch_lightning import Callback
+import torch
+from lightning.pytorch import LightningModule, Trainer
 
-from ulp_recorder import Recorder
+from ulpscope.lightning import RecorderCallback
 
 
-def _unscales_in_its_step(optimizer, scaler):
-    """As fused optimizers do: Lightning unscales the gradients of all others before the hook."""
-    stage = getattr(scaler, "_per_optimizer_states", {}).get(id(optimizer), {}).get("stage")
-    was_unscaled = getattr(stage, "name", "") == "UNSCALED"
-    return not was_unscaled and getattr(optimizer, "_step_supports_amp_scaling", False)
+class Regression(LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
+
+    def training_step(self, batch, index):
+        inputs, targets = batch
+        return torch.nn.functional.mse_loss(self.layers(inputs), targets)
+
+    def configure_optimizers(self):
+        return torch.optim.Adam(self.parameters(), 1e-3)
 
 
-class RecorderCallback(Callback):
-    """Options are those of Recorder."""
-
-    def __init__(self, path, **options):
-        self.path, self.options = path, options
-        self.recorder = self.loss = None
-
-    def on_train_start(self, trainer, pl_module):
-        self.recorder = Recorder(self.path, pl_module, **self.options)
-
-    def on_before_backward(self, trainer, pl_module, loss):
-        self.loss = loss  # multiplied by the loss scale already
-
-    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
-        # Gradients are not yet clipped. On a TPU there is no scaler, even with 16-mixed.
-        scaler = getattr(trainer.precision_plugin, "scaler", None)
-        scale = 1.0 if scaler is None else scaler.get_scale()
-        scaled = scaler is not None and _unscales_in_its_step(optimizer, scaler)
-        lr = optimizer.param_groups[0]["lr"]
-        self.recorder.step(trainer.global_step, loss=self.loss / scale, loss_scale=scale, scaled=scaled, lr=lr)
-        self.loss = None
-
-    def on_train_end(self, trainer, pl_module):
-        self.recorder.close()
+if __name__ == "__main__":
+    inputs = torch.randn(4096, 8)
+    data = torch.utils.data.TensorDataset(inputs, inputs.sin().sum(1, keepdim=True))
+    batches = torch.utils.data.DataLoader(data, 64)
+    precision = "16-mixed" if torch.cuda.is_available() else "32-true"
+    trainer = Trainer(max_epochs=1, precision=precision, callbacks=[RecorderCallback(sys.argv[1])])
+    trainer.fit(Regression(), batches)

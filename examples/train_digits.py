@@ -18,7 +18,7 @@ from torch import nn
 from torch.nn import functional
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python"))
-from ulp_recorder import Recorder  # noqa: E402
+from ulpscope import Recorder  # noqa: E402
 
 
 def float16(x):

@@ -2,11 +2,15 @@
 
     python3 tests/bench/recorder_bench.py [STEPS [WAY...]]
 
-Prints the time of ulp_recorder's step() beside that of the training step, for each way to count. One step in two is
-recorded, so that both are measured in one run under the same conditions, with one thread; each ratio is of the medians of
-the process's time, and in brackets of the minima, which other work on the machine disturbs less. How fast torch's BLAS
-is decides most of it: Debian's torch takes OpenBLAS where libopenblas0-pthread is installed, else one that is twenty
+Two equal models are trained in turns, one of them with a Recorder that records each step; with one thread, in the process's
+time. For each way to count: how much longer a step with it takes, and in brackets what of that is spent in step(), the rest
+being hooks; of medians. ULP_PACKAGES is the folder that has the package, by default build/release/python. How fast torch's
+BLAS is decides most of it: Debian's torch takes OpenBLAS where libopenblas0-pthread is installed, else one that is twenty
 times slower.
+
+    python3 tests/bench/recorder_bench.py tensors
+
+prints what a step() of 3000 parameters of one element takes, per parameter.
 """
 
 import os
@@ -16,66 +20,94 @@ import sys
 import tempfile
 import time
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+PACKAGES = os.environ.get("ULP_PACKAGES", os.path.join(HERE, "..", "..", "build", "release", "python"))
 WAYS = {
-    "counts, numpy": dict(numpy=True, every=1, sums=False),
-    "counts, torch alone": dict(numpy=False, every=1, sums=False),
-    "sums every 10th step, numpy": dict(numpy=True, every=10, sums=True),
-    "sums every 10th step, torch alone": dict(numpy=False, every=10, sums=True),
+    f"{what}, {how}": (without, what == "sums")
+    for how, without in (("compiled", ()), ("numpy", ("ulpscope._core",)), ("torch alone", ("ulpscope._core", "numpy")))
+    for what in ("counts", "sums")
 }
 
 
-def measure(name, steps):
-    way = WAYS[name]
-    if not way["numpy"]:
-        sys.modules["numpy"] = None
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../python"))
-    import torch
-    from torch import nn
+class Training:
+    def __init__(self, torch):
+        self.torch = torch
+        torch.manual_seed(0)
+        width, vocabulary, length = 320, 256, 64
+        layer = torch.nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
+        self.model = torch.nn.Sequential(
+            torch.nn.Embedding(vocabulary, width),
+            torch.nn.TransformerEncoder(layer, 8),
+            torch.nn.Linear(width, vocabulary),
+        )
+        self.optimizer = torch.optim.Adam(self.model.parameters(), 1e-3)
+        self.tokens = torch.randint(0, vocabulary, (4, length + 1))
 
-    from ulp_recorder import Recorder
+    def step(self, before=lambda loss: None):
+        """The process's time of a step, and what of it `before` the optimizer's step took."""
+        start = time.process_time()
+        self.optimizer.zero_grad()
+        output = self.model(self.tokens[:, :-1]).flatten(0, 1)
+        loss = self.torch.nn.functional.cross_entropy(output, self.tokens[:, 1:].flatten())
+        loss.backward()
+        begin = time.process_time()
+        before(loss)
+        end = time.process_time()
+        self.optimizer.step()
+        return time.process_time() - start, end - begin
+
+
+def measure(name, steps):
+    without, sums = WAYS[name]
+    sys.modules.update({module: None for module in without})
+    sys.path.insert(0, PACKAGES)
+    import torch
+
+    from ulpscope import Recorder
 
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    width, vocabulary, length = 320, 256, 64
-    layer = nn.TransformerEncoderLayer(width, 8, 4 * width, dropout=0.0, batch_first=True, norm_first=True)
-    model = nn.Sequential(
-        nn.Embedding(vocabulary, width), nn.TransformerEncoder(layer, 8), nn.Linear(width, vocabulary)
-    )
-    optimizer = torch.optim.Adam(model.parameters(), 1e-3)
-    tokens = torch.randint(0, vocabulary, (4, length + 1))
-    training, recording = [], []
+    plain, recorded = Training(torch), Training(torch)
+    times = []
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "run.ulp")
-        with Recorder(path, model, sums=way["sums"], strict=True) as recorder:
-            for i in range(2 * steps + 2):
-                start = time.process_time()
-                optimizer.zero_grad()
-                loss = nn.functional.cross_entropy(model(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
-                loss.backward()
-                between = time.process_time()
-                if i % 2 == 1:
-                    recorder.step(i, loss=loss, loss_scale=1)
-                after = time.process_time()
-                optimizer.step()
-                if i < 2:  # what is made once
-                    continue
-                training.append(time.process_time() - after + between - start)
-                if i % 2 == 1:
-                    recording.append(after - between)
-        size = os.path.getsize(path) / (steps + 1)
-    tensors = sum(1 for _ in model.parameters())
-    parameters = sum(p.numel() for p in model.parameters())
-    median, least = (100 * of(recording) / way["every"] / of(training) for of in (statistics.median, min))
+        with Recorder(path, recorded.model, sums=sums, strict=True) as recorder:
+            for i in range(steps + 2):
+                alone, _ = plain.step()
+                times.append((alone, *recorded.step(lambda loss: recorder.step(i, loss=loss, loss_scale=1))))
+        size = os.path.getsize(path) / (steps + 2)
+    alone, together, within = (statistics.median(of) for of in zip(*times[2:]))  # without what is made once
+    parameters = sum(p.numel() for p in plain.model.parameters())
     print(
-        f"{name:34} {median:5.1f} % of {1e3 * statistics.median(training):.0f} ms ({least:.1f} % of {1e3 * min(training):.0f} ms),"
-        f" {size / 1e3:.0f} kB a recorded step, {parameters:,} parameters, {tensors} tensors",
+        f"{name:20} {100 * (together / alone - 1):5.1f} % of {1e3 * alone:.0f} ms ({100 * within / alone:.1f} %), "
+        f"{size / 1e3:.0f} kB a step, {parameters:,} parameters, counted by {Recorder.counting}",
         flush=True,
     )
 
 
+def measure_tensors():
+    sys.path.insert(0, PACKAGES)
+    import torch
+
+    from ulpscope import Recorder
+
+    model = torch.nn.ParameterList([torch.nn.Parameter(torch.ones(1)) for _ in range(3000)])
+    for parameter in model:
+        parameter.grad = torch.randn(1)
+    for sums in (False, True):
+        times = []
+        with tempfile.TemporaryDirectory() as folder, Recorder(os.path.join(folder, "run.ulp"), model, sums=sums) as recorder:
+            for i in range(60):
+                start = time.process_time()
+                recorder.step(i, loss_scale=1)
+                times.append(time.process_time() - start)
+        print(f"sums={sums}: {1e6 * statistics.median(times[5:]) / 3000:.2f} us a tensor, counted by {Recorder.counting}")
+
+
 if __name__ == "__main__":
     steps, *names = sys.argv[1:] or ["15"]
-    if len(names) == 1:
+    if steps == "tensors":
+        measure_tensors()
+    elif len(names) == 1:
         measure(names[0], int(steps))
     else:
         for name in names or WAYS:

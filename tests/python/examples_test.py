@@ -12,8 +12,11 @@ from unittest import mock
 import support
 
 EXAMPLES = os.path.join(support.SOURCE, "examples")
+PACKAGE = glob.glob(os.path.join(support.PACKAGES, "ulpscope", "*.py"))
+# What a job that records imports, and the parts for frameworks, which import these.
+RECORDER = [path for path in PACKAGE if os.path.basename(path)[0] == "_"]
 PYTHON = [
-    support.RECORDER,
+    *PACKAGE,
     os.path.join(support.SOURCE, "tests", "bench", "recorder_bench.py"),
     *glob.glob(f"{EXAMPLES}/*.py"),
 ]
@@ -26,23 +29,34 @@ class Files(unittest.TestCase):
                 ast.parse(file.read(), path, feature_version=(3, 9))
 
     def test_the_recorder_needs_numpy_or_torch_only(self):
-        with open(support.RECORDER) as file:
-            nodes = list(ast.walk(ast.parse(file.read())))
-        imported = {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-        imported |= {node.module.split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom)}
+        imported = set()
+        for path in RECORDER:
+            with open(path) as file:
+                nodes = list(ast.walk(ast.parse(file.read())))
+            imported |= {alias.name.split(".")[0] for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+            imported |= {node.module.split(".")[0] for node in nodes if isinstance(node, ast.ImportFrom) and not node.level}
         self.assertEqual(imported - set(sys.stdlib_module_names), {"numpy"})  # torch is only found where the job has it
 
+    def python(self, code, *without):
+        code = f"import sys; sys.modules.update({', '.join(f'{of}=None' for of in without)})\nsys.path[:0] = sys.argv[1:]\n{code}"
+        return subprocess.run([sys.executable, "-c", code, support.PACKAGES], capture_output=True, text=True)
+
     def test_neither_is_there(self):
-        code = (
-            "import sys; sys.modules.update(numpy=None, torch=None)\nsys.path[:0] = sys.argv[1:]\nimport ulp_recorder"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code, os.path.dirname(support.RECORDER)], capture_output=True, text=True
-        )
+        done = self.python("from ulpscope import Recorder", "numpy", "torch")
         self.assertEqual(done.returncode, 1)
         self.assertEqual(
-            done.stderr.splitlines()[-1], "ImportError: ulp_recorder needs numpy or torch, and neither can be imported"
+            done.stderr.splitlines()[-1],
+            "ImportError: ulpscope.Recorder needs numpy or torch, and neither can be imported",
         )
+
+    def test_the_package_alone_needs_neither(self):
+        done = self.python("import ulpscope; print(ulpscope.__version__, 'ulpscope._recorder' in sys.modules)", "numpy", "torch")
+        self.assertEqual((done.stderr, done.stdout.split()[1]), ("", "False"))
+
+    def test_the_former_name(self):
+        done = self.python("import warnings; warnings.simplefilter('always')\nfrom ulp_recorder import Recorder\nprint(Recorder)")
+        self.assertIn("DeprecationWarning: ulp_recorder is now a part of ulpscope: from ulpscope import Recorder", done.stderr)
+        self.assertEqual(done.stdout, "<class 'ulpscope._recorder.Recorder'>\n")
 
 
 @unittest.skipUnless(support.has("torch") and support.has("sklearn"), "torch or scikit-learn is not installed")
@@ -112,9 +126,9 @@ class Callbacks(support.InFolder):
         modules = {key.replace("_", ".", 1): types.ModuleType(key) for key in stubs}
         for key, classes in stubs.items():
             vars(modules[key.replace("_", ".", 1)]).update(classes)
-        modules["ulp_recorder"] = support.load()  # imports numpy, which must stay when the stand-ins go
+        support.load()  # imports numpy, which must stay when the stand-ins go
         with mock.patch.dict(sys.modules, modules):
-            return support.load(os.path.join(EXAMPLES, name))
+            return support.load(part=name)
 
     def largest(self, row):
         import struct
@@ -139,7 +153,7 @@ class Callbacks(support.InFolder):
 
     def lightning(self, step, before_hook):
         callback = self.load(
-            "lightning_callback.py", lightning={}, lightning_pytorch={"Callback": object}
+            "lightning", lightning={}, lightning_pytorch={"Callback": object}
         ).RecorderCallback(self.path("a.ulp"))
         trainer = types.SimpleNamespace(precision_plugin=types.SimpleNamespace(scaler=step.scaler), global_step=0)
         callback.on_train_start(trainer, step.model)
@@ -169,7 +183,7 @@ class Callbacks(support.InFolder):
         self.check(step, 1, self.lightning(step, lambda: step.change(1 / 8)))
 
     def test_huggingface(self):
-        module = self.load("huggingface_callback.py", transformers={"TrainerCallback": object})
+        module = self.load("transformers", transformers={"TrainerCallback": object})
         step, state = Step(), types.SimpleNamespace(global_step=0)
 
         class Trainer:

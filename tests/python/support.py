@@ -1,7 +1,9 @@
 """What the tests of the Python parts share."""
 
 import contextlib
+import functools
 import importlib.util
+import itertools
 import json
 import os
 import shutil
@@ -10,12 +12,13 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 import zlib
 from unittest import mock
 
 SOURCE = os.path.abspath(os.environ.get("ULP_SOURCE_DIR", os.path.join(os.path.dirname(__file__), "../..")))
-RECORDER = os.path.join(SOURCE, "python", "ulp_recorder.py")
+PACKAGES = os.path.abspath(os.environ.get("ULP_PACKAGES", os.path.join(SOURCE, "python")))  # where ulpscope is
 ULP = os.environ.get("ULP_PROGRAM", shutil.which("ulp") or "")
 
 
@@ -30,14 +33,59 @@ def need(*modules):
         raise unittest.SkipTest(f"SKIPPED: {', '.join(missing)} not installed for {sys.executable}")
 
 
-def load(path=RECORDER, without=()):
-    """A module of its own from a file, as if the modules `without` were not installed."""
-    spec = importlib.util.spec_from_file_location(os.path.basename(path)[: -len(".py")], path)
-    module = importlib.util.module_from_spec(spec)
+class Parts(types.ModuleType):
+    """All names of the modules of a package, as if they were one module: what is set is set wherever it is used."""
+
+    def __init__(self, name, modules):
+        super().__init__(name)
+        self.__dict__["parts_of"] = modules
+        for module in modules:
+            self.__dict__.update((key, value) for key, value in vars(module).items() if not key.startswith("__"))
+
+    def __setattr__(self, name, value):
+        known = [module for module in self.parts_of if name in vars(module)]
+        for module in known or self.parts_of:
+            setattr(module, name, value)
+        self.__dict__[name] = value
+
+    def __delattr__(self, name):
+        for module in self.parts_of:
+            delattr(module, name)
+        del self.__dict__[name]
+
+
+def load(without=(), part="_recorder"):
+    """A copy of the package of its own, as if the modules `without` were not installed: all that `part` of it imports. It
+    counts by the compiled module where the package has that."""
+    name = f"ulpscope_{next(_copies)}"
+    spec = importlib.util.spec_from_file_location(
+        name, os.path.join(PACKAGES, "ulpscope", "__init__.py"), submodule_search_locations=[os.path.join(PACKAGES, "ulpscope")]
+    )
+    sys.modules[name] = importlib.util.module_from_spec(spec)
+    # No extension is loaded twice.
+    sys.modules[name + "._core"] = None if "ulpscope._core" in without else core()
     # What is imported meanwhile would go with the patch, and come twice: a numpy of two halves.
-    with mock.patch.dict(sys.modules, {name: None for name in without}) if without else contextlib.nullcontext():
-        spec.loader.exec_module(module)
-    return module
+    with mock.patch.dict(sys.modules, {of: None for of in without}) if without else contextlib.nullcontext():
+        spec.loader.exec_module(sys.modules[name])
+        importlib.import_module(f"{name}.{part}")
+        copy = {key: module for key, module in sys.modules.items() if key.startswith(name + ".") and module is not None}
+    sys.modules.update(copy)
+    return Parts(name, [module for key, module in copy.items() if not key.endswith("._core")])
+
+
+_copies = itertools.count()
+
+
+@functools.lru_cache(None)
+def core():
+    """The compiled module of the package; None where it has none."""
+    sys.path.insert(0, PACKAGES)
+    try:
+        return importlib.import_module("ulpscope._core")
+    except ImportError:
+        return None
+    finally:
+        sys.path.remove(PACKAGES)
 
 
 def ulp(*arguments, code=0):
@@ -66,7 +114,7 @@ def content(path):
             if name in ("step", "total", "level", "level_total"):
                 rows = [(*row[:-2], inflated(row[-2]), row[-1]) for row in rows]
             # Without checksums, which are of compressed blobs, and what each recording has of its own.
-            tables[name] = [row[:-1] for row in rows if row[0] != "binding"]
+            tables[name] = [row[:-1] for row in rows if row[0] not in ("binding", "writer")]
     db.close()
     return tables
 

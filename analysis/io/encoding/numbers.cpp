@@ -28,11 +28,14 @@ std::uint64_t u64_at(std::string_view from, std::size_t offset) {
 double f64_at(std::string_view from, std::size_t offset) { return std::bit_cast<double>(u64_at(from, offset)); }
 
 void append_varint(std::string& to, uint128 value) {
-  while (value >= 0x80) {
-    to += static_cast<char>(static_cast<unsigned char>(value & 0x7F) | 0x80);
-    value >>= 7;
-  }
-  to += static_cast<char>(value);
+  std::array<char, 19> bytes;
+  std::size_t size = 0;
+  const auto put = [&](unsigned part) { bytes[size++] = static_cast<char>(part); };
+  for (; value >> 64 != 0; value >>= 7) put(static_cast<unsigned>(value & 0x7F) | 0x80);
+  auto low = static_cast<std::uint64_t>(value);
+  for (; low >= 0x80; low >>= 7) put(static_cast<unsigned>(low & 0x7F) | 0x80);
+  put(static_cast<unsigned>(low));
+  to.append(bytes.data(), size);
 }
 
 void append_signed(std::string& to, int128 value) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <ulp/io/table_bytes.hpp>
 #include <ulp/model/step.hpp>
 
 #include "numbers.hpp"
@@ -17,8 +18,6 @@ enum class encoding : std::uint8_t { cells = 1, codes = 2, binades = 3, buckets 
 
 inline constexpr std::size_t summary_size = 104;
 
-// Appends the summary record of a row, under another index: everything of its table but cells, buckets, sums, errors and edges.
-void append_summary(std::string& to, const tensor_row& row, std::uint32_t tensor);
 inline void append_summary(std::string& to, const tensor_row& row) { append_summary(to, row, row.tensor); }
 // Zeroes the sums in the record at `begin` that are not the source's own: a reader that has the payload can tell them.
 void without_derived_sums(std::string& records, std::size_t begin);
@@ -27,8 +26,6 @@ void without_derived_sums(std::string& records, std::size_t begin);
 // Refuses sums in the record that are none of the row, whose payload was taken.
 void check_summary_sums(std::string_view record, const tensor_row& row);
 
-// Appends encoding, length and bytes: of the row's codes where it has them, else of its cells, buckets, sums, errors and edges.
-void append_payload(std::string& to, const tensor_row& row);
 // How long the payload is that `from` begins with, its head included. Throws payload_error above single_payload_limit.
 [[nodiscard]] std::size_t payload_size(std::string_view from);
 // Takes one payload off the front of `from` into the row, whose summary is already there, and checks one against the

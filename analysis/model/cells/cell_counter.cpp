@@ -58,6 +58,8 @@ struct cell_counter::dense {
   void add(std::span<const Float> values, const std::uint64_t* counts);
   // Takes what fills the kernel's blocks; returns the rest.
   std::span<const float> add_blocks(std::span<const float> values, const detail::cell_kernel& kernel);
+  // Takes all or none.
+  std::span<const float> add_filled_block(std::span<const float> values, const detail::cell_kernel& kernel);
   void take_rows(const detail::magnitude_bounds& bounds);
   void widen(const format& type, std::uint64_t smallest, std::uint64_t largest);
   // `plain`: each value once, without errors and edges, which is a quarter faster.
@@ -94,7 +96,10 @@ void cell_counter::dense::add(std::span<const Float> values, const std::uint64_t
     return;
   }
   if constexpr (std::is_same_v<Float, float>)
-    if (const detail::cell_kernel* const kernel = detail::cell_kernel_in_use()) values = add_blocks(values, *kernel);
+    if (const detail::cell_kernel* const kernel = detail::cell_kernel_in_use()) {
+      values = add_blocks(values, *kernel);
+      values = add_filled_block(values, *kernel);
+    }
   add_values<Float, true>(values, counts);
 }
 
@@ -133,6 +138,20 @@ std::span<const float> cell_counter::dense::add_blocks(std::span<const float> va
     add_values<float, true>(others, nullptr);
   }
   return values;
+}
+
+// Where these are many of a block, the rest of it is filled with zeros, which are not counted then.
+std::span<const float> cell_counter::dense::add_filled_block(std::span<const float> values,
+                                                             const detail::cell_kernel& kernel) {
+  constexpr std::size_t many = 96;
+  if (values.size() < many) return values;
+  std::array<float, detail::kernel_block> block{};
+  std::ranges::copy(values, block.begin());
+  add_blocks(block, kernel);
+  const std::size_t zeros = block.size() - values.size();
+  totals.numel -= zeros;
+  totals.zeros -= zeros;
+  return {};
 }
 
 // Adds the rows of zero and normal values to the binades, and clears all that were touched.

@@ -162,7 +162,7 @@ class Torch(support.InFolder):
         with recorder.Recorder(self.path("a.ulp"), model, activations=".") as rec:
             twin = copy.deepcopy(model)
             octets = pickle.dumps(model)
-            self.assertNotIn(b"ulp_recorder\n", octets)  # nor do they need the recorder's file to be read
+            self.assertNotIn(b"ulpscope\n", octets)  # nor do they need the recorder's file to be read
             self.assertNotIn(b"_Hook", octets)
             self.assertEqual(pickle.loads(octets)(torch.zeros(2, 4).long()).shape, (2, 4))
             torch.save(model, io.BytesIO())
@@ -215,7 +215,7 @@ class Torch(support.InFolder):
 
         model, alone = Many(), support.load(without=["numpy"])  # so that tensors stay torch's
         with alone.Recorder(self.path("a.ulp"), model, activations="cell", strict=True) as rec:
-            with mock.patch.object(alone, "_on_host", alone._is_numpy):
+            with mock.patch.object(alone, "on_host", alone.is_numpy):
                 model(torch.randn(2, 4)).sum().backward()
             waiting = [of[-1].vector is not None for of in rec._watched]
             rec.step(0)
@@ -226,7 +226,7 @@ class Torch(support.InFolder):
         """Backward goes on; step() tells."""
         model = network()
         with recorder.Recorder(self.path("a.ulp"), model, activations="^2$") as rec:
-            with mock.patch.object(recorder, "_table_of_bits", side_effect=MemoryError("no room")):
+            with mock.patch.object(recorder, "host_tables_of", side_effect=MemoryError("no room")):
                 backward(model)
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
@@ -466,7 +466,7 @@ def parts_in(row):
     return [struct.unpack("<H", row[-2][i + 6 : i + 8])[0] for i in range(0, len(row[-2]), 104)]
 
 
-cast_of = recorder._cast_of
+cast_of = recorder.cast_of
 
 
 def half_cast(*of):
@@ -594,12 +594,12 @@ class Parts(support.InFolder):
         model = self.Model()
         with recorder.Recorder(self.path("a.ulp"), model) as rec, warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            with mock.patch.object(recorder, "_graph_behind", side_effect=AttributeError("no such node")):
+            with mock.patch.object(recorder, "graph_behind", side_effect=AttributeError("no such node")):
                 self.loss(model).backward()
             rec.step(0)
             rec.step(1)
         self.assertEqual([str(w.message).partition(".ulp: ")[2] for w in caught], ["step 0: AttributeError: no such node"])
-        passes = recorder._Passes(model.norm.weight, [0, 1], recorder._Calls())
+        passes = recorder.Passes(model.norm.weight, [0, 1], recorder.Calls())
         passes._see(lambda: None, torch.ones(4))
         self.assertTrue(math.isnan(passes.since_zero))
 
@@ -784,7 +784,7 @@ class Parts(support.InFolder):
     def test_infinities_of_16_bits(self):
         """What is in float32 alone does not overflow where nothing else does: something else is in it."""
         def train(step, model, rec, optimizer):
-            with torch.autocast("cpu", torch.bfloat16), mock.patch.object(recorder, "_autocast_type", lambda device: "float16"):
+            with torch.autocast("cpu", torch.bfloat16), mock.patch.object(recorder, "autocast_type", lambda device: "float16"):
                 loss = model(torch.arange(9)).float().pow(2).mean()
             loss.backward()
             if step == 1:
@@ -792,7 +792,7 @@ class Parts(support.InFolder):
             rec.step(step)
             optimizer.zero_grad()
 
-        with mock.patch.object(recorder, "_cast_of", half_cast):
+        with mock.patch.object(recorder, "cast_of", half_cast):
             first, *others = self.parts(self.Model(), train)
         self.assertParts([first], {"tokens.weight": 0x100, "norm.weight": 0x100})
         self.assertParts(others, {"tokens.weight": 0, "norm.weight": 0x100})
@@ -1333,7 +1333,7 @@ class Misuse(support.InFolder):
         path = self.path(f"{len(os.listdir(self.folder))}.ulp")
         with warnings.catch_warnings(record=True) as caught, recorder.Recorder(path, model, every=every) as rec:
             warnings.simplefilter("always")
-            with mock.patch.object(recorder, "_autocast_type", lambda device: "float16"):
+            with mock.patch.object(recorder, "autocast_type", lambda device: "float16"):
                 for step in range(steps):
                     scale = scales[step % len(scales)]
                     model.zero_grad()
@@ -1466,7 +1466,7 @@ sys.path.insert(0, sys.argv[1])
 import torch
 from torch import nn
 import torch.distributed as dist
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=2)
 torch.manual_seed(0)
@@ -1506,7 +1506,7 @@ dist.barrier()
 )
 class Ranks(support.InFolder):
     def run_two(self, layout):
-        arguments = [sys.executable, "-W", "ignore", "-c", RANK, os.path.dirname(support.RECORDER), self.folder]
+        arguments = [sys.executable, "-W", "ignore", "-c", RANK, support.PACKAGES, self.folder]
         ranks = [subprocess.Popen([*arguments, str(rank), layout], stdout=subprocess.PIPE) for rank in (0, 1)]
         self.printed = [rank.communicate(timeout=120)[0].decode() for rank in ranks]
         self.assertEqual([rank.returncode for rank in ranks], [0, 0])
@@ -1572,7 +1572,7 @@ import torch
 from torch import nn
 import torch.distributed as dist
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor, init_device_mesh
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 
 world = int(sys.argv[4])
 dist.init_process_group("gloo", init_method="file://" + sys.argv[2] + "/meet", rank=int(sys.argv[3]), world_size=world)
@@ -1619,7 +1619,7 @@ class Meshes(support.InFolder):
     """DTensors: each element is recorded by one rank, wherever copies of it are."""
 
     def run_ranks(self, world, how="sums"):
-        arguments = [sys.executable, "-W", "ignore", "-c", MESH, os.path.dirname(support.RECORDER), self.folder]
+        arguments = [sys.executable, "-W", "ignore", "-c", MESH, support.PACKAGES, self.folder]
         of_ranks = [[*arguments, str(rank), str(world), how] for rank in range(world)]
         ranks = [subprocess.Popen(of, stdout=subprocess.PIPE) for of in of_ranks]
         self.printed = [rank.communicate(timeout=240)[0].decode() for rank in ranks]

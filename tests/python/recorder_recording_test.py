@@ -194,7 +194,7 @@ class ManySmallTensors(support.InFolder):
             self.assertEqual(*(support.ulp("info", "--digest", path) for path in paths))
 
     def test_what_a_tensor_costs(self):
-        """In calls of functions, which do not depend on the machine; there were 151 of them."""
+        """In calls of functions, which do not depend on the machine; there were 151 of them, and 47 are left in Python."""
         recorder = support.load()
         model = self.model([1] * 1000)
         calls = 0
@@ -210,7 +210,7 @@ class ManySmallTensors(support.InFolder):
                 sys.setprofile(count if step == 2 else None)
                 rec.step(step, loss=1.0, loss_scale=1024)
                 sys.setprofile(None)
-        self.assertLess(calls / 1000, 50)
+        self.assertLess(calls / 1000, 22 if recorder.Recorder.counting == "compiled" else 50)
 
 
 class Levels(support.InFolder):
@@ -274,6 +274,9 @@ class TheFile(support.InFolder):
         with sqlite3.connect(self.path("a.ulp")) as db:
             for pragma, value in (("application_id", 1970040946), ("user_version", 2), ("journal_mode", "delete")):
                 self.assertEqual(db.execute(f"PRAGMA {pragma}").fetchone(), (value,))
+            writer = db.execute("SELECT value FROM meta WHERE key='writer'").fetchone()
+            self.assertEqual(writer, (recorder.WRITER,))
+            self.assertRegex(recorder.WRITER, r"^ulpscope \d+\.\d+\.\d+$")
         db.close()
         content = support.content(self.path("a.ulp"))
         self.assertEqual(

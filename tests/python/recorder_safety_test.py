@@ -31,7 +31,7 @@ JOB = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 draw = np.random.default_rng(0).standard_normal((40, 3000)).astype(np.float32)
 rec = Recorder(sys.argv[2])
 step = 0
@@ -55,7 +55,7 @@ def steps_of(path):
 def killed(job, path, seconds):
     """The steps of a job's recording that is killed so long after its first step, and the number of those it reported."""
     process = subprocess.Popen(
-        [sys.executable, "-c", job, os.path.dirname(support.RECORDER), path], stdout=subprocess.PIPE
+        [sys.executable, "-c", job, support.PACKAGES, path], stdout=subprocess.PIPE
     )
     first = process.stdout.readline()
     time.sleep(seconds)
@@ -188,7 +188,7 @@ LIMITED = """
 import resource, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 rec = Recorder(sys.argv[2])
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, resource.RLIM_INFINITY))
 draw = np.random.default_rng(0)
@@ -202,10 +202,10 @@ class FileSizeLimit(support.InFolder):
     def test_training_goes_on(self):
         path = self.path("run.ulp")
         done = subprocess.run(
-            [sys.executable, "-c", LIMITED, os.path.dirname(support.RECORDER), path], capture_output=True, text=True
+            [sys.executable, "-c", LIMITED, support.PACKAGES, path], capture_output=True, text=True
         )
         self.assertEqual((done.returncode, done.stdout), (0, "trained\n"))
-        said = re.findall("RuntimeWarning: ulp_recorder: (.*)", done.stderr)
+        said = re.findall("RuntimeWarning: ulpscope: (.*)", done.stderr)
         self.assertEqual(len(said), 10)
         self.assertRegex(said[0], f"^{path}: step [0-9]+: .*: it is not recorded, the steps before it are$")
         self.assertRegex(said[9], "the steps before it are; this is the tenth failure in a row: recording stops$")
@@ -230,7 +230,7 @@ class TrainingGoesOn(support.InFolder):
         with recorder.Recorder(path) as rec:
             grads = {"x": np.float32([1])}
             self.assertEqual(self.said(lambda: rec.step(0, grads=grads)), [])
-            start = f"ulp_recorder: {path}: step "
+            start = f"ulpscope: {path}: step "
             for call, text in (
                 (lambda: rec.step(0, grads=grads), "0: is in the recording already: each call needs a step, attempt or"),
                 (lambda: rec.step(1, grads={"x": np.int32([1])}), "1: tensor 'x': int32 cannot be recorded"),
@@ -256,7 +256,7 @@ class TrainingGoesOn(support.InFolder):
                 ("ragged", [[1.0], [1.0, 2.0]], "tensor 'ragged': "),
             )):  # fmt: skip
                 [said] = self.said(lambda: rec.step(2 * step, grads={name: array, **good}))
-                self.assertTrue(said.startswith(f"ulp_recorder: {path}: step {2 * step}: "), said)
+                self.assertTrue(said.startswith(f"ulpscope: {path}: step {2 * step}: "), said)
                 self.assertIn(text, said)
                 self.assertRegex(said, ": it is left out of this and all later steps$")
                 self.assertTrue(said.isprintable())
@@ -286,7 +286,7 @@ class TrainingGoesOn(support.InFolder):
                 self.assertRaisesRegex(recorder.RecorderError, "comes after close", rec.step, 5, grads=grads)
             else:
                 [said] = self.said(lambda: [rec.step(5, grads=grads), rec.step(6, grads=grads)])
-                self.assertEqual(said, "ulp_recorder: step 5: comes after close(): this and later steps are not recorded")
+                self.assertEqual(said, "ulpscope: step 5: comes after close(): this and later steps are not recorded")
         self.assertEqual(steps_of(path), [0, 1])
 
     def test_lost_file(self):
@@ -320,7 +320,7 @@ class TrainingGoesOn(support.InFolder):
 
     def test_interrupts_pass(self):
         with recorder.Recorder(self.path("a.ulp")) as rec:
-            with mock.patch.object(recorder, "_tables_of", side_effect=KeyboardInterrupt):
+            with mock.patch.object(recorder, "tables_of", side_effect=KeyboardInterrupt):
                 with self.assertRaises(KeyboardInterrupt):
                     rec.step(0, grads={"x": np.float32([1])})
             rec.step(0, grads={"x": np.float32([2])})
@@ -335,7 +335,7 @@ class Forks(support.InFolder):
 import os, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 rec = Recorder(sys.argv[2])
 grads = {"x": np.float32([1, 2])}
 for step in range(20):
@@ -348,7 +348,7 @@ for step in range(20):
         sys.exit()
     assert os.waitpid(child, 0)[1] == 0
 """
-        command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), path]
+        command = [sys.executable, "-c", code, support.PACKAGES, path]
         done = subprocess.run(command, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count("only the process that opened the recording can write to it"), 10)
@@ -367,12 +367,12 @@ class NetworkFileSystems(support.InFolder):
                 ("/home/me/run.ulp", True), ("/home/me/tmp/run.ulp", False), ("/homes/run.ulp", False), ("/run.ulp", False),
                 ("/mnt/two words/run.ulp", True), ("/lustre/a/b.ulp", True),
             ):  # fmt: skip
-                self.assertIs(recorder._on_network(path), found, path)
+                self.assertIs(recorder.on_network(path), found, path)
         with mock.patch.object(recorder, "open", side_effect=OSError, create=True):  # not Linux
-            self.assertIs(recorder._on_network("/home/run.ulp"), False)
+            self.assertIs(recorder.on_network("/home/run.ulp"), False)
 
     def test_have_no_log(self):
-        with mock.patch.object(recorder, "_on_network", lambda path: True):
+        with mock.patch.object(recorder, "on_network", lambda path: True):
             rec = recorder.Recorder(self.path("a.ulp"))
             for step in range(3):
                 rec.step(step, grads={"x": np.float32([1, 2])})
@@ -384,7 +384,7 @@ class NetworkFileSystems(support.InFolder):
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
 
     def test_killed(self):
-        job = JOB.replace("rec = Rec", "import ulp_recorder\nulp_recorder._on_network = lambda path: True\nrec = Rec")
+        job = JOB.replace("rec = Rec", "import ulpscope._file\nulpscope._file.on_network = lambda path: True\nrec = Rec")
         draw = random.Random(2)
         for i in range(5):
             path = self.path(f"{i}.ulp")
@@ -432,9 +432,9 @@ class Names(support.InFolder):
 
     def test_two_at_once(self):
         """Of processes that take the same name one gets it."""
-        code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder\nimport numpy as np\n"
+        code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulpscope import Recorder\nimport numpy as np\n"
         code += "sys.stdin.readline()\nwith Recorder(sys.argv[2]) as rec: rec.step(0, grads={'x': np.float32([1])})\n"
-        command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.path("a.ulp")]
+        command = [sys.executable, "-c", code, support.PACKAGES, self.path("a.ulp")]
         jobs = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)
         ]
@@ -491,9 +491,9 @@ class Names(support.InFolder):
         self.assertEqual(steps_of(self.path("a.ulp")), [0, 1, 2, 3])
 
     def test_closed_at_exit(self):
-        code = "import sys; sys.path.insert(0, sys.argv[1])\nimport numpy as np\nfrom ulp_recorder import Recorder\n"
+        code = "import sys; sys.path.insert(0, sys.argv[1])\nimport numpy as np\nfrom ulpscope import Recorder\n"
         code += "rec = Recorder(sys.argv[2])\nfor i in range(64): rec.step(i, grads={'x': np.float32([1])})\n"
-        subprocess.run([sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.path("a.ulp")], check=True)
+        subprocess.run([sys.executable, "-c", code, support.PACKAGES, self.path("a.ulp")], check=True)
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
         self.assertEqual(len(support.content(self.path("a.ulp"))["level"]), 1)
 
@@ -625,9 +625,9 @@ class OtherPeoplesFiles(support.InFolder):
         with recorder.Recorder(self.file, append=True) as rec:
             with self.assertRaisesRegex(recorder.RecorderError, "is being written by this process"):
                 recorder.Recorder(self.file, append=True)
-            code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder\n"
+            code = "import sys; sys.path.insert(0, sys.argv[1])\nfrom ulpscope import Recorder\n"
             code += "Recorder(sys.argv[2], append=True)\n"
-            command = [sys.executable, "-c", code, os.path.dirname(support.RECORDER), self.file]
+            command = [sys.executable, "-c", code, support.PACKAGES, self.file]
             begun = time.monotonic()
             done = subprocess.run(command, capture_output=True, text=True)
             self.assertIn("is being written by another process", done.stderr)
@@ -669,15 +669,15 @@ class OtherPeoplesFiles(support.InFolder):
         db.close()
 
 
-NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulp_recorder\n"
-NO_LOG += "ulp_recorder._on_network = lambda path: True\n"
+NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulpscope._file\n"
+NO_LOG += "ulpscope._file.on_network = lambda path: True\n"
 # Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already,
 # or in its `commit`, when the file becomes longer.
 ENDING = """
 import os, resource, signal, sys
 sys.path.insert(0, sys.argv[1])
 import numpy as np
-from ulp_recorder import Recorder
+from ulpscope import Recorder
 draw = np.random.default_rng(0).standard_normal((40, 3000)).astype(np.float32)
 begin, end, how = int(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
 def kill_beyond(size):
@@ -690,7 +690,7 @@ for step in range(begin, end):
     rec.step(step, grads={f"wgrad/{i}": draw[i] * np.float32(step + 1) for i in range(40)})
 if how == "within":
     rec._file.db.execute("PRAGMA cache_size=1")
-    sys.modules["ulp_recorder"]._total_rows = lambda totals: os.kill(os.getpid(), 9)
+    sys.modules["ulpscope._file"].total_rows = lambda totals: os.kill(os.getpid(), 9)
 if how == "commit":
     kill_beyond(os.path.getsize(sys.argv[2]) + 8192)
 if how != "after":
@@ -704,7 +704,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def killed(self, name, begin, end, how="after", log=True):
         job = ENDING if log else NO_LOG + ENDING
-        command = [sys.executable, "-c", job, os.path.dirname(support.RECORDER), self.path(name)]
+        command = [sys.executable, "-c", job, support.PACKAGES, self.path(name)]
         done = subprocess.run([*command, *map(str, (begin, end, how))], capture_output=True, text=True)
         signals = -signal.SIGKILL if how in ("after", "within") else -signal.SIGXFSZ
         self.assertEqual(done.returncode, signals, done.stderr)
@@ -764,10 +764,10 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_journals_of_a_beginning(self):
         """What was killed while it was made is made anew; the journal of that takes no steps of another."""
-        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulp_recorder import Recorder, _Database\n"
-        job += "_Database.bind = lambda db: os.kill(os.getpid(), 9)\nRecorder(sys.argv[2], append=True)\n"
+        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulpscope import Recorder\nfrom ulpscope._database import Database\n"
+        job += "Database.bind = lambda db: os.kill(os.getpid(), 9)\nRecorder(sys.argv[2], append=True)\n"
         empty = self.path("empty.ulp")
-        subprocess.run([sys.executable, "-c", job, os.path.dirname(support.RECORDER), empty])
+        subprocess.run([sys.executable, "-c", job, support.PACKAGES, empty])
         self.assertEqual([os.path.getsize(empty), os.path.getsize(empty + "-journal")], [0, 512])
         self.assertEqual(self.appended("empty.ulp", 7), [7])
         self.assertEqual(os.path.getsize(self.killed("b.ulp", 0, 0, "create")), 3 * 8192)
@@ -862,7 +862,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                     copy.write(whole)
             try:
                 self.assertEqual(self.appended("a.ulp", 20), list(range(21)))
-                self.assertTrue(recorder._is_sound(sqlite3.connect(file)))
+                self.assertTrue(recorder.is_sound(sqlite3.connect(file)))
                 counts["appended"] += 1
             except recorder.RecorderError:
                 with open(file, "rb") as copy, open(file + "-journal", "rb") as other:
@@ -910,7 +910,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
             db.executescript(
                 "PRAGMA page_size=8192; CREATE VIEW meta(key, value) AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT "
                 "i+1 FROM n) SELECT 'binding', i FROM n;"
-                f"PRAGMA application_id={recorder._APPLICATION}; PRAGMA user_version=2;"
+                f"PRAGMA application_id={recorder.APPLICATION}; PRAGMA user_version=2;"
             )
             for i in range(40):
                 db.execute(f"CREATE TABLE t{i}({', '.join('c%d_%s' % (j, 'x' * 200) for j in range(9))})")
@@ -964,7 +964,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
     def test_interrupted_when_it_is_done(self):
         """An interrupt that comes when SQLite returns from COMMIT: the step is in the file, and what follows knows that."""
 
-        class Stopped(recorder._Database):
+        class Stopped(recorder.Database):
             stop = False
 
             def execute(self, sql, *arguments):
@@ -975,7 +975,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 return result
 
         path = self.path("a.ulp")
-        with mock.patch.object(recorder, "_Database", Stopped):
+        with mock.patch.object(recorder, "Database", Stopped):
             rec = recorder.Recorder(path)
             db = rec._file.db
             for step in range(6):
@@ -1021,7 +1021,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
     def test_the_number_grows(self):
         path = self.path("a.ulp")
         grads = {"x": np.float32([1])}
-        with mock.patch.object(recorder, "_on_network", lambda path: True), recorder.Recorder(path) as rec:
+        with mock.patch.object(recorder, "on_network", lambda path: True), recorder.Recorder(path) as rec:
             before = self.binding(path)[0]
             for step in range(5):
                 rec.step(step, grads=grads)
@@ -1029,7 +1029,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
         with sqlite3.connect(path) as db:
             self.assertEqual(db.execute("SELECT value FROM meta WHERE key='binding'").fetchall(), [])
         db.close()
-        with mock.patch.object(recorder, "_LOG", 40 * 8192), recorder.Recorder(path, append=True) as rec:
+        with mock.patch.object(recorder, "LOG_LENGTH", 40 * 8192), recorder.Recorder(path, append=True) as rec:
             seen = []
             for step in range(5, 60):
                 rec.step(step, grads=grads)
@@ -1106,7 +1106,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
                 job = job.replace("step = 0", "step = int(sys.argv[3])\nos.write(1, b'begun\\n')")
                 reported = []
                 for again in range(2):
-                    command = [sys.executable, "-c", job, os.path.dirname(support.RECORDER), path, str(1000 * again)]
+                    command = [sys.executable, "-c", job, support.PACKAGES, path, str(1000 * again)]
                     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
                     process.stdout.readline()
                     time.sleep(draw.uniform(0, 0.1))

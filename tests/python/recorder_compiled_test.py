@@ -1,0 +1,155 @@
+"""Pins that the compiled counting and that in Python make the same bytes of the same values, whatever these are."""
+
+import itertools
+import unittest
+
+import support
+
+support.need("numpy", "torch")
+if support.core() is None:
+    raise unittest.SkipTest("SKIPPED: ulpscope._core is not there; ULP_PACKAGES names where it is")
+
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+torch.ones(1).numpy()  # torch looks for numpy once
+compiled = support.load()
+by_numpy = support.load(without=["ulpscope._core"])
+by_torch = support.load(without=["ulpscope._core", "numpy"])
+draw = np.random.default_rng(1)
+WIDTHS = {"float64": 64, "float32": 32, "float16": 16, "bfloat16": 16}
+WIDTHS.update({name: 8 for name in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz")})
+
+
+def bits_of(name):
+    """Lists of bits: edges of binades and slots, all exponents, subnormal values, NaN, infinities; few and many; none."""
+    width, dtype = WIDTHS[name], compiled.TYPES[name]
+    unsigned = np.dtype(f"u{width // 8}")
+    every = draw.integers(0, 2**width, 70_000, unsigned, endpoint=False) if width < 64 else draw.integers(0, 2**64, 70_000, unsigned)
+    fractions = [(1 << dtype.fraction) - (1 << i) + d for i in range(dtype.fraction + 1) for d in (-1, 0, 1)]
+    edges = [
+        (row << dtype.fraction) + fraction
+        for row in (0, 1, 2, 3, (dtype.rows >> 1) - 2, (dtype.rows >> 1) - 1)
+        for fraction in (*fractions, 13 << max(0, dtype.fraction - 4))
+        if 0 <= fraction <= dtype.low
+    ]
+    signs = np.array([*edges, *(edge + dtype.most + 1 for edge in edges)], unsigned)
+    one = np.array([dtype.bias << dtype.fraction], unsigned)
+    like_gradients = (draw.standard_normal(20_000) * 2.0 ** draw.integers(-30, 3, 20_000)).astype(np.float32)
+    lists = [every[:n] for n in (0, 1, 2, 63, 255, 256, 257, 4095, 4096, 9000, 70_000)]
+    lists += [signs, signs.repeat(3), one, one.repeat(300), 0 * one, 0 * one.repeat(1000), every & unsigned.type(dtype.low)]
+    if width >= 32:
+        lists.append(like_gradients.astype(f"f{width // 8}").view(unsigned))
+    return [(name, of.astype(unsigned)) for of in lists]
+
+
+def tables(module, lists, with_sums):
+    values = []
+    for name, bits in lists:
+        one = module.Values("x", torch.tensor([1.0]))
+        array = bits.view(f"i{bits.itemsize}")
+        one.type, one.numel, one.array = module.TYPES[name], len(bits), array if module.np else torch.from_numpy(array.copy())
+        values.append(one)
+    return module.tables_of(values, with_sums)
+
+
+def octets(module, tables, numbers):
+    n = len(tables)
+    factors = [None if i % 3 == 0 else 2.0 ** (i % 7) for i in range(n)]
+    parts = [i * 257 % 65536 for i in range(n)]
+    return module.summaries_of(tables, range(n), numbers, factors, parts), module.payloads_of(tables)
+
+
+class SameBytes(unittest.TestCase):
+    def test_of_every_type(self):
+        self.assertEqual([m.Recorder.counting for m in (compiled, by_numpy, by_torch)], ["compiled", "python", "python"])
+        for name, with_sums in itertools.product(WIDTHS, (False, True)):
+            lists = bits_of(name)
+            for lists in (lists, [of for of in lists if len(of[1]) < 300]):
+                numbers = [compiled.TYPES[name].number] * len(lists)
+                ours = tables(compiled, lists, with_sums)
+                self.assertIsInstance(ours[0], support.core().counting.Table)
+                for other in (by_numpy, by_torch):
+                    theirs = tables(other, lists, with_sums)
+                    for i, (a, b) in enumerate(zip(ours, theirs)):
+                        place = f"{name}, {with_sums}, {i}, {len(lists[i][1])}"
+                        self.assertEqual(octets(compiled, [a], numbers[:1]), octets(other, [b], numbers[:1]), place)
+                        self.assertEqual((a.is_finite, len(a), list(a.cells())), (b.is_finite, len(b), list(b.cells())), place)
+                    self.assertEqual(octets(compiled, ours, numbers), octets(other, theirs, numbers), name)
+                    merged = compiled.merge_tables(ours), other.merge_tables(theirs)
+                    self.assertEqual(*(octets(m, [of], [0]) for m, of in zip((compiled, other), merged)), name)
+                    made = [compiled.as_compiled(of) for of in theirs]  # as what another device counted
+                    self.assertEqual(octets(compiled, made, numbers), octets(compiled, ours, numbers), name)
+
+    def test_of_many_values(self):
+        """In several pieces and threads: sums beyond 64 bits, counts that several pieces have."""
+        bits = draw.integers(0, 2**32, 1 << 16, np.uint32).repeat(150)
+        bits[bits & 0x7F800000 == 0x7F800000] = 0x7F7FFFFF
+        for name, of in (("float32", bits), ("bfloat16", (bits >> 16).astype(np.uint16)), ("float64", bits.view(np.uint64))):
+            before = torch.get_num_threads()
+            ours = []
+            for threads in (1, 3):
+                torch.set_num_threads(threads)
+                ours.append(octets(compiled, tables(compiled, [(name, of), (name, of[:10])], True), [1, 1]))
+            torch.set_num_threads(before)
+            self.assertEqual(*ours, name)
+            self.assertEqual(ours[0], octets(by_numpy, tables(by_numpy, [(name, of), (name, of[:10])], True), [1, 1]), name)
+
+    def test_of_arrays_that_are_not_contiguous_or_aligned(self):
+        values = draw.standard_normal(1001).astype(np.float32)
+        unaligned = np.frombuffer(b"x" + values.tobytes(), np.float32, offset=1)
+        grid = values[:1000].reshape(10, 100)
+        for array in (values[::2], values[::-1], unaligned, grid.T, grid[:, ::3], np.broadcast_to(values[:7], (5, 7)), values[0]):
+            ours, theirs = (m.tables_of([m.Values("x", array)], True) for m in (compiled, by_numpy))
+            self.assertEqual(octets(compiled, ours, [2]), octets(by_numpy, theirs, [2]))
+
+
+class SameRecordings(support.InFolder):
+    def record(self, module, name, with_sums):
+        torch.manual_seed(0)
+        model = torch.nn.Sequential(torch.nn.Embedding(50, 64), torch.nn.Linear(64, 300), torch.nn.ReLU(), torch.nn.Linear(300, 50))
+        model[3].weight.requires_grad_(with_sums)
+        optimizer = torch.optim.Adam(model.parameters(), 1e-2)
+        options = dict(activations="2", forward="3", weights="1", updates="1", states="exp_avg/", sums=with_sums)
+        with module.Recorder(self.path(name), model, optimizer=optimizer, run_id="r", strict=True, **options) as rec:
+            for step in range(70):
+                optimizer.zero_grad()
+                loss = model(torch.randint(0, 50, (8,))).pow(2).mean()
+                loss.backward()
+                half = model[1].weight.grad.bfloat16()
+                optimizer.step()
+                sparse = torch.eye(9).to_sparse()
+                rec.step(step, loss=loss, grads={"half": half, "sparse": sparse, "none": torch.ones(0).half(), "inf": np.inf * np.ones(3)})
+        return support.content(self.path(name))
+
+    def test_rows_and_blocks(self):
+        for with_sums in (False, True):
+            ours = self.record(compiled, f"a{with_sums}.ulp", with_sums)
+            theirs = self.record(by_numpy, f"b{with_sums}.ulp", with_sums)
+            self.assertEqual(ours.keys(), theirs.keys())
+            for table in ours:
+                self.assertEqual(ours[table], theirs[table], table)
+            self.assertGreater(len(ours["level"]), 0)
+            digests = {support.ulp("info", "--digest", self.path(f"{of}{with_sums}.ulp")) for of in "ab"}
+            self.assertEqual(len(digests), 1)
+            support.check(self.path(f"a{with_sums}.ulp"))
+
+
+class Versions(unittest.TestCase):
+    def test_another_version_is_not_used(self):
+        core = support.core()
+        before = core.__version__
+        try:
+            core.__version__ = "0.0.1"
+            self.assertEqual(support.load().Recorder.counting, "python")
+        finally:
+            core.__version__ = before
+
+    def test_bad_types(self):
+        for number in (0, 9, -1):
+            with self.assertRaisesRegex(ValueError, f"type {number}"):
+                support.core().counting.count([(0, 0, number)], False)
+
+
+if __name__ == "__main__":
+    unittest.main()
