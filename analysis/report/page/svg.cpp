@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-constexpr double width = 960;
+constexpr double width = drawing_width;
 constexpr double left = 178;  // room for names of tensors
 constexpr double right = 34;  // for half of a label
 constexpr double top = 8;
@@ -213,9 +213,11 @@ void drawing::title(std::string_view text) {
   body_ += fmt::format(R"(<text class="axis" x="0" y="{:.1f}">{}</text>)", top + 12, escaped(text));
 }
 
-std::string drawing::element(std::string_view description) const {
-  return fmt::format(R"(<div class="plot"><svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg></div>)",
-                     width, foot() + (has_x_ticks_ ? bottom : small_bottom), escaped(description), body_);
+double drawing::whole_height() const noexcept { return foot() + (has_x_ticks_ ? bottom : small_bottom); }
+
+std::string drawing::element(std::string_view description, std::string_view attributes) const {
+  return fmt::format(R"(<svg {}viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>)", attributes, width,
+                     whole_height(), escaped(description), body_);
 }
 
 }  // namespace ulp

@@ -1,4 +1,4 @@
-// Pictures as inline SVG: text with places in units of a drawing 960 wide.
+// Pictures as SVG: text with places in units of a drawing 960 wide.
 #ifndef ULP_REPORT_SVG_HPP
 #define ULP_REPORT_SVG_HPP
 
@@ -13,6 +13,8 @@ namespace ulp {
 
 // Printable, and "&lt;" for "<" and so on.
 [[nodiscard]] std::string escaped(std::string_view text);
+
+inline constexpr double drawing_width = 960;
 
 // Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell, a mark.
 [[nodiscard]] std::string swatch(double strength);
@@ -49,8 +51,10 @@ class drawing {
   // What is along y.
   void title(std::string_view text);
 
-  // The whole element, described to readers who do not see it.
-  [[nodiscard]] std::string element(std::string_view description) const;
+  // In the units of the drawing, with all that stands around the plot area.
+  [[nodiscard]] double whole_height() const noexcept;
+  // The element, described to readers who do not see it; `attributes` are more of its own.
+  [[nodiscard]] std::string element(std::string_view description, std::string_view attributes = "") const;
 
  private:
   [[nodiscard]] double x_of(double column) const noexcept;
