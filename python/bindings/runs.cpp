@@ -214,13 +214,14 @@ py::tuple plot(const py::list& inputs, const std::string& view, const py::dict& 
   given.take("config", &config);
   const run_text run = run_of(inputs, given);
   given.take(options_of(what));
-  given.take_parameters(parameters_of({what.scaler.empty() ? "pytorch_gradscaler" : what.scaler}), what.parameters);
+  check_figure_name(view);
+  const auto own = configuration_of(config, what, run);
+  const std::string usual = own ? own->said.scaler : "pytorch_gradscaler";
+  given.take_parameters(parameters_of({what.scaler.empty() ? usual : what.scaler}), what.parameters);
   given.refuse_others();
   note_keeper heard;
   std::string svg;
   unlocked([&] {
-    check_figure_name(view);
-    const auto own = configuration_of(config, what, run);
     const std::vector<std::string> scalers =
         what.scaler.empty() ? std::vector<std::string>{} : std::vector{what.scaler};
     const report_page page = page_over(page_about(run, what, scalers, own, epsilon), heard);

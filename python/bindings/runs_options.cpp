@@ -25,7 +25,12 @@ std::string option_name(std::string keyword) {
 std::string typed(const py::handle& value, const std::string& name) {
   if (value.is_none()) return "none";
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
-  if (py::isinstance<py::str>(value)) return value.cast<std::string>();
+  if (py::isinstance<py::str>(value)) {
+    // As os.fsencode has it, so that any text arrives.
+    PyObject* const octets = PyUnicode_AsEncodedString(value.ptr(), "utf-8", "surrogateescape");
+    if (octets == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::bytes>(octets);
+  }
   if (py::isinstance<py::bytes>(value)) return value.cast<std::string>();  // of paths
   // Numbers of numpy too.
   if (PyIndex_Check(value.ptr()) != 0) return py::str(py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr())));
@@ -63,6 +68,8 @@ struct setter {
   const std::string& name;
 
   void operator()(bool* to) const {
+    if (py::isinstance<py::str>(value))  // of which "False" would be true
+      throw py::type_error(fmt::format("{}: takes True or False, not text", name));
     const int truth = PyObject_IsTrue(value.ptr());
     if (truth < 0) throw py::error_already_set();
     *to = truth != 0;

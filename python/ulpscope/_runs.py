@@ -204,14 +204,11 @@ class Recording(Run):
 
 
 def open(inputs: Union[Path, Iterable[Path]], **options: Any) -> Run:
-    """Opens anything that `ulp` reads: a path or a list of them; a `Recording`, or another `Run`.
+    """Opens anything that `ulp` reads, a path or a list of them: `Run(inputs, **options)`.
 
     What a file is, its content says. Several dumps are the steps of one run.
     """
-    run = Run(inputs, **options)
-    if run.kind == "recording":
-        run.__class__ = Recording
-    return run
+    return Run(inputs, **options)
 
 
 def outcomes(input: Input, format: Any, **options: Any) -> Table:
@@ -237,7 +234,7 @@ def replay(input: Input, scaler: Optional[str] = None, format: Any = None, **set
 
     A `Table` with a row for each step, the columns of `ulp replay --json`, and its `summary`. `per_tensor=True` adds
     `per_tensor`, a `Table` with a row for each step and counted tensor. Where the scaler raised, the table ends and
-    `summary["error"]` says what it raised. Gradients stay those that were recorded: `summary["first_divergence"]` is
+    `summary["error"]` says what it raised. Gradients stay those that were recorded: `summary["first_diverged_step"]` is
     the step from which on that is open loop.
     """
     settings = {"scaler": scaler, "format": format, **settings}

@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -296,7 +297,6 @@ class Contents(InFolder):
             self.assertEqual(opened.rows.height > 0, tensors)
             self.assertEqual(list(opened.rows), list(ulpscope.open(PLAIN).rows))
             self.assertIsInstance(opened, ulpscope.Run)
-            self.assertEqual(isinstance(opened, ulpscope.Recording), kind == "recording")
         log = ulpscope.open(self.path("log.csv")).steps
         self.assertEqual(log["found_inf"].tolist(), [True, False, False])
         self.assertEqual(ulpscope.open(self.path("max.csv")).steps["max_abs"][2], 2)
@@ -357,7 +357,7 @@ class Pictures(InFolder):
             self.assertEqual(root.tag, "{http://www.w3.org/2000/svg}svg")
             self.assertNotIn("var(", picture.svg)
             self.assertNotIn("script", picture.svg)
-            drawn = [d for d in root.iter("{http://www.w3.org/2000/svg}svg") if d.get("aria-label")]
+            drawn = [d for d in root.iter("{http://www.w3.org/2000/svg}g") if d.get("aria-label")]
             self.assertGreaterEqual(len(drawn), 1)
             for drawing in drawn:  # the same strokes as on the page
                 path = max((p.get("d") for p in drawing.iter("{http://www.w3.org/2000/svg}path")), key=len)
@@ -458,6 +458,26 @@ class Errors(InFolder):
             with self.assertRaises(ValueError):
                 ask()
 
+    def test_values_that_mean_nothing(self):
+        for settings, error in (
+            ({"saturate": "False"}, TypeError),
+            ({"clip_norm": [1, 2]}, TypeError),
+            ({"every": 1.5}, ValueError),
+            ({"every": -1}, ValueError),
+            ({"seed": -1}, ValueError),
+            ({"seed": 2**64}, ValueError),
+            ({"attempts": "second"}, ValueError),
+            ({"steps": 7.5}, ValueError),
+            ({"set": {"growth_interval": None}}, ValueError),
+            ({"group": "no equals sign"}, ValueError),
+            ({"tensor": "\udcff"}, (ValueError, UnicodeError)),
+            ({"limit": "nonsense=1"}, ValueError),
+        ):
+            with self.subTest(settings=settings), self.assertRaises(error):
+                ulpscope.replay(DIGITS, "pytorch", "fp16", **settings)
+        for settings in ({"every": np.int64(2)}, {"clip_norm": np.float32(0.5)}, {"seed": 2**64 - 1}, {"saturate": np.True_}):
+            self.assertGreater(ulpscope.replay(DIGITS, "pytorch", "fp16", **settings).height, 0)
+
     def test_damaged_files_are_refused(self):
         with open(PLAIN, "rb") as file:
             good = file.read()
@@ -481,6 +501,47 @@ class Errors(InFolder):
                     ulpscope.open(os.path.join(malformed, name)).rows
                 except ValueError as error:
                     self.assertIn(name, str(error))
+
+
+class Documented(InFolder):
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_the_examples_of_the_documentation_run(self):
+        with open(os.path.join(SOURCE, "docs", "python-runs.md"), encoding="utf-8") as file:
+            blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
+        self.assertGreaterEqual(len(blocks), 6)
+        os.symlink(os.path.join(SOURCE, "examples"), self.path("examples"))
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", "\n".join(blocks)], cwd=self.folder, capture_output=True, text=True
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("32768.0 True", done.stdout)  # Megatron's hysteresis: the second overflow halves
+        self.assertTrue(os.path.exists(self.path("window.svg")))
+
+    def test_every_public_name_has_a_docstring_and_types(self):
+        import inspect
+
+        checked = 0
+        for name in sorted(ulpscope._PLACES):
+            if not ulpscope._PLACES[name] in ("_runs", "_scalers", "_run_tables"):
+                continue
+            thing = getattr(ulpscope, name)
+            self.assertTrue(inspect.getdoc(thing), name)
+            functions = [thing] if inspect.isfunction(thing) else []
+            if inspect.isclass(thing):
+                functions += [f for n, f in vars(thing).items() if inspect.isfunction(f) and not n.startswith("__")]
+                functions += [f.fget for f in vars(thing).values() if isinstance(f, property)]
+            for function in functions:
+                if function.__name__.startswith("_"):
+                    continue
+                self.assertTrue(inspect.getdoc(function), function)
+                for parameter in inspect.signature(function).parameters.values():
+                    self.assertTrue(
+                        parameter.name == "self" or parameter.annotation is not inspect.Parameter.empty,
+                        (function, parameter),
+                    )
+                self.assertIn("return", function.__annotations__, function)
+                checked += 1
+        self.assertGreater(checked, 30)
 
 
 class Running(InFolder):

@@ -94,7 +94,7 @@ class legend {
   static constexpr double line_height = 20;
 
   static std::string sample_of(const legend_key& key) {
-    if (!key.swatch.empty()) return fmt::format(R"(<svg width="26" height="14" {})", key.swatch.substr(5));
+    if (!key.swatch.empty()) return key.swatch;
     const char* const dashes = key.line == "dashed" ? "6 4" : key.line == "dotted" ? "2 3" : "none";
     return fmt::format(R"(<path style="stroke:{};stroke-width:2;stroke-dasharray:{}" d="M0,8H26"/>)",
                        light_colour(key.colour), dashes);
@@ -130,18 +130,16 @@ std::string figure_of(const report_page& page, std::string_view name) {
     throw std::invalid_argument(
         fmt::format("{}: has nothing to draw in '{}'; it holds {}", page.input, name, count_text(page.steps, "step")));
   constexpr double title_height = 26;
-  const report_replay& replay = page.replays.front();
-  const std::string title =
-      fmt::format("{}: {}, {} {}", wanted.title, page.format_name, replay.name, elided(page.input, 60));
+  const std::string of_replay =
+      name == "logged" ? "" : fmt::format("{} under {}, ", page.format_name, page.replays.front().name);
+  const std::string title = fmt::format("{}: {}{}", wanted.title, of_replay, elided(page.input, 60));
   legend keys(title_height);
   for (const legend_key& key : f.legend) keys.add(key);
   double y = keys.foot();
   std::string drawings;
   for (const figure::part& part : f.parts) {
-    const double height = part.drawn.whole_height();
-    drawings += part.drawn.element(
-        part.description, fmt::format(R"(x="0" y="{:.0f}" width="{:.0f}" height="{:.0f}" )", y, drawing_width, height));
-    y += height;
+    drawings += part.drawn.group(part.description, y);
+    y += part.drawn.whole_height();
   }
   return fmt::format(
       R"(<svg xmlns="http://www.w3.org/2000/svg" class="{0}" width="{1:.0f}" height="{2:.0f}" viewBox="0 0 {1:.0f} {2:.0f}">)"

@@ -16,7 +16,7 @@ struct legend_key {
   std::string text;
   std::string colour;
   std::string line;    // solid, dashed, dotted
-  std::string swatch;  // in place of the line
+  std::string swatch;  // a sample, in place of the line
 };
 [[nodiscard]] legend_key line_key(std::string colour, std::string line, std::string text);
 [[nodiscard]] legend_key swatch_key(std::string swatch, std::string text);

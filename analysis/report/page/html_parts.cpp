@@ -47,7 +47,7 @@ std::string html_of(const legend_key& key) {
       key.swatch.empty()
           ? fmt::format(R"(<span class="key" style="border-color:var(--{});border-top-style:{}"></span>)", key.colour,
                         key.line)
-          : key.swatch;
+          : swatch_element(key.swatch);
   return fmt::format(R"(<span class="entry">{}{}</span> )", sample, escaped(key.text));
 }
 
