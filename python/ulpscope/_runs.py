@@ -56,7 +56,8 @@ class Run:
 
     def __repr__(self) -> str:
         shown = self.inputs[0] if len(self.inputs) == 1 else f"{self.inputs[0]} and {len(self.inputs) - 1} more"
-        return f"<{type(self).__name__} {shown}: {self.description}, {self.steps.height} steps, {self.tensors.height} tensors>"
+        held = f"{self.steps.height} steps, {self.tensors.height} tensors"
+        return f"<{type(self).__name__} {shown}: {self.description}, {held}>"
 
     def _contents(self, cells: bool = False) -> Dict[str, Any]:
         if self._read is None or (cells and not self._has_cells):
