@@ -10,9 +10,9 @@
 #include <string_view>
 #include <type_traits>
 
+#include <ulp/report/suggestions.hpp>
 #include "command.hpp"
 #include "output.hpp"
-#include "suggestions.hpp"
 
 namespace ulp::cli {
 namespace {

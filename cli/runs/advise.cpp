@@ -1,17 +1,15 @@
 // ulp advise: what a run needs, in plain words.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <memory>
 #include <string>
-#include <ulp/io/configuration_lines.hpp>
 #include <ulp/io/printable.hpp>
-#include <ulp/report/advice.hpp>
-#include <ulp/report/run_notes.hpp>
+#include <ulp/report/advice_answer.hpp>
+#include <vector>
 
 #include "command.hpp"
 #include "configuration.hpp"
-#include "each_step.hpp"
+#include "listening.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -19,12 +17,7 @@ namespace ulp::cli {
 namespace {
 
 struct options {
-  run_text run;
-  std::string format_name = "float16";
-  std::string check;
-  std::string epsilon = "1e-5";
-  std::string config;
-  rounding_text rounding;
+  advice_question asked;
   output_options output;
 };
 
@@ -48,53 +41,11 @@ void print(const advice& given) {
   }
 }
 
-table advice_table(const advice& given) {
-  std::vector<finding> findings{finding_of(given.first)};
-  findings.insert(findings.end(), given.findings.begin(), given.findings.end());
-  const std::vector<column<finding>> columns = {
-      {"topic", "", &finding::topic},
-      {"question", "", &finding::question},
-      {"conclusion", "", &finding::conclusion},
-      {"evidence", "", [](const finding& f) { return fmt::format("{}", fmt::join(f.evidence, "\n")); }},
-      {"limits", "", &finding::limits},
-      {"numbers", "", [](const finding& f) { return named_values{f.numbers}; }},
-  };
-  return table_of(columns, findings);
-}
-
 int run(const options& o) {
-  std::vector<std::string> read = o.run.files();
-  read.push_back(o.config);
+  std::vector<std::string> read = o.asked.run.files();
+  read.push_back(o.asked.config);
   refuse_overwriting_inputs(o.output, read);
-  scenario_text asked{.format = o.format_name, .rounding = o.rounding};
-  const std::optional<configuration> own = configuration_of(o.config, asked, o.run);
-  advice_options how = advice_options_of(o.format_name, o.rounding, o.epsilon, o.run);
-  if (own) how.configured = own_configuration_of(own->said);
-  const selection counted = o.run.selected();
-  name_predicate checked;
-  if (!o.check.empty()) checked = regex_of(o.check, "--check");
-
-  const std::unique_ptr<source> from = open_run(o.run);
-  const std::string logged = from->framework().substr(0, from->framework().find(" and "));
-  if (!own && !configuration_lines(logged, {.format = "bfloat16"}).empty()) how.configured.framework = logged;
-  check_tensors_exist(o.check, *from);
-  adviser adviser(how, counted, checked);
-  adviser.expect(from->step_count());
-  run_notes notes;
-  for_each_step(*from, counted, [&](const step& now) {
-    notes.see(now, from->tensors());
-    adviser.add(now, from->tensors());
-  });
-  check_steps_counted(adviser.whole().steps().size(), o.run);
-  check_tensors_counted(adviser.whole().choice(), *from, o.run);
-  if (const std::unique_ptr<source> twice = open_run_again(o.run))
-    if (const std::optional<selection> less = adviser.again(from->tensors()))
-      for_each_step(*twice, *less, [&](const step& now) { adviser.add_again(now, from->tensors()); });
-
-  const advice given = adviser.result(from->tensors());
-  for (const std::string& line : notes.lines(adviser.whole().choice())) note(line);
-  for (const std::string& line : group_notes(sets_by_group(adviser.whole(), from->tensors(), how.groups))) note(line);
-  if (adviser.whole().as_recorded()) note(factor_note);
+  const advice given = advice_over(o.asked, on_stderr());
   write_table("advise", advice_table(given), o.output, false);
   if (!o.output.machine_stdout()) print(given);
   return done;
@@ -105,15 +56,16 @@ int run(const options& o) {
 command advise_command() {
   auto o = std::make_shared<options>();
   command made{.name = "advise", .help = "say in plain words what a run needs: format, loss scale, clipping"};
-  add_run(made, o->run);
-  add_groups(made, o->run);
-  made.add("--format", &o->format_name, "the format that gradients are scaled for (see ulp formats)",
+  add_run(made, o->asked.run);
+  add_groups(made, o->asked.run);
+  made.add("--format", &o->asked.format, "the format that gradients are scaled for (see ulp formats)",
            {.type = "F", .show_default = true});
-  made.add("--epsilon", &o->epsilon, "the share of the magnitude of gradients that underflow may take",
+  made.add("--epsilon", &o->asked.epsilon, "the share of the magnitude of gradients that underflow may take",
            {.type = "X", .show_default = true});
-  made.add("--check", &o->check, "the tensors whose overflow the scaler sees, as in ulp replay", {.type = "REGEX"});
-  add_rounding(made, o->rounding);
-  add_config(made, o->config, {}, "writes what to change in the words");
+  made.add("--check", &o->asked.check, "the tensors whose overflow the scaler sees, as in ulp replay",
+           {.type = "REGEX"});
+  add_rounding(made, o->asked.rounding);
+  add_config(made, o->asked.config, {}, "writes what to change in the words");
   add_output(made, o->output);
   made.footer =
       "The first three lines say what happened, what to change and how sure that is; --config names the framework "

@@ -7,9 +7,11 @@
 #include <optional>
 #include <set>
 #include <ulp/io/export.hpp>
+#include <ulp/report/reading.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "listening.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -101,7 +103,7 @@ int run(const options& o) {
   refuse_overwriting_inputs({.csv = o.output}, o.run.files());
   source_options how = o.run.how_to_read();
   how.infer = false;  // as it was recorded
-  const std::unique_ptr<source> from = open_run(o.run, how);
+  const std::unique_ptr<source> from = open_run(o.run, how, on_stderr());
   exporter all(*from, o);
   text_output to(o.output);
   all.run(to);

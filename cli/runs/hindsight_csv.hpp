@@ -3,8 +3,7 @@
 #define ULP_CLI_HINDSIGHT_CSV_HPP
 
 #include <string>
-#include <ulp/model/sweep.hpp>
-#include <ulp/report/scenario_text.hpp>
+#include <ulp/report/sweep_answer.hpp>
 #include <vector>
 
 namespace ulp::cli {
@@ -12,9 +11,8 @@ namespace ulp::cli {
 // Throws usage_error where the file is standard output or one of `others`.
 void refuse_hindsight_file(const std::string& path, const std::vector<std::string>& others);
 
-// After the results, as CSV: for each format and rounding a row for each step, with the scale of the best trajectory that
-// starts and moves as it likes.
-void write_hindsight(const std::string& path, const sweep& all, const std::vector<scenario_text>& grid);
+// As CSV, see sweep_answer::hindsight.
+void write_hindsight(const std::string& path, const sweep_answer& answer);
 
 }  // namespace ulp::cli
 

@@ -8,9 +8,10 @@
 #include <set>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/report/reading.hpp>
 
 #include "command.hpp"
-#include "each_step.hpp"
+#include "listening.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "tables/summary.hpp"
@@ -100,7 +101,7 @@ struct account {
 
 account read(source& from, const selection& selected) {
   account a{.ranks = rank_coverage(from.header())};
-  for_each_step(from, selected, [&](const step& now) {
+  for_each_step(from, selected, on_stderr(), [&](const step& now) {
     if (a.steps == 0) a.first = now.key.step;
     a.attempts = a.steps > 0 && a.last == now.key.step ? a.attempts + 1 : 1;
     a.numbers += a.attempts == 1 ? 1 : 0;
@@ -268,7 +269,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.run.files());
   source_options how = o.run.how_to_read();
   how.infer = false;  // as it was recorded
-  const std::unique_ptr<source> from = open_run(o.run, how);
+  const std::unique_ptr<source> from = open_run(o.run, how, on_stderr());
   if (o.digest) {
     if (o.run.selects() || o.run.attempts != "all" || o.output.machine_stdout())
       throw usage_error("--digest covers the whole input and prints plain text: remove selections, --csv and --json");

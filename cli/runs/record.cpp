@@ -7,10 +7,12 @@
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/report/reading.hpp>
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"
 #include "interrupt.hpp"
+#include "listening.hpp"
 #include "mpi/process_group.hpp"
 #include "mpi/rank_options.hpp"
 #include "options.hpp"
@@ -43,10 +45,10 @@ source_options how_to_read(const options& o) {
 
 std::unique_ptr<source> open_inputs(const options& o, process_group* together) {
   const source_options how = how_to_read(o);
-  if (together == nullptr) return open_run(o.run, how);
+  if (together == nullptr) return open_run(o.run, how, on_stderr());
   for (const std::string& file : o.run.files())
     if (file == "-") throw usage_error("standard input: several processes cannot read it; name a file");
-  return together->open([&] { return open_run(o.run, how); });
+  return together->open([&] { return open_run(o.run, how, on_stderr()); });
 }
 
 // What is left where recording broke off, as the file says when it is read: what was acknowledged may have been lost since.

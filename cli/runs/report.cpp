@@ -6,11 +6,12 @@
 #include <string>
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
-#include <ulp/report/page.hpp>
+#include <ulp/report/page_answer.hpp>
+#include <ulp/report/reading.hpp>
 
 #include "command.hpp"
 #include "configuration.hpp"
-#include "each_step.hpp"
+#include "listening.hpp"
 #include "options.hpp"
 #include "output.hpp"
 
@@ -26,36 +27,15 @@ struct options {
   std::string output;
 };
 
-std::vector<scenario_text> policies_of(const options& o, const std::optional<configuration>& own) {
-  const std::vector<std::string> usual{"pytorch_gradscaler"};
-  std::vector<scenario_text> all = under_each(o.what, o.scalers.empty() && !own ? usual : o.scalers, own);
-  for (scenario_text& policy : all)
-    if (policy.format.empty()) policy.format = "float16";
-  return all;
-}
-
 int run(const options& o) {
   std::vector<std::string> read = o.run.files();
   read.push_back(o.config);
   refuse_overwriting_inputs({.csv = o.output}, read);
   const std::optional<configuration> own = configuration_of(o.config, o.what, o.run);
-  page_maker maker({.run = o.run,
-                    .policies = policies_of(o, own),
-                    .epsilon = o.epsilon,
-                    .configured = own ? std::optional{own_configuration_of(own->said)} : std::nullopt});
-
-  const std::unique_ptr<source> from = open_run(o.run);
-  check_tensors_exist(o.what.check, *from);
+  const page_question asked = page_about(o.run, o.what, o.scalers, own, o.epsilon);
   std::optional<atomic_file> file;  // now: where it cannot be written nobody waits for it
   if (o.output != "-") file.emplace(o.output);
-  for_each_step(*from, maker.counted(), [&](const step& now) { maker.add(now, from->tensors()); });
-  check_steps_counted(maker.seen().steps().size(), o.run);
-  check_tensors_counted(maker.seen().choice(), *from, o.run);
-  if (const std::unique_ptr<source> twice = open_run_again(o.run))
-    if (const std::optional<selection> less = maker.again(from->tensors()))
-      for_each_step(*twice, *less, [&](const step& now) { maker.add_again(now, from->tensors()); });
-
-  report_page page = maker.page(from->tensors());
+  report_page page = page_over(asked, on_stderr());
   if (own) print_configuration(*own, true);
   for (const std::string& line : page.notes) note(line);
   page.notes = told();

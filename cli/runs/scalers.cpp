@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <ulp/model/scaler.hpp>
+#include <ulp/report/scaler_table.hpp>
 #include <ulp/report/typed_values.hpp>
 #include <vector>
 
@@ -22,44 +23,6 @@ std::string joined(std::span<const std::string_view> names) {
   std::string text;
   for (const auto name : names) text += (text.empty() ? "" : ", ") + std::string{name};
   return text;
-}
-
-std::string defaults_of(const scaler_entry& entry) {
-  std::string text;
-  for (const auto& p : entry.parameters) text += (text.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
-  return text;
-}
-
-// People get the gist in one line each: what stands before the first semicolon, and the first defaults.
-std::string gist(std::string_view text) { return std::string{text.substr(0, text.find(';'))}; }
-std::string first_defaults(const std::string& all) {
-  constexpr std::size_t most = 60;
-  return all.size() <= most ? all : all.substr(0, all.rfind(' ', most)) + " ...";
-}
-
-std::string text_of(std::string_view text) { return std::string{text}; }
-
-table overview() {
-  using row = scaler_entry;
-  const std::vector<column<row>> columns = {
-      {"scaler", "scaler", [](const row& e) { return text_of(e.name); }},
-      {"aliases", "", [](const row& e) { return joined(e.aliases); }},
-      {"class", "class", [](const row& e) { return text_of(e.family); }},
-      {"summary", "", [](const row& e) { return text_of(e.summary); }},
-      {"tests", "", [](const row& e) { return text_of(e.overflow_test); }},
-      {"", "looks for overflow in", [](const row& e) { return gist(e.overflow_test); }},
-      {"floor", "", [](const row& e) { return text_of(e.floor); }},
-      {"", "floor", [](const row& e) { return gist(e.floor); }},
-      {"ceiling", "", [](const row& e) { return text_of(e.ceiling); }},
-      {"", "ceiling", [](const row& e) { return gist(e.ceiling); }},
-      {"defaults", "", defaults_of},
-      {"", "defaults", [](const row& e) { return first_defaults(defaults_of(e)); }},
-      {"window", "", [](const row& e) { return text_of(e.window); }},
-      {"rules", "", [](const row& e) { return text_of(e.rules); }},
-      {"quirks", "", [](const row& e) { return text_of(e.quirks); }},
-      {"source", "", [](const row& e) { return text_of(e.source); }},
-  };
-  return table_of(columns, scaler_catalog());
 }
 
 void print_lines(std::string_view title, std::string_view lines) {
@@ -91,20 +54,9 @@ void print_card(const scaler_entry& entry) {
   print_lines("Source", entry.source);
 }
 
-table parameters_of(const scaler_entry& entry) {
-  using row = scaler_parameter;
-  const std::vector<column<row>> columns = {
-      {"scaler", "", [&](const row&) { return text_of(entry.name); }},
-      {"parameter", "", &row::name},
-      {"default", "", [](const row& p) { return to_string(p.value); }},
-      {"meaning", "", [](const row& p) { return p.meaning; }},
-  };
-  return table_of(columns, entry.parameters);
-}
-
 int run(const options& o) {
   if (o.name.empty()) {
-    write_table("scalers", overview(), o.output);
+    write_table("scalers", scaler_table(), o.output);
     if (!o.output.machine_stdout())
       fmt::print(
           "\n"
@@ -112,7 +64,7 @@ int run(const options& o) {
     return done;
   }
   const scaler_entry& entry = scaler_named(o.name);
-  write_table("scaler", parameters_of(entry), o.output, false);
+  write_table("scaler", parameter_table(entry), o.output, false);
   if (!o.output.machine_stdout()) print_card(entry);
   return done;
 }

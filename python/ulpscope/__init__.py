@@ -4,10 +4,14 @@ import importlib
 
 __version__ = "0.1.0"
 
-# What is imported when it is first asked for: the recorder needs numpy or torch, and other parts do not.
+# What is imported when it is first asked for, and the module that has it.
 _PLACES = {
     "Recorder": "_recorder",
     "RecorderError": "_errors",
+    **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "replay", "sweep", "views"), "_runs"),
+    **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
+    **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
+    "outcomes": "_outcomes",
 }
 
 

@@ -180,3 +180,31 @@ class InFolder(unittest.TestCase):
 
     def path(self, name):
         return os.path.join(self.folder, name)
+
+
+def need_compiled():
+    """Skips the whole test file where the compiled part of the package cannot be imported."""
+    try:
+        importlib.import_module("ulpscope._core")
+    except ImportError as missing:
+        raise unittest.SkipTest(f"SKIPPED: ulpscope._core cannot be imported: {missing}")
+
+
+class Printed:
+    """What a command prints with --json: its rows without schema and notes, these, and the summary where there is one."""
+
+    def __init__(self, text):
+        document = json.loads(text)
+        if isinstance(document, dict):
+            self.summary, self.notes, self.schema = document["summary"], document["notes"], document["schema"]
+            self.rows = document[next(key for key in document if key not in ("schema", "summary", "notes"))]
+        else:
+            self.summary = None
+            self.notes = document[0].get("notes", []) if document else []
+            self.schema = document[0]["schema"] if document else ""
+            self.rows = [{k: v for k, v in row.items() if k not in ("schema", "notes")} for row in document]
+            self.rows = [row for row in self.rows if row]
+
+
+def json_of(*arguments):
+    return Printed(ulp(*arguments, "--json"))

@@ -219,6 +219,14 @@ configuration read_configuration(const std::string& file, const scenario_text& g
   return {file, import_config(file, wanted)};
 }
 
+std::vector<std::string> configuration_notes(const configuration& config) {
+  std::vector<std::string> lines;
+  for (const std::string& line : config.said.meanings)
+    lines.push_back(fmt::format("{}: {}: {}", config.file, config.said.framework, line));
+  for (const std::string& line : config.said.notes) lines.push_back(fmt::format("{}: {}", config.file, line));
+  return lines;
+}
+
 scenario_text with_configuration(scenario_text given, const configuration& config) {
   const imported_config& said = config.said;
   const bool clips = said.clip_norm || said.clip_value;

@@ -41,8 +41,8 @@ std::string html_of(const report_page& page) {
   std::string text =
       "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
       "content=\"width=device-width,initial-scale=1\">";
-  text += fmt::format("<title>{}: gradients in {}</title><style>{}</style></head><body>\n", escaped(page.input),
-                      escaped(page.format_name), page_style);
+  text += fmt::format("<title>{}: gradients in {}</title><style>{}{}</style></head><body>\n", escaped(page.input),
+                      escaped(page.format_name), page_style, picture_style);
   text += fmt::format("<h1>Gradients in {}</h1><p class=\"soft\">{}: {}, {}</p>\n", escaped(page.format_name),
                       escaped(page.input), count_text(page.steps, "step"), count_text(page.tensors.size(), "tensor"));
   for (const auto section : {summary_section, notes_section, logged_section, window_section, scale_section,

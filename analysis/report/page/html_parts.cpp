@@ -42,14 +42,25 @@ std::string prose(std::string_view text) {
   return kept;
 }
 
-std::string key_of(std::string_view colour, std::string_view line, std::string_view text) {
-  return fmt::format(
-      R"(<span class="entry"><span class="key" style="border-color:var(--{});border-top-style:{}"></span>{}</span> )",
-      colour, line, escaped(text));
+std::string html_of(const legend_key& key) {
+  const std::string sample =
+      key.swatch.empty()
+          ? fmt::format(R"(<span class="key" style="border-color:var(--{});border-top-style:{}"></span>)", key.colour,
+                        key.line)
+          : swatch_element(key.swatch);
+  return fmt::format(R"(<span class="entry">{}{}</span> )", sample, escaped(key.text));
 }
 
-std::string key_of(const std::string& swatch, std::string_view text) {
-  return fmt::format(R"(<span class="entry">{}{}</span> )", swatch, escaped(text));
+std::string html_of(const figure& f) {
+  std::string text;
+  if (!f.legend.empty()) {
+    text = "<p>";
+    for (const legend_key& key : f.legend) text += html_of(key);
+    text += "</p>";
+  }
+  for (const figure::part& part : f.parts)
+    text += fmt::format(R"(<div class="plot">{}</div>)", part.drawn.element(part.description));
+  return text;
 }
 
 std::string html_table(const table& t) {

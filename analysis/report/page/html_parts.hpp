@@ -8,6 +8,7 @@
 #include <ulp/report/html.hpp>
 #include <vector>
 
+#include "figure.hpp"
 #include "svg.hpp"
 
 namespace ulp {
@@ -16,10 +17,6 @@ namespace ulp {
 [[nodiscard]] std::string share_text(double share);
 // Of sentences: typeset, and safe in HTML.
 [[nodiscard]] std::string prose(std::string_view text);
-// An entry of a legend: a line in a colour of the style.
-[[nodiscard]] std::string key_of(std::string_view colour, std::string_view line, std::string_view text);
-// Another: a swatch.
-[[nodiscard]] std::string key_of(const std::string& swatch, std::string_view text);
 // It scrolls in itself where it is too wide. Long texts are cut in the middle, and shown whole when pointed at.
 [[nodiscard]] std::string html_table(const table& t);
 // Shown when its summary is opened; both are HTML.
@@ -27,6 +24,10 @@ namespace ulp {
 void label_steps(drawing& d, const std::vector<column_span>& spans);
 // "7", "8 to 11"
 [[nodiscard]] std::string steps_of(const column_span& s);
+// With its legend above it.
+[[nodiscard]] std::string html_of(const figure& f);
+// An entry of a legend.
+[[nodiscard]] std::string html_of(const legend_key& key);
 // The name of a policy and its parameters, as a heading.
 [[nodiscard]] std::string heading_of(const report_replay& replay);
 // The columns in which steps were skipped.

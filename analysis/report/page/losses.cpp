@@ -33,7 +33,7 @@ double strength_of(double share) {
 }
 
 // A row for each of the tensors, which are in the order of what they lose.
-std::string heat_map(const report_page& page, const std::vector<std::size_t>& tensors) {
+figure heat_map(const report_page& page, const std::vector<std::size_t>& tensors) {
   const auto& columns = page.losses.columns();
   constexpr double row_height = 18;
   const auto rows = static_cast<double>(tensors.size());
@@ -55,12 +55,13 @@ std::string heat_map(const report_page& page, const std::vector<std::size_t>& te
   d.row_names(names);
   d.marks(skipped_in(page.replays.front()));
   label_steps(d, page.losses.spans());
-  std::string keys = key_of(swatch(0), "nothing lost");
+  figure f{.legend = {swatch_key(swatch(0), "nothing lost")}, .parts = {}};
   for (const auto& [s, text] : {std::pair{1e-4, "up to 0.01 %"}, {1e-2, "1 %"}, {1.0, "all"}})
-    keys += key_of(swatch(strength_of(s)), text);
-  if (page.replays.front().sum.skipped > 0) keys += key_of(mark_swatch(), "skipped steps");
-  if (d.has_missing()) keys += key_of(hatched_swatch(), missing_text);
-  return fmt::format("<p>{}</p>\n{}", keys, d.element("underflow by tensor and step"));
+    f.legend.push_back(swatch_key(swatch(strength_of(s)), text));
+  if (page.replays.front().sum.skipped > 0) f.legend.push_back(swatch_key(mark_swatch(), "skipped steps"));
+  if (d.has_missing()) f.legend.push_back(swatch_key(hatched_swatch(), std::string{missing_text}));
+  f.parts.push_back({d, "underflow by tensor and step"});
+  return f;
 }
 
 // The names of those that lose nothing.
@@ -73,21 +74,41 @@ std::string kept_whole(const report_page& page, const std::vector<std::size_t>& 
       "<p>" + names + "</p>");
 }
 
+// Tensors that lose something, those that lose most first, and those that do not.
+struct losers {
+  std::vector<std::size_t> losing;
+  std::vector<std::size_t> whole;
+};
+losers losers_of(const std::vector<tensor_losses::loss>& total) {
+  losers found;
+  for (std::size_t i = 0; i < total.size(); ++i)
+    if (total[i].nonzero > 0) (total[i].underflow > 0 ? found.losing : found.whole).push_back(i);
+  std::ranges::stable_sort(found.losing, std::ranges::greater{}, [&](std::size_t i) { return share_of(total[i]); });
+  return found;
+}
+
+std::vector<std::size_t> most_losing(std::vector<std::size_t> losing) {
+  losing.resize(std::min(losing.size(), most_rows));
+  return losing;
+}
+
 }  // namespace
+
+figure loss_figure(const report_page& page) {
+  const losers found = losers_of(totals_of(page));
+  if (found.losing.empty() || is_single_step(page)) return {};
+  return heat_map(page, most_losing(found.losing));
+}
 
 std::string loss_section(const report_page& page) {
   const std::vector<tensor_losses::loss> total = totals_of(page);
-  std::vector<std::size_t> losing;
-  std::vector<std::size_t> whole;
-  for (std::size_t i = 0; i < total.size(); ++i)
-    if (total[i].nonzero > 0) (total[i].underflow > 0 ? losing : whole).push_back(i);
+  const auto [losing, whole] = losers_of(total);
   if (losing.empty() && whole.empty()) return "";
   const std::string title =
       fmt::format("<section><h2>Underflow by tensor{}</h2>\n", is_single_step(page) ? "" : " and step");
   const std::string policy = escaped(page.replays.front().name);
   if (losing.empty())
     return title + fmt::format("<p>Under {} no gradient that is not zero becomes zero.</p></section>\n", policy);
-  std::ranges::stable_sort(losing, std::ranges::greater{}, [&](std::size_t i) { return share_of(total[i]); });
   table numbers;
   numbers.columns = {{"", "tensor"}, {"", "underflow", alignment::right}, {"", "of nonzero", alignment::right}};
   for (const std::size_t i : losing)
@@ -106,12 +127,10 @@ std::string loss_section(const report_page& page) {
       text += html_table(numbers);
     }
   } else {
-    const std::vector<std::size_t> drawn(
-        losing.begin(),
-        losing.begin() + std::min<std::ptrdiff_t>(most_rows, static_cast<std::ptrdiff_t>(losing.size())));
+    const std::vector<std::size_t> drawn = most_losing(losing);
     if (drawn.size() < losing.size())
       text += fmt::format("; the {} of {} tensors that lose most", drawn.size(), losing.size());
-    text += ".</p>\n" + heat_map(page, drawn) + folded("the numbers", html_table(numbers));
+    text += ".</p>\n" + html_of(heat_map(page, drawn)) + folded("the numbers", html_table(numbers));
   }
   return text + kept_whole(page, whole) + "</section>\n";
 }

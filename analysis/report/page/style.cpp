@@ -19,6 +19,14 @@ td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}tr>:last-child{padd
 .evidence td{white-space:normal}.evidence td:first-child,.evidence td:last-child{white-space:nowrap}.evidence th{padding-top:.6rem;font-weight:600}
 .option{white-space:nowrap}details{margin:.4rem 0}summary{cursor:pointer;color:var(--soft)}details>p{margin-left:0}
 .plot{overflow-x:auto;margin:.2rem 0}.plot svg{width:100%;min-width:40rem;height:auto;display:block}
+.entry{display:inline-block;margin-right:1.1rem}.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.35rem}
+.warn{border-left:3px solid var(--over);padding-left:.6rem}
+@media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--card:#fff;--faint:#ccc;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#444;--normal:#c77700}
+body{max-width:none;margin:0;font-size:11pt}.plot,h2,h3,tr,.first,.warn{break-inside:avoid}h2,h3{break-after:avoid}.plot svg{min-width:0}.wide{overflow:visible}th,td{white-space:normal}
+svg rect,.key,.first{print-color-adjust:exact;-webkit-print-color-adjust:exact}.evidence::details-content,.notes::details-content{content-visibility:visible;display:block}}
+)css";
+
+const std::string_view picture_style = R"css(
 svg rect{fill:var(--heat);shape-rendering:crispEdges}svg .frame{fill:none;stroke:var(--faint)}svg path{fill:none;stroke:var(--ink)}
 svg text{font:13px system-ui,sans-serif;fill:var(--ink)}svg .name{font:12px ui-monospace,monospace}svg .right{text-anchor:end}svg .middle{text-anchor:middle}svg .axis{fill:var(--soft)}
 svg .over-lines{paint-order:stroke;stroke:var(--paper);stroke-width:4px}
@@ -27,11 +35,12 @@ svg .halo{stroke:var(--paper);stroke-width:5;opacity:.75}
 svg .missing{fill:var(--faint);opacity:.3}svg .hatch{stroke:var(--soft);stroke-width:1}svg.swatch{display:inline;width:1.65rem;height:.9rem;vertical-align:-.1rem;margin-right:.3rem}
 svg .curve{stroke-width:1.6;stroke-linecap:round;stroke-linejoin:round}svg .band{fill:var(--heat);opacity:.35;stroke:none}svg .dots{stroke-width:4;stroke-linecap:round}svg .rate{stroke:var(--heat)}
 svg .scale{stroke-width:2}svg .critical{stroke:var(--over);stroke-width:1.5}svg .mark{stroke:var(--over);stroke-width:2}svg .bound{stroke:var(--zero);stroke-dasharray:5 4}
-.entry{display:inline-block;margin-right:1.1rem}.key{display:inline-block;width:1.6rem;height:0;border-top:2px solid;vertical-align:middle;margin-right:.35rem}
-.warn{border-left:3px solid var(--over);padding-left:.6rem}
-@media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--card:#fff;--faint:#ccc;--heat:#0b6e8a;--over:#b3261e;--zero:#1d4fa3;--soft:#444;--normal:#c77700}
-body{max-width:none;margin:0;font-size:11pt}.plot,h2,h3,tr,.first,.warn{break-inside:avoid}h2,h3{break-after:avoid}.plot svg{min-width:0}.wide{overflow:visible}th,td{white-space:normal}
-svg rect,.key,.first{print-color-adjust:exact;-webkit-print-color-adjust:exact}.evidence::details-content,.notes::details-content{content-visibility:visible;display:block}}
 )css";
+
+std::string light_colour(std::string_view name) {
+  const std::string key = "--" + std::string{name} + ":";
+  const std::size_t at = page_style.find(key) + key.size();
+  return std::string{page_style.substr(at, page_style.find_first_of(";}", at) - at)};
+}
 
 }  // namespace ulp

@@ -11,7 +11,7 @@
 namespace ulp {
 namespace {
 
-constexpr double width = 960;
+constexpr double width = drawing_width;
 constexpr double left = 178;  // room for names of tensors
 constexpr double right = 34;  // for half of a label
 constexpr double top = 8;
@@ -46,23 +46,27 @@ std::string cell_element(double x_from, double y_from, double x_to, double y_to,
 constexpr double swatch_width = 26;
 constexpr double swatch_height = 14;
 
-std::string swatch_of(const std::string& inside) {
-  return fmt::format(
-      R"(<svg class="swatch" viewBox="0 0 {0} {1}" aria-hidden="true">{2}<rect class="frame" x="0.5" y="0.5" width="{3}" height="{4}"/></svg>)",
-      swatch_width, swatch_height, inside, swatch_width - 1, swatch_height - 1);
+std::string framed(const std::string& inside) {
+  return fmt::format(R"({}<rect class="frame" x="0.5" y="0.5" width="{}" height="{}"/>)", inside, swatch_width - 1,
+                     swatch_height - 1);
 }
 
 }  // namespace
 
 std::string swatch(double strength) {
-  return swatch_of(strength > 0 ? cell_element(0, 0, swatch_width, swatch_height, strength) : "");
+  return framed(strength > 0 ? cell_element(0, 0, swatch_width, swatch_height, strength) : "");
 }
 
-std::string hatched_swatch() { return swatch_of(hatched(0, 0, swatch_width, swatch_height)); }
+std::string hatched_swatch() { return framed(hatched(0, 0, swatch_width, swatch_height)); }
 
 std::string mark_swatch() {
-  return swatch_of(fmt::format(R"(<path class="mark" d="M{0},0V{2}M{1},0V{2}"/>)", swatch_width / 3,
-                               2 * swatch_width / 3, swatch_height));
+  return framed(fmt::format(R"(<path class="mark" d="M{0},0V{2}M{1},0V{2}"/>)", swatch_width / 3, 2 * swatch_width / 3,
+                            swatch_height));
+}
+
+std::string swatch_element(const std::string& sample) {
+  return fmt::format(R"(<svg class="swatch" viewBox="0 0 {} {}" aria-hidden="true">{}</svg>)", swatch_width,
+                     swatch_height, sample);
 }
 
 std::string escaped(std::string_view text) {
@@ -213,9 +217,16 @@ void drawing::title(std::string_view text) {
   body_ += fmt::format(R"(<text class="axis" x="0" y="{:.1f}">{}</text>)", top + 12, escaped(text));
 }
 
+double drawing::whole_height() const noexcept { return foot() + (has_x_ticks_ ? bottom : small_bottom); }
+
 std::string drawing::element(std::string_view description) const {
-  return fmt::format(R"(<div class="plot"><svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg></div>)",
-                     width, foot() + (has_x_ticks_ ? bottom : small_bottom), escaped(description), body_);
+  return fmt::format(R"(<svg viewBox="0 0 {:.0f} {:.0f}" role="img" aria-label="{}">{}</svg>)", width, whole_height(),
+                     escaped(description), body_);
+}
+
+std::string drawing::group(std::string_view description, double y) const {
+  return fmt::format(R"x(<g transform="translate(0,{:.0f})" role="img" aria-label="{}">{}</g>)x", y,
+                     escaped(description), body_);
 }
 
 }  // namespace ulp

@@ -1,4 +1,4 @@
-// Pictures as inline SVG: text with places in units of a drawing 960 wide.
+// Pictures as SVG: text with places in units of a drawing 960 wide.
 #ifndef ULP_REPORT_SVG_HPP
 #define ULP_REPORT_SVG_HPP
 
@@ -14,10 +14,15 @@ namespace ulp {
 // Printable, and "&lt;" for "<" and so on.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-// Entries of the legend of a heat map: a cell of that strength (0: an empty one), a hatched cell, a mark.
+inline constexpr double drawing_width = 960;
+
+// Samples for the legend of a heat map, 26 wide and 14 high: a cell of that strength (0: an empty one), a hatched cell, a
+// mark.
 [[nodiscard]] std::string swatch(double strength);
 [[nodiscard]] std::string hatched_swatch();
 [[nodiscard]] std::string mark_swatch();
+// One of these as an element of its own, in a line of text.
+[[nodiscard]] std::string swatch_element(const std::string& sample);
 
 // A plot area with columns along x and values along y. All have the same place for x, so that pictures below each other
 // share their steps; what stands to the left of it are the labels.
@@ -49,8 +54,12 @@ class drawing {
   // What is along y.
   void title(std::string_view text);
 
+  // In the units of the drawing, with all that stands around the plot area.
+  [[nodiscard]] double whole_height() const noexcept;
   // The whole element, described to readers who do not see it.
   [[nodiscard]] std::string element(std::string_view description) const;
+  // The same as a group of another drawing, that far below its top.
+  [[nodiscard]] std::string group(std::string_view description, double y) const;
 
  private:
   [[nodiscard]] double x_of(double column) const noexcept;

@@ -57,9 +57,9 @@ scaled_limits limits_at(const format_limits& limits, const scale_extremes& s) {
   return {limits.overflow - high, limits.normal - low, limits.nonzero - low};
 }
 
-std::string limit_keys() {
-  return key_of("over", "solid", "overflow") + key_of("normal", "dashed", "smallest normal number") +
-         key_of("zero", "dotted", "smallest result above zero");
+std::vector<legend_key> limit_keys() {
+  return {line_key("over", "solid", "overflow"), line_key("normal", "dashed", "smallest normal number"),
+          line_key("zero", "dotted", "smallest result above zero")};
 }
 
 // The cells of a heat map: equal neighbours are one rectangle.
@@ -89,8 +89,7 @@ void draw_cells(drawing& d, const std::vector<binade_counts>& columns, const exp
   }
 }
 
-// With the legend, which tells what is in the picture.
-std::string heat_map(const report_page& page, const report_replay& replay) {
+figure heat_map(const report_page& page, const report_replay& replay) {
   const format_limits limits = limits_of(page.format, page.rounding);
   exponent_range range = exponents_shown(page, limits);
   std::vector<double> over;
@@ -125,16 +124,16 @@ std::string heat_map(const report_page& page, const report_replay& replay) {
   constexpr std::size_t labels = 10;
   d.y_ticks(power_ticks(range.low, range.high, labels));
   label_steps(d, page.binades.spans());
-  const bool any_skipped = std::ranges::find(skipped, true) != skipped.end();
-  const std::string keys = limit_keys() + (any_skipped ? key_of(mark_swatch(), "skipped steps") : "") +
-                           (d.has_missing() ? key_of(hatched_swatch(), missing_text) : "");
-  return fmt::format("<p>{}</p>{}", keys,
-                     d.element(fmt::format("gradients by magnitude and step, with the limits of {} under {}",
-                                           page.format_name, replay.name)));
+  figure f{.legend = limit_keys(), .parts = {}};
+  if (std::ranges::find(skipped, true) != skipped.end()) f.legend.push_back(swatch_key(mark_swatch(), "skipped steps"));
+  if (d.has_missing()) f.legend.push_back(swatch_key(hatched_swatch(), std::string{missing_text}));
+  f.parts.push_back({d, fmt::format("gradients by magnitude and step, with the limits of {} under {}", page.format_name,
+                                    replay.name)});
+  return f;
 }
 
 // Of a single step: bars over the binades, the limits as vertical lines.
-std::string histogram(const report_page& page, const report_replay& replay) {
+figure histogram(const report_page& page, const report_replay& replay) {
   const format_limits limits = limits_of(page.format, page.rounding);
   const scaled_limits at = limits_at(limits, replay.scales.columns().front());
   exponent_range range = exponents_shown(page, limits);
@@ -162,9 +161,8 @@ std::string histogram(const report_page& page, const report_replay& replay) {
   std::vector<tick> exponents = power_ticks(range.low, range.high, labels);
   for (tick& t : exponents) t.at -= range.low;
   d.x_ticks(exponents, "magnitude");
-  return fmt::format(
-      "<p>{}</p>{}", limit_keys(),
-      d.element(fmt::format("values by magnitude, with the limits of {} under {}", page.format_name, replay.name)));
+  return {limit_keys(),
+          {{d, fmt::format("values by magnitude, with the limits of {} under {}", page.format_name, replay.name)}}};
 }
 
 // What becomes of the values of a single step.
@@ -210,11 +208,20 @@ table numbers_of(const report_page& page) {
   return numbers;
 }
 
+bool has_values(const report_page& page) {
+  return std::ranges::any_of(page.binades.columns(), [](const binade_counts& c) { return !c.by_exponent.empty(); });
+}
+
 }  // namespace
 
+figure window_figure(const report_page& page, const report_replay& replay) {
+  if (!has_values(page)) return {};
+  return is_single_step(page) ? histogram(page, replay) : heat_map(page, replay);
+}
+
 std::string window_section(const report_page& page) {
+  if (!has_values(page)) return "";
   const auto& columns = page.binades.columns();
-  if (std::ranges::all_of(columns, [](const binade_counts& c) { return c.by_exponent.empty(); })) return "";
   const bool single = is_single_step(page);
   std::string text = fmt::format("<section><h2>What {} sees of the gradients</h2>\n<p>", escaped(page.format_name));
   text +=
@@ -229,7 +236,7 @@ std::string window_section(const report_page& page) {
         "are not drawn; their values are counted below as possible zeros.";
   text += "</p>";
   for (const report_replay& r : page.replays)
-    text += heading_of(r) + (single ? outcome_text(page, r) + histogram(page, r) : heat_map(page, r)) + "\n";
+    text += heading_of(r) + (single ? outcome_text(page, r) : "") + html_of(window_figure(page, r)) + "\n";
   const std::string numbers = html_table(numbers_of(page));
   return text + (single ? numbers : folded("the numbers", numbers)) + "</section>\n";
 }

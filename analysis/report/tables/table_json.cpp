@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <ulp/io/printable.hpp>
+#include <ulp/report/plain_values.hpp>
 
 #include "overloaded.hpp"
 
@@ -18,55 +19,22 @@ json number(double x) {
 
 json object_of(const named_values& values);
 
-// What a range spans; of what is none, the value itself.
-struct ends {
-  json low;
-  json high;
-  [[nodiscard]] json decided() const { return low == high ? low : json{}; }
-};
-
-ends ends_of(const table_value& value) {
-  const auto both = [](const json& x) { return ends{x, x}; };
-  return std::visit(overloaded{[&](std::monostate) { return both(nullptr); }, [&](bool b) { return both(b); },
-                               [&](std::int64_t n) { return both(n); }, [&](double x) { return both(number(x)); },
-                               [&](const std::string& s) { return both(s); },
-                               [&](const named_values& v) { return both(object_of(v)); },
-                               [](const count_range& c) {
-                                 return ends{c.low, c.high};
-                               },
-                               [](const value_range& r) {
-                                 return ends{number(r.low), number(r.high)};
-                               },
-                               [](const expected_count& c) {
-                                 return ends{number(c.mean.low), number(c.mean.high)};
-                               }},
+json of_plain(const plain_value& value) {
+  return std::visit(overloaded{[](std::monostate) { return json{}; }, [](double x) { return number(x); },
+                               [](const named_values* values) { return object_of(*values); },
+                               [](const auto& plain) { return json(plain); }},
                     value);
 }
 
-bool is_range(const table_value& v) {
-  return std::holds_alternative<count_range>(v) || std::holds_alternative<value_range>(v) ||
-         std::holds_alternative<expected_count>(v);
-}
-
-// Drawn but always the same: an integer as other counts are.
-json certain(const expected_count& c) {
-  const bool same = c.variance.high == 0 && c.mean.exact() && c.mean.low == std::floor(c.mean.low);
-  return same ? json(static_cast<std::uint64_t>(c.mean.low)) : json{};
-}
-
-void add(json& to, const std::string& key, const table_value& value, bool with_range) {
-  const ends of = ends_of(value);
-  const auto* const drawn = std::get_if<expected_count>(&value);
-  to[key] = drawn != nullptr ? certain(*drawn) : of.decided();
-  if (!with_range) return;
-  to[key + "_low"] = of.low;
-  to[key + "_high"] = of.high;
-  if (drawn != nullptr) to[key + "_mean"] = of.decided();
+void add(json& to, const std::string& key, const table_value& value, bool ranged) {
+  for_each_plain(value, ranged, [&](std::string_view suffix, const plain_value& plain) {
+    to[key + std::string{suffix}] = of_plain(plain);
+  });
 }
 
 json object_of(const named_values& values) {
   json object = json::object();
-  for (const named_value& v : values.all) add(object, v.name, v.value, is_range(v.value));
+  for (const named_value& v : values.all) add(object, v.name, v.value, is_ranged(v.value));
   return object;
 }
 

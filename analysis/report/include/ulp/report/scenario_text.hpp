@@ -57,6 +57,9 @@ struct configuration {
 // A format that is given decides what the file leaves open. Throws input_error, std::invalid_argument.
 [[nodiscard]] configuration read_configuration(const std::string& file, const scenario_text& given);
 
+// What its keys mean and what else a user should know of it, a line each that names file and framework.
+[[nodiscard]] std::vector<std::string> configuration_notes(const configuration& config);
+
 // With what it says of scaler, parameters, format and clipping. Format and parameters that are given stay; clipping that is
 // given too throws std::invalid_argument.
 [[nodiscard]] scenario_text with_configuration(scenario_text given, const configuration& config);

@@ -1,21 +1,22 @@
 // What ulp outcomes counts, and the table of it.
-#ifndef ULP_CLI_OUTCOME_TABLE_HPP
-#define ULP_CLI_OUTCOME_TABLE_HPP
+#ifndef ULP_REPORT_OUTCOME_TABLE_HPP
+#define ULP_REPORT_OUTCOME_TABLE_HPP
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
+
 #include <ulp/io/source.hpp>
 #include <ulp/model/codes.hpp>
 #include <ulp/model/scenario.hpp>
 #include <ulp/report/table.hpp>
-#include <vector>
 
-namespace ulp::cli {
+namespace ulp {
 
-struct question {
+struct outcome_case {
   std::string format_name;
   ulp::format format;
   ulp::rounding rounding;
@@ -26,25 +27,25 @@ struct question {
 };
 
 // What rows are kept apart by; an absent part is summed over.
-struct group {
+struct outcome_key {
   std::optional<std::size_t> named;  // of --group
   std::optional<std::uint32_t> tensor;
   std::optional<tensor_kind> kind;
   std::optional<std::int64_t> step;
-  friend auto operator<=>(const group&, const group&) = default;
+  friend auto operator<=>(const outcome_key&, const outcome_key&) = default;
 };
 
 // The answer to one question; with stochastic rounding `expected` counts.
-struct answer {
+struct outcome_totals {
   outcome_counts counts;
   expected_outcomes expected;
   lost_mass lost;
   rounding_noise noise;
 };
 
-struct group_counts {
-  std::vector<answer> of;  // to each question
-  value_range magnitudes;  // sums over all values, as the lost mass has them
+struct outcome_group {
+  std::vector<outcome_totals> of;  // to each question
+  value_range magnitudes;          // sums over all values, as the lost mass has them
   double squares = 0;
   std::uint64_t censored = 0;  // zeros that may have been lost before they were recorded
   std::set<std::int64_t> steps;
@@ -53,7 +54,7 @@ struct group_counts {
 };
 
 // How the scale met the values.
-struct units {
+struct scale_units {
   bool recorded = false;  // some factor was not known, or --as-recorded
   bool true_gradient = false;
   bool unscaled = false;  // activations, weights, updates: whatever the scale, it is 1
@@ -61,12 +62,12 @@ struct units {
 
 struct counted_outcomes {
   std::vector<std::string> by;
-  std::vector<question> questions;
+  std::vector<outcome_case> questions;
   bool many_formats = false;
   bool many_scales = false;
   std::vector<tensor_group> named;
-  std::map<group, group_counts> groups;
-  units unit;
+  std::map<outcome_key, outcome_group> groups;
+  scale_units unit;
 
   [[nodiscard]] bool is_by(const char* what) const;
   // Each format may have its own.
@@ -76,6 +77,6 @@ struct counted_outcomes {
 // A row for each group and question.
 [[nodiscard]] table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>& tensors);
 
-}  // namespace ulp::cli
+}  // namespace ulp
 
 #endif

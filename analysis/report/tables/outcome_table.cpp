@@ -1,18 +1,18 @@
-#include "outcome_table.hpp"
+#include <ulp/report/outcome_table.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-namespace ulp::cli {
+namespace ulp {
 namespace {
 
 struct outcome_row {
-  const group& key;
-  const group_counts& sums;
-  const question& asked;
-  const answer& given;
+  const outcome_key& key;
+  const outcome_group& sums;
+  const outcome_case& asked;
+  const outcome_totals& given;
 };
 
 // "1.2", "[1.1, 1.3]".
@@ -58,13 +58,14 @@ column<outcome_row> deviation_column(const char* key, expected_count expected_ou
 bool counted_outcomes::is_by(const char* what) const { return std::ranges::find(by, what) != by.end(); }
 
 bool counted_outcomes::one_rounding() const {
-  return std::ranges::all_of(questions, [&](const question& q) { return q.rounding == questions.front().rounding; });
+  return std::ranges::all_of(questions,
+                             [&](const outcome_case& q) { return q.rounding == questions.front().rounding; });
 }
 
 table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>& tensors) {
   using row = outcome_row;
   const auto title_by = [&](const char* what) { return all.is_by(what) ? what : ""; };
-  const units& u = all.unit;
+  const scale_units& u = all.unit;
   const std::string unit = u.recorded + u.true_gradient + u.unscaled > 1 ? "mixed"
                            : u.recorded                                  ? "recorded"
                            : u.unscaled                                  ? "unscaled"
@@ -119,4 +120,4 @@ table outcome_table(const counted_outcomes& all, const std::vector<tensor_info>&
   return table_of(columns, rows);
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

@@ -1,4 +1,4 @@
-#include "sorted.hpp"
+#include <ulp/report/sorted.hpp>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,35 +6,34 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <type_traits>
+#include <ulp/report/suggestions.hpp>
 #include <variant>
 #include <vector>
 
-#include "command.hpp"
-#include "suggestions.hpp"
-
-namespace ulp::cli {
+namespace ulp {
 namespace {
 
-constexpr double nothing = -std::numeric_limits<double>::infinity();
+constexpr double no_rank = -std::numeric_limits<double>::infinity();
 
 // What rows are compared by; NaN for what is no number.
-double rank_of(const table_value& value) {
+double sort_rank(const table_value& value) {
   const double rank = std::visit(
       [](const auto& v) {
         using type = std::decay_t<decltype(v)>;
         if constexpr (std::is_same_v<type, std::monostate>)
-          return nothing;
+          return no_rank;
         else if constexpr (std::is_same_v<type, std::int64_t>)
           return static_cast<double>(v);
         else if constexpr (std::is_same_v<type, double>)
-          return std::isnan(v) ? nothing : v;
+          return std::isnan(v) ? no_rank : v;
         else if constexpr (std::is_same_v<type, count_range>)
           return static_cast<double>(v.high);
         else if constexpr (std::is_same_v<type, value_range>)
-          return std::isnan(v.high) ? nothing : v.high;
+          return std::isnan(v.high) ? no_rank : v.high;
         else if constexpr (std::is_same_v<type, expected_count>)
-          return std::isnan(v.mean.high) ? nothing : v.mean.high;
+          return std::isnan(v.mean.high) ? no_rank : v.mean.high;
         else
           return not_known;
       },
@@ -43,12 +42,12 @@ double rank_of(const table_value& value) {
 }
 
 // Where all rows have a number or nothing, and not all nothing.
-bool is_number(const table& of, std::size_t column) {
-  const auto rank = [&](const auto& row) { return rank_of(row[column]); };
+bool holds_numbers(const table& of, std::size_t column) {
+  const auto rank = [&](const auto& row) { return sort_rank(row[column]); };
   return std::ranges::none_of(
              of.rows, [](double r) { return std::isnan(r); }, rank) &&
          std::ranges::any_of(
-             of.rows, [](double r) { return r > nothing; }, rank);
+             of.rows, [](double r) { return r > no_rank; }, rank);
 }
 
 }  // namespace
@@ -58,17 +57,17 @@ void check_key(const table& of, const std::string& key) {
   for (const table_column& c : of.columns)
     if (!c.key.empty()) keys.push_back(c.key);
   if (std::ranges::find(keys, key) == keys.end())
-    throw usage_error(fmt::format("--sort: no column has the key '{}'{} (of {})", key, did_you_mean(key, keys),
-                                  fmt::join(keys, ", ")));
+    throw std::invalid_argument(fmt::format("--sort: no column has the key '{}'{} (of {})", key,
+                                            did_you_mean(key, keys), fmt::join(keys, ", ")));
 }
 
 void sort_rows(table& of, const std::string& key) {
   check_key(of, key);
   const auto found = std::ranges::find(of.columns, key, &table_column::key);
   const auto column = static_cast<std::size_t>(found - of.columns.begin());
-  if (!is_number(of, column))
-    throw usage_error(fmt::format("--sort: '{}' has no numbers here; sort by another key", key));
-  std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) { return rank_of(row[column]); });
+  if (!holds_numbers(of, column))
+    throw std::invalid_argument(fmt::format("--sort: '{}' has no numbers here; sort by another key", key));
+  std::ranges::stable_sort(of.rows, std::ranges::greater{}, [&](const auto& row) { return sort_rank(row[column]); });
 }
 
 std::uint64_t cut_rows(table& of, std::uint64_t most) {
@@ -78,4 +77,4 @@ std::uint64_t cut_rows(table& of, std::uint64_t most) {
   return gone;
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

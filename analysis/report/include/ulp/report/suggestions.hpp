@@ -1,13 +1,13 @@
 // What somebody meant who typed a name that does not exist.
-#ifndef ULP_CLI_SUGGESTIONS_HPP
-#define ULP_CLI_SUGGESTIONS_HPP
+#ifndef ULP_REPORT_SUGGESTIONS_HPP
+#define ULP_REPORT_SUGGESTIONS_HPP
 
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace ulp::cli {
+namespace ulp {
 
 // Those that the typed name may stand for: that begin with it or contain it, or are few letters away; the nearest first.
 [[nodiscard]] std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names,
@@ -16,6 +16,6 @@ namespace ulp::cli {
 // "; did you mean 'replay'?", or nothing.
 [[nodiscard]] std::string did_you_mean(std::string_view typed, const std::vector<std::string>& names);
 
-}  // namespace ulp::cli
+}  // namespace ulp
 
 #endif

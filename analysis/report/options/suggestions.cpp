@@ -1,4 +1,4 @@
-#include "suggestions.hpp"
+#include <ulp/report/suggestions.hpp>
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <ulp/formats/name_suggestions.hpp>
 #include <utility>
 
-namespace ulp::cli {
+namespace ulp {
 
 std::vector<std::string> near_names(std::string_view typed, const std::vector<std::string>& names, std::size_t most) {
   std::vector<std::string> all;
@@ -33,4 +33,4 @@ std::string did_you_mean(std::string_view typed, const std::vector<std::string>&
   return near.empty() ? "" : fmt::format("; did you mean '{}'?", near.front());
 }
 
-}  // namespace ulp::cli
+}  // namespace ulp

@@ -1,0 +1,136 @@
+"""Loss-scale policies: the catalogue, and each of them to be stepped by hand."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, Mapping, Optional
+
+from . import _core
+from ._run_tables import Table
+
+__all__ = ["Scaler", "ScalerError", "scaler", "scalers"]
+
+
+class ScalerError(RuntimeError):
+    """What the framework itself raises at this step, in its words: a scale at its floor, too many skipped steps."""
+
+
+def scalers(name: Optional[str] = None) -> Table:
+    """The loss-scale policies, a row each: `ulp scalers`; of one of them a row for each parameter."""
+    if name is None:
+        return Table(_core.scaler_catalog(), schema="ulp.scalers/1")
+    return Table(_core.scaler_parameters(name), schema="ulp.scaler/1")
+
+
+def scaler(name: str, *, start: Optional[Mapping[str, float]] = None, **parameters: Any) -> Scaler:
+    """The policy of that name or alias in its start state, a `Scaler`.
+
+    `parameters` are the framework's own, see `scalers(name)`; `window` is the growth interval of any. `start` is the
+    state before the first step: {"scale": 1024}. Raises ValueError for a value that the framework would refuse,
+    TypeError for a parameter that it does not have.
+    """
+    return Scaler(name, start, parameters)
+
+
+class Scaler:
+    """A loss scaler as its framework has it, quirks included, step by step. Made by `scaler`.
+
+    A step: multiply the loss by `scale`, look for infinities and NaN among the gradients, `update` with what was
+    found. Not to be stepped by several threads at once.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        start: Optional[Mapping[str, float]] = None,
+        parameters: Optional[Mapping[str, Any]] = None,
+    ) -> None:
+        self._of = _core.Scaler(name, dict(start or {}), dict(parameters or {}))
+
+    @property
+    def name(self) -> str:
+        """In the catalogue."""
+        return self._of.name()
+
+    @property
+    def scale(self) -> float:
+        """The loss scale of the step about to run."""
+        return self._of.scale()
+
+    @property
+    def parameters(self) -> Dict[str, Any]:
+        """All of them with their values, under the framework's names."""
+        return self._of.parameters()
+
+    @property
+    def state(self) -> Dict[str, float]:
+        """The scale and the counters, under the framework's names; assign a dictionary to change some of them."""
+        return self._of.state()
+
+    @state.setter
+    def state(self, values: Mapping[str, float]) -> None:
+        for name, value in values.items():
+            self._of.set_state(name, value)
+
+    @property
+    def edge(self) -> float:
+        """The magnitude of scaled gradients that it counts by, NaN where it does not: see `update`."""
+        return self._of.edge()
+
+    def update(
+        self,
+        found_inf: Any,
+        *,
+        unscaled_norm: Optional[float] = None,
+        max_abs: Optional[float] = None,
+        above_edge: Optional[float] = None,
+        up_to_edge: Optional[float] = None,
+    ) -> bool:
+        """Ends a step; returns whether the framework skips it.
+
+        `found_inf`: whether an element of the scaled gradients is infinite or NaN. Some policies ask for more: the L2
+        norm and the largest magnitude of the unscaled gradients, or how many scaled gradients are above `edge` and how
+        many are not. Raises ScalerError where the framework raises: the state is then the framework's after its
+        exception, and further updates mean nothing. Raises ValueError where the policy is not told what it needs.
+        """
+        known = [float("nan") if x is None else float(x) for x in (unscaled_norm, max_abs, above_edge, up_to_edge)]
+        skipped, error, lacks_input = self._of.update(bool(found_inf), *known)
+        if error:
+            raise ValueError(f"{self.name}: {error}") if lacks_input else ScalerError(error)
+        return skipped
+
+    def run(self, found_inf: Any) -> Table:
+        """`update` for each of many steps, in one go: an array of found_inf (N,).
+
+        A `Table` with a row for each step: found_inf, scale_used, scale_next, skipped. Where the framework raises, it
+        ends with that step and its `summary` has the error under "error", else None.
+        """
+        import numpy
+
+        found = numpy.asarray(found_inf).astype(bool).ravel()
+        first = self.scale
+        scales, skipped, error = self._of.run(found.astype(numpy.uint8))
+        used = numpy.concatenate([[first], scales[:-1]])[: len(scales)]
+        return Table(
+            {
+                "found_inf": found[: len(scales)],
+                "scale_used": used,
+                "scale_next": scales,
+                "skipped": skipped.astype(bool),
+            },
+            schema="ulp.scaler_run/1",
+            summary={"error": error or None},
+        )
+
+    def copy(self) -> Scaler:
+        """Another in the same state."""
+        made = object.__new__(type(self))
+        made._of = self._of.copy()
+        return made
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Scaler:
+        return self.copy()
+
+    def __repr__(self) -> str:
+        return f"<Scaler {self.name}: {', '.join(f'{name}={value:g}' for name, value in self.state.items())}>"
