@@ -56,7 +56,7 @@ class Files(unittest.TestCase):
     def test_the_former_name(self):
         done = self.python("import warnings; warnings.simplefilter('always')\nfrom ulp_recorder import Recorder\nprint(Recorder)")
         self.assertIn("DeprecationWarning: ulp_recorder is now a part of ulpscope: from ulpscope import Recorder", done.stderr)
-        self.assertEqual(done.stdout, "<class 'ulpscope._recorder.Recorder'>\n")
+        self.assertEqual(done.stdout, "<class 'ulpscope._recorder.recorder.Recorder'>\n")
 
 
 @unittest.skipUnless(support.has("torch") and support.has("sklearn"), "torch or scikit-learn is not installed")

@@ -384,7 +384,7 @@ class NetworkFileSystems(support.InFolder):
         self.assertEqual(os.listdir(self.folder), ["a.ulp"])
 
     def test_killed(self):
-        job = JOB.replace("rec = Rec", "import ulpscope._file\nulpscope._file.on_network = lambda path: True\nrec = Rec")
+        job = JOB.replace("rec = Rec", "import ulpscope._file.recording\nulpscope._file.recording.on_network = lambda path: True\nrec = Rec")
         draw = random.Random(2)
         for i in range(5):
             path = self.path(f"{i}.ulp")
@@ -669,8 +669,8 @@ class OtherPeoplesFiles(support.InFolder):
         db.close()
 
 
-NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulpscope._file\n"
-NO_LOG += "ulpscope._file.on_network = lambda path: True\n"
+NO_LOG = "import sys; sys.path.insert(0, sys.argv[1])\nimport ulpscope._file.recording\n"
+NO_LOG += "ulpscope._file.recording.on_network = lambda path: True\n"
 # Steps up to a number, and then a kill: after the last, `within` the next one, when part of it is in the file already,
 # or in its `commit`, when the file becomes longer.
 ENDING = """
@@ -690,7 +690,7 @@ for step in range(begin, end):
     rec.step(step, grads={f"wgrad/{i}": draw[i] * np.float32(step + 1) for i in range(40)})
 if how == "within":
     rec._file.db.execute("PRAGMA cache_size=1")
-    sys.modules["ulpscope._file"].total_rows = lambda totals: os.kill(os.getpid(), 9)
+    sys.modules["ulpscope._file.recording"].total_rows = lambda totals: os.kill(os.getpid(), 9)
 if how == "commit":
     kill_beyond(os.path.getsize(sys.argv[2]) + 8192)
 if how != "after":
@@ -764,7 +764,7 @@ class WhatIsBesideIsItsOwn(support.InFolder):
 
     def test_journals_of_a_beginning(self):
         """What was killed while it was made is made anew; the journal of that takes no steps of another."""
-        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulpscope import Recorder\nfrom ulpscope._database import Database\n"
+        job = "import os, sys; sys.path.insert(0, sys.argv[1])\nfrom ulpscope import Recorder\nfrom ulpscope._file.database import Database\n"
         job += "Database.bind = lambda db: os.kill(os.getpid(), 9)\nRecorder(sys.argv[2], append=True)\n"
         empty = self.path("empty.ulp")
         subprocess.run([sys.executable, "-c", job, support.PACKAGES, empty])

@@ -1,0 +1,1 @@
+"""Tensors as tables of cells: on the host, on another device, and compiled."""

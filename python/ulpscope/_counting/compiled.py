@@ -1,0 +1,10 @@
+"""The compiled counting, where it is installed and is of this version; else None, and numpy or torch do the same."""
+
+from .. import __version__
+
+try:
+    from .. import _core
+except ImportError:
+    counting = None
+else:
+    counting = _core.counting if getattr(_core, "__version__", None) == __version__ else None

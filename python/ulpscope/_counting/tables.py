@@ -1,0 +1,34 @@
+"""Tables merged, and as bytes: compiled where that is there, and equal where it is not."""
+
+import math
+
+from . import cells, payloads
+from .compiled import counting
+
+if counting is None:
+    merge_tables = cells.merge_tables
+    payloads_of = payloads.payloads_of
+    summaries_of = payloads.summaries_of
+else:
+    merge_tables = counting.merge
+    payloads_of = counting.payloads
+
+    def summaries_of(tables, tensors, type_numbers, factors, parts=()):
+        """As payloads.summaries_of."""
+        factors = [math.nan if factor is None else factor for factor in factors]
+        return counting.summaries(tables, tensors, type_numbers, factors, parts)
+
+
+def summary_of(table, tensor, type_number, factor):
+    return summaries_of([table], [tensor], [type_number], [factor])
+
+
+def as_compiled(table):
+    """What Python counted, as one of the tables that the others are."""
+    if counting is None or isinstance(table, counting.Table):
+        return table
+    keys, counts = table.keys.tolist(), table.counts.tolist()
+    codes = None if table.codes is None else tuple(of.tolist() for of in table.codes)
+    return counting.Table(
+        table.numel, table.zeros, table.infinities, table.nans, table.largest, table.least, keys, counts, table.sums, table.cut, codes
+    )

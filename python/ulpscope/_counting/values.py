@@ -1,0 +1,168 @@
+"""Tensors on their way to tables, wherever they are."""
+
+import functools
+
+from .._errors import RecorderError
+from .bits import is_numpy, on_host
+from .compiled import counting
+from .host import loaded_torch, np
+from .on_device import table_of_entries, to_host, vector_of_bits
+from .on_host import tables_of_bits
+from .small import count_small
+from .tables import as_compiled
+from .types import TYPES, TYPES_BY_NUMBER
+
+TINY = 1 << 12  # and below which tensors are counted together
+
+
+class Values:
+    """The values of one tensor, on their way to a table."""
+
+    def __init__(self, name, array):
+        torch = loaded_torch()
+        self.table = self.vector = None
+        self.parts = 0  # not known
+        if not hasattr(array, "__array__") and hasattr(array, "__dlpack__"):
+            array = (np if torch is None else torch).from_dlpack(array)
+        if torch is not None and isinstance(array, torch.Tensor):
+            array = array.detach()
+            if hasattr(array, "to_local"):
+                array = array.to_local()
+            if array.device.type == "mps":  # knows no 64-bit floats, and is the host's memory
+                array = array.cpu()
+            self.shape, numel = tuple(array.shape), array.numel()
+            if array.layout == torch.sparse_coo:
+                array = array.coalesce().values()
+            elif array.layout != torch.strided:
+                array = array.to_dense()
+            array = array.resolve_conj().resolve_neg()
+            if array.is_complex():
+                array, numel = torch.view_as_real(array), 2 * numel
+            # In the order of memory: no copy of what only is transposed.
+            if not array.is_contiguous():
+                array = array.permute(sorted(range(array.dim()), key=array.stride, reverse=True))
+            array = array.reshape(-1)
+            type_name = str(array.dtype)[len("torch.") :]
+            if type_name in TYPES:
+                array = array.view(getattr(torch, f"int{TYPES[type_name].bits}"))
+            if np is not None and on_host(array):
+                array = array.numpy()
+        elif np is not None:
+            self.shape = np.shape(array)
+            array = np.ravel(array, order="K")
+            if array.dtype.kind == "c":
+                array = array.view(array.real.dtype)
+            type_name, numel = array.dtype.name, array.size
+            if not array.dtype.isnative:
+                array = array.astype(array.dtype.newbyteorder("="))
+            if type_name in TYPES:
+                array = array.view(f"i{array.itemsize}")
+        else:
+            raise RecorderError(f"tensor {name!r}: without numpy only torch tensors can be recorded")
+        if type_name not in TYPES:
+            raise RecorderError(f"tensor {name!r}: {type_name} cannot be recorded; {', '.join(TYPES)} can")
+        self.type = TYPES[type_name]
+        self.array = array
+        self.numel = len(array)
+        self.zeros = numel - len(array)  # those that a sparse tensor does not hold
+
+    @property
+    def place(self):
+        """Of values on the host, which lie one after the other: address, number and type."""
+        if is_numpy(self.array):
+            self.array = np.ascontiguousarray(self.array)
+            address = self.array.__array_interface__["data"][0]
+        else:
+            self.array = self.array.contiguous()
+            address = self.array.data_ptr()
+        return address, len(self.array), self.type.number
+
+    def count(self, with_sums):
+        """Counts now, and keeps no values."""
+        if on_host(self.array):
+            (self.table,) = host_tables_of([self], with_sums)
+        else:
+            self.vector = vector_of_bits(self.array, self.type, with_sums)
+        self.array = None
+
+
+class PlainValues:
+    """Those of a torch tensor that lies on the host one element after the other, for the compiled counting."""
+
+    __slots__ = ("type", "array", "table", "numel", "place", "parts")
+    vector, shape, zeros = None, (), 0
+
+    def __init__(self, tensor, place):
+        self.array, self.place, self.table, self.parts = tensor, place, None, 0
+        _, self.numel, number = place
+        self.type = TYPES_BY_NUMBER[number]
+
+    def count(self, with_sums):
+        (self.table,), self.array = host_tables_of([self], with_sums), None
+
+
+def plain_values(tensors):
+    """Of those that can be PlainValues these; None in place of others."""
+    places = torch_places()(tensors)
+    return [None if place is None else PlainValues(tensor, place) for tensor, place in zip(tensors, places)]
+
+
+@functools.lru_cache(None)
+def torch_places():
+    """A function that tells where the values of torch's tensors are."""
+    torch = loaded_torch()
+    types = {getattr(torch, name): dtype.number for name, dtype in TYPES.items() if hasattr(torch, name)}
+    return counting.Places(torch.Tensor, torch.strided, types)
+
+
+class SmallValues:
+    """Those of a small float32 tensor on the host, which are counted with those of others."""
+
+    __slots__ = ("type", "array", "table", "vector", "shape", "numel", "zeros", "parts")
+
+    def __init__(self, tensor, numel, parts):
+        self.type, self.array, self.numel, self.parts = TYPES["float32"], tensor, numel, parts
+        self.table = self.vector = None
+        self.shape, self.zeros = (), 0
+
+
+WAITING = 128  # tensors whose vectors may wait on a device: they take 256 KiB to 2 MiB each
+
+
+def bring_to_host(values, with_sums):
+    """Tables of vectors, for which the host waits."""
+    for v, (at, counts) in zip(values, to_host([v.vector for v in values])):
+        v.table, v.vector = as_compiled(table_of_entries(at, counts, v.type, v.numel, with_sums)), None
+
+
+def host_tables_of(values, with_sums):
+    """The tables of values on the host."""
+    if counting is None:
+        return tables_of_bits([(v.array, v.type) for v in values], with_sums)
+    torch = loaded_torch()
+    threads = 1 if torch is None else torch.get_num_threads()
+    return counting.count([v.place for v in values], with_sums, threads)
+
+
+def tables_of(values, with_sums):
+    small = [v for v in values if type(v) is SmallValues and v.array is not None]
+    if small:
+        count_small(small)
+    arrays = [v for v in values if v.array is not None and (type(v) is PlainValues or on_host(v.array))]
+    for v, table in zip(arrays, host_tables_of(arrays, with_sums) if arrays else []):
+        v.table, v.array = table, None
+    vectors = []
+    for v in values:
+        if v.table is None:
+            if v.vector is None:
+                v.count(with_sums)
+            vectors.append(v)
+            if len(vectors) == WAITING:
+                bring_to_host(vectors, with_sums)
+                vectors = []
+    bring_to_host(vectors, with_sums)
+    for v in values:
+        if v.zeros > 0:
+            v.table.add_zeros(v.zeros)
+            v.numel, v.zeros = v.numel + v.zeros, 0
+    return [v.table for v in values]

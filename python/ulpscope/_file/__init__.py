@@ -1,0 +1,1 @@
+"""The file that a recorder writes: docs/recording-format.md."""

@@ -1,0 +1,68 @@
+"""Optimizers, what is around them, and what was seen of their steps."""
+
+from .._errors import RecorderError
+
+
+class Update:
+    """What was seen of the optimizers' steps since the last one that was recorded."""
+
+    def __init__(self):
+        self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
+        self.values, self.unfit, self.trouble = {}, {}, None
+        self.weights, self.changes, self.states = {}, {}, {}  # what is recorded besides, by name
+        self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
+        self.unscaled = set()  # names
+        self.scale = self.lr = None
+        self.open = set()  # ids of parameters whose gradients were taken, and whose optimizer did not step since
+        self.stepped = {}  # by id of the optimizer: whether it stepped, and whether the scaler found an overflow
+        self.known_as = {}  # ids of optimizers and of what is around them: that of the optimizer
+
+    def more(self, applied):
+        """Weights, updates and states. What skips a step within the optimizer changes nothing."""
+        return [*self.weights.values(), *(() if applied is False else self.changes.values()), *self.states.values()]
+
+    def found_inf(self):
+        found = [inf for _, inf in self.stepped.values() if inf is not None]
+        return any(found) if found else None
+
+    def applied(self):
+        """None where some were, and others not."""
+        applied = {stepped and not inf for stepped, inf in self.stepped.values()}
+        return applied.pop() if len(applied) == 1 else None
+
+
+def is_closure(argument):
+    return callable(argument) and not hasattr(argument, "param_groups")
+
+
+def difference(after, before):
+    """In float32 at least."""
+    if after.element_size() < 4:
+        after, before = after.float(), before.float()
+    return after - before
+
+
+def innermost(optimizer):
+    """What objects like those of accelerate are around: the scaler may know either."""
+    for _ in range(8):
+        within = getattr(optimizer, "optimizer", None)
+        if not hasattr(within, "param_groups"):
+            break
+        optimizer = within
+    return optimizer
+
+
+def ids_in(optimizer):
+    """Those of its parameters."""
+    return {id(p) for group in getattr(optimizer, "param_groups", ()) for p in group["params"]}
+
+
+def optimizers_in(optimizer):
+    if optimizer is None:
+        return []
+    if hasattr(optimizer, "param_groups"):
+        return [optimizer]
+    several = list(optimizer.values() if isinstance(optimizer, dict) else optimizer)
+    if not all(hasattr(each, "param_groups") for each in several):
+        raise RecorderError("optimizer: neither an optimizer of torch nor several of them")
+    return several

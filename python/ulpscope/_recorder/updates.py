@@ -1,0 +1,227 @@
+"""The part of Recorder that sees what optimizers and a scaler do."""
+
+import functools
+import types
+import warnings
+
+from .._counting.values import tables_of
+from .._errors import RecorderError
+from .hooks import Hook
+from .names import plain
+from .optimizers import Update, difference, ids_in, innermost, is_closure
+
+
+class Updates:
+    @property
+    def _sees_updates(self):
+        return self._scaler is not None or bool(self._optimizers)
+
+    def _see_updates(self):
+        if not self._sees_updates:
+            return
+        for optimizer in self._optimizers:
+            self._wrap(optimizer, "step", functools.partial(self._before_step, optimizer), self._after_optimizer_step)
+        if self._scaler is not None:
+            if hasattr(self._scaler, "scale"):
+                self._wrap(self._scaler, "scale", self._before_scale)
+            self._wrap(self._scaler, "unscale_", self._before_step)
+            self._wrap(self._scaler, "step", self._before_scaler_step, self._after_scaler_step)
+            self._wrap(self._scaler, "update", self._before_update, self._after_update)
+        trained = [p for p in self._model.parameters() if p.requires_grad]
+        for parameter in trained[:: max(1, len(trained) // 8)]:  # one of them is in every backward pass
+            self._hooks.append(parameter.register_hook(Hook(self._see_backward)))
+
+    def _wrap(self, of, name, before, after=None):
+        """In the object alone: copies and pickles of it have their class's method."""
+        call = getattr(of, name)
+
+        def wrapped(this, *arguments, **named):
+            if this is not of:
+                return getattr(type(this), name)(this, *arguments, **named)
+            if self._file is not None:
+                before(*arguments, **named)
+                if name == "step":
+                    arguments, named = self._with_closures(of, arguments, named)
+            try:
+                result = call(*arguments, **named)
+            finally:
+                self._stepping = self._stepping and of is not self._scaler
+            if self._file is not None and after is not None:
+                after(of, *arguments, **named)
+            return result
+
+        functools.update_wrapper(wrapped, call)
+        del wrapped.__wrapped__
+        if hasattr(call, "__func__"):
+            wrapped.__wrapped__ = call.__func__  # its signature, for who asks
+        method = types.MethodType(wrapped, of)
+        self._wrapped.append((of, name, method, vars(of).get(name)))
+        setattr(of, name, method)
+
+    def _with_closures(self, of, arguments, named):
+        """What an optimizer's step is given; functions that compute gradients for it take them, and the last ones count."""
+        optimizer = (*arguments, named.get("optimizer"))[0] if of is self._scaler else of
+
+        def seen(closure):
+            def computed(*its, **also):
+                result = closure(*its, **also)
+                if self._file is not None and self._update is not None:
+                    self._take_gradients(optimizer)
+                return result
+
+            return computed if is_closure(closure) else closure
+
+        return [seen(each) for each in arguments], {name: seen(each) for name, each in named.items()}
+
+    def _see_backward(self, gradient):
+        self._waiting = None
+
+    def _tell_in_vain(self):
+        text = f"{self._file.shown}: {self._in_vain} calls of step() saw no optimizer's step: nothing of them is recorded. "
+        text += "Give Recorder the optimizer and the scaler that the loop uses, or neither"
+        self._in_vain = 100
+        if self._strict:
+            raise RecorderError(text)
+        warnings.warn(f"ulpscope: {text}", RuntimeWarning, stacklevel=3)
+
+    def _record_waiting(self):
+        """What a step() asked for before the optimizer's step."""
+        if self._update is not None and self._update.of is not None:
+            (step, given), self._update.of = self._update.of, None
+            self.step(step, **given)
+
+    def _before_step(self, optimizer, *arguments, **named):
+        """Takes its gradients, unless it was done since its last step: of each parameter, as another object may be around the
+        optimizer."""
+        update, computes = self._update, any(map(is_closure, (*arguments, *named.values())))
+        its = ids_in(optimizer)
+        if update is not None:
+            update.known_as[id(optimizer)] = id(innermost(optimizer))
+            its -= update.open
+            if not its:
+                return
+        if update is not None and update.of is not None and id(innermost(optimizer)) in update.stepped:
+            self._record_waiting()
+        if self._update is None:
+            self._update = Update()
+            self._update.of, self._waiting = self._waiting, None
+            if self._update.of is not None and not computes:
+                self._update.watched, self._watched = self._watched, []
+        update = self._update
+        update.open |= its
+        update.known_as[id(optimizer)] = id(innermost(optimizer))
+        update.stepped[id(innermost(optimizer))] = [False, None]
+        try:
+            first = self._optimizers[0] if self._optimizers else optimizer
+            if update.lr is None or innermost(optimizer) is innermost(first):
+                update.lr = float(optimizer.param_groups[0]["lr"])
+            if self._scaler is not None:
+                update.scale = float(self._scaler.get_scale())
+            if not self._due:
+                self._end_of(its)
+                return
+            of = self._in_order(its)
+            if not computes:
+                self._take_gradients(optimizer, of)
+            update.weights.update(self._by_name(self._more("weight", self._chosen("weights", of), update.unfit)))
+            if self._tells_more:
+                before = self._chosen("updates", of)
+                update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _in_order(self, its):
+        """Names and parameters by ids, those of the model."""
+        if self._order is None or not its <= self._order.keys():
+            named = enumerate(self._model.named_parameters())
+            self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
+        return [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+
+    def _take_gradients(self, optimizer, of=None):
+        update = self._update
+        try:
+            if self._due:
+                values = self._gradients(update.unfit, self._in_order(ids_in(optimizer)) if of is None else of)
+                tables_of([taken[-1] for taken in values], self._sums)
+                update.values.update((taken[0], taken) for taken in values)
+                if self._scaler is not None and self._is_unscaled(optimizer):
+                    update.unscaled.update(taken[0] for taken in values)
+            its = ids_in(optimizer) if of is None else {id(parameter) for _, parameter in of}
+            self._end_of(its)
+            for parameter in its if self._local else ():
+                self._local.pop(parameter, None)
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _is_unscaled(self, optimizer):
+        states = getattr(self._scaler, "_per_optimizer_states", {})
+        stages = [states[id(each)].get("stage") for each in (optimizer, innermost(optimizer)) if id(each) in states]
+        return any(getattr(stage, "name", "READY") != "READY" for stage in stages)
+
+    def _look_for_infinities(self):
+        """What the scaler found, before it forgets."""
+        update = self._update
+        if update is None:
+            return
+        try:
+            states = getattr(self._scaler, "_per_optimizer_states", {})
+            for known_as, key in update.known_as.items():
+                found = states.get(known_as, {}).get("found_inf_per_device")
+                if found and key in update.stepped:
+                    update.stepped[key][1] = any(float(on_device) > 0 for on_device in found.values())
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+
+    def _after_step(self, optimizer, *arguments, **named):
+        if self._update is not None:
+            self._update.stepped.setdefault(id(innermost(optimizer)), [False, None])[0] = True
+            if not self._stepping:
+                self._update.open -= ids_in(optimizer)
+            if self._scaler is None and self._update.stepped.keys() >= {id(innermost(each)) for each in self._optimizers}:
+                self._record_waiting()
+
+    def _after_optimizer_step(self, optimizer, *arguments, **named):
+        """One that was really taken."""
+        update = self._update
+        try:
+            if update is not None and self._due:
+                its = {id(p): p for group in optimizer.param_groups for p in group["params"]}
+                changed = {name: of for name, of in update.before.items() if id(of[0]) in its}
+                update.before = {name: of for name, of in update.before.items() if name not in changed}
+                changes = {name: difference(p.detach(), before) for name, (p, before) in changed.items()}
+                update.changes.update(self._by_name(self._more("update", changes, update.unfit)))
+                states = self._states(optimizer, its) if "states" in self._wanted else {}
+                update.states.update(self._by_name(self._more("unknown", states, update.unfit)))
+        except Exception as error:  # step() tells it: training goes on
+            update.trouble = error
+        self._after_step(optimizer)
+
+    def _states(self, optimizer, its):
+        """{KEY/NAME: tensor} of those that are wanted."""
+        return {
+            f"{key}/{plain(name)}": tensor
+            for _, name, parameter in sorted(self._order[i] for i in its if i in self._order)
+            for key, tensor in optimizer.state.get(parameter, {}).items()
+            if key != "step" and hasattr(tensor, "is_floating_point") and tensor.is_floating_point()
+            and self._wanted["states"].search(f"{key}/{plain(name)}")
+        }  # fmt: skip
+
+    @staticmethod
+    def _by_name(taken):
+        return ((of[0], of) for of in taken)
+
+    def _before_scaler_step(self, optimizer, *arguments, **named):
+        self._before_step(optimizer, *arguments, **named)
+        self._stepping = True
+
+    def _after_scaler_step(self, scaler, optimizer, *arguments, **named):
+        self._after_step(optimizer)
+        self._look_for_infinities()
+
+    def _before_update(self, *arguments, **named):
+        self._look_for_infinities()
+
+    def _after_update(self, scaler, *arguments, **named):
+        if self._update is not None:
+            self._update.open.clear()
+            self._record_waiting()
