@@ -116,7 +116,8 @@ bool holds(const format& container, const format& f) noexcept {
 
 void expect_holds(const numbers& out, const format& f, const std::string& name) {
   if (!holds(out.format, f))
-    refuse(fmt::format("{} does not hold every number of {}: convert to float32 first, or use encode", out.type, name));
+    refuse(fmt::format("{} does not hold every number of {}: convert to a wider type first, or use encode", out.type,
+                       name));
 }
 
 void expect_output(const array_view& out, const std::vector<std::ptrdiff_t>& shape) {

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
-#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
 #include <ulp/formats/names.hpp>
 #include <ulp/formats/random_bits.hpp>
 
@@ -185,6 +185,13 @@ void decode(const std::string& name, const py::object& codes_array, const py::tu
   through_copy_if(overlaps, out.view, [&] { decode_apart(f, name, codes, out); });
 }
 
+// One number by the codec, with the random bits given: it, and whether it raised invalid and overflow.
+py::tuple round_number(const array_conversion& c, double x, std::uint32_t random) {
+  const encoded made = encode(c.to, x, c.how.rounding, random);
+  return py::make_tuple(to_double(c.to, made.code), any(made.flags, status::invalid),
+                        any(made.flags, status::overflow));
+}
+
 }  // namespace
 
 void bind_arrays(py::module_& module) {
@@ -202,6 +209,7 @@ void bind_arrays(py::module_& module) {
   module.def("convert", convert);
   module.def("array_outcomes", outcomes);
   module.def("decode", decode);
+  module.def("round_number", round_number);
   module.def("stream_of", [](const std::string& tensor, std::int64_t step) { return ulp::stream_of(tensor, step); });
   module.def("targets", ulp::targets);
   module.def("force_target", [](const std::string& name) { ulp::force_target(name); });

@@ -14,7 +14,11 @@ _SMALL = ("bfloat16", "float8_", "float6_", "float4_")
 
 
 def _no_numbers(argument: str, type_: str) -> ValueError:
-    mend = "pass the real and the imaginary part" if type_.startswith("complex") else "convert to float64 first"
+    mend = "convert to float64 first"
+    if argument == "out":
+        mend = "pass an array of them"
+    elif type_.startswith("complex"):
+        mend = "pass the real and the imaginary part"
     return ValueError(f"{argument}: elements are {type_}, not floating-point numbers of at most 64 bits; {mend}")
 
 

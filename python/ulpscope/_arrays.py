@@ -220,7 +220,7 @@ def dot(
     conversion = _conversion(accumulator, rounding, **_rest(how))
     named = [None if f is None else format_name(f) for f in (format, products, sums, outer)]
     return _core.dot(
-        *vectors, named[0], float(c), unit, conversion, order, _whole(size, "size", 32), *named[1:], align_bits, align, align_floor
+        *vectors, named[0], _number(c, "c"), unit, conversion, order, _whole(size, "size", 32), *named[1:], align_bits, align, align_floor
     )
 
 
@@ -236,7 +236,7 @@ def exact_dot(
     """
     kind = kind_of(a, b)
     vectors = [kind.elements(kind.take(x, name), name) for x, name in ((a, "a"), (b, "b"))]
-    return _core.exact_dot(*vectors, float(c), _conversion(format, rounding, **_rest(how)))
+    return _core.exact_dot(*vectors, _number(c, "c"), _conversion(format, rounding, **_rest(how)))
 
 
 def stream_of(tensor: str, step: int = 0) -> int:
@@ -255,6 +255,13 @@ def _whole(n: Any, argument: str, bits: int = 64) -> int:
     return value
 
 
+def _number(x: Any, argument: str) -> float:
+    try:
+        return float(x)
+    except OverflowError:
+        raise ValueError(f"{argument}: {x} is not a number of float64") from None
+
+
 def _conversion(
     format: Format,
     rounding: str,
@@ -270,13 +277,13 @@ def _conversion(
     if not isinstance(rounding, str):
         raise TypeError(f"rounding: {rounding!r} is not text")
     return _core.Conversion(
-        format_name(format, stacklevel=4),
+        format_name(format),
         rounding,
         saturate=saturate,
         ftz=ftz,
         daz=bool(daz),
         bits=bits,
-        scale=float(scale),
+        scale=_number(scale, "scale"),
         seed=_whole(seed, "seed"),
         stream=_whole(stream, "stream"),
         index=_whole(index, "index"),
@@ -320,10 +327,7 @@ def _operand(kind: Any, x: Any, argument: str) -> Tuple[Any, Optional[str]]:
     if not _is_number(x):
         taken = kind.take(x, argument)
         return taken, kind.type_of(taken)
-    try:
-        value = float(x)
-    except OverflowError:
-        value = float("inf")
+    value = _number(x, argument)
     if value != x and value == value:
         raise ValueError(f"{argument}: {x} is not a number of float64")
     array = kind.new((), kind.named("float32" if _core.is_float32(value) else "float64"))

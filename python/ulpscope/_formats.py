@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 import warnings
 from typing import Any, List, Optional, Tuple, Union
 
 from . import _core
 
+_FOLDER = os.path.dirname(__file__)
+
 Format = Union[str, Tuple[int, int], "finfo", Any]
 
 
-def format_name(format: Format, stacklevel: int = 3) -> str:
+def _callers_level() -> int:
+    """The stacklevel of warnings at which the first line outside this package is."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and os.path.dirname(frame.f_code.co_filename) == _FOLDER:
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def format_name(format: Format) -> str:
     """The name under which the library knows what a caller gave: text, (exponent bits, fraction bits), a dtype of
     numpy, ml_dtypes or torch, or a finfo. Warns of text that is easily taken for OCP's format and is not."""
     if isinstance(format, str):
         note = _core.note_on_name(format)
         if note.startswith(f"{format} is IEEE-style"):
-            warnings.warn(note, stacklevel=stacklevel)
+            warnings.warn(note, stacklevel=_callers_level())
         return format
     if isinstance(format, finfo):
         return format.name
