@@ -160,6 +160,7 @@ bool may_overlap(const array_view& a, const array_view& b) noexcept {
 }
 
 bool may_overlap_itself(const array_view& a) {
+  if (a.size() == 0) return false;
   std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> steps;  // and how many
   for (std::size_t d = 0; d < a.shape.size(); ++d)
     if (a.shape[d] > 1) steps.emplace_back(std::abs(a.strides[d]), a.shape[d]);
