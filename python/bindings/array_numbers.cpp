@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/hardware_roundings.hpp>
 #include <ulp/formats/names.hpp>
@@ -60,6 +61,15 @@ flush flush_of(const py::object& ftz) {
   refuse(fmt::format("ftz: {} is not None or one of before, after, result", py::repr(ftz).cast<std::string>()));
 }
 
+// The usual ones without a search.
+format format_of_type(const std::string& type) {
+  if (type == "float32") return float32;
+  if (type == "float64") return float64;
+  if (type == "float16") return float16;
+  if (type == "bfloat16") return bfloat16;
+  return format_named(type);
+}
+
 std::string shape_text(const std::vector<std::ptrdiff_t>& shape) {
   std::string text;
   for (const std::ptrdiff_t n : shape) text += (text.empty() ? "" : ", ") + std::to_string(n);
@@ -70,7 +80,7 @@ std::string shape_text(const std::vector<std::ptrdiff_t>& shape) {
 
 numbers numbers_of(const py::tuple& array) {
   numbers made{.view = view_of(array[0]), .type = array[1].cast<std::string>()};
-  made.format = format_named(made.type);
+  made.format = format_of_type(made.type);
   const auto bits = static_cast<int>(8 * made.view.bytes);
   // The smallest that there are.
   if (made.format.width() > bits || bits >= 2 * std::max(8, made.format.width()))

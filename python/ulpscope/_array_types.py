@@ -6,6 +6,7 @@ Neither library is imported unless the caller has one of its arrays; everything 
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any, Tuple
 
@@ -20,6 +21,12 @@ def _no_numbers(argument: str, type_: str) -> ValueError:
     elif type_.startswith("complex"):
         mend = "pass the real and the imaginary part"
     return ValueError(f"{argument}: elements are {type_}, not floating-point numbers of at most 64 bits; {mend}")
+
+
+@functools.lru_cache(maxsize=None)
+def _name(dtype: Any) -> str:
+    """numpy takes microseconds to make it."""
+    return dtype.name
 
 
 class Numpy:
@@ -39,10 +46,10 @@ class Numpy:
         return self.np.asarray(x)
 
     def type_of(self, x: Any) -> str:
-        return x.dtype.name
+        return _name(x.dtype)
 
     def elements(self, x: Any, argument: str) -> Tuple[Any, str]:
-        name = x.dtype.name
+        name = _name(x.dtype)
         if name in ("float16", "float32", "float64"):
             return x, name
         if name.startswith(_SMALL):

@@ -23,6 +23,7 @@ sentence, before anything is written; TypeError where an argument is of no such 
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any, Dict, List, Optional, Sequence, Tuple, TypeVar, Union
 
@@ -276,17 +277,34 @@ def _conversion(
 ) -> Any:
     if not isinstance(rounding, str):
         raise TypeError(f"rounding: {rounding!r} is not text")
-    return _core.Conversion(
+    return _made(
         format_name(format),
+        rounding,
+        saturate,
+        ftz,
+        bool(daz),
+        bits,
+        _number(scale, "scale"),
+        _whole(seed, "seed"),
+        _whole(stream, "stream"),
+        _whole(index, "index"),
+    )
+
+
+@functools.lru_cache(maxsize=1000, typed=True)
+def _made(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index) -> Any:
+    """Loops ask for the same again and again, and reading the words takes longer than rounding a hundred numbers."""
+    return _core.Conversion(
+        format,
         rounding,
         saturate=saturate,
         ftz=ftz,
-        daz=bool(daz),
+        daz=daz,
         bits=bits,
-        scale=_number(scale, "scale"),
-        seed=_whole(seed, "seed"),
-        stream=_whole(stream, "stream"),
-        index=_whole(index, "index"),
+        scale=scale,
+        seed=seed,
+        stream=stream,
+        index=index,
     )
 
 

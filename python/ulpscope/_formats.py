@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import os
 import sys
@@ -14,6 +15,11 @@ from . import _core
 _FOLDER = os.path.dirname(__file__)
 
 Format = Union[str, Tuple[int, int], "finfo", Any]
+
+
+@functools.lru_cache(maxsize=1000)
+def _note(name: str) -> str:
+    return _core.note_on_name(name)
 
 
 def _callers_level() -> int:
@@ -28,7 +34,7 @@ def format_name(format: Format) -> str:
     """The name under which the library knows what a caller gave: text, (exponent bits, fraction bits), a dtype of
     numpy, ml_dtypes or torch, or a finfo. Warns of text that is easily taken for OCP's format and is not."""
     if isinstance(format, str):
-        note = _core.note_on_name(format)
+        note = _note(format)
         if note.startswith(f"{format} is IEEE-style"):
             warnings.warn(note, stacklevel=_callers_level())
         return format
