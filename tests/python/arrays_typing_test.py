@@ -85,7 +85,7 @@ class Public(support.InFolder):
             )
         done = subprocess.run(
             [sys.executable, "-m", "mypy", "--ignore-missing-imports", "user.py"],
-            cwd=self.folder, capture_output=True, text=True,
+            cwd=self.folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(PACKAGE)},
         )
         self.assertIn("Unexpected keyword argument \"bitts\"", done.stdout, done.stderr)
         self.assertIn("Found 1 error", done.stdout)
