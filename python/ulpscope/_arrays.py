@@ -152,8 +152,8 @@ def add(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: 
     and the root of a negative number are NaN, x / 0 is infinite; an exact zero sum is +0, toward-negative -0.
     Of float64 operands results are computed one at a time.
 
-    >>> ulpscope.add(numpy.float32(2048), 1, "float16")
-    2048.0
+    >>> ulpscope.add(numpy.float32([2048, 2048]), [1.0, 1.5], "float16")
+    array([2048., 2050.])
     """
     return _arithmetic("add", (a, b), format, rounding, out, how)
 

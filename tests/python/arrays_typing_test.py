@@ -69,6 +69,11 @@ class Public(support.InFolder):
             self.assertEqual(result.failed, 0)
             self.assertTrue(result.attempted > 0 or name == "compat")
 
+    def test_examples_of_the_document(self):
+        result = doctest.testfile(os.path.join(support.SOURCE, "docs", "python.md"), module_relative=False)
+        self.assertEqual(result.failed, 0)
+        self.assertGreater(result.attempted, 20)
+
     def test_mypy(self):
         if not support.has("mypy"):
             self.skipTest("mypy is not installed")
