@@ -43,6 +43,8 @@ class Numpy:
         # On a device, or with another library's own laws: not to be copied behind its back.
         if not isinstance(x, (self.np.ndarray, self.np.generic)) and hasattr(x, "__cuda_array_interface__"):
             raise ValueError(f"{argument}: is not in the processor's memory; copy it there first")
+        if isinstance(x, self.np.ma.MaskedArray):
+            raise ValueError(f"{argument}: is a masked array; pass x.filled(...), or x.data")
         return self.np.asarray(x)
 
     def type_of(self, x: Any) -> str:

@@ -50,7 +50,7 @@ def format_name(format: Format) -> str:
     if torch is not None and isinstance(format, torch.dtype):
         return str(format)[len("torch.") :]
     numpy = sys.modules.get("numpy")
-    if numpy is not None:
+    if numpy is not None and format is not None:  # None is float64 to numpy
         try:
             return numpy.dtype(format).name
         except TypeError:

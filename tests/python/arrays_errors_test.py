@@ -58,6 +58,7 @@ class Refused(unittest.TestCase):
         self.refused("(5,) is not (exponent bits, fraction bits)", ulpscope.quantize, X, (5,))
         self.refused("'int8'", ulpscope.quantize, X, np.int8)
         self.refused("is not a name", ulpscope.quantize, X, object(), error=TypeError)
+        self.refused("None is not a name", ulpscope.quantize, X, None, error=TypeError)
         self.refused("float8_e8m0 has no sign and no zero", ulpscope.mul, X, X, "float8_e8m0")
 
     def test_roundings(self):
@@ -80,6 +81,7 @@ class Refused(unittest.TestCase):
     def test_elements(self):
         for x in (np.arange(3), [1, 2], np.bool_(1), np.longdouble(1), "text", None, np.array([None])):
             self.refused("not floating-point numbers", ulpscope.quantize, x, "fp16")
+        self.refused("masked array", ulpscope.quantize, np.ma.masked_equal(X, 1), "fp16")
         self.refused("the real and the imaginary part", ulpscope.quantize, 1j, "fp16")
         self.refused("float16 does not hold every number of bf16", ulpscope.quantize, np.float16([1]), "bf16")
         self.refused("float32 does not hold", ulpscope.quantize, X, "e11m3")
