@@ -1,8 +1,9 @@
 """What 16 bits do to the gradients of a training run, exactly.
 
-    quantize, encode, decode, outcomes, finfo     arrays in a format          help(ulpscope._arrays)
-    add, sub, mul, div, fma, sqrt, dot, exact_dot  their arithmetic
-    compat                                        other packages' functions
+    quantize, encode, decode, outcomes, finfo, formats    arrays in a format; help(ulpscope.quantize) says what
+                                                          arguments mean
+    add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
+    compat                                                other packages' functions
 
 What is compiled is loaded when it is asked for: the recorder does without.
 """
@@ -37,8 +38,8 @@ def __getattr__(name: str):
         if "_core" not in str(missing):
             raise
         raise ImportError(
-            f"{__name__}.{name} needs the compiled part of the package, which cannot be imported ({missing}): install the "
-            "package with pip or CMake (docs/python.md); the recorder alone needs nothing compiled"
+            f"{__name__}.{name} needs the compiled part of the package, which cannot be imported ({missing}): "
+            "install the package with pip or CMake (docs/python.md); the recorder alone needs nothing compiled"
         ) from missing
     found = module if name in _MODULES else getattr(module, name)
     globals()[name] = found

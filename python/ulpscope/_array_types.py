@@ -1,7 +1,8 @@
 """Arrays of numpy and tensors of torch, as the compiled part takes them.
 
 It takes pairs: what exports the memory (the buffer protocol, or DLPack) and the name of the format of its elements.
-Neither library is imported unless the caller has one of its arrays; everything that is not a tensor becomes a numpy array.
+Neither library is imported unless the caller has one of its arrays; everything that is not a tensor becomes a numpy
+array.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ class Numpy:
         try:
             import numpy
         except ImportError:
-            raise TypeError("numbers, lists and arrays need numpy, which is not installed; tensors of torch do not") from None
+            raise TypeError(
+                "numbers, lists and arrays need numpy, which is not installed; tensors of torch do not"
+            ) from None
         self.np = numpy
 
     def take(self, x: Any, argument: str) -> Any:
@@ -97,13 +100,17 @@ class Torch:
     def take(self, x: Any, argument: str) -> Any:
         torch = self.torch
         if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{argument}: is a {type(x).__name__} beside a tensor; pass tensors, or arrays of numpy, alone")
+            raise TypeError(
+                f"{argument}: is a {type(x).__name__} beside a tensor; pass tensors, or arrays of numpy, alone"
+            )
         if x.layout is not torch.strided or x.is_quantized:
             raise ValueError(f"{argument}: is not a dense tensor; pass x.to_dense()")
         if x.device.type != "cpu":
             raise ValueError(f"{argument}: is on {x.device}, and rounding is done by the CPU; pass x.cpu()")
         if x.requires_grad and torch.is_grad_enabled():
-            raise ValueError(f"{argument}: requires grad, and rounding has no gradient; pass x.detach(), or use torch.no_grad()")
+            raise ValueError(
+                f"{argument}: requires grad, and rounding has no gradient; pass x.detach(), or use torch.no_grad()"
+            )
         return x.detach()
 
     def type_of(self, x: Any) -> str:

@@ -1,24 +1,9 @@
 """Functions on arrays: rounding to a format, codes, counts, arithmetic and dot products, each result rounded once.
 
 Arrays are numpy's or torch's (in the processor's memory), of float16, bfloat16, float32, float64 or the small types of
-ml_dtypes and torch, of any shape, strides and byte order; other things become arrays by numpy.asarray. Results are of the
-argument's own kind. Nothing is copied as a whole, and other threads of Python run meanwhile.
-
-What is common to all:
-  format    a name ("float16", "cbfloat16", "e5m10", "e4m3,bias=11,specials=fnuz"; `ulpscope.formats()`), a pair
-            (exponent bits, fraction bits), a dtype of numpy, ml_dtypes or torch, or a finfo; of at most 32 bits.
-  rounding  "nearest-even", "nearest-away", "toward-zero", "toward-positive", "toward-negative", "to-odd" (rne rna rz ru
-            rd ro), "stochastic[:A|B|C][,bits=N]" (sr), or hardware ("nvidia"), as for the program's --rounding.
-  saturate  True: the largest finite number on overflow and for infinities; "finite": for finite numbers alone.
-  ftz       "before", "after" or "result": subnormal results are zero; when they count as such.
-  daz       subnormal elements, in the format of their own type, are read as zeros.
-  bits      of stochastic rounding: how many random bits an element takes, 1 to 32 (32 where nothing is said), or "all".
-  seed, stream, index   element i, in C order, takes number index + i of (seed, stream): the same for every number of
-            threads, layout and chunking, and in C++ and `ulp convert`. `stream_of(name, step)` is a tensor's stream.
-  out       where the result is written, and what is returned. It has the result's shape; x itself is allowed, and
-            memory that overlaps it otherwise is as if it did not.
-NaNs stay NaN with sign and leading payload where the format has one, and are quiet. Errors are ValueError with the program's
-sentence, before anything is written; TypeError where an argument is of no such kind at all.
+ml_dtypes and torch, of any shape, strides and byte order; other things become arrays by numpy.asarray. Results are of
+the argument's own kind. Nothing is copied as a whole, and other threads of Python run meanwhile. Errors are ValueError
+with the program's sentence, before anything is written; TypeError where an argument is of no such kind at all.
 """
 
 from __future__ import annotations
@@ -55,8 +40,25 @@ def quantize(
     >>> ulpscope.quantize(numpy.float32([0.1, 70000]), "float16")
     array([0.09997559,        inf], dtype=float32)
 
-    The product is exact, of doubles too. The type of x, or of `out`, must hold every number of the format: float16 does
-    not hold bfloat16's. The scale stays in the result. See help(ulpscope._arrays) for the arguments.
+    The product is exact, of doubles too, and stays in the result. The type of x, or of `out`, must hold every number of
+    the format: float16 does not hold bfloat16's. NaN stays NaN, quiet, with sign and leading payload where the format
+    has them; infinity that the format lacks becomes NaN, or where that is lacking too the largest number.
+
+    format    a name ("float16", "cbfloat16", "e5m10", "e4m3,bias=11,specials=fnuz"; `ulpscope.formats()`), a pair
+              (exponent bits, fraction bits), a dtype of numpy, ml_dtypes or torch, or a finfo; of at most 32 bits.
+    rounding  "nearest-even", "nearest-away", "toward-zero", "toward-positive", "toward-negative", "to-odd" (rne rna rz
+              ru rd ro), "stochastic[:A|B|C][,bits=N]" (sr), or hardware ("nvidia"), as the program's --rounding.
+    saturate  True: the largest finite number on overflow and for infinities; "finite": for finite numbers alone.
+    ftz       "before", "after" or "result": subnormal results are zero, and what counts as such.
+    daz       subnormal elements, in the format of their own type, are read as zeros.
+    bits      of stochastic rounding: how many random bits an element takes, 1 to 32 (by default 32), or "all".
+    seed, stream, index   element i, in C order, takes number index + i of (seed, stream): the same for every number of
+              threads, layout and chunking, and in C++ and `ulp convert`. `stream_of(name, step)` is a tensor's stream.
+    out       where the result is written, and what is returned: of the result's shape and any type that holds the
+              format. x itself is allowed; memory that overlaps it otherwise is as if it did not.
+
+    ValueError for unknown words, numbers out of range, elements that are no floating-point numbers, types that do not
+    hold the format, tensors on a device, and tensors that require grad while gradients are on.
     """
     how = _conversion(format, rounding, saturate, ftz, daz, bits, scale, seed, stream, index)
     kind = kind_of(x, out)
@@ -84,6 +86,7 @@ def encode(
 ) -> Any:
     """The codes of x * scale, rounded once: bit patterns in the low bits of unsigned integers of 8, 16 or 32 bits,
     the smallest that hold them. Of tensors in uint8, int16 or int32, which view() turns into float16 or bfloat16.
+    Arguments and errors are those of quantize; `out` is an array of integers of that size.
 
     >>> ulpscope.encode(numpy.float32([1, -2]), "float8_e4m3fn")
     array([ 56, 192], dtype=uint8)
@@ -133,7 +136,8 @@ def outcomes(
     """What becomes of the elements of x * scale in a format: counts under the keys of `ulp convert --json`.
 
     numel; zero: zero before; underflow: nonzero to zero; subnormal: results below the smallest normal number; inexact;
-    overflow: finite numbers beyond the largest, whatever is delivered; nan. Nothing is written.
+    overflow: finite numbers beyond the largest, whatever is delivered; nan. Nothing is written. Arguments and errors
+    are those of quantize.
 
     >>> ulpscope.outcomes(numpy.float32([1e-9, 70000, 0]), "float16")["underflow"]
     1
@@ -143,14 +147,16 @@ def outcomes(
     return _core.array_outcomes(how, kind.elements(kind.take(x, "x"), "x"))
 
 
-def add(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any) -> Any:
+def add(
+    a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any
+) -> Any:
     """a + b, the exact sum rounded once to a format.
 
-    Operands are arrays whose shapes broadcast, or Python numbers, taken as exactly what they are. The result is of their
-    common type where that holds the format's numbers, else float32 or float64, or what `out` is. Further arguments are
-    those of quantize except scale: saturate, ftz, daz, seed, stream, index, bits. inf - inf, 0 * inf, 0 / 0, inf / inf
-    and the root of a negative number are NaN, x / 0 is infinite; an exact zero sum is +0, toward-negative -0.
-    Of float64 operands results are computed one at a time.
+    Operands are arrays whose shapes broadcast, or Python numbers, taken as exactly what they are. The result is of
+    their common type where that holds the format's numbers, else float32 or float64, or what `out` is. Further
+    arguments are those of quantize except scale: saturate, ftz, daz, seed, stream, index, bits. inf - inf, 0 * inf, 0 /
+    0, inf / inf and the root of a negative number are NaN, x / 0 is infinite; an exact zero sum is +0, toward-negative
+    -0. Of float64 operands results are computed one at a time.
 
     >>> ulpscope.add(numpy.float32([2048, 2048]), [1.0, 1.5], "float16")
     array([2048., 2050.])
@@ -158,17 +164,23 @@ def add(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: 
     return _arithmetic("add", (a, b), format, rounding, out, how)
 
 
-def sub(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any) -> Any:
+def sub(
+    a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any
+) -> Any:
     """a - b, as add."""
     return _arithmetic("sub", (a, b), format, rounding, out, how)
 
 
-def mul(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any) -> Any:
+def mul(
+    a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any
+) -> Any:
     """a * b, as add."""
     return _arithmetic("mul", (a, b), format, rounding, out, how)
 
 
-def div(a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any) -> Any:
+def div(
+    a: Any, b: Any, format: Format, rounding: str = "nearest-even", *, out: Optional[Any] = None, **how: Any
+) -> Any:
     """a / b, as add."""
     return _arithmetic("div", (a, b), format, rounding, out, how)
 
@@ -206,12 +218,12 @@ def dot(
 ) -> float:
     """c + the sum of a[i] * b[i] of two vectors, as hardware accumulates it.
 
-    Products are exact, or rounded to `products`. Each addition is exact and rounded once, to `sums` where given and then
-    to `accumulator`. order: "sequential", "compensated", "pairwise", or with a size "lanes", "chunks", "tree-chunks"
-    (whose sums are added in `outer`), "blocks" (added at once, each term first cut to align_bits below the largest
-    exponent, where given). `unit` is a matrix unit, "volta" to "blackwell", "cdna1", "cdna2", and says all of this itself.
-    `format` is that of a and b, where it is not that of their type; elements that are not its numbers are an error.
-    docs/kernels.md has the details. Further arguments are those of quantize except scale.
+    Products are exact, or rounded to `products`. Each addition is exact and rounded once, to `sums` where given and
+    then to `accumulator`. order: "sequential", "compensated", "pairwise", or with a size "lanes", "chunks",
+    "tree-chunks" (whose sums are added in `outer`), "blocks" (added at once, each term first cut to align_bits below
+    the largest exponent, where given). `unit` is a matrix unit, "volta" to "blackwell", "cdna1", "cdna2", and says all
+    of this itself. `format` is that of a and b, where it is not that of their type; elements that are not its numbers
+    are an error. docs/kernels.md has the details. Further arguments are those of quantize except scale.
 
     >>> ulpscope.dot(numpy.float16([1, 2048]), numpy.float16([1, 1]), "float16")
     2048.0
@@ -221,7 +233,17 @@ def dot(
     conversion = _conversion(accumulator, rounding, **_rest(how))
     named = [None if f is None else format_name(f) for f in (format, products, sums, outer)]
     return _core.dot(
-        *vectors, named[0], _number(c, "c"), unit, conversion, order, _whole(size, "size", 32), *named[1:], align_bits, align, align_floor
+        *vectors,
+        named[0],
+        _number(c, "c"),
+        unit,
+        conversion,
+        order,
+        _whole(size, "size", 32),
+        *named[1:],
+        align_bits,
+        align,
+        align_floor,
     )
 
 
@@ -353,7 +375,9 @@ def _operand(kind: Any, x: Any, argument: str) -> Tuple[Any, Optional[str]]:
     return array, None
 
 
-def _arithmetic(operation: str, operands: Tuple[Any, ...], format: Format, rounding: str, out: Any, how: Dict[str, Any]) -> Any:
+def _arithmetic(
+    operation: str, operands: Tuple[Any, ...], format: Format, rounding: str, out: Any, how: Dict[str, Any]
+) -> Any:
     conversion = _conversion(format, rounding, **_rest(how))
     kind = kind_of(*operands, out)
     taken = [_operand(kind, x, name) for x, name in zip(operands, "abc")]

@@ -5,9 +5,9 @@
     from ulpscope.compat import quantize_elemwise_op          # mx.elemwise_ops (microxcaling)
     from ulpscope.compat import Chop                          # pychop
 
-Where the original is wrong the function here is right; its docstring names the case. All take arrays of numpy and tensors of
-torch. Tensors that require grad are taken without it, as the originals do. What they draw at random comes from one
-stream after the other of `seed(n)`, 0 where nothing is said: the same calls give the same results.
+Where the original is wrong the function here is right; its docstring names the case. All take arrays of numpy and
+tensors of torch. Tensors that require grad are taken without it, as the originals do. What they draw at random comes
+from one stream after the other of `seed(n)`, 0 where nothing is said: the same calls give the same results.
 """
 
 from __future__ import annotations
@@ -103,14 +103,14 @@ def round_float(
 ) -> float:
     """gfloat.round_float: the number v, as a float, rounded to a format.
 
-    fi is gfloat's FormatInfo, or whatever `ulpscope.quantize` takes for a format. rnd is a RoundMode of gfloat or of this
-    module; the stochastic ones take the `srnumbits` random bits `srbits`. With `sat` numbers beyond the largest and infinities
-    become that; without, an infinity that the format lacks becomes NaN, and ValueError is raised where that is
-    lacking too, and for NaN there. ValueError also for formats that put infinity beside the largest number (P3109), and for
-    StochasticOdd.
+    fi is gfloat's FormatInfo, or whatever `ulpscope.quantize` takes for a format. rnd is a RoundMode of gfloat or of
+    this module; the stochastic ones take the `srnumbits` random bits `srbits`. With `sat` numbers beyond the largest
+    and infinities become that; without, an infinity that the format lacks becomes NaN, and ValueError is raised where
+    that is lacking too, and for NaN there. ValueError also for formats that put infinity beside the largest number
+    (P3109), and for StochasticOdd.
 
-    Different: srbits that are no number of srnumbits bits are an error in all stochastic modes, where gfloat takes the default,
-    -1, and 2**srnumbits and more in StochasticFastest and StochasticOdd. Equal otherwise, as far as is known.
+    Different: srbits that are no number of srnumbits bits are an error in all stochastic modes, where gfloat takes the
+    default, -1, and 2**srnumbits and more in StochasticFastest and StochasticOdd.
     """
     name = getattr(rnd, "name", rnd)
     if name not in _ROUNDINGS:
@@ -146,19 +146,21 @@ def _of_gfloat(fi: Any) -> Any:
         (False, 0, True): "none",
     }.get(nans_and_zero)
     if specials is None:
-        raise ValueError(f"fi: the special codes of {fi.name} are none that ulpscope has: `ulp formats` lists what there is")
+        raise ValueError(
+            f"fi: the special codes of {fi.name} are none that ulpscope has: `ulp formats` lists what there is"
+        )
     subnormals = "yes" if fi.has_subnormals else "no"
     return f"e{fi.k - 1 - fraction_bits}m{fraction_bits},bias={bias},specials={specials},subnormals={subnormals}"
 
 
 def quantize_elemwise_op(A: Array, mx_specs: Optional[Mapping[str, Any]] = None, round: Optional[str] = None) -> Array:
-    """mx.elemwise_ops.quantize_elemwise_op: A in bfloatX (mx_specs["bfloat"] > 9 bits) or fpX (mx_specs["fp"] > 6 bits, 5 of
-    them the exponent); as it is where mx_specs is None or both are 0.
+    """mx.elemwise_ops.quantize_elemwise_op: A in bfloatX (mx_specs["bfloat"] > 9 bits) or fpX (mx_specs["fp"] > 6 bits,
+    5 of them the exponent); as it is where mx_specs is None or both are 0.
 
-    round is "nearest" (ties away from zero), "even", "floor" (toward zero) or "dither" (stochastic, of 24 bits), by default
-    mx_specs["round"]. mx_specs["bfloat_subnorms"] False flushes numbers below the smallest normal. Different:
+    round is "nearest" (ties away from zero), "even", "floor" (toward zero) or "dither" (stochastic, of 24 bits), by
+    default mx_specs["round"]. mx_specs["bfloat_subnorms"] False flushes numbers below the smallest normal. Different:
     - "even" takes half the smallest subnormal to 0, where microxcaling rounds it up; negative zeros keep their sign.
-    - "floor" and "dither" follow IEEE 754 beyond the largest number: toward zero it is delivered, not infinity.
+    - "floor" follows IEEE 754 beyond the largest number, which is delivered, where microxcaling gives infinity.
     """
     if mx_specs is None:
         return A
@@ -186,14 +188,14 @@ def quantize_elemwise_op(A: Array, mx_specs: Optional[Mapping[str, Any]] = None,
 class Chop:
     """pychop.Chop: a function that rounds arrays to a format of `exp_bits` exponent and `sig_bits` fraction bits.
 
-    rmode is 1 (nearest, ties to even), 2 (toward positive), 3 (toward negative), 4 (toward zero), 5 (stochastic), 8 (nearest,
-    ties away) or 9 (to odd). 6 (up or down with one half each), 7 (ties toward zero) and 10 are errors. subnormal False
-    flushes numbers below the smallest normal. random_state is the seed; each call takes a stream of its own.
-    chunk_size says nothing here. `u` is the unit roundoff.
+    rmode is 1 (nearest, ties to even), 2 (toward positive), 3 (toward negative), 4 (toward zero), 5 (stochastic), 8
+    (nearest, ties away) or 9 (to odd). 6 (up or down with one half each), 7 (ties toward zero) and 10 are errors.
+    subnormal False flushes numbers below the smallest normal. random_state is the seed; each call takes a stream of its
+    own. chunk_size says nothing here. `u` is the unit roundoff.
 
     Different, found in pychop's torch backend: near ties of subnormal results round as they should, 1,025 of float16's
-    values and midpoints with their neighbours did not: 2.9802326e-08, just above half the smallest subnormal, is 5.9604645e-08,
-    and was 0. From half a unit above the largest number on, the result is infinite.
+    values and midpoints with their neighbours did not: 2.9802326e-08, just above half the smallest subnormal, is
+    5.9604645e-08, and was 0. From half a unit above the largest number on, the result is infinite.
     """
 
     _MODES = {

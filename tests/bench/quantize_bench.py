@@ -2,7 +2,8 @@
 
     PYTHONPATH=build/release/python python3 tests/bench/quantize_bench.py build/release/formats/libulp_formats.a
 
-Medians of nine, the two in turns; one thread is one processor (taskset). Makes a shared library of the archive with c++.
+Medians of nine, the two in turns; one thread is one processor (taskset). Makes a shared library of the archive with
+c++.
 """
 
 import ctypes
@@ -27,8 +28,7 @@ class Format(ctypes.Structure):
 
 class Rounding(ctypes.Structure):
     _fields_ = [
-        (n, ctypes.c_int32)
-        for n in ("direction", "overflow", "flush", "daz", "tininess", "definition", "random_bits")
+        (n, ctypes.c_int32) for n in ("direction", "overflow", "flush", "daz", "tininess", "definition", "random_bits")
     ]
 
 
@@ -80,7 +80,12 @@ def main(archive):
     print(f"{'':32}{'C':>8}{'out=':>8}{'ratio':>8}{'new':>8}{'numpy':>8}")
     with tempfile.TemporaryDirectory() as folder:
         c = library(archive, folder)
-        for format_, rounding in [("float16", "rne"), ("cbfloat16", "rne"), ("e4m3fn", "rne"), ("cbfloat16", "sr,bits=8")]:
+        for format_, rounding in [
+            ("float16", "rne"),
+            ("cbfloat16", "rne"),
+            ("e4m3fn", "rne"),
+            ("cbfloat16", "sr,bits=8"),
+        ]:
             call = call_of(c, format_, rounding, x, theirs)
             times = {"c": [], "out": [], "new": []}
             for _ in range(ROUNDS):
@@ -89,7 +94,11 @@ def main(archive):
                 times["new"].append(seconds(lambda: ulpscope.quantize(x, format_, rounding)))
             assert numpy.array_equal(out.view(numpy.uint32), theirs.view(numpy.uint32))
             c_, mine, new = (1e3 * statistics.median(times[k]) for k in ("c", "out", "new"))
-            cast = f"{1e3 * seconds(lambda: x.astype(numpy.float16).astype(numpy.float32)):8.1f}" if format_ == "float16" else ""
+            cast = (
+                f"{1e3 * seconds(lambda: x.astype(numpy.float16).astype(numpy.float32)):8.1f}"
+                if format_ == "float16"
+                else ""
+            )
             print(f"{format_ + ' ' + rounding:32}{c_:8.1f}{mine:8.1f}{mine / c_:8.3f}{new:8.1f}{cast}")
     small = x[:1].copy()
     each = min(seconds(lambda: [ulpscope.quantize(small, "float16", out=small) for _ in range(1000)]) for _ in range(5))

@@ -1,4 +1,4 @@
-"""Rounding by definition, for the tests of arrays: the sorted list of a format's numbers, and which neighbour is next."""
+"""Rounding by definition, for the tests of arrays: the sorted numbers of a format, and which of two is next."""
 
 import functools
 import importlib
@@ -36,7 +36,7 @@ def positive_numbers(name):
 
 
 def hard_cases(name, type_):
-    """All numbers of a format and the midpoints between them, with the neighbours of both in a type; and special ones."""
+    """All numbers of a format and the midpoints between them, with their neighbours in a type; and special ones."""
     numbers = positive_numbers(name)
     beyond = 2 * numbers[-1] - numbers[-2]  # the next number if exponents went on
     points = numpy.append(numbers, beyond)

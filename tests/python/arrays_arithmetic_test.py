@@ -33,7 +33,9 @@ EXACT = {
 
 
 def same(a, b):
-    return np.array_equal(a, b, equal_nan=True) and np.array_equal(np.signbit(a)[~np.isnan(a)], np.signbit(b)[~np.isnan(b)])
+    return np.array_equal(a, b, equal_nan=True) and np.array_equal(
+        np.signbit(a)[~np.isnan(a)], np.signbit(b)[~np.isnan(b)]
+    )
 
 
 def operands(name, count, size=1500):
@@ -162,7 +164,10 @@ class Arguments(unittest.TestCase):
             lines = "".join(f"{a:04X} {b:04X} {c:04X}\n" for a, b, c in codes.T.tolist())
             done = subprocess.run(
                 [support.ULP, "eval", "--op", "fma", "--format", "cb16", "--rounding", rounding],
-                input=lines, capture_output=True, text=True, check=True,
+                input=lines,
+                capture_output=True,
+                text=True,
+                check=True,
             )
             theirs = np.array([int(line.split()[3], 16) for line in done.stdout.splitlines()], np.uint16)
             numbers = ulpscope.decode(codes, "cb16")

@@ -33,7 +33,9 @@ class Gfloat(unittest.TestCase):
     @staticmethod
     def info(name, k, precision, bias, nans, has_infinity, has_nz=True, **other):
         common = dict(name=name, k=k, precision=precision, num_high_nans=nans, has_nz=has_nz, is_signed=True)
-        return types.SimpleNamespace(**{**common, "bias": bias, "has_infs": has_infinity, "has_subnormals": True, **other})
+        return types.SimpleNamespace(
+            **{**common, "bias": bias, "has_infs": has_infinity, "has_subnormals": True, **other}
+        )
 
     def setUp(self):
         self.e5m2 = self.info("ocp_e5m2", 8, 3, 15, 3, True)
@@ -55,7 +57,14 @@ class Gfloat(unittest.TestCase):
         self.assertTrue(math.isnan(round_float(self.e5m2, math.nan, sat=True)))
 
     def test_e4m3(self):
-        for v, saturated in [(448.0, 448), (448.1, 448), (464.0, 448), (464.01, 448), (math.inf, 448), (-math.inf, -448)]:
+        for v, saturated in [
+            (448.0, 448),
+            (448.1, 448),
+            (464.0, 448),
+            (464.01, 448),
+            (math.inf, 448),
+            (-math.inf, -448),
+        ]:
             self.assertEqual(round_float(self.e4m3, v, sat=True), saturated)
             plain = round_float(self.e4m3, v)
             self.assertTrue(plain == 448 if abs(v) <= 464 else math.isnan(plain))
@@ -98,7 +107,11 @@ class Gfloat(unittest.TestCase):
         self.assertEqual(round_float(self.e3m2, 27.0), 28)
         self.assertEqual(round_float(self.e3m2, 99.0, RoundMode.TowardZero), 28)
         self.assertEqual(round_float(self.e3m2, math.inf, sat=True), 28)
-        for v, mode in [(99.0, RoundMode.TiesToEven), (math.inf, RoundMode.TowardZero), (-99.0, RoundMode.TowardNegative)]:
+        for v, mode in [
+            (99.0, RoundMode.TiesToEven),
+            (math.inf, RoundMode.TowardZero),
+            (-99.0, RoundMode.TowardNegative),
+        ]:
             with self.assertRaisesRegex(ValueError, "neither infinity nor NaN"):
                 round_float(self.e3m2, v, mode)
         with self.assertRaisesRegex(ValueError, "neither infinity nor NaN"):
@@ -119,7 +132,12 @@ class Gfloat(unittest.TestCase):
         if not support.has("gfloat"):
             self.skipTest("gfloat is not installed")
         import gfloat
-        from gfloat.formats import format_info_binary16, format_info_bfloat16, format_info_ocp_e4m3, format_info_ocp_e5m2
+        from gfloat.formats import (
+            format_info_binary16,
+            format_info_bfloat16,
+            format_info_ocp_e4m3,
+            format_info_ocp_e5m2,
+        )
 
         for info, name in [
             (format_info_binary16, "float16"),
@@ -158,7 +176,9 @@ class Microxcaling(unittest.TestCase):
             expected = np.float32([normal, 0, 0, 0, 0, 0, 0])
             self.assertTrue(same(quantize_elemwise_op(x, {**specs, "bfloat_subnorms": False}, "nearest"), expected))
         x = np.float32([2.0**-126 * 253 / 256, 2.0**-126 * 251 / 256])
-        self.assertTrue(same(quantize_elemwise_op(x, {"bfloat": 16}, "even"), np.float32([2.0**-126 * 126 / 128] * 2)))
+        self.assertTrue(
+            same(quantize_elemwise_op(x, {"bfloat": 16}, "even"), np.float32([2.0**-126 * 126 / 128] * 2))
+        )
 
     def test_where_it_is_wrong(self):
         made = quantize_elemwise_op(np.float32([2.0**-25, -0.0]), {"fp": 16}, "even")
@@ -218,15 +238,21 @@ class Qtorch(unittest.TestCase):
         import qtorch.quant
 
         x = torch.randn(10000)
-        self.assertTrue(torch.equal(float_quantize(x, 5, 10, "nearest"), qtorch.quant.float_quantize(x, 5, 10, "nearest")))
+        self.assertTrue(
+            torch.equal(float_quantize(x, 5, 10, "nearest"), qtorch.quant.float_quantize(x, 5, 10, "nearest"))
+        )
 
 
 class Pychop(unittest.TestCase):
     def test_modes(self):
         x = array_oracle.hard_cases("float16", np.float64)
         for rmode, rounding in [
-            (1, "nearest-even"), (2, "toward-positive"), (3, "toward-negative"),
-            (4, "toward-zero"), (8, "nearest-away"), (9, "to-odd"),
+            (1, "nearest-even"),
+            (2, "toward-positive"),
+            (3, "toward-negative"),
+            (4, "toward-zero"),
+            (8, "nearest-away"),
+            (9, "to-odd"),
         ]:
             self.assertTrue(same(Chop(5, 10, rmode)(x), array_oracle.rounded("float16", x, rounding)), rmode)
 

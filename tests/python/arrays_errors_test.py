@@ -86,7 +86,9 @@ class Refused(unittest.TestCase):
         self.refused("float16 does not hold every number of bf16", ulpscope.quantize, np.float16([1]), "bf16")
         self.refused("float32 does not hold", ulpscope.quantize, X, "e11m3")
         self.refused("codes are integers", ulpscope.decode, X, "fp16")
-        self.refused("element 1 is 0x40, and codes of e3m2fn have 6 bits", ulpscope.decode, np.uint8([1, 64, 65]), "e3m2fn")
+        self.refused(
+            "element 1 is 0x40, and codes of e3m2fn have 6 bits", ulpscope.decode, np.uint8([1, 64, 65]), "e3m2fn"
+        )
         self.refused("0xffffffffffffffff", ulpscope.decode, np.array([1, -1]), "e4m3fn")
         self.refused("element 65536 is 0x100", ulpscope.decode, np.append(np.zeros(65536, int), [256, 300]), "e4m3fn")
         self.refused("cannot be codes of fp16", ulpscope.decode, np.uint8([1]), "fp16")

@@ -1,4 +1,4 @@
-"""The package is typed: stubs of the compiled part are those of what is there, and type checkers accept a user's file."""
+"""The package is typed: stubs say what the compiled part has, and type checkers see through a user's file."""
 
 import ast
 import doctest
@@ -90,9 +90,12 @@ class Public(support.InFolder):
             )
         done = subprocess.run(
             [sys.executable, "-m", "mypy", "--ignore-missing-imports", "user.py"],
-            cwd=self.folder, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": os.path.dirname(PACKAGE)},
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": os.path.dirname(PACKAGE)},
         )
-        self.assertIn("Unexpected keyword argument \"bitts\"", done.stdout, done.stderr)
+        self.assertIn('Unexpected keyword argument "bitts"', done.stdout, done.stderr)
         self.assertIn("Found 1 error", done.stdout)
         self.assertNotRegex(done.stdout, 'Revealed type is "Any"')
 

@@ -99,7 +99,9 @@ class Program(support.InFolder):
     def test_an_index_goes_on_where_a_piece_ends(self):
         x = np.random.default_rng(1).standard_normal(5000).astype(np.float32)
         whole = ulpscope.quantize(x, "e4m3fn", "sr", bits=8, seed=5)
-        pieces = [ulpscope.quantize(x[i : i + 700], "e4m3fn", "sr", bits=8, seed=5, index=i) for i in range(0, 5000, 700)]
+        pieces = [
+            ulpscope.quantize(x[i : i + 700], "e4m3fn", "sr", bits=8, seed=5, index=i) for i in range(0, 5000, 700)
+        ]
         self.assertTrue(np.array_equal(whole, np.concatenate(pieces)))
         self.assertFalse(np.array_equal(whole, ulpscope.quantize(x, "e4m3fn", "sr", bits=8, seed=6)))
         self.assertFalse(np.array_equal(whole, ulpscope.quantize(x, "e4m3fn", "sr", bits=8, seed=5, stream=1)))
@@ -109,7 +111,9 @@ class Program(support.InFolder):
         np.save(self.path("x.npy"), x)
         for scale in ("1", "1024", "0.3"):
             said = json.loads(
-                support.ulp("convert", self.path("x.npy"), "-o", self.path("y.npy"), "--to", "fp16", "--scale", scale, "--json")
+                support.ulp(
+                    "convert", self.path("x.npy"), "-o", self.path("y.npy"), "--to", "fp16", "--scale", scale, "--json"
+                )
             )
             counts = ulpscope.outcomes(x, "fp16", scale=float(scale))
             self.assertGreater(counts["underflow"] * counts["subnormal"] * counts["overflow"] * counts["nan"], 0)
@@ -182,7 +186,10 @@ class Casts(unittest.TestCase):
 
 
 class Limits(unittest.TestCase):
-    NAMES = "bits eps epsneg iexp machep max maxexp min minexp negep nexp nmant precision smallest_normal smallest_subnormal tiny"
+    NAMES = (
+        "bits eps epsneg iexp machep max maxexp min minexp negep nexp nmant precision smallest_normal "
+        "smallest_subnormal tiny"
+    )
 
     def test_finfo_is_numpys(self):
         for type_ in (np.float16, np.float32, np.float64):
