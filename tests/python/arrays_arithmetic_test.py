@@ -100,7 +100,7 @@ class Exact(unittest.TestCase):
 
     def test_random_bits_are_those_of_the_element(self):
         """Both ways of computing, with all definitions of stochastic rounding, and pieces."""
-        a, b, c = operands("float16", 3)
+        a, b, c = operands("float16", 3, 20000)  # more than one block
         for rounding in ("sr:A,bits=5", "sr:B,bits=9", "sr:C,bits=16", "sr:bits=all"):
             for operation, arguments in (("add", (a, b)), ("mul", (a, b)), ("fma", (a, b, c))):
                 call = getattr(ulpscope, operation)

@@ -85,6 +85,9 @@ class Refused(unittest.TestCase):
         self.refused("the real and the imaginary part", ulpscope.quantize, 1j, "fp16")
         self.refused("float16 does not hold every number of bf16", ulpscope.quantize, np.float16([1]), "bf16")
         self.refused("float32 does not hold", ulpscope.quantize, X, "e11m3")
+        for name in ("e4m11", "e5m10,bias=20", "e5m10,specials=none", "e5m9,bias=10"):
+            self.refused("float16 does not hold", ulpscope.quantize, np.float16([1]), name)
+        self.assertTrue(np.array_equal(ulpscope.quantize(np.float16([1]), "e4m3fn"), [1]))
         self.refused("codes are integers", ulpscope.decode, X, "fp16")
         self.refused(
             "element 1 is 0x40, and codes of e3m2fn have 6 bits", ulpscope.decode, np.uint8([1, 64, 65]), "e3m2fn"
