@@ -168,7 +168,7 @@ class Casts(unittest.TestCase):
             codes = ulpscope.encode(x, cast.dtype)
             number = ~torch.isnan(x)
             self.assertTrue(torch.equal(codes[number], cast.view(torch.uint8)[number]), name)
-            self.assertTrue(torch.equal(ulpscope.quantize(cast, cast.dtype)[number].view(torch.uint8), codes[number]))
+            self.assertTrue(torch.equal(ulpscope.quantize(cast, cast.dtype).view(torch.uint8)[number], codes[number]))
 
     def test_ml_dtypes(self):
         if not support.has("ml_dtypes"):
