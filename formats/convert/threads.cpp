@@ -17,7 +17,8 @@ void for_parts(std::size_t size, std::size_t step, unsigned threads,
                const std::function<void(std::size_t begin, std::size_t end)>& work) {
   const std::size_t part = (least_of_a_thread + step - 1) / step * step;
   const std::size_t parts = (size + part - 1) / part;
-  const std::size_t most = threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency());
+  // Asking for the number of processors may take as long as converting thousands of elements.
+  const std::size_t most = threads != 0 || parts <= 1 ? threads : std::max(1u, std::thread::hardware_concurrency());
   const std::size_t used = std::min(most, parts);
   if (used <= 1) {
     if (size != 0) work(0, size);

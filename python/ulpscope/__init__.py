@@ -1,27 +1,67 @@
-"""What 16 bits do to the gradients of a training run, exactly."""
+"""What 16 bits do to the gradients of a training run, exactly.
+
+    quantize, encode, decode, outcomes, finfo, formats    arrays in a format; help(ulpscope.quantize) says what
+                                                          arguments mean
+    add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
+    compat                                                other packages' functions
+    open, Recording, Binades, Picture                     runs as they were recorded, and their pictures
+    replay, sweep, outcomes, advise, Scenario             what the program's commands of these names say of them
+    scaler, scalers                                       loss scalers, step by step
+    Recorder                                              records a training job
+    lightning, transformers                               the same as callbacks
+
+What is compiled is loaded when it is asked for: the recorder does without.
+"""
 
 import importlib
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 
-# What is imported when it is first asked for, and the module that has it.
+# Each name and the module that has it.
 _PLACES = {
-    "Recorder": "_recorder",
-    "RecorderError": "_errors",
+    **dict.fromkeys(("quantize", "encode", "decode", "stream_of"), "_arrays"),
+    **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt", "dot", "exact_dot"), "_arrays"),
+    **dict.fromkeys(("finfo", "formats"), "_formats"),
+    "outcomes": "_outcomes",
     **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "replay", "sweep", "views"), "_runs"),
     **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
-    "outcomes": "_outcomes",
+    "Recorder": "_recorder",
+    "RecorderError": "_errors",
 }
+_MODULES = ("compat",)
+
+__all__ = ["__version__", *_PLACES, *_MODULES]
+
+if TYPE_CHECKING:
+    from . import compat as compat
+    from ._arrays import add, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
+    from ._errors import RecorderError
+    from ._formats import finfo, formats
+    from ._outcomes import outcomes
+    from ._recorder import Recorder
+    from ._run_tables import Binades, Picture, Table
+    from ._runs import Recording, Run, Scenario, advise, open, replay, sweep, views
+    from ._scalers import Scaler, ScalerError, scaler, scalers
 
 
-def __getattr__(name):
-    if name not in _PLACES:
+def __getattr__(name: str):
+    if name not in _PLACES and name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"{__name__}.{_PLACES[name]}"), name)
-    globals()[name] = value
-    return value
+    try:
+        module = importlib.import_module(f".{_PLACES.get(name, name)}", __name__)
+    except ImportError as missing:
+        if "_core" not in str(missing):
+            raise
+        raise ImportError(
+            f"{__name__}.{name} needs the compiled part of the package, which cannot be imported ({missing}): "
+            "install the package with pip or CMake (docs/python.md); the recorder alone needs nothing compiled"
+        ) from missing
+    found = module if name in _MODULES else getattr(module, name)
+    globals()[name] = found
+    return found
 
 
 def __dir__():
-    return sorted({*globals(), *_PLACES})
+    return sorted({*globals(), *__all__})

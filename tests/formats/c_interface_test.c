@@ -72,8 +72,8 @@ static void single_numbers(void) {
   const uint64_t ones[3] = {0x3C00, 0x3C00, 0x3C00};
   const uint64_t one_and_zero[3] = {0x3C00, 0, 0};
   const uint64_t ones_and_two[3] = {0x3C00, 0x3C00, 0x40000000};
-  const uint64_t minus_one_and_a_half = 0xBE00;
-  const uint64_t minus_one = UINT64_MAX; /* an integer */
+  const uint64_t minus_one_and_a_half[3] = {0xBE00, 0, 0};
+  const uint64_t minus_one[3] = {UINT64_MAX, 0, 0}; /* an integer */
   const uint32_t all_bits = 255;
   ulp_random_words random;
   ulp_rounding r;
@@ -108,9 +108,9 @@ static void single_numbers(void) {
   CHECK(result.code == 0x40400000);
   OK(ulp_operate(ULP_LT, &float16, &float16, one_and_zero, NULL, NULL, &result));
   CHECK(result.code == 0 && result.flags == 0);
-  OK(ulp_operate(ULP_TO_I32, &float16, &float16, &minus_one_and_a_half, NULL, NULL, &result));
+  OK(ulp_operate(ULP_TO_I32, &float16, &float16, minus_one_and_a_half, NULL, NULL, &result));
   CHECK(result.code == 0xFFFFFFFE && result.flags == ULP_INEXACT);
-  OK(ulp_operate(ULP_FROM_I64, &float16, &float16, &minus_one, NULL, NULL, &result));
+  OK(ulp_operate(ULP_FROM_I64, &float16, &float16, minus_one, NULL, NULL, &result));
   CHECK(result.code == 0xBC00);
   REFUSED(ulp_operate(ULP_RINT, &float32, &float16, ones, NULL, NULL, &result), "one format");
   REFUSED(ulp_operate(ULP_FROM_I64 + 1, &float16, &float16, ones, NULL, NULL, &result), "operation");

@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 # Folder of each room; its public headers are include/ulp/<room>/.
-set(rooms formats model io train report cli gui)
+set(rooms formats model io train report cli gui python)
 set(folder_formats formats)
 set(folder_model analysis/model)
 set(folder_io analysis/io)
@@ -12,6 +12,7 @@ set(folder_train analysis/train)
 set(folder_report analysis/report)
 set(folder_cli cli)
 set(folder_gui gui)
+set(folder_python python)
 
 # What an include line in angle brackets belongs to; the first match counts. <ulp/ROOM/...> belongs to ROOM.
 set(owners
@@ -28,6 +29,7 @@ set(owners
   "^google/protobuf/:protobuf"
   "^CLI/:cli11"
   "^mpi\\.h$:mpi"
+  "^pybind11/:pybind11"
   "^(QtCharts/.*|Q.*(Chart|Series|Axis).*)$:qtcharts"
   "^Q[A-Za-z/0-9]*$:qt"
   "^(immintrin|xmmintrin|emmintrin|cpuid|arm_neon)\\.h$:processor"
@@ -60,6 +62,7 @@ allow("^cli:private:command_line\\.cpp$" cli11)
 allow("^cli:private:mpi/record_mpi\\.cpp$" mpi)
 allow("^gui:" std gui report train io model formats qt)
 allow("^gui:private:charts/" qtcharts)
+allow("^python:" std python report train io model formats fmt pybind11 tbb)
 
 function(allowed_at place result)
   set(all "")

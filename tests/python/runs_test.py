@@ -504,7 +504,7 @@ class Errors(InFolder):
 class Documented(InFolder):
     @unittest.skipUnless(has("pandas"), "pandas is not installed")
     def test_the_examples_of_the_documentation_run(self):
-        with open(os.path.join(SOURCE, "docs", "python-runs.md"), encoding="utf-8") as file:
+        with open(os.path.join(SOURCE, "docs", "python.md"), encoding="utf-8") as file:
             blocks = re.findall(r"```python\n(.*?)```", file.read(), re.S)
         self.assertGreaterEqual(len(blocks), 6)
         os.symlink(os.path.join(SOURCE, "examples"), self.path("examples"))

@@ -1,0 +1,167 @@
+// Dot products: as hardware accumulates them, and exactly.
+#include <fmt/format.h>
+#include <pybind11/stl.h>
+
+#include <bit>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <ulp/formats/dot.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/formats/random_bits.hpp>
+#include <ulp/formats/tensor_cores.hpp>
+
+#include "array_numbers.hpp"
+#include "arrays_parts.hpp"
+
+namespace ulp::python {
+namespace {
+
+namespace py = pybind11;
+
+[[noreturn]] void refuse(const std::string& what) { throw std::invalid_argument(what); }
+
+// A vector of numbers one behind the other, in memory of its own where the array is not such.
+class vector_of_numbers {
+ public:
+  // With a format, elements are codes of it; they must be its numbers.
+  vector_of_numbers(const py::tuple& array, const char* argument, const std::optional<std::string>& in)
+      : x_(numbers_of(array)), name_(argument) {
+    if (x_.view.shape.size() != 1) refuse(fmt::format("{}: has {} dimensions, not 1", argument, x_.view.shape.size()));
+    if (!x_.view.is_span()) {
+      memory_.resize(size() * x_.view.bytes / sizeof(double) + 1);
+      if (size() != 0) gather(x_.view, 0, size(), memory_.data());
+      x_.view.data = reinterpret_cast<std::byte*>(memory_.data());
+    }
+    if (in) encode_as(array_format_named(*in), *in);
+  }
+  [[nodiscard]] std::size_t size() const { return x_.view.size(); }
+  [[nodiscard]] const format& own_format() const { return x_.format; }
+  [[nodiscard]] number_span span() const {
+    if (x_.format == binary64) return std::span{reinterpret_cast<const double*>(x_.view.data), size()};
+    return {x_.format, codes_at(static_cast<const void*>(x_.view.data), x_.view.bytes, size())};
+  }
+
+ private:
+  void encode_as(const format& f, const std::string& called) {
+    if (f == x_.format) return;
+    std::vector<double> values(size());
+    if (x_.format == binary64)
+      std::copy_n(reinterpret_cast<const double*>(x_.view.data), size(), values.data());
+    else
+      decode_array(x_.format, codes_at(static_cast<const void*>(x_.view.data), x_.view.bytes, size()), values);
+    std::vector<double> memory(size() / 2 + 1);
+    const code_span codes = codes_at(static_cast<void*>(memory.data()), 4, size());
+    encode_array(f, values, codes);
+    std::vector<double> again(size());
+    decode_array(f, codes, again);
+    for (std::size_t i = 0; i < size(); ++i)
+      if (again[i] != values[i] && !(std::isnan(again[i]) && std::isnan(values[i])))
+        refuse(
+            fmt::format("{}: element {}, {}, is not a number of {}: quantize it first", name_, i, values[i], called));
+    memory_ = std::move(memory);
+    x_.view.data = reinterpret_cast<std::byte*>(memory_.data());
+    x_.view.bytes = 4;
+    x_.format = f;
+  }
+
+  numbers x_;
+  std::string name_;
+  std::vector<double> memory_;
+};
+
+// c, in float32 where that holds it: what is aligned looks at the exponents of codes.
+struct addend {
+  ulp::format format = binary32;
+  std::uint64_t code = 0;
+
+  explicit addend(double c) {
+    const auto single = static_cast<float>(c);
+    const bool fits = static_cast<double>(single) == c || std::isnan(c);
+    format = fits ? binary32 : binary64;
+    code = fits ? std::bit_cast<std::uint32_t>(single) : std::bit_cast<std::uint64_t>(c);
+  }
+};
+
+sum_order order_of(const std::string& text, std::uint32_t size) {
+  const std::map<std::string, sum_order::kinds> known{
+      {"sequential", sum_order::sequential}, {"compensated", sum_order::compensated},
+      {"pairwise", sum_order::pairwise},     {"lanes", sum_order::lanes},
+      {"chunks", sum_order::chunks},         {"tree-chunks", sum_order::tree_chunks},
+      {"blocks", sum_order::blocks}};
+  const auto at = known.find(text);
+  if (at == known.end())
+    refuse(fmt::format(
+        "order: '{}' is not one of sequential, compensated, pairwise, lanes, chunks, tree-chunks, blocks", text));
+  return {at->second, size};
+}
+
+std::optional<format> optional_format(const std::optional<std::string>& name) {
+  if (!name) return {};
+  return format_named(*name);
+}
+
+accumulation unit_of(const std::string& name, const format& operands, const std::string& operands_name) {
+  if (const tensor_core* found = find_tensor_core(name, operands)) return found->how;
+  std::string rows;
+  for (const tensor_core& row : tensor_cores())
+    rows += fmt::format("{}{} ({})", rows.empty() ? "" : ", ", row.name, row.operands_name);
+  refuse(fmt::format("unit: none is '{}' with operands in {}: there are {}", name, operands_name, rows));
+}
+
+double number_of(const format& f, std::uint64_t code) { return to_double(f, code); }
+
+double dot(const py::tuple& a_array, const py::tuple& b_array, const std::optional<std::string>& in, double c,
+           const std::optional<std::string>& unit, const array_conversion& how, const std::string& order,
+           std::uint32_t size, const std::optional<std::string>& products, const std::optional<std::string>& sums,
+           const std::optional<std::string>& outer, std::optional<int> align_bits, const std::string& align,
+           std::optional<int> align_floor) {
+  const vector_of_numbers a(a_array, "a", in);
+  const vector_of_numbers b(b_array, "b", in);
+  accumulation sum;
+  if (unit) {
+    sum = unit_of(*unit, a.own_format(), in ? *in : a_array[1].cast<std::string>());
+  } else {
+    sum.products = optional_format(products);
+    sum.sums = optional_format(sums);
+    sum.accumulator = how.to;
+    sum.outer = optional_format(outer);
+    sum.order = order_of(order, size);
+    sum.align_bits = align_bits;
+    const auto way = parse_rounding(align);
+    if (!way) refuse("align: '" + align + "' is not a direction");
+    sum.align = way->direction;
+    if (align_floor) sum.align_floor = *align_floor;
+    sum.rounding = how.how.rounding;
+    sum.random = how.how.random;
+  }
+  const addend start(c);
+  const py::gil_scoped_release release;
+  return number_of(sum.result(), ulp::dot(a.span(), b.span(), sum, start.format, start.code).code);
+}
+
+double exact_dot(const py::tuple& a_array, const py::tuple& b_array, double c, const array_conversion& how) {
+  const vector_of_numbers a(a_array, "a", {});
+  const vector_of_numbers b(b_array, "b", {});
+  const addend start(c);
+  const rounding& mode = how.how.rounding;
+  const random_stream& r = how.how.random;
+  const py::gil_scoped_release release;
+  constexpr std::size_t most_words = 144;
+  std::vector<std::uint32_t> words(most_words);
+  for (std::size_t w = 0; w < words.size(); ++w) words[w] = random_word(r.seed, r.stream, r.first, w);
+  const random_input random = mode.random_bits == exact_probability
+                                  ? random_input{words}
+                                  : random_input{random_bits(r.seed, r.stream, r.first, mode.random_bits)};
+  return number_of(how.to, ulp::exact_dot(how.to, a.span(), b.span(), mode, random, start.format, start.code).code);
+}
+
+}  // namespace
+
+void bind_dot(py::module_& module) {
+  module.def("dot", dot);
+  module.def("exact_dot", exact_dot);
+}
+
+}  // namespace ulp::python

@@ -1,0 +1,59 @@
+"""The compiled part. What its arguments mean is said where the package's own functions call it."""
+
+from typing import Any, Dict, List, Optional, Tuple
+
+__version__: str
+
+# An array and the name of the format of its elements.
+_Numbers = Tuple[Any, str]
+
+class Conversion:
+    def __init__(
+        self,
+        format: str,
+        rounding: str,
+        *,
+        saturate: object,
+        ftz: object,
+        daz: bool,
+        bits: object,
+        scale: float,
+        seed: int,
+        stream: int,
+        index: int,
+    ) -> None: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def bits(self) -> int: ...
+
+def convert(how: Conversion, x: _Numbers, out: _Numbers) -> None: ...
+def array_outcomes(how: Conversion, x: _Numbers) -> Dict[str, int]: ...
+def decode(format: str, codes: Any, out: _Numbers) -> None: ...
+def round_number(how: Conversion, x: float, random: int) -> Tuple[float, bool, bool]: ...
+def arithmetic(operation: str, how: Conversion, operands: List[_Numbers], out: _Numbers) -> None: ...
+def dot(
+    a: _Numbers,
+    b: _Numbers,
+    format: Optional[str],
+    c: float,
+    unit: Optional[str],
+    how: Conversion,
+    order: str,
+    size: int,
+    products: Optional[str],
+    sums: Optional[str],
+    outer: Optional[str],
+    align_bits: Optional[int],
+    align: str,
+    align_floor: Optional[int],
+) -> float: ...
+def exact_dot(a: _Numbers, b: _Numbers, c: float, how: Conversion) -> float: ...
+def stream_of(tensor: str, step: int) -> int: ...
+def targets() -> List[str]: ...
+def force_target(name: str) -> None: ...
+def format_facts(name: str) -> Dict[str, Any]: ...
+def formats() -> List[str]: ...
+def holds(container: str, format: str) -> bool: ...
+def is_float32(x: float) -> bool: ...
+def note_on_name(name: str) -> str: ...

@@ -1,0 +1,234 @@
+"""Functions of other packages under their own signatures: change the import line, and each result is rounded once.
+
+    from ulpscope.compat import float_quantize                # qtorch.quant
+    from ulpscope.compat import round_float, RoundMode        # gfloat
+    from ulpscope.compat import quantize_elemwise_op          # mx.elemwise_ops (microxcaling)
+    from ulpscope.compat import Chop                          # pychop
+
+Where the original is wrong the function here is right; its docstring names the case. All take arrays of numpy and
+tensors of torch. Tensors that require grad are taken without it, as the originals do. What they draw at random comes
+from one stream after the other of `seed(n)`, 0 where nothing is said: the same calls give the same results.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import math
+from typing import Any, Mapping, Optional, TypeVar
+
+from . import _core
+from ._arrays import _conversion, quantize
+
+Array = TypeVar("Array")
+
+__all__ = ["float_quantize", "RoundMode", "round_float", "quantize_elemwise_op", "Chop", "seed"]
+
+
+class _Draws:
+    """A seed, and the streams that were not taken yet."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.streams = itertools.count()
+
+    def next(self) -> Mapping[str, int]:
+        return {"seed": self.seed, "stream": next(self.streams)}
+
+
+_draws = _Draws(0)
+
+
+def seed(n: int) -> None:
+    """Begins the random bits of this module's functions anew."""
+    global _draws
+    _draws = _Draws(n)
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if hasattr(x, "detach") else x
+
+
+def float_quantize(x: Array, exp: int, man: int, rounding: str = "stochastic") -> Array:
+    """qtorch.quant.float_quantize: x in a format of `exp` exponent and `man` fraction bits, "stochastic" or "nearest".
+
+    Numbers beyond the largest become that, as in QPyTorch. Different, measured with QPyTorch 0.3 on the CPU:
+    - the largest number is that of IEEE's format, 65504 for (5, 10), where QPyTorch uses the codes of infinity and NaN
+      for numbers up to 131008. "e5m10,specials=none" is that format in `ulpscope.quantize`.
+    - NaN stays NaN, where it became 131008.
+    - "nearest" takes ties to even, as QPyTorch's release 0.2 announces, where it takes them away from zero:
+      1 + 2**-11 in (5, 10) is 1, not 1 + 2**-10.
+    - "stochastic" has 32 random bits for subnormal results too, where QPyTorch resolves 2**-13.
+    """
+    if rounding not in ("stochastic", "nearest"):
+        raise ValueError(f"rounding: {rounding!r} is not 'stochastic' or 'nearest'")
+    if rounding == "nearest":
+        return quantize(_detached(x), (exp, man), saturate=True)
+    return quantize(_detached(x), (exp, man), "stochastic", saturate=True, **_draws.next())
+
+
+class RoundMode(enum.Enum):
+    """gfloat.RoundMode."""
+
+    TowardZero = 1
+    TowardNegative = 2
+    TowardPositive = 3
+    TiesToEven = 4
+    TiesToAway = 5
+    Stochastic = 6
+    StochasticFast = 7
+    StochasticFastest = 8
+
+
+_ROUNDINGS = {
+    "TowardZero": "toward-zero",
+    "TowardNegative": "toward-negative",
+    "TowardPositive": "toward-positive",
+    "TiesToEven": "nearest-even",
+    "TiesToAway": "nearest-away",
+    "ToOdd": "to-odd",
+    "StochasticFastest": "stochastic:A",
+    "StochasticFast": "stochastic:B",
+    "Stochastic": "stochastic:C",
+}
+
+
+def round_float(
+    fi: Any,
+    v: float,
+    rnd: Any = RoundMode.TiesToEven,
+    sat: bool = False,
+    srbits: int = -1,
+    srnumbits: int = 0,
+) -> float:
+    """gfloat.round_float: the number v, as a float, rounded to a format.
+
+    fi is gfloat's FormatInfo, or whatever `ulpscope.quantize` takes for a format. rnd is a RoundMode of gfloat or of
+    this module; the stochastic ones take the `srnumbits` random bits `srbits`. With `sat` numbers beyond the largest
+    and infinities become that; without, an infinity that the format lacks becomes NaN, and ValueError is raised where
+    that is lacking too, and for NaN there. ValueError also for formats that put infinity beside the largest number
+    (P3109), and for StochasticOdd.
+
+    Different: srbits that are no number of srnumbits bits are an error in all stochastic modes, where gfloat takes the
+    default, -1, and 2**srnumbits and more in StochasticFastest and StochasticOdd.
+    """
+    name = getattr(rnd, "name", rnd)
+    if name not in _ROUNDINGS:
+        raise ValueError(f"rnd: {rnd!r} is not one of {', '.join(_ROUNDINGS)}")
+    drawn = name.startswith("Stochastic")
+    if drawn and not (1 <= srnumbits <= 32 and 0 <= srbits < 1 << srnumbits):
+        raise ValueError(f"srbits: {srbits} is not a number of srnumbits={srnumbits} bits, 1 to 32")
+    how = _conversion(_of_gfloat(fi), _ROUNDINGS[name], saturate=bool(sat), bits=srnumbits if drawn else None)
+    number, nan_is_lost, overflowed = _core.round_number(how, float(v), srbits if drawn else 0)
+    to_zero = name in ("TowardZero", "ToOdd") or name == ("TowardNegative" if v > 0 else "TowardPositive")
+    lost = nan_is_lost or (overflowed and not sat and not (to_zero and math.isfinite(v)))
+    if lost and not _core.format_facts(how.format)["has_nan"]:
+        raise ValueError(f"{how.format} has neither infinity nor NaN for {v}; sat=True gives its largest number")
+    return number
+
+
+def _of_gfloat(fi: Any) -> Any:
+    """The name of a FormatInfo's format, of any version of gfloat; other things as they are."""
+    if not hasattr(fi, "num_high_nans"):
+        return fi
+    has_infinity = fi.has_infs if hasattr(fi, "has_infs") else fi.domain.name == "Extended"
+    bias = fi.bias if hasattr(fi, "bias") else fi.expBias
+    fraction_bits = fi.precision - 1
+    if not fi.is_signed or getattr(fi, "is_twos_complement", False):
+        if str(fi.name).endswith("e8m0"):
+            return "float8_e8m0"
+        raise ValueError(f"fi: {fi.name} has no sign bit of its own; round to it otherwise")
+    nans_and_zero = (has_infinity, fi.num_high_nans, bool(fi.has_nz))
+    specials = {
+        (True, (1 << fraction_bits) - 1, True): "ieee",
+        (False, 1, True): "fn",
+        (False, 0, False): "fnuz",
+        (False, 0, True): "none",
+    }.get(nans_and_zero)
+    if specials is None:
+        raise ValueError(
+            f"fi: the special codes of {fi.name} are none that ulpscope has: `ulp formats` lists what there is"
+        )
+    subnormals = "yes" if fi.has_subnormals else "no"
+    return f"e{fi.k - 1 - fraction_bits}m{fraction_bits},bias={bias},specials={specials},subnormals={subnormals}"
+
+
+def quantize_elemwise_op(A: Array, mx_specs: Optional[Mapping[str, Any]] = None, round: Optional[str] = None) -> Array:
+    """mx.elemwise_ops.quantize_elemwise_op: A in bfloatX (mx_specs["bfloat"] > 9 bits) or fpX (mx_specs["fp"] > 6 bits,
+    5 of them the exponent); as it is where mx_specs is None or both are 0.
+
+    round is "nearest" (ties away from zero), "even", "floor" (toward zero) or "dither" (stochastic, of 24 bits), by
+    default mx_specs["round"]. mx_specs["bfloat_subnorms"] False flushes numbers below the smallest normal. Different:
+    - "even" takes half the smallest subnormal to 0, where microxcaling rounds it up; negative zeros keep their sign.
+    - "floor" follows IEEE 754 beyond the largest number, which is delivered, where microxcaling gives infinity.
+    """
+    if mx_specs is None:
+        return A
+    specs = mx_specs
+    bfloat, fp = specs.get("bfloat", 0), specs.get("fp", 0)
+    if bfloat > 0 and fp > 0:
+        raise ValueError("mx_specs: bfloat and fp are both set; set one of them")
+    if 0 < bfloat <= 9 or 0 < fp <= 6:
+        raise ValueError("mx_specs: bfloat must be above 9, and fp above 6, or 0")
+    if bfloat in (0, 32) and fp == 0:
+        return A
+    mode = specs.get("round", "nearest") if round is None else round
+    known = {"nearest": "nearest-away", "even": "nearest-even", "floor": "toward-zero", "dither": "stochastic,bits=24"}
+    if mode not in known:
+        raise ValueError(f"round: {mode!r} is not one of {', '.join(known)}")
+    return quantize(
+        _detached(A),
+        (8, bfloat - 9) if bfloat else (5, fp - 6),
+        known[mode],
+        ftz=None if specs.get("bfloat_subnorms", True) else "before",
+        **(_draws.next() if mode == "dither" else {}),
+    )
+
+
+class Chop:
+    """pychop.Chop: a function that rounds arrays to a format of `exp_bits` exponent and `sig_bits` fraction bits.
+
+    rmode is 1 (nearest, ties to even), 2 (toward positive), 3 (toward negative), 4 (toward zero), 5 (stochastic), 8
+    (nearest, ties away) or 9 (to odd). 6 (up or down with one half each), 7 (ties toward zero) and 10 are errors.
+    subnormal False flushes numbers below the smallest normal. random_state is the seed; each call takes a stream of its
+    own. chunk_size says nothing here. `u` is the unit roundoff.
+
+    Different, found in pychop's torch backend: near ties of subnormal results round as they should, 1,025 of float16's
+    values and midpoints with their neighbours did not: 2.9802326e-08, just above half the smallest subnormal, is
+    5.9604645e-08, and was 0. From half a unit above the largest number on, the result is infinite.
+    """
+
+    _MODES = {
+        1: "nearest-even",
+        2: "toward-positive",
+        3: "toward-negative",
+        4: "toward-zero",
+        5: "stochastic",
+        8: "nearest-away",
+        9: "to-odd",
+    }
+
+    def __init__(
+        self,
+        exp_bits: int,
+        sig_bits: int,
+        rmode: int = 1,
+        subnormal: bool = True,
+        chunk_size: int = 800,
+        random_state: int = 42,
+        verbose: int = 0,
+    ) -> None:
+        if rmode not in self._MODES:
+            raise ValueError(f"rmode: {rmode!r} is not one of {', '.join(map(str, self._MODES))}")
+        self.exp_bits, self.sig_bits, self.rmode, self.subnormal = exp_bits, sig_bits, rmode, subnormal
+        self.chunk_size, self.random_state, self.verbose = chunk_size, random_state, verbose
+        self.u = 2.0 ** -(sig_bits + 1)
+        self._how = {"rounding": self._MODES[rmode], "ftz": None if subnormal else "before"}
+        _conversion((exp_bits, sig_bits), **self._how)  # says what is wrong with them
+        self._draws = _Draws(random_state)
+        if verbose:
+            print(f"unit roundoff {self.u:e} (2^{-(sig_bits + 1)})")
+
+    def __call__(self, X: Array) -> Array:
+        drawn = self._draws.next() if self.rmode == 5 else {}
+        return quantize(_detached(X), (self.exp_bits, self.sig_bits), **self._how, **drawn)
