@@ -16,6 +16,7 @@ import os
 from typing import Any, Dict, Iterable, List, Optional, Union
 
 from . import _core
+from ._formats import format_name
 from ._run_tables import Binades, Picture, Table
 
 __all__ = [
@@ -319,7 +320,7 @@ def _keywords(options: Dict[str, Any]) -> Dict[str, Any]:
             _check_exists(given[name])
             given[name] = os.fsencode(given[name])
     if "format" in given:
-        given["format"] = _format_name(given["format"])
+        given["format"] = _format_names(given["format"])
     return given
 
 
@@ -350,14 +351,11 @@ def _paths(inputs: List[str]) -> List[bytes]:
     return [os.fsencode(path) for path in inputs]
 
 
-def _format_name(format: Any) -> Any:
-    """Names of formats: of numpy's, ml_dtypes' and torch's types theirs, of (exponent, fraction) bits e<E>m<M>."""
-    if isinstance(format, tuple) and len(format) == 2 and all(isinstance(bits, int) for bits in format):
-        return "e{}m{}".format(*format)
-    if isinstance(format, (list, tuple)):
-        return [_format_name(one) for one in format]
-    if format is None or isinstance(format, str):
-        return format
-    if isinstance(format, type):
-        return getattr(format, "__name__", str(format))
-    return getattr(format, "name", None) or str(format).rpartition(".")[2]
+def _format_names(format: Any) -> Any:
+    """The name of a format, or a list of those of several."""
+    if format is None:
+        return None
+    is_pair = isinstance(format, tuple) and len(format) == 2 and all(isinstance(bits, int) for bits in format)
+    if isinstance(format, (list, tuple)) and not is_pair:
+        return [format_name(one) for one in format]
+    return format_name(format)
