@@ -112,6 +112,21 @@ void encode_elements(const format& to, const Elements& elements, const conversio
     };
     for_blocks(elements.size(), step, how.threads, counts, block);
   };
+  const auto by_narrow_blocks = [&](const block_encoder<float>& narrow, const block_encoder<double>& wide) {
+    const auto block = [&](std::size_t begin, std::size_t n, conversion_counts& mine) {
+      std::array<double, block_size> buffer;
+      std::array<float, block_size> odd;
+      const std::span<const double> numbers = elements.get(begin, n, buffer.data());
+      const bool beyond = loops->to_odd(numbers.data(), odd.data(), n);
+      put(begin, n, false, [&](const codes_out& place, bool streams) {
+        if (beyond)
+          wide(numbers, begin, place, streams, mine);
+        else
+          narrow({odd.data(), n}, begin, place, streams, mine);
+      });
+    };
+    for_blocks(elements.size(), block_size, how.threads, counts, block);
+  };
   if (factor.is_power_of_two() && elements.give_floats) {
     const block_encoder<float> encode{to, how, factor.exponent, elements.own, one, loops, counting};
     if (encode.usable())
@@ -119,6 +134,10 @@ void encode_elements(const format& to, const Elements& elements, const conversio
   }
   if (factor.is_power_of_two() && elements.give_doubles) {
     const block_encoder<double> encode{to, how, factor.exponent, elements.own, one, loops, counting};
+    if (loops != nullptr && may_narrow(to, how.rounding, factor.exponent)) {
+      const block_encoder<float> narrow{to, how, factor.exponent, elements.own, one, loops, counting};
+      if (narrow.usable() && encode.usable()) return by_narrow_blocks(narrow, encode);
+    }
     if (encode.usable())
       return by_blocks(encode, [&](auto begin, auto n, double* buffer) { return elements.get(begin, n, buffer); });
   }

@@ -148,6 +148,7 @@ struct kernels {
   std::array<full_encode_loop<std::uint32_t, float>, way_count> encode_float;
   std::array<full_encode_loop<std::uint64_t, float>, way_count> encode_float_wide;  // in wider lanes
   std::array<full_encode_loop<std::uint64_t, double>, way_count> encode_double;
+  bool (*to_odd)(const double* numbers, float* odd, std::size_t size);  // to_odd_all of loops.hpp
   decode_loops<std::uint32_t> to_float;
   decode_loops<std::uint64_t> to_double;
   void (*narrow8)(const std::uint32_t* codes, std::uint8_t* narrow, std::size_t size);

@@ -23,6 +23,7 @@ ULP_TARGET bool encode_full(const encode_plan<Bits>& plan, const Number* numbers
                             std::uint32_t* codes, std::size_t size, conversion_counts& counts) {
   return encode_fully<way<Way>>(plan, numbers, random, codes, size, counts);
 }
+ULP_TARGET bool to_odd(const double* numbers, float* odd, std::size_t size) { return to_odd_all(numbers, odd, size); }
 template <class Bits, class Code>
 ULP_TARGET void decode_simple(const decode_plan<Bits>& plan, const Code* codes, number_of<Bits>* numbers,
                               std::size_t size) {
@@ -51,6 +52,7 @@ constexpr kernels all_loops(std::string_view name, bool (*runs_here)(), std::ind
           .encode_float = {encode_full<Way, std::uint32_t, float>...},
           .encode_float_wide = {encode_full<Way, std::uint64_t, float>...},
           .encode_double = {encode_full<Way, std::uint64_t, double>...},
+          .to_odd = to_odd,
           .to_float = all_decode_loops<std::uint32_t>,
           .to_double = all_decode_loops<std::uint64_t>,
           .narrow8 = narrow<std::uint8_t>,

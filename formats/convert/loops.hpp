@@ -160,6 +160,41 @@ template <way_of_rounding Way, class Bits, class Number>
   return left_out != 0;
 }
 
+// Doubles to floats, rounded to odd: what rounds them once more to two fraction bits less gets what rounding the doubles
+// gives (Boldo, Melquiond 2008, "Emulation of FMA and correctly rounded sums"). NaN is quiet and keeps the upper part of
+// its payload. Returns whether finite numbers were beyond float's range, which become its largest.
+[[gnu::always_inline]] inline bool to_odd_all(const double* numbers, float* __restrict odd, std::size_t size) {
+  using layout = number_layout<std::uint64_t, double>;
+  constexpr std::uint64_t dropped = layout::fraction_bits - 23;
+  constexpr std::uint64_t lowest_field = 1023 - 126;
+  constexpr std::uint64_t beyond = std::uint64_t{1023 + 128} << layout::fraction_bits;
+  // Of numbers below 2^63, in the order that processors compare in vectors.
+  const auto less = [](std::uint64_t a, std::uint64_t b) {
+    return static_cast<std::int64_t>(a) < static_cast<std::int64_t>(b);
+  };
+  std::uint64_t outside = ~std::uint64_t{0};  // its sign is gone once a number is from `beyond` to infinity
+  for (std::size_t i = 0; i < size; ++i) {
+    const auto number = std::bit_cast<std::uint64_t>(numbers[i]);
+    const std::uint64_t magnitude = number & layout::magnitude;
+    const std::uint64_t field = magnitude >> layout::fraction_bits;
+    const std::uint64_t binade = less(field, lowest_field) ? lowest_field : field;
+    const std::uint64_t further = binade - field + dropped;
+    const std::uint64_t shift = less(further, 63) ? further : 63;
+    const std::uint64_t significand = (magnitude & (layout::implicit - 1)) | layout::implicit;
+    const std::uint64_t kept = significand >> shift;
+    const std::uint64_t lost = (kept << shift) == significand ? 0 : 1;
+    const std::uint64_t finite = (((binade - lowest_field) << 23) + kept) | lost;
+    const std::uint64_t payload =
+        (magnitude >> dropped & 0x7FFFFF) | (less(layout::infinity, magnitude) ? 0x400000 : 0);
+    const std::uint64_t large = less(magnitude, layout::infinity) ? 0x7F7FFFFF : 0x7F800000 | payload;
+    const std::uint64_t nonzero = less(magnitude, beyond) ? finite : large;
+    outside &= (magnitude - beyond) | (layout::infinity - 1 - magnitude);
+    const std::uint64_t value = (magnitude == 0 ? 0 : nonzero) | number >> 63 << 31;
+    odd[i] = std::bit_cast<float>(static_cast<std::uint32_t>(value));
+  }
+  return outside >> 63 == 0;
+}
+
 template <class Bits, class Code>
 [[gnu::always_inline]] inline void decode_all(const decode_plan<Bits>& told, const Code* codes,
                                               number_of<Bits>* __restrict numbers, std::size_t size) {

@@ -146,6 +146,15 @@ std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, c
   return quick;
 }
 
+bool may_narrow(const format& to, const rounding& mode, int power) noexcept {
+  // Subnormal doubles, which daz asks for, are not seen any more.
+  if (mode.daz || (mode.direction == direction::stochastic && mode.random_bits == exact_probability)) return false;
+  const int looked_at = to.fraction_bits + (mode.direction == direction::stochastic ? mode.random_bits : 0);
+  constexpr int spare = 2;
+  return looked_at + spare <= binary32.fraction_bits &&
+         to.emin() - power - looked_at - spare >= binary32.min_quantum_exponent();
+}
+
 template <class Bits>
 std::optional<decode_plan<Bits>> plan_decoding(const format& from) {
   using layout = number_layout<Bits, number_of<Bits>>;
