@@ -44,7 +44,7 @@ using arithmetic_loop = bool (*)(const arithmetic_call&);
 using arithmetic_loops_of = std::array<arithmetic_loop, lane_operation_count>;
 
 // From codes of one format to codes of it, by deterministic direction. nullptr where there is none. They return the same, and
-// their results are whatever.
+// their results are undefined.
 using code_loops_of = std::array<arithmetic_loops_of, 6>;
 struct code_loops {
   code_loops_of float16s;

@@ -65,7 +65,7 @@ struct decode_plan {
   Bits negative_zero = 0;     // what is added to -0 to make it NaN
 };
 
-// Whether elements were left out, whose codes are whatever: infinity and NaN.
+// Whether elements were left out, whose codes are undefined: infinity and NaN.
 template <class Code>
 using encode_loop = bool (*)(const encode_plan<std::uint32_t>&, const float* numbers, const std::uint32_t* random,
                              Code* codes, std::size_t size);

@@ -160,8 +160,8 @@ template <way_of_rounding Way, class Bits, class Number>
   return left_out != 0;
 }
 
-// Doubles to floats, rounded to odd: what rounds them once more to two fraction bits less gets what rounding the doubles
-// gives (Boldo, Melquiond 2008, "Emulation of FMA and correctly rounded sums"). NaN is quiet and keeps the upper part of
+// Doubles to floats, rounded to odd: rounding them once more gives what rounding the doubles gives, where may_narrow
+// of plan.hpp says so (Boldo, Melquiond 2008, "Emulation of FMA and correctly rounded sums"). NaN is quiet and keeps the upper part of
 // its payload. Returns whether finite numbers were beyond float's range, which become its largest.
 [[gnu::always_inline]] inline bool to_odd_all(const double* numbers, float* __restrict odd, std::size_t size) {
   using layout = number_layout<std::uint64_t, double>;

@@ -48,8 +48,11 @@ void plan_flushing(encode_plan<Bits>& plan, const format& to, const rounding& mo
     case flush::before_rounding: plan.zero_below.fill(power_of_two<Number>(to.emin() - power)); break;
     case flush::after_rounding:
       for (const bool negative : {false, true})
-        plan.zero_below[negative ? 1 : 0] = smallest_that<Number>(
-            power, negative, [&](const unpacked& x) { return (encode(to, x, mode).code & to.magnitude_mask()) != 0; });
+        plan.zero_below[negative ? 1 : 0] = smallest_that<Number>(power, negative, [&](const unpacked& x) {
+          // Where NaN has the code that would be -0, there is none.
+          const std::uint64_t result = encode(to, x, mode).code;
+          return (to.has_negative_zero() ? result & to.magnitude_mask() : result) != 0;
+        });
       break;
     case flush::result: plan.zero_below_code = static_cast<Bits>(to.min_normal_code()); break;
   }
@@ -150,7 +153,9 @@ bool may_narrow(const format& to, const rounding& mode, int power) noexcept {
   // Subnormal doubles, which daz asks for, are not seen any more.
   if (mode.daz || (mode.direction == direction::stochastic && mode.random_bits == exact_probability)) return false;
   const int looked_at = to.fraction_bits + (mode.direction == direction::stochastic ? mode.random_bits : 0);
-  constexpr int spare = 2;
+  // What tells results apart lies half way between them, and with after_rounding half way between those: a float with an
+  // even last bit, which numbers rounded to odd are on the same side of as before.
+  const int spare = mode.flush == flush::after_rounding ? 3 : 2;
   return looked_at + spare <= binary32.fraction_bits &&
          to.emin() - power - looked_at - spare >= binary32.min_quantum_exponent();
 }

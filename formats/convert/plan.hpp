@@ -35,8 +35,8 @@ template <class Bits>
 [[nodiscard]] std::optional<quick_plan> plan_quickly(const encode_plan<std::uint32_t>& plan, const format& to,
                                                      const rounding& mode, int power, bool counting);
 
-// Whether rounding doubles to floats, to odd, and those to results that are 2^power times the numbers, is rounding once. Of
-// doubles in float's range.
+// Whether rounding doubles to floats, to odd, and those to results that are 2^power times the numbers, gives what
+// rounding the doubles gives, and the same counts. Of doubles in float's range.
 [[nodiscard]] bool may_narrow(const format& to, const rounding& mode, int power) noexcept;
 
 // To numbers of float or double. nullopt where they do not hold the format's numbers, or no kernel does it.

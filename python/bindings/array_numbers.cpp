@@ -110,9 +110,17 @@ array_conversion::array_conversion(const std::string& format, const std::string&
   how.rounding.overflow = overflow_of(saturate);
   how.rounding.flush = flush_of(ftz);
   how.rounding.daz = daz;
-  if (!std::isfinite(scale) || !(scale > 0)) refuse(fmt::format("scale: {} is not a finite number above zero", scale));
+  // Not asked of the processor, for which subnormal numbers may be zero.
+  const unpacked exact = decode(scale);
+  if (exact.kind != number_class::finite || exact.negative)
+    refuse(fmt::format("scale: {} is not a finite number above zero", scale));
   how.scale = scale;
   how.random = random;
+}
+
+bool holds(const format& f, double x) noexcept {
+  const unpacked exact = decode(x);
+  return exact.kind == number_class::nan || encode(f, exact).flags == status::none;
 }
 
 bool holds(const format& container, const format& f) noexcept {

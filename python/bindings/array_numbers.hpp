@@ -46,6 +46,8 @@ struct array_conversion {
 
 // Whether every number of `f`, infinity, NaN and -0 among them, is one of `container`.
 [[nodiscard]] bool holds(const format& container, const format& f) noexcept;
+// The same of one number, whatever the processor's state; NaN is in every format.
+[[nodiscard]] bool holds(const format& f, double x) noexcept;
 // Throws std::invalid_argument where the type of `out` does not hold the numbers of the format.
 void expect_holds(const numbers& out, const format& f, const std::string& name);
 // Throws std::invalid_argument where `out` cannot be written, or has another shape.

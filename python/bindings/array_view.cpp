@@ -37,7 +37,9 @@ std::vector<std::ptrdiff_t> c_strides(const std::vector<std::ptrdiff_t>& shape) 
 
 array_view view_of_capsule(py::capsule capsule) {
   // Not consumed: the capsule gives its tensor back when it goes.
-  const auto& tensor = *static_cast<const dl_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  const auto* const given = static_cast<const dl_tensor*>(PyCapsule_GetPointer(capsule.ptr(), "dltensor"));
+  if (given == nullptr) throw py::error_already_set();
+  const dl_tensor& tensor = *given;
   if (tensor.device_type != dl_cpu)
     throw std::invalid_argument("the array is not in the processor's memory: copy it there first (x.cpu())");
   if (tensor.type_lanes != 1 || tensor.type_bits % 8 != 0 || tensor.type_bits > 64)

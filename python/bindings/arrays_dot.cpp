@@ -53,13 +53,11 @@ class vector_of_numbers {
       decode_array(x_.format, codes_at(static_cast<const void*>(x_.view.data), x_.view.bytes, size()), values);
     std::vector<double> memory(size() / 2 + 1);
     const code_span codes = codes_at(static_cast<void*>(memory.data()), 4, size());
-    encode_array(f, values, codes);
-    std::vector<double> again(size());
-    decode_array(f, codes, again);
     for (std::size_t i = 0; i < size(); ++i)
-      if (again[i] != values[i] && !(std::isnan(again[i]) && std::isnan(values[i])))
+      if (!holds(f, values[i]))
         refuse(
             fmt::format("{}: element {}, {}, is not a number of {}: quantize it first", name_, i, values[i], called));
+    encode_array(f, values, codes);
     memory_ = std::move(memory);
     x_.view.data = reinterpret_cast<std::byte*>(memory_.data());
     x_.view.bytes = 4;
@@ -77,10 +75,8 @@ struct addend {
   std::uint64_t code = 0;
 
   explicit addend(double c) {
-    const auto single = static_cast<float>(c);
-    const bool fits = static_cast<double>(single) == c || std::isnan(c);
-    format = fits ? binary32 : binary64;
-    code = fits ? std::bit_cast<std::uint32_t>(single) : std::bit_cast<std::uint64_t>(c);
+    format = holds(binary32, c) ? binary32 : binary64;
+    code = encode(format, c).code;
   }
 };
 

@@ -44,7 +44,7 @@ bool holds_all(const std::string& container, const std::string& format) {
   return holds(format_named(container), format_named(format));
 }
 
-bool is_float32(double x) { return std::isnan(x) || static_cast<double>(static_cast<float>(x)) == x; }
+bool is_float32(double x) { return holds(binary32, x); }
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// ulpscope._core.counting: what python/ulpscope/_tables.py takes in place of its own. Tables and bytes equal those of Python.
+// ulpscope._core.counting: what python/ulpscope/_counting/tables.py takes in place of its own. Tables and bytes equal those of Python.
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -215,7 +215,7 @@ py::bytes payloads(const std::vector<const table*>& tables) {
 
 void bind_counting(py::module_& module) {
   auto counting = module.def_submodule("counting", "Cell tables for the recorder.");
-  py::class_<table>(counting, "Table", "The histogram of one tensor, or of several merged: see _cells.Table.")
+  py::class_<table>(counting, "Table", "The histogram of one tensor, or of several merged: see _counting/cells.py.")
       .def(py::init(&made))
       .def("__len__", [](const table& t) { return t.row.table.cells.size(); })
       .def_property_readonly("numel", [](const table& t) { return t.row.table.numel; })

@@ -21,8 +21,13 @@ std::string option_name(std::string keyword) {
   return keyword;
 }
 
+// Of arrays, and of numpy's numbers, as Python has them.
+bool is_array(const py::handle& value) { return py::hasattr(value, "tolist"); }
+py::object as_list(const py::handle& array) { return array.attr("tolist")(); }
+
 // As it is typed: True is "true", None "none".
 std::string typed(const py::handle& value, const std::string& name) {
+  if (is_array(value)) return typed(as_list(value), name);
   if (value.is_none()) return "none";
   if (py::isinstance<py::bool_>(value)) return value.cast<bool>() ? "true" : "false";
   if (py::isinstance<py::str>(value)) {
@@ -32,8 +37,11 @@ std::string typed(const py::handle& value, const std::string& name) {
     return py::reinterpret_steal<py::bytes>(octets);
   }
   if (py::isinstance<py::bytes>(value)) return value.cast<std::string>();  // of paths
-  // Numbers of numpy too.
-  if (PyIndex_Check(value.ptr()) != 0) return py::str(py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr())));
+  if (PyIndex_Check(value.ptr()) != 0) {
+    const py::object integer = py::reinterpret_steal<py::object>(PyNumber_Index(value.ptr()));
+    if (!integer) throw py::error_already_set();
+    return py::str(integer);
+  }
   if (PyNumber_Check(value.ptr()) != 0) {
     const py::object number = py::reinterpret_steal<py::object>(PyNumber_Float(value.ptr()));
     if (!number) throw py::error_already_set();
@@ -44,18 +52,17 @@ std::string typed(const py::handle& value, const std::string& name) {
 }
 
 bool is_several(const py::handle& value) {
-  return py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value) || py::hasattr(value, "__array__");
+  return PySequence_Check(value.ptr()) != 0 && !py::isinstance<py::str>(value) && !py::isinstance<py::bytes>(value);
 }
 
 std::vector<std::string> list_of(const py::handle& value, const std::string& name) {
+  if (is_array(value)) return list_of(as_list(value), name);
   std::vector<std::string> texts;
   if (py::isinstance<py::dict>(value)) {
     for (const auto& [key, of_key] : py::reinterpret_borrow<py::dict>(value)) {
-      const std::vector<std::string> values =
-          is_several(of_key) ? list_of(of_key, name) : std::vector{typed(of_key, name)};
-      texts.push_back(fmt::format("{}={}", typed(key, name), fmt::join(values, ",")));
+      texts.push_back(fmt::format("{}={}", typed(key, name), fmt::join(list_of(of_key, name), ",")));
     }
-  } else if (is_several(value) && !py::hasattr(value, "__index__")) {
+  } else if (is_several(value)) {
     for (const py::handle one : value) texts.push_back(typed(one, name));
   } else {
     texts.push_back(typed(value, name));
@@ -75,7 +82,10 @@ struct setter {
     *to = truth != 0;
   }
   void operator()(std::string* to) const { *to = typed(value, name); }
-  void operator()(std::vector<std::string>* to) const { *to = list_of(value, name); }
+  void operator()(std::vector<std::string>* to) const {
+    *to = list_of(value, name);
+    if (to->empty()) throw py::value_error(fmt::format("--{}: the list is empty", option_name(name)));
+  }
   void operator()(std::int64_t* to) const { *to = whole<std::int64_t>(); }
   void operator()(std::uint64_t* to) const { *to = whole<std::uint64_t>(); }
 

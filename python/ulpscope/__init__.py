@@ -32,7 +32,8 @@ _PLACES = {
 }
 _MODULES = ("compat",)
 
-__all__ = ["__version__", *_PLACES, *_MODULES]
+# All but what `from ulpscope import *` would take away.
+__all__ = ["__version__", *(name for name in _PLACES if name != "open"), *_MODULES]
 
 if TYPE_CHECKING:
     from . import compat as compat
@@ -64,4 +65,4 @@ def __getattr__(name: str):
 
 
 def __dir__():
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_PLACES, *_MODULES})

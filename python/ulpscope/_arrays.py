@@ -241,9 +241,9 @@ def dot(
         order,
         _whole(size, "size", 32),
         *named[1:],
-        align_bits,
+        None if align_bits is None else _whole(align_bits, "align_bits", 31),
         align,
-        align_floor,
+        None if align_floor is None else _integer(align_floor, "align_floor", -(1 << 31), (1 << 31) - 1),
     )
 
 
@@ -264,21 +264,27 @@ def exact_dot(
 
 def stream_of(tensor: str, step: int = 0) -> int:
     """The stream of a tensor at a step: what `ulp convert` takes for an array of this name, with step 0."""
-    return _core.stream_of(tensor, step)
+    return _core.stream_of(tensor, _integer(step, "step", -(1 << 63), (1 << 63) - 1))
 
 
 def _whole(n: Any, argument: str, bits: int = 64) -> int:
     """An integer from 0 to 2**bits - 1."""
+    return _integer(n, argument, 0, (1 << bits) - 1)
+
+
+def _integer(n: Any, argument: str, low: int, high: int) -> int:
     try:
         value = operator.index(n)
     except TypeError:
         raise TypeError(f"{argument}: {n!r} is not an integer") from None
-    if not 0 <= value < 1 << bits:
-        raise ValueError(f"{argument}: {value} is not from 0 to 2**{bits} - 1")
+    if not low <= value <= high:
+        raise ValueError(f"{argument}: {value} is not from {low} to {high}")
     return value
 
 
 def _number(x: Any, argument: str) -> float:
+    if isinstance(x, (str, bytes)):
+        raise TypeError(f"{argument}: {x!r} is not a number")
     try:
         return float(x)
     except OverflowError:
@@ -299,7 +305,9 @@ def _conversion(
 ) -> Any:
     if not isinstance(rounding, str):
         raise TypeError(f"rounding: {rounding!r} is not text")
-    return _made(
+    if isinstance(daz, str):
+        raise TypeError(f"daz: {daz!r} is not True or False")
+    asked = (
         format_name(format),
         rounding,
         saturate,
@@ -311,6 +319,10 @@ def _conversion(
         _whole(stream, "stream"),
         _whole(index, "index"),
     )
+    try:
+        return _made(*asked)
+    except TypeError:  # what has no hash is not kept, and refused in the compiled part's words
+        return _made.__wrapped__(*asked)
 
 
 @functools.lru_cache(maxsize=1000, typed=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
+import operator
 import os
 import sys
 import warnings
@@ -19,6 +20,8 @@ Format = Union[str, Tuple[int, int], "finfo", Any]
 
 @functools.lru_cache(maxsize=1000)
 def _note(name: str) -> str:
+    if not name.isprintable():
+        raise ValueError(f"format: {name!r} is not a name of one")
     return _core.note_on_name(name)
 
 
@@ -43,7 +46,7 @@ def format_name(format: Format) -> str:
     if isinstance(format, tuple):
         try:
             exponent_bits, fraction_bits = format
-            return f"e{int(exponent_bits)}m{int(fraction_bits)}"
+            return f"e{operator.index(exponent_bits)}m{operator.index(fraction_bits)}"
         except (TypeError, ValueError):
             raise ValueError(f"format: {format!r} is not (exponent bits, fraction bits)") from None
     torch = sys.modules.get("torch")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Iterator
 
 from ._formats import Format
 
@@ -35,7 +35,7 @@ def outcomes(x: Any, format: Format, *arguments: Any, **options: Any) -> Any:
 def _is_run(x: Any) -> bool:
     if isinstance(x, (list, tuple)):
         return len(x) > 0 and all(isinstance(one, (str, bytes, os.PathLike)) for one in x)
-    if isinstance(x, (str, bytes, os.PathLike)):
+    if isinstance(x, (str, bytes, os.PathLike, Iterator)):
         return True
     from ._runs import Run
 

@@ -69,6 +69,8 @@ class Scaler:
     @state.setter
     def state(self, values: Mapping[str, float]) -> None:
         for name, value in values.items():
+            if value != value:
+                raise ValueError(f"state: {name} cannot be NaN")
             self._of.set_state(name, value)
 
     @property
@@ -92,6 +94,8 @@ class Scaler:
         many are not. Raises ScalerError where the framework raises: the state is then the framework's after its
         exception, and further updates mean nothing. Raises ValueError where the policy is not told what it needs.
         """
+        if found_inf is None or isinstance(found_inf, (str, bytes, list, tuple, dict)):
+            raise TypeError(f"found_inf: {found_inf!r} is not True or False; run() takes many")
         known = [float("nan") if x is None else float(x) for x in (unscaled_norm, max_abs, above_edge, up_to_edge)]
         skipped, error, lacks_input = self._of.update(bool(found_inf), *known)
         if error:
@@ -106,6 +110,8 @@ class Scaler:
         """
         import numpy
 
+        if found_inf is None:
+            raise TypeError("found_inf: None is not an array")
         found = numpy.asarray(found_inf).astype(bool).ravel()
         first = self.scale
         scales, skipped, error = self._of.run(found.astype(numpy.uint8))

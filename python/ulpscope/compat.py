@@ -15,6 +15,7 @@ from __future__ import annotations
 import enum
 import itertools
 import math
+import operator
 from typing import Any, Mapping, Optional, TypeVar
 
 from . import _core
@@ -42,7 +43,7 @@ _draws = _Draws(0)
 def seed(n: int) -> None:
     """Begins the random bits of this module's functions anew."""
     global _draws
-    _draws = _Draws(n)
+    _draws = _Draws(operator.index(n))
 
 
 def _detached(x: Any) -> Any:

@@ -90,3 +90,27 @@ TEST_CASE("doubles to codes of every format in every deterministic rounding") {
     CHECK(s.failures() == "");
   }
 }
+
+TEST_CASE("what scales and flushes has the codec's breakpoints") {
+  sweep s;
+  // 2^-14 - 2^-26, half way between two midpoints, becomes the smallest normal number: at this scale float's subnormal
+  // numbers do not tell what is just below it.
+  for (const int power : {122, 123, 124}) {
+    const double scale = std::ldexp(1.0, power);
+    std::vector<double> elements;
+    for (int steps = 1; steps <= 64; ++steps) {
+      push_with_neighbours(elements, (std::ldexp(1.0, -14) - std::ldexp(steps, -27)) / scale);
+      push_with_neighbours(elements, (std::ldexp(1.0, -14) + std::ldexp(steps, -27)) / scale);
+    }
+    for (const rounding& mode : deterministic_modes())
+      check(s, {"float16", float16}, elements, {.rounding = mode, .scale = scale}, "scaled");
+  }
+  // The code that would be -0 is NaN, to which too large numbers go.
+  std::vector<float> elements;
+  for (int power = -20; power < 12; ++power) push_with_neighbours(elements, std::ldexp(1.25F, power));
+  for (const format& to : {float8_e4m3fnuz, float8_e5m2fnuz})
+    for (const double scale : {1.0, 256.0})
+      for (const rounding& mode : deterministic_modes())
+        check(s, {"fnuz", to}, elements, {.rounding = mode, .scale = scale}, "scaled");
+  CHECK(s.failures() == "");
+}

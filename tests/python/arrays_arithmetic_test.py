@@ -230,5 +230,23 @@ class Dot(unittest.TestCase):
         self.assertEqual(ulpscope.exact_dot(a.bfloat16(), b), ulpscope.exact_dot(a.bfloat16().float().numpy(), self.b))
 
 
+@unittest.skipIf(torch is None, "torch is not installed")
+class FlushedSubnormals(unittest.TestCase):
+    """Nothing depends on whether the processor takes subnormal numbers for zero."""
+
+    def test_the_state_of_the_processor(self):
+        if not torch.set_flush_denormal(True):
+            self.skipTest("this processor cannot flush subnormal numbers")
+        self.addCleanup(torch.set_flush_denormal, False)
+        tiny, zero = 2.0**-1060, np.float32([0])
+        up = "toward-positive"
+        self.assertEqual(ulpscope.add(zero, tiny, "float32", up).view(np.int32).tolist(), [1])
+        result = ulpscope.exact_dot(zero, zero, "float32", up, c=tiny)
+        self.assertEqual(np.float64(result).view(np.int64), 874 << 52)  # 2^-149
+        with self.assertRaisesRegex(ValueError, "is not a number of float16"):
+            ulpscope.dot(np.float64([tiny]), np.float64([1]), format="float16")
+        self.assertEqual(ulpscope.quantize(np.float64([2.0**1000]), "float16", scale=2.0**-1060).tolist(), [0])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -78,6 +78,14 @@ class Refused(unittest.TestCase):
             self.refused(f"{name}: 0.5", ulpscope.quantize, X, "fp16", error=TypeError, **{name: 0.5})
         self.refused("'scale' is not an argument", ulpscope.add, X, X, "fp16", scale=2, error=TypeError)
 
+        self.refused("is neither 1 to 32", ulpscope.quantize, X, "fp16", "sr", bits=[1])
+        self.refused("scale: '2' is not a number", ulpscope.quantize, X, "fp16", scale="2", error=TypeError)
+        self.refused("daz: 'no' is not", ulpscope.quantize, X, "fp16", daz="no", error=TypeError)
+        self.refused("(4.9, 3.2) is not", ulpscope.finfo, (4.9, 3.2))
+        self.refused("is not a name of one", ulpscope.quantize, X, "\ud800")
+        self.refused(f"step: {1 << 63} is not from", ulpscope.stream_of, "a", 1 << 63)
+        self.refused("align_bits", ulpscope.dot, X, X, order="blocks", size=4, align_bits=10**12)
+
     def test_elements(self):
         for x in (np.arange(3), [1, 2], np.bool_(1), np.longdouble(1), "text", None, np.array([None])):
             self.refused("not floating-point numbers", ulpscope.quantize, x, "fp16")

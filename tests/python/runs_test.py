@@ -475,6 +475,21 @@ class Errors(InFolder):
                 ulpscope.replay(DIGITS, "pytorch", "fp16", **settings)
         for settings in ({"every": np.int64(2)}, {"clip_norm": np.float32(0.5)}, {"seed": 2**64 - 1}, {"saturate": np.True_}):
             self.assertGreater(ulpscope.replay(DIGITS, "pytorch", "fp16", **settings).height, 0)
+        with self.assertRaisesRegex(ValueError, "--scale: the list is empty"):
+            ulpscope.outcomes(DIGITS, "fp16", scale=[])
+
+    def test_arrays_are_lists_and_numbers_of_numpy_numbers(self):
+        scales = ulpscope.outcomes(DIGITS, "fp16", scale=[1, 1024])
+        for given in (np.array([1, 1024]), np.float32([1, 1024]), (np.float64(1), np.float32(1024))):
+            self.assertEqual(ulpscope.outcomes(DIGITS, "fp16", scale=given).records(), scales.records())
+        windows = ulpscope.sweep(DIGITS, "pytorch", "fp16", window=[50, 51])
+        for given in (np.array([50, 51]), range(50, 52)):
+            self.assertEqual(ulpscope.sweep(DIGITS, "pytorch", "fp16", window=given).records(), windows.records())
+        for given in (np.float64(1024), np.array(1024.0), np.array(1024)):
+            self.assertEqual(ulpscope.scaler("megatron", initial_scale=given).scale, 1024)
+        with self.assertRaisesRegex(TypeError, "tensor: takes text or a number, not list"):
+            ulpscope.open(DIGITS, tensor=np.array(["^fc$"]))
+        self.assertEqual(ulpscope.outcomes(iter([DIGITS]), "fp16").height, ulpscope.outcomes(DIGITS, "fp16").height)
 
     def test_damaged_files_are_refused(self):
         with open(PLAIN, "rb") as file:

@@ -214,6 +214,9 @@ class Stepping(unittest.TestCase):
             (lambda: ulpscope.scaler("pytorch", start={"scale": "x"}), ValueError, "x"),
             (lambda: ulpscope.scaler(3), TypeError, ""),
             (lambda: ulpscope.scaler("pytorch").update(True, max_abs="x"), ValueError, ""),
+            (lambda: ulpscope.scaler("pytorch").update([False]), TypeError, "run"),
+            (lambda: ulpscope.scaler("pytorch").update(None), TypeError, "not True or False"),
+            (lambda: setattr(ulpscope.scaler("pytorch"), "state", {"scale": float("nan")}), ValueError, "NaN"),
         ):
             with self.assertRaisesRegex(error, text):
                 made()

@@ -25,6 +25,9 @@ class code_tally {
   template <typename Code>
   std::vector<code_count> count(std::span<const Code> codes) {
     constexpr std::size_t possible = std::size_t{1} << (8 * sizeof(Code));
+    // Room is made before anything is counted: nothing that fails leaves counts behind.
+    std::vector<code_count> all;
+    all.reserve(std::min(codes.size(), possible));
     // Of few codes it is noted which occur; of many, that is looked up.
     const bool few = codes.size() < possible;
     if (few)
@@ -34,8 +37,6 @@ class code_tally {
       }
     else
       for (const Code code : codes) ++counts_[code];
-    std::vector<code_count> all;
-    all.reserve(std::min<std::size_t>(codes.size(), 4096));
     for (std::size_t word = 0; word < possible / 64; ++word) {
       if (few && occurs_[word] == 0) continue;
       std::uint64_t occurring = std::exchange(occurs_[word], 0);

@@ -7,8 +7,7 @@ from .types import TYPES
 
 
 def tables_of_small(bits, sizes):
-    """The tables of float32 arrays that lie one after the other, none of them empty, without sums: what each costs besides
-    its values is little more than its table."""
+    """The tables of float32 arrays that lie one after the other, none of them empty, without sums."""
     dtype = TYPES["float32"]
     begins = np.cumsum([0] + sizes[:-1])
     magnitudes = bits & dtype.most

@@ -1,4 +1,4 @@
-"""Steps merged in blocks, for who reads long runs."""
+"""Steps merged in blocks, for readers of long runs."""
 
 from .._counting.payloads import compressed
 from .._counting.tables import merge_tables, payloads_of, summaries_of, summary_of
@@ -53,7 +53,7 @@ class Level:
 
 
 class Levels:
-    """Blocks of steps merged, for who reads long runs. Readers merge themselves what is missing here, or is not of
+    """Blocks of steps merged, for readers of long runs. Readers merge themselves what is missing here, or is not of
     just the steps that are there: a kill or an error here costs them time, and the recording nothing."""
 
     def __init__(self, db, ranks):

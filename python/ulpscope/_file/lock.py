@@ -6,7 +6,11 @@ import os
 import re
 import stat
 import struct
-import fcntl
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
 
 from .._errors import RecorderError
 

@@ -358,6 +358,8 @@ class Recorder(Gradients, Updates, Parts, Doubts):
                 if "gradients" in self._wanted and not found_inf:
                     found_inf = None  # the others may
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
+            if int(step) != step:
+                raise RecorderError(f"{self._file.shown}: step {step}: is not a whole number")
             if not -(2**63) <= int(step) < 2**63 - 1:
                 raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))

@@ -20,7 +20,7 @@ struct value_array {
 };
 
 // The table of each array, and the codes of types that have few, as tensor_counter gives them. The arrays are read where they
-// are. `what`: nothing or sums. `threads`: at most so many work, the caller among them; they do not change the result. Each
+// are. `what`: nothing or sums. `threads`: at most so many work, including the caller; they do not change the result. Each
 // thread keeps 2 MB for the next call.
 [[nodiscard]] std::vector<counted_values> count_arrays(std::span<const value_array> arrays, cell_counter::with what,
                                                        int threads = 1);
