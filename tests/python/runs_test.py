@@ -17,6 +17,8 @@ from support import SOURCE, ULP, InFolder, has, json_of, need, need_compiled, sa
 
 need("numpy")
 need_compiled()
+if not ULP:
+    raise unittest.SkipTest("SKIPPED: the program ulp is not there: ULP_PROGRAM names it")
 
 import numpy as np
 
