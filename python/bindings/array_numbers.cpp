@@ -10,6 +10,7 @@
 #include <ulp/formats/codec.hpp>
 #include <ulp/formats/hardware_roundings.hpp>
 #include <ulp/formats/names.hpp>
+#include <ulp/formats/random_bits.hpp>
 
 namespace ulp::python {
 namespace {
@@ -116,6 +117,15 @@ array_conversion::array_conversion(const std::string& format, const std::string&
     refuse(fmt::format("scale: {} is not a finite number above zero", scale));
   how.scale = scale;
   how.random = random;
+}
+
+random_input random_of(const conversion& how, std::uint64_t index, random_words& words) noexcept {
+  if (how.rounding.direction != direction::stochastic) return {};
+  const random_stream& r = how.random;
+  if (how.rounding.random_bits != exact_probability)
+    return random_bits(r.seed, r.stream, index, how.rounding.random_bits);
+  for (std::size_t w = 0; w < words.size(); ++w) words[w] = random_word(r.seed, r.stream, index, w);
+  return random_input{words};
 }
 
 bool holds(const format& f, double x) noexcept {

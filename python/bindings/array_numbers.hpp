@@ -44,6 +44,12 @@ struct array_conversion {
   [[nodiscard]] bool is_drawn() const noexcept { return how.rounding.direction == direction::stochastic; }
 };
 
+// Room for all random bits that a result of doubles can take: from the highest bit of the largest product to the lowest of
+// the smallest.
+using random_words = std::array<std::uint32_t, 144>;
+// The random bits of number `index` of the stream, none where rounding is not stochastic. They may refer to `words`.
+[[nodiscard]] random_input random_of(const conversion& how, std::uint64_t index, random_words& words) noexcept;
+
 // Whether every number of `f`, infinity, NaN and -0 among them, is one of `container`.
 [[nodiscard]] bool holds(const format& container, const format& f) noexcept;
 // The same of one number, whatever the processor's state; NaN is in every format.

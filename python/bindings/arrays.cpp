@@ -10,7 +10,6 @@
 #include <ulp/formats/random_bits.hpp>
 
 #include "array_numbers.hpp"
-#include "arrays_parts.hpp"
 #include "module.hpp"
 
 namespace ulp::python {

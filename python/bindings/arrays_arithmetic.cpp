@@ -10,7 +10,7 @@
 #include <ulp/formats/random_bits.hpp>
 
 #include "array_numbers.hpp"
-#include "arrays_parts.hpp"
+#include "module.hpp"
 
 namespace ulp::python {
 namespace {
@@ -59,21 +59,11 @@ unpacked number_at(const numbers& of, const void* elements, std::size_t i) {
 void compute_singly(operation op, const array_conversion& c, std::size_t begin, std::span<const numbers> of,
                     std::span<const void* const> places, std::span<std::uint32_t> codes) {
   const rounding& mode = c.how.rounding;
-  const random_stream& r = c.how.random;
-  // From the highest bit of the largest product of doubles to the lowest of the smallest.
-  constexpr std::size_t most_words = 144;
-  std::array<std::uint32_t, most_words> words{};
+  random_words words;
   std::array<unpacked, 3> x;
   for (std::size_t i = 0; i < codes.size(); ++i) {
     for (std::size_t j = 0; j < of.size(); ++j) x[j] = number_at(of[j], places[j], of[j].view.size() == 1 ? 0 : i);
-    const std::uint64_t index = r.first + begin + i;
-    random_input random;
-    if (c.is_drawn() && mode.random_bits != exact_probability) {
-      random = random_bits(r.seed, r.stream, index, mode.random_bits);
-    } else if (c.is_drawn()) {
-      for (std::size_t w = 0; w < words.size(); ++w) words[w] = random_word(r.seed, r.stream, index, w);
-      random = random_input{words};
-    }
+    const random_input random = random_of(c.how, c.how.random.first + begin + i, words);
     codes[i] = static_cast<std::uint32_t>(compute(op, c.to, std::span{x}.first(of.size()), mode, random).code);
   }
 }

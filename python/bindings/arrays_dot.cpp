@@ -13,7 +13,7 @@
 #include <ulp/formats/tensor_cores.hpp>
 
 #include "array_numbers.hpp"
-#include "arrays_parts.hpp"
+#include "module.hpp"
 
 namespace ulp::python {
 namespace {
@@ -141,16 +141,11 @@ double exact_dot(const py::tuple& a_array, const py::tuple& b_array, double c, c
   const vector_of_numbers a(a_array, "a", {});
   const vector_of_numbers b(b_array, "b", {});
   const addend start(c);
-  const rounding& mode = how.how.rounding;
-  const random_stream& r = how.how.random;
   const py::gil_scoped_release release;
-  constexpr std::size_t most_words = 144;
-  std::vector<std::uint32_t> words(most_words);
-  for (std::size_t w = 0; w < words.size(); ++w) words[w] = random_word(r.seed, r.stream, r.first, w);
-  const random_input random = mode.random_bits == exact_probability
-                                  ? random_input{words}
-                                  : random_input{random_bits(r.seed, r.stream, r.first, mode.random_bits)};
-  return number_of(how.to, ulp::exact_dot(how.to, a.span(), b.span(), mode, random, start.format, start.code).code);
+  random_words words;
+  const random_input random = random_of(how.how, how.how.random.first, words);
+  const encoded sum = ulp::exact_dot(how.to, a.span(), b.span(), how.how.rounding, random, start.format, start.code);
+  return number_of(how.to, sum.code);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <ulp/formats/names.hpp>
 
 #include "array_numbers.hpp"
-#include "arrays_parts.hpp"
+#include "module.hpp"
 
 namespace ulp::python {
 namespace {

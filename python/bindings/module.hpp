@@ -9,4 +9,9 @@ void bind_arrays(pybind11::module_& module);
 void bind_counting(pybind11::module_& module);
 void bind_runs(pybind11::module_& module);
 
+// Of bind_arrays.
+void bind_array_arithmetic(pybind11::module_& module);
+void bind_dot(pybind11::module_& module);
+void bind_formats(pybind11::module_& module);
+
 }  // namespace ulp::python
