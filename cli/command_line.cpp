@@ -125,6 +125,8 @@ void add(CLI::App& app, const option& o) {
 void add(CLI::App& app, const command& c, bool& is_quiet) {
   CLI::App& added = *app.add_subcommand(c.name, c.help);
   for (const option& o : c.options) add(added, o);
+  for (const command& inner : c.commands) add(added, inner, is_quiet);
+  if (!c.commands.empty()) added.require_subcommand(1);
   if (c.words != nullptr)
     added.prefix_command();
   else
@@ -152,23 +154,57 @@ std::string text_of(const CLI::ParseError& problem, const CLI::App& where) {
   return problem.what();
 }
 
-usage_error unknown_command(const std::string& typed, const program& all) {
-  std::vector<std::string> names{"help"};
-  for (const command& c : all.commands) names.push_back(c.name);
-  return usage_error(
-      fmt::format("unknown command '{}'{} (see {} --help)", typed, did_you_mean(typed, names), all.name));
+const command* find(const std::vector<command>& commands, const std::string& name) {
+  const auto found = std::ranges::find(commands, name, &command::name);
+  return found == commands.end() ? nullptr : &*found;
+}
+
+// `of` is the program, or a command that has commands.
+usage_error unknown_command(const std::string& typed, std::vector<std::string> names, const std::string& of) {
+  return usage_error(fmt::format("unknown command '{}'{} (see {} --help)", typed, did_you_mean(typed, names), of));
+}
+
+std::vector<std::string> names_of(const std::vector<command>& commands) {
+  std::vector<std::string> names;
+  for (const command& c : commands) names.push_back(c.name);
+  return names;
 }
 
 // `ulp help` is `ulp --help`, and `ulp help COMMAND` is `ulp COMMAND --help`.
 std::vector<std::string> without_help_command(std::vector<std::string> words, const program& all) {
   if (words.empty() || words.front() != "help") return words;
   words.erase(words.begin());
-  if (words.size() > 1) throw usage_error(fmt::format("help: name one command (see {} --help)", all.name));
   if (words == std::vector<std::string>{"help"}) words.clear();
-  if (!words.empty() && std::ranges::find(all.commands, words.front(), &command::name) == all.commands.end())
-    throw unknown_command(words.front(), all);
+  const std::vector<command>* among = &all.commands;
+  std::string of = all.name;
+  for (const std::string& word : words) {
+    if (among->empty()) throw usage_error(fmt::format("help: name one command (see {} --help)", all.name));
+    const command* const named = find(*among, word);
+    if (named == nullptr) throw unknown_command(word, names_of(*among), of);
+    among = &named->commands;
+    of += " " + word;
+  }
   words.emplace_back("--help");
   return words;
+}
+
+// What was named last: the program, one of its commands, or a command of that.
+struct named {
+  const CLI::App* app = nullptr;
+  std::string name;                                // all words that lead to it
+  const std::vector<command>* commands = nullptr;  // it has these
+  const command* chosen = nullptr;                 // nullptr: the program
+};
+
+named last_named(const CLI::App& app, const program& all) {
+  named last{&app, all.name, &all.commands};
+  while (!last.app->get_subcommands().empty()) {
+    last.app = last.app->get_subcommands().front();
+    last.name += " " + last.app->get_name();
+    last.chosen = find(*last.commands, last.app->get_name());
+    last.commands = &last.chosen->commands;
+  }
+  return last;
 }
 
 }  // namespace
@@ -207,18 +243,17 @@ int run(const program& all, int argc, char** argv) {
   } catch (const CLI::Success& help) {
     return app.exit(help);
   } catch (const CLI::ParseError& problem) {
-    const auto given = app.get_subcommands();
-    const auto first = std::ranges::find_if(words, [](const std::string& word) { return !word.starts_with('-'); });
-    if (given.empty() && first != words.end()) throw unknown_command(*first, all);
-    const CLI::App& where = given.empty() ? app : *given.front();
-    const std::string name = given.empty() ? all.name : all.name + " " + where.get_name();
-    throw usage_error(fmt::format("{} (see {} --help)", text_of(problem, where), name));
+    const named last = last_named(app, all);
+    const std::vector<std::string> rest = last.chosen == nullptr ? words : last.app->remaining();
+    const auto first = std::ranges::find_if(rest, [](const std::string& word) { return !word.starts_with('-'); });
+    if (!last.commands->empty() && first != rest.end())
+      throw unknown_command(*first, names_of(*last.commands), last.name);
+    throw usage_error(fmt::format("{} (see {} --help)", text_of(problem, *last.app), last.name));
   }
   if (is_quiet) be_quiet();
-  const CLI::App& given = *app.get_subcommands().front();
-  const command& chosen = *std::ranges::find(all.commands, given.get_name(), &command::name);
-  if (chosen.words != nullptr) *chosen.words = given.remaining();
-  return chosen.run();
+  const named last = last_named(app, all);
+  if (last.chosen->words != nullptr) *last.chosen->words = last.app->remaining();
+  return last.chosen->run();
 }
 
 }  // namespace ulp::cli

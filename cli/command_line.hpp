@@ -44,6 +44,7 @@ struct command {
   std::function<int()> run = nullptr;  // returns the exit code
   std::vector<option> options = {};
   std::vector<std::string>* words = nullptr;  // instead of options: takes all that follows, unread
+  std::vector<command> commands = {};         // instead of options: one of these follows
 
   void add(std::string option_name, option_value value, std::string option_help, option_details details = {});
 };
