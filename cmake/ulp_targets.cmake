@@ -19,6 +19,14 @@ function(ulp_at_low_cost target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
 endfunction()
 
+# ulp_tests_at_low_cost(): all tests of this folder, which run programs and read files.
+function(ulp_tests_at_low_cost)
+  get_property(targets DIRECTORY PROPERTY BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    ulp_at_low_cost(${target})
+  endforeach()
+endfunction()
+
 # ulp_precompile(TARGET [HEADER...]): standard headers, and these, are parsed once for all of its files. Not for developers,
 # whom a missing include is to stop, nor with a compiler cache, which takes such files for new ones everywhere.
 function(ulp_precompile target)
