@@ -2,12 +2,15 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <ulp/report/reading.hpp>
+#include <ulp/report/partial_reading.hpp>
 #include <utility>
 #include <vector>
 
@@ -144,44 +147,83 @@ py::dict tensors_of(const std::vector<tensor_info>& all, const selection& select
   return arrays;
 }
 
-// What there is, and with `deep` the cells and buckets of each row: the columns "steps", "tensors", "rows", "cells", "buckets";
-// and "kind", "description", "header", "notes".
-py::dict read_run(const py::list& inputs, const py::dict& options, bool deep) {
-  keywords given("open", options);
+run_text opened_as(const py::list& inputs, const py::dict& options, const char* function) {
+  keywords given(function, options);
   run_text run;
   run.attempts = "all";
   for (const py::handle input : inputs) run.inputs.push_back(input.cast<std::string>());
   given.take(options_of(run));
   given.refuse_others();
-  note_keeper heard;
-  std::unique_ptr<source> from;
-  selection selected;
+  return run;
+}
+
+source_options as_recorded(const run_text& run) {
+  source_options how = run.how_to_read();
+  how.infer = false;
+  return how;
+}
+
+// What is read of a run, each with what is before it.
+enum class depth : std::uint8_t { head, steps, rows, cells };
+
+constexpr std::array depth_names{"head", "steps", "rows", "cells"};
+
+depth depth_of(const std::string& name) {
+  const auto* const found = std::ranges::find(depth_names, name);
+  if (found == depth_names.end()) throw std::invalid_argument(name + ": none of head, steps, rows, cells");
+  return static_cast<depth>(found - depth_names.begin());
+}
+
+// The columns that are read of steps and their tensors.
+struct contents {
   columns steps = step_columns();
   columns rows = row_columns();
   columns buckets{"row", "low", "high", "count"};
   cells all;
+  std::int64_t row = 0;
+
+  void add(const step& now, const std::vector<tensor_info>& tensors, const selection& selected, depth what) {
+    add_step(steps, now);
+    for (const tensor_row& t : now.tensors) {
+      const tensor_info& info = tensors[t.tensor];
+      if (what < depth::rows || !selected.takes(info)) continue;
+      add_row(rows, now.key, t, info);
+      if (what == depth::cells) {
+        all.add(row, t.table);
+        for (const bucket& b : t.table.buckets) buckets.add({row, b.low, b.high, count(b.count)});
+      }
+      ++row;
+    }
+  }
+  void put(py::dict& into, depth what) {
+    into["steps"] = steps.arrays();
+    if (what < depth::rows) return;
+    into["rows"] = rows.arrays();
+    if (what < depth::cells) return;
+    into["cells"] = all.arrays();
+    into["buckets"] = buckets.arrays();
+  }
+};
+
+// The columns "tensors", "steps", "rows", "cells", "buckets", as far as `name` asks; and "kind", "description", "header", "notes",
+// and the number of steps, where it is known and nothing is selected.
+py::dict read_run(const py::list& inputs, const py::dict& options, const std::string& name) {
+  const run_text run = opened_as(inputs, options, "open");
+  depth what = depth_of(name);
+  note_keeper heard;
+  std::unique_ptr<source> from;
+  selection selected;
+  contents read;
   {
     const py::gil_scoped_release released;
     selected = run.selected();
-    source_options how = run.how_to_read();
-    how.infer = false;  // as it was recorded
-    from = open_run(run, how, heard);
+    from = open_part_of(run, what <= depth::steps ? run_part::steps : run_part::tables, as_recorded(run), heard);
+    // Others say nothing of steps without reading them.
+    if (what == depth::steps && from->kind() != source_kind::recording) what = depth::rows;
     step now;
-    std::int64_t row = 0;
-    while (from->next(now)) {
+    while (what > depth::head && from->next(now)) {
       heard.advance();
-      if (!selected.takes(now.key.step)) continue;
-      add_step(steps, now);
-      for (const tensor_row& t : now.tensors) {
-        const tensor_info& info = from->tensors()[t.tensor];
-        if (!selected.takes(info)) continue;
-        add_row(rows, now.key, t, info);
-        if (deep) {
-          all.add(row, t.table);
-          for (const bucket& b : t.table.buckets) buckets.add({row, b.low, b.high, count(b.count)});
-        }
-        ++row;
-      }
+      if (selected.takes(now.key.step)) read.add(now, from->tensors(), selected, what);
     }
   }
   const run_header header = from->header();
@@ -198,10 +240,10 @@ py::dict read_run(const py::list& inputs, const py::dict& options, bool deep) {
   }
   made["header"] = of_run;
   made["tensors"] = tensors_of(from->tensors(), selected);
-  made["steps"] = steps.arrays();
-  made["rows"] = rows.arrays();
-  made["cells"] = all.arrays();
-  made["buckets"] = buckets.arrays();
+  if (what > depth::head) read.put(made, what);
+  made["read"] = text_of(depth_names[static_cast<std::size_t>(what)]);
+  made["step_count"] =
+      run.steps.empty() && run.every == 1 ? py::object(py::int_(from->step_count())) : py::object(py::none());
   made["notes"] = heard.notes();
   return made;
 }
