@@ -121,12 +121,7 @@ py::bytes payloads(const tables& of) {
   std::string bytes;
   {
     const py::gil_scoped_release released;
-    for (const auto& t : of) {
-      if (t->keeps_codes && t->row.codes.empty())
-        bytes.append("\2\1\0", 3);  // no codes
-      else
-        io::append_payload(bytes, t->row);
-    }
+    for (const auto& t : of) io::append_payload(bytes, t->row);
   }
   return {bytes};
 }

@@ -46,7 +46,7 @@ class Gradients:
         if not is_local:
             self._settle_passes()
         named, at_once, self._seen = self._recorded(of), itertools.repeat(None), None
-        if counting is not None:
+        if counting is not None and named:
             taken = take_gradients()(named)
             if taken.are_plain and self._local is None:
                 kinds = taken.kinds
