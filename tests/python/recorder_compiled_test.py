@@ -186,6 +186,20 @@ class SameRecordings(support.InFolder):
             for table in ours:
                 self.assertEqual(ours[table], theirs[table], (table, given, with_sums))
 
+    def test_modules_of_torch_jit(self):
+        """Whose parameters are in no dictionary."""
+        contents = []
+        for module in (compiled, by_numpy):
+            model = torch.nn.Sequential(torch.jit.script(torch.nn.Linear(3, 2)), torch.nn.ReLU())
+            with module.Recorder(self.path(f"{module is compiled}.ulp"), model, run_id="r", strict=True) as rec:
+                for step in range(4):
+                    for parameter in model.parameters():
+                        parameter.grad = torch.full_like(parameter, step + 1.0)
+                    rec.step(step, loss_scale=1)
+            contents.append(support.content(self.path(f"{module is compiled}.ulp")))
+        self.assertEqual(*contents)
+        self.assertEqual(len(contents[0]["tensor"]), 2)
+
     def test_parameters_that_are_replaced_are_freed(self):
         """What is kept of the step before keeps no parameter longer than that."""
         import gc

@@ -105,8 +105,11 @@ class Gradients:
         if self._model is None or not self._names_as_usual():
             return list(self._parameters())
         structure, self._structure = self._structure or counting.Structure(), None  # None where this is interrupted
-        if structure.has_changed(self._model):
-            self._named = list(self._parameters())
+        try:
+            if structure.has_changed(self._model):
+                self._named = list(self._parameters())
+        except TypeError:  # modules of torch.jit have no dictionaries
+            return list(self._parameters())
         self._structure = structure
         return self._named
 
