@@ -7,6 +7,7 @@
 namespace ulp::python {
 
 void bind_run_reading(pybind11::module_& module);
+void bind_run_following(pybind11::module_& module);
 void bind_scaler(pybind11::module_& module);
 
 }  // namespace ulp::python

@@ -5,6 +5,7 @@
     add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
     compat                                                other packages' functions
     open, Recording, Binades, Picture                     runs as they were recorded, and their pictures
+    follow                                                a run while it is being recorded
     replay, sweep, outcomes, advise, Scenario             what the program's commands of these names say of them
     scaler, scalers                                       loss scalers, step by step
     Recorder                                              records a training job
@@ -25,6 +26,7 @@ _PLACES = {
     **dict.fromkeys(("finfo", "formats"), "_formats"),
     "outcomes": "_outcomes",
     **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "replay", "sweep", "views"), "_runs"),
+    **dict.fromkeys(("Following", "Step", "follow"), "_following"),
     **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
     "Recorder": "_recorder",
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from . import compat as compat
     from ._arrays import add, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
     from ._errors import RecorderError
+    from ._following import Following, Step, follow
     from ._formats import finfo, formats
     from ._outcomes import outcomes
     from ._recorder import Recorder

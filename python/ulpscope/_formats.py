@@ -25,6 +25,14 @@ def _note(name: str) -> str:
     return _core.note_on_name(name)
 
 
+def _is_known(name: str) -> bool:
+    try:
+        _core.format_facts(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _callers_level() -> int:
     """The stacklevel of warnings at which the first line outside this package is."""
     level, frame = 1, sys._getframe(1)
@@ -55,9 +63,14 @@ def format_name(format: Format) -> str:
     numpy = sys.modules.get("numpy")
     if numpy is not None and format is not None:  # None is float64 to numpy
         try:
-            return numpy.dtype(format).name
+            name = numpy.dtype(format).name
+            if name not in ("object", "void"):  # which any class, and a list, is to it
+                return name
         except TypeError:
             pass
+    for name in (getattr(getattr(format, "dtype", format), of, None) for of in ("name", "__name__")):
+        if isinstance(name, str) and _is_known(name):  # a type of ml_dtypes or jax, whatever numpy knows of it
+            return name
     raise TypeError(
         f"format: {format!r} is not a name, (exponent bits, fraction bits), or a dtype of numpy, ml_dtypes or torch"
     )

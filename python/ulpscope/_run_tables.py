@@ -44,13 +44,31 @@ class Table(Dict[str, Any]):
         return f"<Table{self.schema and ' ' + self.schema}: {self.height} rows of {', '.join(self)}>"
 
     def take(self, rows: Any) -> Table:
-        """The same columns at these positions, or where a mask is true."""
+        """The same columns at these positions, or where a mask is true: an array, a list or a slice.
+
+        Raises TypeError for a single position, IndexError for one that is not there and for a mask of another length.
+        """
+        if rows is None or isinstance(rows, (str, bytes)) or not (isinstance(rows, slice) or hasattr(rows, "__len__")):
+            one = f"; [{rows}] is one row, and records()[{rows}] its values" if isinstance(rows, int) else ""
+            raise TypeError(f"take: {rows!r} is neither positions nor a mask{one}")
+        if not isinstance(rows, slice):
+            import numpy
+
+            rows = numpy.asarray(rows if len(rows) else [], None if len(rows) else int)
         return Table(
             {name: column[rows] for name, column in self.items()},
             schema=self.schema,
             notes=self.notes,
             summary=self.summary,
         )
+
+    def copy(self) -> Table:
+        """Another of the same columns, with notes, summary and further tables."""
+        made = Table(self, schema=self.schema, notes=self.notes, summary=self.summary)
+        made.per_tensor, made.hindsight = self.per_tensor, self.hindsight
+        return made
+
+    __copy__ = copy
 
     def records(self) -> List[Dict[str, Any]]:
         """The rows as dictionaries of Python's own values: what the array of `--json` holds, None for null."""

@@ -32,6 +32,8 @@ __all__ = [
 ]
 
 
+_DEPTHS = ("head", "steps", "rows", "cells")  # how far runs are read, each with what is before it
+
 Path = Union[str, bytes, "os.PathLike[Any]"]
 # What a question is asked about.
 Input = Union[Path, Iterable[Path], "Run"]
@@ -42,8 +44,11 @@ class Run:
 
     `inputs` is a path or several, `options` those of `ulp info`: `tensor`, `kind`, `role`, `steps`, `every` and
     `attempts` select; `steps_from`, `scalars`, `factor`, `allow_empty` and `limit` say what the inputs do not. Lists
-    may be given where the command line repeats an option. The attributes are read when they are first asked for, and
-    kept; cells, which are many, only by those that need them. The same options hold for the questions asked of it.
+    may be given where the command line repeats an option. The same options hold for the questions asked of it.
+
+    Opening reads no steps. What an attribute needs is read when it is first asked for, and kept: of a recording `tensors`
+    at once, `steps` without tensors, some seconds for a million; then `rows`, then `cells`, which are many. steps="100:200"
+    reads these alone. Of other inputs `steps` reads all but cells. A file that is damaged further on raises then.
 
     Unlike for the questions, all attempts of a repeated step are kept unless `attempts` says "last" or "first".
     """
@@ -51,40 +56,40 @@ class Run:
     def __init__(self, inputs: Union[Path, Iterable[Path]], **options: Any) -> None:
         self.inputs: List[str] = _inputs(inputs)
         self.options: Dict[str, Any] = {name: _given(value) for name, value in options.items()}
-        self._read: Optional[Dict[str, Any]] = None
-        self._has_cells = False
-        self._contents()
+        self._read: Dict[str, Any] = {}
+        self._contents("head")
 
     def __repr__(self) -> str:
         shown = self.inputs[0] if len(self.inputs) == 1 else f"{self.inputs[0]} and {len(self.inputs) - 1} more"
-        held = f"{self.steps.height} steps, {self.tensors.height} tensors"
-        return f"<{type(self).__name__} {shown}: {self.description}, {held}>"
+        steps = self.steps.height if "steps" in self._read else self._read["step_count"]
+        held = f", {steps} steps, {self.tensors.height} tensors" if steps else ""
+        return f"<{type(self).__name__} {shown}: {self.description}{held}>"
 
-    def _contents(self, cells: bool = False) -> Dict[str, Any]:
-        if self._read is None or (cells and not self._has_cells):
-            self._read = _core.run_read(_paths(self.inputs), _keywords(self.options), cells)
-            self._has_cells = cells
+    def _contents(self, depth: str) -> Dict[str, Any]:
+        """What was read, at least as far as depth."""
+        if not self._read or _DEPTHS.index(self._read["read"]) < _DEPTHS.index(depth):
+            self._read = _core.run_read(_paths(self.inputs), _keywords(self.options), depth)
         return self._read
 
     @property
     def kind(self) -> str:
         """What it is: "recording", "dump", "histogram_csv", "event_files", "step_log" or "training_log"."""
-        return self._contents()["kind"]
+        return self._read["kind"]
 
     @property
     def description(self) -> str:
         """The same in words, as `ulp info` prints it: "safetensors dump"."""
-        return self._contents()["description"]
+        return self._read["description"]
 
     @property
     def header(self) -> Dict[str, Any]:
         """Of a recording where it comes from: run_id, rank, world, reduction, layout; else empty."""
-        return self._contents()["header"]
+        return self._read["header"]
 
     @property
     def notes(self) -> List[str]:
         """What a user should know about it, a line each."""
-        return self._contents()["notes"]
+        return self._contents("steps")["notes"]
 
     @property
     def tensors(self) -> Table:
@@ -93,7 +98,8 @@ class Run:
         `through` is the format that values had been rounded to before they were recorded, None where none is known;
         `numel` is in total over all shards; `shape` is a tuple, empty where it is not known.
         """
-        return Table(self._contents()["tensors"], notes=self.notes)
+        depth = "head" if self.kind == "recording" else "steps"  # the tensors of others are known when they were read
+        return Table(self._contents(depth)["tensors"], notes=self._read["notes"])
 
     @property
     def steps(self) -> Table:
@@ -104,7 +110,7 @@ class Run:
         tensors max_abs is the largest unscaled gradient, max_abs_low <= it < max_abs_high where the log only bounds
         it. NaN, or None among flags, where nothing was logged.
         """
-        return Table(self._contents()["steps"], notes=self.notes)
+        return Table(self._contents("steps")["steps"], notes=self.notes)
 
     @property
     def rows(self) -> Table:
@@ -117,7 +123,7 @@ class Run:
         source does not tell), l1 (the sum of magnitudes) and square_sum, of which `sums` says whether they are
         "exact", "reported" by the source, or "estimated" from the counts.
         """
-        return Table(self._contents()["rows"], notes=self.notes)
+        return Table(self._contents("rows")["rows"], notes=self.notes)
 
     @property
     def cells(self) -> Table:
@@ -127,12 +133,12 @@ class Run:
         The value 2**exponent * (1 + f) is in slot 0 to 25 by f, as docs/recording-format.md lists them; -1: anywhere
         in its binade. Zeros, infinities and NaN are in no cell.
         """
-        return Table(self._contents(cells=True)["cells"], notes=self.notes)
+        return Table(self._contents("cells")["cells"], notes=self.notes)
 
     @property
     def buckets(self) -> Table:
         """A `Table` of what TensorBoard counted between its edges: row (its position in `rows`), low, high, count."""
-        return Table(self._contents(cells=True)["buckets"], notes=self.notes)
+        return Table(self._contents("cells")["buckets"], notes=self.notes)
 
     def binades(self, tensor: Optional[str] = None) -> Binades:
         """Counts by binade: how many values as recorded have 2**k <= |value| < 2**(k + 1).
@@ -145,7 +151,7 @@ class Run:
         """
         import numpy
 
-        rows, cells = self.rows, self.cells
+        cells, rows = self.cells, self.rows
         chosen = numpy.arange(rows.height)
         if tensor is not None:
             if tensor not in self.tensors["tensor"]:

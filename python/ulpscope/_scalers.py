@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import numbers
 from typing import Any, Dict, Mapping, Optional
 
 from . import _core
@@ -44,7 +46,11 @@ class Scaler:
         start: Optional[Mapping[str, float]] = None,
         parameters: Optional[Mapping[str, Any]] = None,
     ) -> None:
-        self._of = _core.Scaler(name, dict(start or {}), dict(parameters or {}))
+        first = dict(start or {})
+        _check_state({name: value for name, value in first.items() if not isinstance(value, str)})  # texts as in --start
+        self._of = _core.Scaler(name, first, dict(parameters or {}))
+        if self.scale < 0:
+            raise ValueError(f"start: scale cannot be {self.scale}")
 
     @property
     def name(self) -> str:
@@ -63,15 +69,22 @@ class Scaler:
 
     @property
     def state(self) -> Dict[str, float]:
-        """The scale and the counters, under the framework's names; assign a dictionary to change some of them."""
+        """The scale and the counters, under the framework's names; assign a dictionary to change some of them.
+
+        Raises ValueError, and changes nothing, for a name that it does not have and a value that cannot be.
+        """
         return self._of.state()
 
     @state.setter
     def state(self, values: Mapping[str, float]) -> None:
+        _check_state(values)
+        changed = self._of.copy()
         for name, value in values.items():
-            if value != value:
-                raise ValueError(f"state: {name} cannot be NaN")
-            self._of.set_state(name, value)
+            changed.set_state(name, float(value))
+            held = changed.state()[name]
+            if not math.isclose(held, value, rel_tol=1e-6):  # a scale in float32 is rounded
+                raise ValueError(f"state: {name} cannot be {value!r}; it would become {held:g}")
+        self._of = changed
 
     @property
     def edge(self) -> float:
@@ -133,6 +146,10 @@ class Scaler:
         made._of = self._of.copy()
         return made
 
+    def __reduce__(self) -> Any:
+        parameters = {name: "none" if value is None else value for name, value in self.parameters.items()}
+        return _scaler_in_state, (type(self), self.name, parameters, self.state)
+
     __copy__ = copy
 
     def __deepcopy__(self, memo: Any) -> Scaler:
@@ -140,3 +157,20 @@ class Scaler:
 
     def __repr__(self) -> str:
         return f"<Scaler {self.name}: {', '.join(f'{name}={value:g}' for name, value in self.state.items())}>"
+
+
+def _check_state(values: Any) -> None:
+    if not isinstance(values, Mapping):
+        raise TypeError(f"state: {values!r} is no dictionary of names and numbers")
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise TypeError(f"state: {name} is {value!r}, which is not a number")
+        if value != value or (name == "scale" and value < 0):
+            raise ValueError(f"state: {name} cannot be {'NaN' if value != value else value}")
+
+
+def _scaler_in_state(of: type, name: str, parameters: Dict[str, Any], state: Dict[str, float]) -> Scaler:
+    """What a pickle of it calls."""
+    made = of(name, None, parameters)
+    made.state = state
+    return made

@@ -107,8 +107,9 @@ def round_float(
     fi is gfloat's FormatInfo, or whatever `ulpscope.quantize` takes for a format. rnd is a RoundMode of gfloat or of
     this module; the stochastic ones take the `srnumbits` random bits `srbits`. With `sat` numbers beyond the largest
     and infinities become that; without, an infinity that the format lacks becomes NaN, and ValueError is raised where
-    that is lacking too, and for NaN there. ValueError also for formats that put infinity beside the largest number
-    (P3109), and for StochasticOdd.
+    that is lacking too, and for NaN there. P3109's formats are among them, with infinities and without, of 2 and more
+    bits of precision. ValueError for those of 1, which have no fraction bits, for unsigned ones, and for StochasticOdd,
+    which rounds what is discarded to the random bits with ties to odd: the definitions here know ties to even (C) alone.
 
     Different: srbits that are no number of srnumbits bits are an error in all stochastic modes, where gfloat takes the
     default, -1, and 2**srnumbits and more in StochasticFastest and StochasticOdd.
@@ -119,20 +120,38 @@ def round_float(
     drawn = name.startswith("Stochastic")
     if drawn and not (1 <= srnumbits <= 32 and 0 <= srbits < 1 << srnumbits):
         raise ValueError(f"srbits: {srbits} is not a number of srnumbits={srnumbits} bits, 1 to 32")
-    how = _conversion(_of_gfloat(fi), _ROUNDINGS[name], saturate=bool(sat), bits=srnumbits if drawn else None)
+    of_p3109 = _is_extended_p3109(fi)
+    saturate = bool(sat) and not of_p3109
+    how = _conversion(_of_gfloat(fi), _ROUNDINGS[name], saturate=saturate, bits=srnumbits if drawn else None)
     number, nan_is_lost, overflowed = _core.round_number(how, float(v), srbits if drawn else 0)
     to_zero = name in ("TowardZero", "ToOdd") or name == ("TowardNegative" if v > 0 else "TowardPositive")
+    if of_p3109 and not math.isnan(v):  # its infinity is where the format that was rounded to has its largest number
+        facts = _core.format_facts(how.format)
+        largest = facts["max"] - 2.0 ** (facts["emax"] - facts["fraction_bits"])
+        if overflowed or math.isinf(v) or abs(number) > largest:
+            number = math.copysign(largest if sat or (to_zero and math.isfinite(v)) else math.inf, v)
+        return number
     lost = nan_is_lost or (overflowed and not sat and not (to_zero and math.isfinite(v)))
     if lost and not _core.format_facts(how.format)["has_nan"]:
         raise ValueError(f"{how.format} has neither infinity nor NaN for {v}; sat=True gives its largest number")
     return number
 
 
+def _has_infinity(fi: Any) -> bool:
+    return fi.has_infs if hasattr(fi, "has_infs") else fi.domain.name == "Extended"
+
+
+def _is_extended_p3109(fi: Any) -> bool:
+    """Whether the largest code is infinity, and the only NaN where others have -0."""
+    return hasattr(fi, "num_high_nans") and _has_infinity(fi) and fi.num_high_nans == 0 and not fi.has_nz
+
+
 def _of_gfloat(fi: Any) -> Any:
-    """The name of a FormatInfo's format, of any version of gfloat; other things as they are."""
+    """The name of a FormatInfo's format, of any version of gfloat; other things as they are. Of P3109's with infinities
+    that whose largest number is where they have infinity."""
     if not hasattr(fi, "num_high_nans"):
         return fi
-    has_infinity = fi.has_infs if hasattr(fi, "has_infs") else fi.domain.name == "Extended"
+    has_infinity = _has_infinity(fi) and not _is_extended_p3109(fi)
     bias = fi.bias if hasattr(fi, "bias") else fi.expBias
     fraction_bits = fi.precision - 1
     if not fi.is_signed or getattr(fi, "is_twos_complement", False):

@@ -28,13 +28,16 @@ class RecorderCallback(Callback):
     def on_before_backward(self, trainer, pl_module, loss):
         self.loss = loss  # multiplied by the loss scale already
 
-    def on_before_optimizer_step(self, trainer, pl_module, optimizer):
+    def on_before_optimizer_step(self, trainer, pl_module, optimizer, *index):  # which Lightning 1 adds
+        if self.loss is None and all(parameter.grad is None for parameter in pl_module.parameters()):
+            return  # training_step gave no loss, which skips the batch, and not this hook
         # Gradients are not yet clipped. On a TPU there is no scaler, even with 16-mixed.
         scaler = getattr(trainer.precision_plugin, "scaler", None)
         scale = 1.0 if scaler is None else scaler.get_scale()
         scaled = scaler is not None and _unscales_in_its_step(optimizer, scaler)
         lr = optimizer.param_groups[0]["lr"]
-        self.recorder.step(trainer.global_step, loss=self.loss / scale, loss_scale=scale, scaled=scaled, lr=lr)
+        loss = None if self.loss is None else self.loss / scale  # of a second optimizer there may be none
+        self.recorder.step(trainer.global_step, loss=loss, loss_scale=scale, scaled=scaled, lr=lr)
         self.loss = None
 
     def on_train_end(self, trainer, pl_module):

@@ -1,9 +1,11 @@
 """Functions of other packages beside their published examples and, where they are installed, themselves."""
 
 import enum
+import itertools
 import math
 import types
 import unittest
+from fractions import Fraction
 
 import support
 
@@ -117,10 +119,55 @@ class Gfloat(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "neither infinity nor NaN"):
             round_float(self.e3m2, math.nan, sat=True)
 
+    def test_p3109(self):
+        """Every number of binary8p3 and p4 with infinities, the midpoints, and what is around them and beyond: against numbers
+        made from IEEE P3109's formula, exactly. The largest one is (2^p - 2) 2^(15 - ...), 224 for p4."""
+        for precision in (3, 4):
+            bias = 2 ** (8 - precision - 1)
+            info = self.info(f"p3109_p{precision}", 8, precision, bias, 0, True, has_nz=False)
+            numbers = [Fraction(0)]
+            for code in range(1, 127):  # 127 is infinity
+                exponent, fraction = divmod(code, 2 ** (precision - 1))
+                significand = Fraction(fraction, 2 ** (precision - 1)) + (exponent > 0)
+                numbers.append(significand * Fraction(2) ** (max(exponent, 1) - bias))
+            step = numbers[-1] - numbers[-2]
+            unbounded = [*numbers, numbers[-1] + step]  # rounding first knows no bound
+            self.assertEqual(numbers[-1], 224 if precision == 4 else 49152)
+            for low, high in zip(unbounded, unbounded[1:]):
+                for part in (Fraction(0), Fraction(1, 64), Fraction(1, 2), Fraction(33, 64), Fraction(63, 64)):
+                    magnitude = low + part * (high - low)
+                    below_is_even = unbounded.index(low) % 2 == 0
+                    nearest = low if part < Fraction(1, 2) or (part == Fraction(1, 2) and below_is_even) else high
+                    expected = {
+                        "TiesToEven": (nearest, nearest),
+                        "TiesToAway": (low if part < Fraction(1, 2) else high,) * 2,
+                        "TowardZero": (low, low),
+                        "TowardPositive": (low if part == 0 else high, low),
+                        "TowardNegative": (low, low if part == 0 else high),
+                    }
+                    for (mode, of_sign), sat in itertools.product(expected.items(), (False, True)):
+                        to_zero = {"TowardZero": (1, 1), "TowardPositive": (0, 1), "TowardNegative": (1, 0)}.get(mode, (0, 0))
+                        for sign, rounded, stays in zip((1, -1), of_sign, to_zero):
+                            if rounded > numbers[-1]:
+                                rounded = numbers[-1] if sat or stays else math.inf
+                            got = round_float(info, sign * float(magnitude), RoundMode[mode], sat)
+                            self.assertEqual(got, sign * float(rounded), (precision, mode, sat, float(magnitude)))
+            for v in (math.inf, 1e300):
+                self.assertEqual(round_float(info, -v), -math.inf)
+                self.assertEqual(round_float(info, v, sat=True), float(numbers[-1]))
+            self.assertEqual(round_float(info, 1e300, RoundMode.TowardZero), float(numbers[-1]))
+            self.assertEqual(round_float(info, math.inf, RoundMode.TowardZero), math.inf)
+            self.assertTrue(math.isnan(round_float(info, math.nan, sat=True)))
+            self.assertEqual(math.copysign(1, round_float(info, -0.0)), 1)  # there is one zero
+            for bits in range(8):
+                drawn = round_float(info, float(numbers[-1] + step / 2), RoundMode.StochasticFastest, False, bits, 3)
+                self.assertEqual(drawn, math.inf if bits >= 4 else float(numbers[-1]))
+            finite = self.info(f"p3109_p{precision}_finite", 8, precision, bias, 0, False, has_nz=False)
+            self.assertEqual(round_float(finite, 1e300, sat=True), float(numbers[-1] + step))
+
     def test_what_is_refused(self):
-        p3109 = self.info("p3109_p4", 8, 4, 8, 0, True, has_nz=False)
-        with self.assertRaisesRegex(ValueError, "special codes of p3109_p4"):
-            round_float(p3109, 1.0)
+        with self.assertRaisesRegex(ValueError, "special codes of strange"):
+            round_float(self.info("strange", 8, 4, 8, 2, True, has_nz=False), 1.0)
         odd = enum.Enum("RoundMode", "StochasticOdd").StochasticOdd
         with self.assertRaisesRegex(ValueError, "StochasticOdd"):
             round_float(self.e5m2, 1.0, odd)

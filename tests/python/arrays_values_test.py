@@ -2,6 +2,7 @@
 
 import json
 import os
+import types
 import unittest
 
 import support
@@ -169,6 +170,21 @@ class Casts(unittest.TestCase):
             number = ~torch.isnan(x)
             self.assertTrue(torch.equal(codes[number], cast.view(torch.uint8)[number]), name)
             self.assertTrue(torch.equal(ulpscope.quantize(cast, cast.dtype).view(torch.uint8)[number], codes[number]))
+
+    def test_types_by_their_names_alone(self):
+        """Those of ml_dtypes and jax where numpy knows nothing of them: classes, dtypes, and what has a dtype."""
+        names = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2"]
+        names += ["float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn"]
+        values = np.float32([0.3, 1.75, 3, 1e-3])
+        for name in names:
+            class_ = type(name, (), {"__module__": "ml_dtypes"})
+            dtype = types.SimpleNamespace(name=name)
+            for given in (class_, dtype, types.SimpleNamespace(dtype=dtype)):
+                self.assertEqual(ulpscope.finfo(given), ulpscope.finfo(name))
+                np.testing.assert_array_equal(ulpscope.quantize(values, given), ulpscope.quantize(values, name))
+        for given in (object, type("float9", (), {}), types.SimpleNamespace(name="float9"), types.SimpleNamespace(name=3), [], None):
+            with self.assertRaisesRegex(TypeError, "is not a name"):
+                ulpscope.finfo(given)
 
     def test_ml_dtypes(self):
         if not support.has("ml_dtypes"):

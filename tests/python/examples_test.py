@@ -175,6 +175,45 @@ class Callbacks(support.InFolder):
         step.optimizer._step_supports_amp_scaling = True
         self.check(step, 8, self.lightning(step, lambda: None))
 
+    def test_lightning_where_a_batch_is_skipped(self):
+        """Then its precision plugin (plugins/precision/amp.py, optimizer_step) calls the hook without a backward pass."""
+        step, module = Step(), self.load("lightning", lightning={}, lightning_pytorch={"Callback": object})
+        callback = module.RecorderCallback(self.path("a.ulp"), strict=True)
+        trainer = types.SimpleNamespace(precision_plugin=types.SimpleNamespace(scaler=None), global_step=0)
+        callback.on_train_start(trainer, step.model)
+        callback.on_before_optimizer_step(trainer, step.model, step.optimizer)
+        loss = step.backward(lambda scaled: callback.on_before_backward(trainer, step.model, scaled / 8))
+        callback.on_before_optimizer_step(trainer, step.model, step.optimizer, 0)  # as Lightning 1 does
+        trainer.global_step = 1  # a second optimizer steps after the same backward pass
+        callback.on_before_optimizer_step(trainer, step.model, step.optimizer)
+        callback.on_train_end(trainer, step.model)
+        rows = support.content(self.path("a.ulp"))["step"]
+        self.assertEqual([(row[0], row[4]) for row in rows], [(0, float(loss)), (1, None)])
+
+    def test_the_hooks_are_those_of_the_frameworks(self):
+        """Names and arguments as their base classes have them (lightning/pytorch/callbacks/callback.py,
+        transformers/trainer_callback.py): what is misspelt would never be called."""
+        import inspect
+
+        lightning = self.load("lightning", lightning={}, lightning_pytorch={"Callback": object}).RecorderCallback
+        transformers = self.load("transformers", transformers={"TrainerCallback": object}).RecorderCallback
+        known = {
+            lightning: {
+                "on_train_start": ["trainer", "pl_module"],
+                "on_before_backward": ["trainer", "pl_module", "loss"],
+                "on_before_optimizer_step": ["trainer", "pl_module", "optimizer"],
+                "on_train_end": ["trainer", "pl_module"],
+            },
+            transformers: {"on_train_begin": ["args", "state", "control"], "on_train_end": ["args", "state", "control"]},
+        }
+        for callback, hooks in known.items():
+            self.assertEqual({name for name in vars(callback) if name.startswith("on_")}, hooks.keys())
+            for name, arguments in hooks.items():
+                parameters = inspect.signature(getattr(callback, name)).parameters
+                self.assertEqual(list(parameters)[1 : 1 + len(arguments)], arguments)
+                if callback is transformers:  # model, tokenizer and others come by name, more in each version
+                    self.assertIs(list(parameters.values())[-1].kind, inspect.Parameter.VAR_KEYWORD)
+
     def test_lightning_of_old_unscales_for_every_optimizer(self):
         step = Step()
         step.optimizer._step_supports_amp_scaling = True

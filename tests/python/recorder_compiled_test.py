@@ -135,6 +135,88 @@ class SameRecordings(support.InFolder):
             support.check(self.path(f"a{with_sums}.ulp"))
 
 
+    def changing(self, module, name, given, with_sums):
+        """Of every six steps three are as usual, and in three something is otherwise."""
+        random = np.random.default_rng(2)
+
+        def values(*shape):
+            return torch.from_numpy(random.standard_normal(shape).astype(np.float32))
+
+        class Nothing(torch.optim.Optimizer):
+            def step(self):
+                pass
+
+        model = torch.nn.ModuleList([torch.nn.Linear(5, 4), torch.nn.Linear(4, 3, bias=False)])
+        half = torch.nn.Parameter(torch.zeros(6).half())
+        optimizer = Nothing([*model.parameters(), half], {"lr": 1.0})
+        first, bias, second = model[0].weight, model[0].bias, model[1].weight
+        of_other_size, doubles = values(7, 2), values(5, 4).double()
+        changes = [
+            lambda: setattr(first, "grad", None),
+            lambda: setattr(second, "grad", values(4, 3).t()),  # not in a row
+            lambda: bias.grad.copy_(torch.tensor([1.0, float("inf"), 0.0, -0.0])),
+            lambda: setattr(first.grad, "data", of_other_size),  # at which torch does not look
+            lambda: setattr(first.grad, "data", doubles),
+            lambda: setattr(second, "grad", values(3, 4).to_sparse()),
+            lambda: model[0].register_parameter("more", half),
+            lambda: setattr(model[1], "weight", torch.nn.Parameter(second.detach().clone())),
+            lambda: model.append(torch.nn.Linear(2, 2)),
+            lambda: model.__delitem__(1),
+        ]
+        how = dict(optimizer=optimizer) if given else {}
+        with module.Recorder(self.path(name), model, run_id="r", sums=with_sums, strict=True, **how) as rec:
+            for step in range(6 * len(changes)):
+                for parameter in dict.fromkeys([first, bias, second, half, *model.parameters()]):
+                    parameter.grad = values(*parameter.shape).to(parameter.dtype)
+                if step % 6 >= 3:
+                    changes[step // 6]()
+                also = {"other": np.float32([step])} if step % 5 == 0 else {}
+                optimizer.step()
+                rec.step(step, loss_scale=None if given else 2.0 ** (step // 8), grads=also)
+            alike = rec._alike
+        return support.content(self.path(name)), alike
+
+    def test_gradients_that_change(self):
+        for given, with_sums in itertools.product((False, True), (False, True)):
+            (ours, alike), (theirs, nothing) = (
+                self.changing(module, f"{given}{with_sums}{module is compiled}.ulp", given, with_sums) for module in (compiled, by_numpy)
+            )
+            self.assertIsNone(nothing)
+            self.assertIsNotNone(alike)  # the other way was taken, too
+            for table in ours:
+                self.assertEqual(ours[table], theirs[table], (table, given, with_sums))
+
+    def test_modules_of_torch_jit(self):
+        """Whose parameters are in no dictionary."""
+        contents = []
+        for module in (compiled, by_numpy):
+            model = torch.nn.Sequential(torch.jit.script(torch.nn.Linear(3, 2)), torch.nn.ReLU())
+            with module.Recorder(self.path(f"{module is compiled}.ulp"), model, run_id="r", strict=True) as rec:
+                for step in range(4):
+                    for parameter in model.parameters():
+                        parameter.grad = torch.full_like(parameter, step + 1.0)
+                    rec.step(step, loss_scale=1)
+            contents.append(support.content(self.path(f"{module is compiled}.ulp")))
+        self.assertEqual(*contents)
+        self.assertEqual(len(contents[0]["tensor"]), 2)
+
+    def test_parameters_that_are_replaced_are_freed(self):
+        """What is kept of the step before keeps no parameter longer than that."""
+        import gc
+        import weakref
+
+        model = torch.nn.Linear(3, 3)
+        with compiled.Recorder(self.path("a.ulp"), model, strict=True) as rec:
+            for step in range(6):
+                if step == 3:
+                    before, model.weight = weakref.ref(model.weight), torch.nn.Parameter(torch.ones(3, 3))
+                for parameter in model.parameters():
+                    parameter.grad = torch.ones_like(parameter)
+                rec.step(step, loss_scale=1)
+            gc.collect()
+            self.assertIsNone(before())
+
+
 class Versions(unittest.TestCase):
     def test_another_version_is_not_used(self):
         core = support.core()

@@ -148,6 +148,16 @@ class SameAsRecord(support.InFolder):
         ours, theirs = (support.content(self.path(name))["step"] for name in ("a.ulp", "b.ulp"))
         self.assertEqual(ours, theirs)
 
+    def test_empty_tensors_of_16_bits(self):
+        """As `ulp record` writes them: cells, of which there are none."""
+        recorder = support.load()
+        with recorder.Recorder(self.path("a.ulp"), strict=True) as rec:
+            rec.step(0, grads={"empty": np.zeros(0, np.float16)})
+        support.save_safetensors(self.path("step0.safetensors"), {"empty": ("F16", (0,), b"")})
+        support.ulp("record", self.path("step0.safetensors"), "--no-sums", "-o", self.path("b.ulp"))
+        ours, theirs = (support.content(self.path(name))["step"] for name in ("a.ulp", "b.ulp"))
+        self.assertEqual(ours, theirs)
+
 
 def varint(data, at):
     number = shift = 0

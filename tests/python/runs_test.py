@@ -1,8 +1,10 @@
 """Pins what the package says of runs to what `ulp ... --json` prints, and its counts to numpy's from the dumps."""
 
+import copy
 import json
 import math
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -317,6 +319,104 @@ class Contents(InFolder):
         printed = json_of("outcomes", DIGITS, "--format", "fp16", "--tensor", "^fc", "--steps", "100:200")
         self.assertEqual([as_printed(r) for r in run.outcomes("fp16").records()], printed.rows)
 
+    def test_what_is_read_when(self):
+        """Opening reads no steps, steps no tensors, and a range of steps no others: damage elsewhere is not met."""
+        run = ulpscope.open(PLAIN)
+        self.assertEqual(list(run._read), ["kind", "description", "header", "tensors", "read", "step_count", "notes"])
+        self.assertEqual(repr(run), f"<Run {PLAIN}: recording, {run._read['step_count']} steps, {run.tensors.height} tensors>")
+        steps = run.steps
+        self.assertNotIn("rows", run._read)
+        rows = run.rows
+        self.assertNotIn("cells", run._read)
+        run.cells
+        for before, now in ((steps, run.steps), (rows, run.rows)):
+            self.assertEqual(before.records(), now.records())
+        some = steps["step"][3:7].tolist()
+        part = ulpscope.open(PLAIN, steps=f"{some[0]}:{some[-1] + 1}")
+        self.assertEqual(part.steps.records(), steps.take(slice(3, 7)).records())
+        self.assertEqual(part.rows.records(), rows.take(np.isin(rows["step"], some)).records())
+        for nothing in ("1000000:", ":0"):
+            self.assertEqual([ulpscope.open(PLAIN, steps=nothing).steps.height, ulpscope.open(PLAIN, steps=nothing).cells.height], [0, 0])
+        labelled = ulpscope.open(PLAIN, steps=f"{some[0]}:{some[-1] + 1}", role={".": "low"})
+        self.assertEqual(set(labelled.tensors["role"]), {"low"})
+        self.assertEqual(labelled.rows["max_abs"].tolist(), part.rows["max_abs"].tolist())
+
+    def test_a_folder_of_event_files(self):
+        good = os.path.join(SHARED, "tfevents", "chartf_good_v1")
+        if not os.path.isdir(good):
+            self.skipTest("../shared/data is not there")
+        (file,) = [os.path.join(good, name) for name in os.listdir(good) if "tfevents" in name]
+        of_folder, of_file = ulpscope.open(good), ulpscope.open(file)
+        self.assertEqual(of_folder.kind, "event_files")
+        self.assertEqual(of_folder.rows.records(), of_file.rows.records())
+        os.mkdir(self.path("none"))
+        with self.assertRaisesRegex(ValueError, "none: is a folder without TensorBoard event files"):
+            ulpscope.open(self.path("none"))
+
+    def test_following(self):
+        following = ulpscope.follow(PLAIN, timeout=30, interval=0.01, cells=True)
+        got = list(following)
+        run = ulpscope.open(PLAIN, attempts="last")
+        accumulated = run.steps.take(run.steps["microbatch"] == -1)
+        self.assertEqual([dict(step) for step in got], accumulated.records())
+        self.assertEqual(following.state, "closed")
+        of_all = run.rows.take(run.rows["microbatch"] == -1)
+        self.assertEqual([row for step in got for row in step.rows.records()], of_all.records())
+        self.assertEqual(sum(step.cells["count"].sum() for step in got), run.cells["count"].sum())
+        self.assertIsNone(next(ulpscope.follow(PLAIN)).cells)
+
+    def test_following_a_job(self):
+        from ulpscope import Recorder
+
+        path = self.path("run.ulp")
+        following = ulpscope.follow(path, timeout=0.1, interval=0.02, tensor="^b$")
+        self.assertEqual(list(following), [])
+        self.assertEqual(following.state, "awaited")
+        with Recorder(path, strict=True) as rec:
+            for step in range(3):
+                rec.step(step, loss_scale=1, grads={"a": np.float32([1, 2]), "b": np.float32([np.inf, step])})
+                (got,) = following
+                self.assertEqual((got["step"], got.rows["tensor"].tolist(), got.rows["inf"].tolist()), (step, ["b"], [1]))
+                self.assertEqual(following.state, "recording")
+            threading.Timer(0.2, lambda: rec.step(3, loss_scale=1, grads={"b": np.float32([7])})).start()
+            self.assertEqual(next(ulpscope.follow(path, steps="3:", timeout=30, interval=0.02))["step"], 3)
+        self.assertEqual([step["step"] for step in following], [3])
+        self.assertEqual((list(following), following.state), ([], "closed"))
+
+    def test_copies_and_rows_of_tables(self):
+        table = ulpscope.replay(PLAIN, "pytorch", "float16", per_tensor=True)
+        for made in (table.copy(), copy.copy(table), copy.deepcopy(table), pickle.loads(pickle.dumps(table))):
+            self.assertIsInstance(made, ulpscope.Table)
+            self.assertEqual(made.records(), table.records())
+            self.assertEqual((made.notes, made.summary, made.schema), (table.notes, table.summary, table.schema))
+            self.assertEqual(made.per_tensor.height, table.per_tensor.height)
+        last = table.records()[-1]
+        mask = np.arange(table.height) == table.height - 1
+        for rows in ([-1], (-1,), mask, mask.tolist(), slice(-1, None), np.array([-1])):
+            self.assertEqual(table.take(rows).records(), [last])
+        self.assertEqual(table.take([]).height, 0)
+        for rows, error, text in (
+            (None, TypeError, "None is neither positions nor a mask"),
+            (3, TypeError, r"3 is neither positions nor a mask; \[3\] is one row"),
+            ("step", TypeError, "'step' is neither"),
+            ([10**6], IndexError, "out of bounds"),
+            (mask[1:], IndexError, "boolean"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                table.take(rows)
+
+    def test_what_cannot_be_followed(self):
+        for ask, error, text in (
+            (lambda: next(ulpscope.follow(DUMP)), ValueError, "recording"),
+            (lambda: ulpscope.follow(PLAIN, timeout=-1), ValueError, "timeout=-1"),
+            (lambda: ulpscope.follow(PLAIN, timeout=math.nan), ValueError, "timeout=nan"),
+            (lambda: ulpscope.follow(PLAIN, interval=0), ValueError, "interval=0"),
+            (lambda: ulpscope.follow(PLAIN, colour=1), TypeError, "colour"),
+            (lambda: ulpscope.follow(None), TypeError, "NoneType"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                ask()
+
     def test_formats_by_type(self):
         wanted = ulpscope.outcomes(PLAIN, "float16").records()
         self.assertEqual(ulpscope.outcomes(PLAIN, np.float16).records(), wanted)
@@ -370,8 +470,10 @@ class Pictures(InFolder):
     def test_what_cannot_be_drawn_says_so(self):
         with self.assertRaisesRegex(ValueError, "unknown view 'colours': one of window, scale"):
             ulpscope.open(DIGITS).plot("colours")
-        with self.assertRaisesRegex(ValueError, "nothing to draw in 'scale'"):
+        with self.assertRaisesRegex(ValueError, "nothing to draw in 'scale': it holds 1 step"):
             ulpscope.open(DUMP).plot("scale")
+        with self.assertRaisesRegex(ValueError, "nothing to draw in 'layers': no tensor loses anything to underflow"):
+            ulpscope.open(DIGITS).plot("layers", format="float32")
         with open(self.path("log.csv"), "w") as file:
             file.write("step,found_inf\n0,1\n1,0\n2,0\n")
         with self.assertRaisesRegex(ValueError, "nothing to draw in 'window'"):

@@ -1,9 +1,11 @@
 """Pins the scalers of the package, stepped one by one, to traces of the frameworks' own code, and what they refuse."""
 
+import contextlib
 import copy
 import csv
 import math
 import os
+import pickle
 import unittest
 
 from support import SOURCE, json_of, need, need_compiled, ulp
@@ -191,6 +193,50 @@ class Stepping(unittest.TestCase):
         self.assertEqual((other.scale, other.state["scale"]), (16, 16))
         self.assertIn("scale=16", repr(other))
         self.assertEqual(ulpscope.scaler("pytorch", window=7).parameters["growth_interval"], 7)
+
+    def test_pickles_go_on_as_the_scaler_does(self):
+        """Of every policy, from a state in the middle of a run, with parameters that are not the default."""
+        found = np.random.default_rng(3).random(400) < 0.1
+        for name in ulpscope.scalers()["scaler"]:
+            for parameters in ({}, {"growth_factor": 1.5, "backoff_factor": 0.1 + 0.2} if name == "pytorch_gradscaler" else {}):
+                scaler = ulpscope.scaler(name, **parameters)
+                if scaler.edge == scaler.edge or name == "manual":
+                    continue
+                try:
+                    scaler.update(False)
+                except ValueError:  # asks for more than found_inf
+                    continue
+                for one in found[:150]:
+                    with contextlib.suppress(ulpscope.ScalerError):
+                        scaler.update(one)
+                made = pickle.loads(pickle.dumps(scaler))
+                self.assertEqual((made.name, made.parameters, made.state), (scaler.name, scaler.parameters, scaler.state))
+                for ours, theirs in zip(*(of.run(found[150:]).values() for of in (made, scaler))):
+                    self.assertEqual(ours.tolist(), theirs.tolist(), name)
+
+    def test_states_that_cannot_be(self):
+        scaler = ulpscope.scaler("pytorch")
+        before = scaler.state
+        for state, error, text in (
+            ({"scale": -1}, ValueError, "scale cannot be -1"),
+            ({"scale": math.nan}, ValueError, "scale cannot be NaN"),
+            ({"scale": 8, "_growth_tracker": 1.5}, ValueError, "'_growth_tracker' takes an integer, not '1.5'"),
+            ({"scale": 8, "scales": 1}, ValueError, "no state 'scales'"),
+            ({"scale": "8"}, TypeError, "scale is '8', which is not a number"),
+            ({"scale": None}, TypeError, "scale is None"),
+            ({"scale": True}, TypeError, "scale is True"),
+            (8, TypeError, "8 is no dictionary"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                scaler.state = state
+            self.assertEqual(scaler.state, before)
+        for start in ({"scale": -1}, {"scale": "-1"}, {"scale": "x"}, {"scale": True}):
+            with self.assertRaisesRegex((TypeError, ValueError), "scale|--start"):
+                ulpscope.scaler("pytorch", start=start)
+        scaler.state = {"scale": 0.1}  # which it holds in float32
+        self.assertEqual(scaler.scale, float(np.float32(0.1)))
+        scaler.state = {"scale": np.float32(4), "_growth_tracker": np.int64(3)}
+        self.assertEqual(scaler.state, {"scale": 4, "_growth_tracker": 3})
 
     def test_policies_that_ask_for_more_say_so(self):
         asked = 0

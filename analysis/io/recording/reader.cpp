@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ulp/io/recorded_steps.hpp>
 #include <utility>
 
 #include "database/sqlite.hpp"
@@ -165,6 +166,18 @@ class recording final : public opened {
   io::table_reader tables_;
 };
 
+class recorded_steps final : public opened {
+ public:
+  recorded_steps(const std::string& path, const io::part_asked& asked)
+      : opened(path, io::step_rows::with::scalars, asked) {}
+
+  [[nodiscard]] const std::vector<tensor_info>& tensors() const override { return recorded(); }
+
+ private:
+  void read_tables(step& into) override { into.tensors.clear(); }
+  [[nodiscard]] bool are_lost_rows_told_last() const override { return true; }
+};
+
 class recorded_totals final : public opened {
  public:
   recorded_totals(const std::string& path, totals_with with, const io::part_asked& asked)
@@ -224,6 +237,11 @@ std::unique_ptr<source> open_recording(const std::string& path, which_attempts a
 std::unique_ptr<source> open_recording(const std::string& path, std::int64_t first, std::int64_t last,
                                        which_attempts attempts) {
   return std::make_unique<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
+}
+
+std::unique_ptr<source> open_steps(const std::string& path, step_bounds within, which_attempts attempts) {
+  return std::make_unique<recorded_steps>(path,
+                                          io::part_asked{.steps = {within.first, within.last}, .attempts = attempts});
 }
 
 std::unique_ptr<source> open_totals(const std::string& path, totals_with with, which_attempts attempts) {

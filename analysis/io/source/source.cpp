@@ -13,6 +13,7 @@
 #include "bytes/text.hpp"
 #include "csv/scalars.hpp"
 #include "file_kind.hpp"
+#include "folders.hpp"
 #include "inferred_roles.hpp"
 #include "read_ahead.hpp"
 #include "reader.hpp"
@@ -163,8 +164,9 @@ std::unique_ptr<source> labelled(std::unique_ptr<source> opened, const source_op
 
 }  // namespace
 
-std::unique_ptr<source> open_source(const std::vector<std::string>& inputs, const source_options& options) {
-  if (inputs.empty()) throw input_error("input", "", "none is given");
+std::unique_ptr<source> open_source(const std::vector<std::string>& named, const source_options& options) {
+  if (named.empty()) throw input_error("input", "", "none is given");
+  const std::vector<std::string> inputs = io::with_event_files(named);
   if (options.scalars == "-" && std::ranges::find(inputs, "-") != inputs.end())
     throw input_error("-", "", "standard input cannot be both the input and the scalars");
   io::scalar_table scalars;

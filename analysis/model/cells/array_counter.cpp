@@ -124,8 +124,13 @@ std::vector<counted_values> count_arrays(std::span<const value_array> arrays, ce
   else
     for (std::size_t i = 0; i < pieces.size(); ++i) count(i);
 
-  std::vector<counted_values> all(arrays.size());
-  for (std::size_t i = 0; i < pieces.size(); ++i) {
+  std::vector<counted_values> all;
+  const bool whole = pieces.size() == arrays.size();
+  if (whole)
+    all.swap(counted);
+  else
+    all.resize(arrays.size());
+  for (std::size_t i = 0; !whole && i < pieces.size(); ++i) {
     counted_values& to = all[pieces[i].array];
     if (pieces[i].begin == 0) {
       to = std::move(counted[i]);

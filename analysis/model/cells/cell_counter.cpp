@@ -301,7 +301,7 @@ cell_table cell_counter::take() {
     result.max_abs = std::bit_cast<double>(d.max_bits);
     result.min_abs = std::bit_cast<double>(d.min_bits);
   }
-  std::vector<bool> present(static_cast<std::size_t>(std::max(0, d.high - d.low + 1)));
+  std::vector<bool> present(result.has_errors ? static_cast<std::size_t>(std::max(0, d.high - d.low + 1)) : 0);
   for (const cell_sign sign : {cell_sign::positive, cell_sign::negative}) {
     for (int index = d.low; index <= d.high; ++index) {
       dense::binade& o = d.table[static_cast<std::size_t>(index + (sign == cell_sign::negative ? binades : 0))];
@@ -312,7 +312,7 @@ cell_table cell_counter::take() {
         any = true;
         result.cells.push_back({.sign = sign, .slot = slot, .exponent = exponent, .count = o.counts[slot]});
       }
-      if (any) present[static_cast<std::size_t>(index - d.low)] = true;
+      if (any && result.has_errors) present[static_cast<std::size_t>(index - d.low)] = true;
       if (any && d.with_sums)
         result.sums.push_back(
             {.sign = sign, .exponent = exponent, .significands = o.significands, .squares = o.squares});

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string_view>
 #include <ulp/io/check.hpp>
+#include <ulp/io/recorded_steps.hpp>
+#include <ulp/report/partial_reading.hpp>
 #include <ulp/report/suggestions.hpp>
 #include <ulp/report/table.hpp>
 #include <utility>
@@ -33,6 +35,21 @@ std::unique_ptr<source> open_run(const run_text& run, const source_options& how,
   }
   for (const std::string& line : from->notes()) to.note(line);
   return watch_ranks(std::move(from), run.inputs.front(), to);
+}
+
+std::unique_ptr<source> open_part_of(const run_text& run, run_part part, const source_options& how, listener& to) {
+  std::unique_ptr<source> whole = open_run(run, how, to);
+  const selection selected = run.selected();
+  constexpr step_bounds all;
+  const step_bounds within{selected.first_step, selected.end_step == all.last ? all.last : selected.end_step - 1};
+  const bool is_as_recorded = how.kinds.empty() && how.roles.empty() && run.factor.empty() && how.scalars.empty();
+  const bool is_part = part == run_part::steps || within.first != all.first || within.last != all.last;
+  if (whole->kind() != source_kind::recording || !is_as_recorded || !is_part) return whole;
+  whole.reset();
+  const std::string& path = run.inputs.front();
+  return watch_ranks(part == run_part::steps ? open_steps(path, within, how.attempts)
+                                             : open_recording(path, within.first, within.last, how.attempts),
+                     path, to);
 }
 
 std::unique_ptr<source> open_run_again(const run_text& run) {

@@ -29,13 +29,19 @@ struct named_figure {
   std::string_view name;
   std::string_view title;
   figure (*draw)(const report_page& page);
+  std::string_view lacking;  // what is said where there is nothing to draw, though there are steps
 };
 
-constexpr std::array all_figures{named_figure{"window", "What the format sees of the gradients", first_window},
-                                 named_figure{"scale", "The loss scale, replayed", scale_with_legend},
-                                 named_figure{"layers", "Underflow by tensor and step", loss_figure},
-                                 named_figure{"clipping", "The norm of the gradients", norm_figure},
-                                 named_figure{"logged", "What the run logged", logged_figure}};
+constexpr std::array all_figures{
+    named_figure{"window", "What the format sees of the gradients", first_window,
+                 "no gradient that is counted has a value other than zero"},
+    named_figure{"scale", "The loss scale, replayed", scale_with_legend,
+                 "the policy has no loss scale that could be drawn"},
+    named_figure{"layers", "Underflow by tensor and step", loss_figure,
+                 "no tensor loses anything to underflow in this format and policy"},
+    named_figure{"clipping", "The norm of the gradients", norm_figure, "the norm of the gradients is not known"},
+    named_figure{"logged", "What the run logged", logged_figure,
+                 "loss, learning rate, norm and loss scale were not logged"}};
 
 const named_figure& figure_named(std::string_view name) {
   const auto* const found = std::ranges::find(all_figures, name, &named_figure::name);
@@ -127,8 +133,9 @@ std::string figure_of(const report_page& page, std::string_view name) {
   const named_figure& wanted = figure_named(name);
   const figure f = wanted.draw(page);
   if (f.empty())
-    throw std::invalid_argument(
-        fmt::format("{}: has nothing to draw in '{}'; it holds {}", page.input, name, count_text(page.steps, "step")));
+    throw std::invalid_argument(fmt::format(
+        "{}: has nothing to draw in '{}': {}", page.input, name,
+        is_single_step(page) && name != "window" ? "it holds 1 step, and curves take several" : wanted.lacking));
   constexpr double title_height = 26;
   const std::string of_replay =
       name == "logged" ? "" : fmt::format("{} under {}, ", page.format_name, page.replays.front().name);

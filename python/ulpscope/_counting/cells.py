@@ -144,3 +144,47 @@ def merge_tables(tables):
         sums,
         sum(t.cut for t in tables),
     )
+
+
+class Tables(list):
+    """The tables of a step. at: places of some; all without."""
+
+    def _some(self, at):
+        return self if at is None else [self[i] for i in at]
+
+    def are_zero(self, at=None):
+        return all(t.zeros == t.numel for t in self._some(at))
+
+    def are_finite(self, at=None):
+        return all(t.is_finite for t in self._some(at))
+
+    def largest(self, at=None):
+        return max((t.largest for t in self._some(at)), default=0.0)
+
+    def merged(self, at=None):
+        return merge_tables(self._some(at))
+
+    def drop_codes(self):
+        for table in self:
+            table.codes = None
+
+
+class Gathered:
+    """Tables of many steps, by column. They wait until some have gathered: merging many costs little more than merging two."""
+
+    def __init__(self):
+        self.waiting = []
+
+    def add(self, tables, columns):
+        """The table i of a step goes to the column columns[i]."""
+        for at, table in zip(columns, tables):
+            if at >= len(self.waiting):
+                self.waiting += [[] for _ in range(at + 1 - len(self.waiting))]
+            waiting = self.waiting[at]
+            if len(waiting) >= 16 and (len(waiting) >= 64 or len(table) > 16):
+                waiting[:] = [merge_tables(waiting)]
+            waiting.append(table)
+
+    def merged(self):
+        """A table for each column."""
+        return [merge_tables(waiting) for waiting in self.waiting]

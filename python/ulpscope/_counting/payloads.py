@@ -39,7 +39,8 @@ def payloads_of(tables):
     """The payloads of tables, one after the other."""
     if not tables:
         return b""
-    keys, counts = zip(*((t.keys, t.counts) if t.codes is None else t.codes for t in tables))
+    has_codes = [t.codes is not None and len(t.codes[0]) > 0 for t in tables]
+    keys, counts = zip(*(t.codes if coded else (t.keys, t.counts) for t, coded in zip(tables, has_codes)))
     lengths = [len(of) for of in keys]
     sizes, keys, counts = host.array(lengths), host.join(keys), host.join(counts)
     # How many, then pairs, of each.
@@ -56,12 +57,12 @@ def payloads_of(tables):
     octets, begins = varints(numbers)
     begins = begins[starts].tolist() + [len(octets)]
     payload = []
-    for t, begin, end in zip(tables, begins, begins[1:]):
+    for t, coded, begin, end in zip(tables, has_codes, begins, begins[1:]):
         content = octets[begin:end]
-        if t.sums and t.codes is None:
+        if t.sums and not coded:
             content += b"".join(varint(number) for binade in sorted(t.sums) for number in t.sums[binade])
         n = len(content)
-        payload += (b"\1" if t.codes is None else b"\2", bytes((n,)) if n < 128 else varint(n), content)
+        payload += (b"\2" if coded else b"\1", bytes((n,)) if n < 128 else varint(n), content)
     return b"".join(payload)
 
 

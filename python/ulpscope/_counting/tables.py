@@ -8,15 +8,29 @@ from .compiled import counting
 if counting is None:
     merge_tables = cells.merge_tables
     payloads_of = payloads.payloads_of
-    summaries_of = payloads.summaries_of
+    Tables, Gathered = cells.Tables, cells.Gathered
+
+    def columns_of(tensors, type_numbers, factors):
+        """What summary records have besides tables and parts, for records_of."""
+        return tensors, type_numbers, factors
+
+    def records_of(tables, columns, parts=()):
+        """The summary records, one after the other."""
+        return payloads.summaries_of(tables, *columns, parts)
+
 else:
     merge_tables = counting.merge
     payloads_of = counting.payloads
+    records_of = counting.summaries
+    Tables, Gathered = counting.Tables, counting.Gathered
 
-    def summaries_of(tables, tensors, type_numbers, factors, parts=()):
-        """As payloads.summaries_of."""
-        factors = [math.nan if factor is None else factor for factor in factors]
-        return counting.summaries(tables, tensors, type_numbers, factors, parts)
+    def columns_of(tensors, type_numbers, factors):
+        return counting.Columns(tensors, type_numbers, [math.nan if factor is None else factor for factor in factors])
+
+
+def summaries_of(tables, tensors, type_numbers, factors, parts=()):
+    """As payloads.summaries_of."""
+    return records_of(tables, columns_of(tensors, type_numbers, factors), parts)
 
 
 def summary_of(table, tensor, type_number, factor):

@@ -101,18 +101,18 @@ class PlainValues:
         (self.table,), self.array = host_tables_of([self], with_sums), None
 
 
-def plain_values(tensors):
-    """Of those that can be PlainValues these; None in place of others."""
-    places = torch_places()(tensors)
+def plain_values(taken):
+    """Of gradients that can be PlainValues these; None in place of others."""
+    tensors, places = taken.tensors, taken.places()
     return [None if place is None else PlainValues(tensor, place) for tensor, place in zip(tensors, places)]
 
 
 @functools.lru_cache(None)
-def torch_places():
-    """A function that tells where the values of torch's tensors are."""
+def take_gradients():
+    """A function that takes the gradients of pairs of name and parameter, for the compiled counting."""
     torch = loaded_torch()
     types = {getattr(torch, name): dtype.number for name, dtype in TYPES.items() if hasattr(torch, name)}
-    return counting.Places(torch.Tensor, torch.strided, types)
+    return counting.Gradients(torch.Tensor, torch.strided, types)
 
 
 class SmallValues:
@@ -139,9 +139,12 @@ def host_tables_of(values, with_sums):
     """The tables of values on the host."""
     if counting is None:
         return tables_of_bits([(v.array, v.type) for v in values], with_sums)
+    return counting.count([v.place for v in values], with_sums, number_of_threads())
+
+
+def number_of_threads():
     torch = loaded_torch()
-    threads = 1 if torch is None else torch.get_num_threads()
-    return counting.count([v.place for v in values], with_sums, threads)
+    return 1 if torch is None else torch.get_num_threads()
 
 
 def tables_of(values, with_sums):

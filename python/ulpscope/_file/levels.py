@@ -1,15 +1,32 @@
 """Steps merged in blocks, for readers of long runs."""
 
 from .._counting.payloads import compressed
-from .._counting.tables import merge_tables, payloads_of, summaries_of, summary_of
+from .._counting.tables import Gathered, Tables, payloads_of, summaries_of, summary_of
 from .schema import KINDS, ROLES, insert_row
 
 
-class Level:
-    """Merges the tables of the steps of one block.
+class Merged:
+    """Tables of many steps, each with a key, merged by key."""
 
-    Tables wait until some have gathered: merging many costs little more than merging two.
-    """
+    def __init__(self):
+        self.columns, self.gathered = {}, Gathered()  # by key
+        self.last = None, ()  # keys, which mostly are those of the step before, and their columns
+
+    def __len__(self):
+        return len(self.columns)
+
+    def add(self, keys, tables):
+        if self.last[0] is not keys:
+            self.last = keys, [self.columns.setdefault(key, len(self.columns)) for key in keys]
+        self.gathered.add(tables, self.last[1])
+
+    def take(self):
+        """{key: table}"""
+        return dict(zip(self.columns, self.gathered.merged()))
+
+
+class Level:
+    """Merges the tables of the steps of one block."""
 
     def __init__(self, width, block, whole):
         self.width, self.block = width, block
@@ -18,38 +35,27 @@ class Level:
         self._clear()
 
     def _clear(self):
-        self.tensors, self.totals = {}, {}  # by (id, type, factor) and (kind, role, factor): tables that wait
+        self.tensors, self.totals = Merged(), Merged()  # by (id, type, factor) and (kind, role, factor)
         self.ids, self.numbers = set(), {}  # of tensors; how many each total is of
 
-    def add(self, steps, tensors, totals):
-        """tensors, totals: as take() gives them."""
+    def add(self, steps, keys, tables, totals):
+        """tables: of tensors, each with a key. totals: as take() gives them."""
         self.steps += steps
-        self.merged += len(tensors)
-        if not tensors.keys() <= self.tensors.keys():
-            self.ids.update(id for id, _, _ in tensors)
-        self._gather(self.tensors, tensors.items())
-        self._gather(self.totals, ((key, table) for key, (table, _) in totals.items()))
+        self.merged += len(tables)
+        before = len(self.tensors)
+        self.tensors.add(keys, tables)
+        if len(self.tensors) > before:
+            self.ids.update(id for id, _, _ in keys)
+        self.totals.add(list(totals), Tables([table for table, _ in totals.values()]))
         for key, (_, number) in totals.items():
             self.numbers[key] = self.numbers.get(key, 0) + number
         if len(self.tensors) > 8 * len(self.ids):  # factors that change all the time
             self.whole = False
             self._clear()
 
-    @staticmethod
-    def _gather(into, tables):
-        for key, table in tables:
-            waiting = into.get(key)
-            if waiting is None:
-                into[key] = [table]
-                continue
-            if len(waiting) >= 16 and (len(waiting) >= 64 or len(table) > 16):
-                waiting[:] = [merge_tables(waiting)]
-            waiting.append(table)
-
     def take(self):
         """{key: table} and {key: (table, number of tensors)}"""
-        tensors, totals = ({key: merge_tables(waiting) for key, waiting in of.items()} for of in (self.tensors, self.totals))
-        return tensors, {key: (table, self.numbers[key]) for key, table in totals.items()}
+        return self.tensors.take(), {key: (table, self.numbers[key]) for key, table in self.totals.take().items()}
 
 
 class Levels:
@@ -60,7 +66,7 @@ class Levels:
         self.db, self.ranks = db, ranks
         self.narrow = self.wide = None
 
-    def add(self, step, tensors, totals):
+    def add(self, step, keys, tables, totals):
         """A step that is in the file."""
         if self.narrow is None or self.narrow.block != step // 64:
             self._leave()
@@ -68,7 +74,7 @@ class Levels:
                 self._store(self.wide)
                 self.wide = self._enter(4096, step)
             self.narrow = self._enter(64, step)
-        self.narrow.add([step], tensors, totals)
+        self.narrow.add([step], keys, tables, totals)
 
     def close(self):
         self._leave()
@@ -83,7 +89,7 @@ class Levels:
         if self.narrow is not None:
             tensors, totals = self._store(self.narrow)
             self.wide.whole = self.wide.whole and self.narrow.whole
-            self.wide.add(self.narrow.steps, tensors, totals)
+            self.wide.add(self.narrow.steps, list(tensors), Tables(tensors.values()), totals)
             self.narrow = None
 
     def _store(self, level):

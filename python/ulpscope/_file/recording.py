@@ -6,7 +6,7 @@ import sqlite3
 
 from .. import __version__
 from .._counting.payloads import compressed
-from .._counting.tables import merge_tables, payloads_of, summaries_of
+from .._counting.tables import columns_of, payloads_of, records_of
 from .._errors import RecorderError, printable
 from .beside import look_beside, size_of
 from .database import Database, PAGE_SIZE, count_rows
@@ -27,14 +27,12 @@ class Layout:
         self.groups = {}  # by kind, role and factor: which
         for i, (info, factor) in enumerate(zip(infos, factors)):
             self.groups.setdefault((info.kind, info.role, factor), []).append(i)
-        self.ids = None  # in the file; None until they are known
-        self._keys = None
+        self.columns = None  # of their summaries; None until their ids in the file are known
+        self.keys = None  # of tables that may be merged over steps: id, type, factor
 
-    def keys(self):
-        """Of tables that may be merged over steps: id, type, factor."""
-        if self._keys is None:
-            self._keys = list(zip(self.ids, *self.of[1:]))
-        return self._keys
+    def know(self, ids):
+        self.columns = columns_of(ids, *self.of[1:])
+        self.keys = list(zip(ids, *self.of[1:]))
 
 
 class File:
@@ -158,15 +156,15 @@ class File:
         if self.layout is None or self.layout.of != (infos, numbers, factors):
             self.layout = Layout(infos, numbers, factors)
         layout = self.layout
-        totals = {group: (merge_tables([tables[i] for i in at]), len(at)) for group, at in layout.groups.items()}
+        totals = {group: (tables.merged(at), len(at)) for group, at in layout.groups.items()}
         try:
             if key[1] is None:
                 attempts = "SELECT coalesce(max(attempt), -1) + 1 FROM step WHERE step=? AND rowid<=?"
                 key = (key[0], *self.db.execute(attempts, (key[0], self.rows_before)).fetchone(), key[2])
             with self.db.transaction():
-                if layout.ids is None:
-                    layout.ids = [self._id(info) for info in infos]
-                summary = summaries_of(tables, layout.ids, numbers, factors, parts)
+                if layout.columns is None:
+                    layout.know([self._id(info) for info in infos])
+                summary = records_of(tables, layout.columns, parts if any(parts) else ())
                 cells = compressed(payloads_of(tables))
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
                 for *total, cells in total_rows(totals):
@@ -188,11 +186,9 @@ class File:
             )
             raise RecorderError(f"{self.shown}: {place}: {reason}") from None
         if key[2] == -1:
-            for number, table in zip(numbers, tables):
-                if number not in (1, 2):
-                    table.drop_codes()  # which take much memory
+            tables.drop_codes()  # which take much memory
             with contextlib.suppress(sqlite3.Error, RecorderError):
-                self.levels.add(key[0], dict(zip(layout.keys(), tables)), totals)
+                self.levels.add(key[0], layout.keys, tables, totals)
 
     def _id(self, info):
         """The tensor's number in the file, where it is added if it is new."""

@@ -8,6 +8,12 @@ from .names import plain
 
 
 class Doubts:
+    def _weight_grads(self, infos):
+        """Where they are among the tensors of a step, which mostly are those of the step before."""
+        if self._weight_grads_of[0] is not infos:
+            self._weight_grads_of = infos, [i for i, info in enumerate(infos) if info.kind == "weight_grad"]
+        return self._weight_grads_of[1]
+
     def _suspicions(self, rows, scale, scaled, factor, microbatch, next_scale=None):
         """What the values say that was done wrong; each is said once."""
         found = {}
@@ -15,15 +21,15 @@ class Doubts:
             found["next scale"] = (
                 f"loss_scale={next_scale:g} was passed, and the scaler's was {scale:g}: that is recorded; leave loss_scale out"
             )
-        tables = [table for info, table in zip(rows.infos, rows.tables) if info.kind == "weight_grad"]
-        if self._looks > 0 and tables:
+        tables, at = rows.tables, self._weight_grads(rows.infos)
+        if self._looks > 0 and at:
             self._looks -= 1
-            if not self._shards and all(t.zeros == t.numel for t in tables):
+            if not self._shards and tables.are_zero(at):
                 found["zeros"] = (
                     "all gradients are zero: call step() after backward() and before zero_grad(); where that is so, the "
                     "loss does not reach the parameters, or all gradients underflow"
                 )
-            largest = max(t.largest for t in tables)
+            largest = tables.largest(at)
             # Else there may be uses in float32 outside of the model: these are not as small as what float16 loses.
             is_shown = self._sure or self._shown_by == "loss"
             through = self._through_float16(rows) if is_shown or (scale is not None and scale >= 1024) else {}
@@ -58,7 +64,7 @@ class Doubts:
                         f"{least:.3g}) are still multiplied by the loss scale: pass scaled=False only after scaler.unscale_()"
                     )
         if microbatch == -1 and self._every == 1 and scale is not None:
-            finite = all(t.is_finite for t in tables)
+            finite = tables.are_finite(at)
             before = self._scale_before
             fell = before is not None and scale < before
             # After a step that overflowed too it may have fallen for that.

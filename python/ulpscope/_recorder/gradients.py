@@ -6,10 +6,11 @@ import math
 
 from .._counting.compiled import counting
 from .._counting.host import loaded_torch, np
-from .._counting.tables import merge_tables
-from .._counting.values import SmallValues, TINY, Values, WAITING, bring_to_host, plain_values, tables_of
+from .._counting.tables import Tables, merge_tables
+from .._counting.values import SmallValues, TINY, Values, WAITING, bring_to_host, plain_values, tables_of, take_gradients
 from .._errors import RecorderError
 from .._file.schema import Info, Rows
+from .alike import Alike, Bunch
 from .graph import UNSEEN, tensors_in
 from .names import check_name, plain
 from .ranks import is_replica, is_summand
@@ -37,22 +38,25 @@ class Gradients:
             return None
 
     def _gradients(self, unfit, of=None, is_local=False):
-        """Those of the model's parameters, or of some. is_local: before they are reduced."""
+        """Those of the model's parameters, or of some: a Bunch where they are Alike, else a list. is_local: before they are
+        reduced."""
         values = []
         torch, known = loaded_torch(), self._file.tensors
         casts, may_be_small = {} if self._graph is None else self._graph.casts, np is not None and counting is None and not self._sums
-        only = self._wanted.get("gradients")
         if not is_local:
             self._settle_passes()
-        named = self._parameters() if of is None else of
-        if counting is not None:
-            named = list(named)
-        alike = plain_values([parameter.grad for _, parameter in named]) if counting is not None else itertools.repeat(None)
-        for (name, parameter), taken_as_is in zip(named, alike):
-            if "_orig_mod" in name:
-                name = plain(name)
+        named, at_once, self._seen = self._recorded(of), itertools.repeat(None), None
+        if counting is not None and named:
+            taken = take_gradients()(named)
+            if taken.are_plain and self._local is None:
+                kinds = taken.kinds
+                if self._alike is not None and self._alike.named is named and self._alike.kinds == kinds:
+                    return Bunch(self._alike, taken, self._parts_of_all(named, taken))
+                self._seen = named, kinds
+            at_once = plain_values(taken)
+        for (name, parameter), taken_as_is in zip(named, at_once):
             gradient = parameter.grad
-            if gradient is None or name in self._elsewhere or (only is not None and not only.search(name)):
+            if gradient is None:
                 continue
             if self._local is not None and not is_local:
                 if id(parameter) not in self._local:  # no backward pass came to it here
@@ -85,6 +89,46 @@ class Gradients:
                     values.append(taken)
         return values
 
+    def _recorded(self, of=None):
+        """Pairs of plain name and parameter of which gradients are recorded here, of the model's or of some: while these are the
+        same, the same list."""
+        if of is None:
+            of = self._named_parameters() if counting is not None else list(self._parameters())
+        if self._recorded_of[0] is not of:
+            only, named = self._wanted.get("gradients"), ((plain(name) if "_orig_mod" in name else name, p) for name, p in of)
+            some = [(n, p) for n, p in named if n not in self._elsewhere and (only is None or only.search(n))]
+            self._recorded_of = of, some
+        return self._recorded_of[1]
+
+    def _named_parameters(self):
+        """As _parameters: the same list while the model has the same."""
+        if self._model is None or not self._names_as_usual():
+            return list(self._parameters())
+        structure, self._structure = self._structure or counting.Structure(), None  # None where this is interrupted
+        try:
+            if structure.has_changed(self._model):
+                self._named = list(self._parameters())
+        except TypeError:  # modules of torch.jit have no dictionaries
+            return list(self._parameters())
+        self._structure = structure
+        return self._named
+
+    def _parts_of_all(self, named, taken):
+        """Of those that have a gradient."""
+        numbers = self._alike.numbers
+        if not self._passes:
+            return self._alike.parts
+        those = [(parameter, gradient) for (_, parameter), gradient in zip(named, taken.tensors) if gradient is not None]
+        return tuple(1 if number > 2 else self._parts(*of) for number, of in zip(numbers, those))
+
+    def _learn_alike(self, rows):
+        """What is known of gradients that were taken one by one, now that they are in the file."""
+        (named, kinds), self._seen = self._seen, None
+        of = {info.name: (info, number) for info, number in zip(rows.infos, rows.type_numbers)}
+        its = [of.get(name) for (name, _), number in zip(named, kinds) if number != 0]
+        if its and None not in its:
+            self._alike = Alike(named, kinds, *zip(*its))
+
     def _chosen(self, what, of=None):
         """The parameters that are wanted, of all or of some, by name."""
         regex = self._wanted.get(what)
@@ -108,8 +152,7 @@ class Gradients:
         """As the model names them, without what that costs."""
         if self._model is None:
             return
-        usual = loaded_torch().nn.Module
-        if any(getattr(type(self._model), of) is not getattr(usual, of) for of in ("named_parameters", "named_modules")):
+        if not self._names_as_usual():
             yield from self._model.named_parameters()
             return
         seen, modules, waiting = set(), set(), [("", self._model)]
@@ -125,21 +168,28 @@ class Gradients:
             if module._modules:
                 waiting += [(f"{prefix}{name}.", child) for name, child in reversed(module._modules.items())]
 
+    def _names_as_usual(self):
+        usual, own = loaded_torch().nn.Module, type(self._model)
+        return own.named_parameters is usual.named_parameters and own.named_modules is usual.named_modules
+
     def _rows(self, step, values, watched, grads, loss_scale, scaled, unscaled, factor, unfit):
         """What is recorded of a step: its Rows. unscaled: those that are not multiplied by the loss scale."""
         of_loss = loss_scale * factor if loss_scale is not None and 0 < loss_scale * factor < math.inf else None
         factors = {"weight_grad": of_loss if scaled else factor, "activation_grad": of_loss}  # all else: 1
+        bunch, values = (values, []) if isinstance(values, Bunch) else (None, values)
         for name, array in grads.items():
             kind = "activation_grad" if str(name).startswith(("agrad/", "agrad__")) else "weight_grad"
             values.append(self._take(name, kind, None, 0, None, array, unfit))
         values = [of for of in values if of is not None]
-        if unfit and not values and not watched:
+        if unfit and not values and not watched and bunch is None:
             raise next(iter(unfit.values()))
-        if not values and self._alone:
+        if not values and self._alone and bunch is None:
             raise RecorderError(
                 f"{self._file.shown}: step {step}: no gradients: call step() after backward, before zero_grad"
             )
         values += watched
+        if bunch is not None:
+            bunch.count(self._sums)
         tables = tables_of([of for *_, of in values], self._sums)
         known = self._file.tensors
         if not self._mixed and not all(taken[0] in known for taken in values):
@@ -147,6 +197,8 @@ class Gradients:
             self._mixed = self._mixed or self._graph is not None and any(cast is not None for cast in self._graph.casts.values())
         at, rows = {}, []
         for (name, kind, shape, total, cast, of), table in zip(values, tables):
+            if bunch is not None and name in bunch.of.names:
+                raise RecorderError(f"{self._file.shown}: step {step}: {name!r} is the name of several tensors")
             if name in at:
                 i = at[name]
                 info, number, by, parts = rows[i]
@@ -167,7 +219,21 @@ class Gradients:
             if info.numel != numel:
                 info = info._replace(numel=numel)
             rows.append((info, of.type.number, by, of.parts))
-        return Rows(*(zip(*rows) if rows else [()] * 4), tables[: len(rows)])
+        rest = Rows(*(zip(*rows) if rows else [()] * 4), Tables(tables[: len(rows)]))
+        return rest if bunch is None else self._joined(bunch, rest, factors["weight_grad"], of_loss, factor, unscaled)
+
+    def _joined(self, bunch, rest, by, of_loss, factor, unscaled):
+        """The rows of a bunch, and the rest behind them."""
+        alike, tables = bunch.of, bunch.tables
+        by = alike.factors(of_loss if unscaled else by, factor, unscaled)
+        if not rest.infos:
+            return Rows(alike.infos, alike.numbers, by, bunch.parts, tables)
+        tables.extend(rest.tables)
+        infos = alike.infos + rest.infos
+        if infos == self._infos:
+            infos = self._infos
+        self._infos = infos
+        return Rows(infos, alike.numbers + rest.type_numbers, by + rest.factors, bunch.parts + rest.parts, tables)
 
     def _info(self, name, kind, shape, cast, of):
         is_low = of.type.bits <= 16 or cast not in (None, UNSEEN)

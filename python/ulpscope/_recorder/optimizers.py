@@ -1,6 +1,7 @@
 """Optimizers, what is around them, and what was seen of their steps."""
 
 from .._errors import RecorderError
+from .alike import Bunch
 
 
 class Update:
@@ -9,6 +10,7 @@ class Update:
     def __init__(self):
         self.of = self.watched = None  # the step() that came before it: step and arguments; what hooks had seen by then
         self.values, self.unfit, self.trouble = {}, {}, None
+        self.bunch = None  # gradients in place of values
         self.weights, self.changes, self.states = {}, {}, {}  # what is recorded besides, by name
         self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
         self.unscaled = set()  # names
@@ -16,6 +18,29 @@ class Update:
         self.open = set()  # ids of parameters whose gradients were taken, and whose optimizer did not step since
         self.stepped = {}  # by id of the optimizer: whether it stepped, and whether the scaler found an overflow
         self.known_as = {}  # ids of optimizers and of what is around them: that of the optimizer
+
+    def take(self, gradients, with_sums):
+        """Gradients, counted, in place of those of before that have their names; the names."""
+        is_bunch = isinstance(gradients, Bunch)
+        if is_bunch and not self.values and (self.bunch is None or self.bunch.of is gradients.of):
+            gradients.count(with_sums)
+            self.bunch = gradients
+            return gradients.of.names
+        for of in (self.bunch, gradients):
+            taken = of.one_by_one(with_sums) if isinstance(of, Bunch) else of or ()
+            self.values.update((each[0], each) for each in taken)
+        self.bunch = None
+        return gradients.of.names if is_bunch else {each[0] for each in gradients}
+
+    def gradients(self):
+        return list(self.values.values()) if self.bunch is None else self.bunch
+
+    def forget_parts(self, name):
+        """Of a gradient that is a sum of another number of parts than was thought; 16 bits are one."""
+        if self.bunch is not None:
+            self.bunch.forget_parts(name)
+        elif name in self.values and self.values[name][-1].type.bits > 16:
+            self.values[name][-1].parts = 0
 
     def more(self, applied):
         """Weights, updates and states. What skips a step within the optimizer changes nothing."""

@@ -120,6 +120,7 @@ class Recorder(Gradients, Updates, Parts, Doubts):
         self._stepping = False  # whether the scaler's step is running
         self._in_vain = 0  # calls of step() since an optimizer stepped
         self._order = None  # {id of parameter: its place, name and itself}
+        self._ordered = None, []  # ids of parameters, and names and parameters as they were ordered last
         self._local = None  # {id of parameter: what was taken of it before it was reduced; None if it is not reduced}
         self._root_hook = None  # which sees the graph of a forward pass, until that is known
         if every < 1:
@@ -133,6 +134,10 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             model = getattr(model, WRAPPERS[type(model).__name__])
         self._model, self._every, self._sums, self._strict = model, every, sums, strict
         self._calls, self._failures, self._closed = 0, 0, False
+        self._structure, self._named = None, []  # of the model, and the names and parameters that it has
+        self._recorded_of = None, []  # what _recorded was asked for last, and what it said
+        self._alike, self._seen = None, None  # what mostly is as in the step before; what gradients are there, where that is not so
+        self._infos, self._weight_grads_of = None, (None, [])  # what was found of the tensors of the step before
         self._watched, self._trouble = [], None  # what hooks saw since the last step, and what went wrong there
         self._pending = []  # what they counted on a device
         self._unfit, self._told = {}, set()  # tensors that cannot be recorded: why, since the last step; of whom that was said
@@ -326,8 +331,7 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             dropped = self._look_behind(loss)
             for of in dropped if update is not None else ():
                 name = plain(self._order[of][1]) if of in self._order else None
-                if name in update.values and update.values[name][-1].type.bits > 16:
-                    update.values[name][-1].parts = 0
+                update.forget_parts(name)
             loss, loss_scale, grad_norm, lr = (
                 None if x is None else float(x) for x in (loss, loss_scale, grad_norm, lr)
             )
@@ -341,7 +345,7 @@ class Recorder(Gradients, Updates, Parts, Doubts):
                 raise RecorderError(
                     f"loss_scale={loss_scale}: must be above 0: pass what the loss was multiplied by, 1 where it was not"
                 )
-            values = list(update.values.values()) if update is not None else self._gradients(unfit)
+            values = update.gradients() if update is not None else self._gradients(unfit)
             if update is None and microbatch == -1:
                 self._end_of(self._passes)
             self._forget_local(microbatch)
@@ -353,8 +357,8 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             rows = self._without_doubtful(rows, scaled, factor)
             suspicions = self._suspicions(rows, loss_scale, scaled, factor, microbatch, next_scale)
             if found_inf is None and loss_scale not in (None, 1) and self._alone:
-                of = [table for info, table in zip(rows.infos, rows.tables) if info.kind == "weight_grad"]
-                found_inf = not all(t.is_finite for t in of) if of else None
+                of = self._weight_grads(rows.infos)
+                found_inf = not rows.tables.are_finite(of) if of else None
                 if "gradients" in self._wanted and not found_inf:
                     found_inf = None  # the others may
             flags = (None if x is None else int(bool(x)) for x in (found_inf, applied))
@@ -365,12 +369,15 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
             self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
             self._failures = 0
+            if self._seen is not None:
+                self._learn_alike(rows)
             if not self._passes:
                 self._leave_root()  # roles are in the file
             self._tell_unfit(step, unfit)
             for text in suspicions:
                 warnings.warn(printable(f"ulpscope: {self._file.shown}: step {step}: {text}"), RuntimeWarning, stacklevel=2)
         except Exception as error:
+            self._alike = self._seen = None
             if self._strict:
                 raise
             self._failures += 1

@@ -6,6 +6,7 @@ import warnings
 
 from .._counting.values import tables_of
 from .._errors import RecorderError
+from .alike import Bunch
 from .hooks import Hook
 from .names import plain
 from .optimizers import Update, difference, ids_in, innermost, is_closure
@@ -133,19 +134,22 @@ class Updates:
     def _in_order(self, its):
         """Names and parameters by ids, those of the model."""
         if self._order is None or not its <= self._order.keys():
-            named = enumerate(self._model.named_parameters())
+            named, self._ordered = enumerate(self._model.named_parameters()), (None, [])
             self._order = {id(parameter): (at, name, parameter) for at, (name, parameter) in named}
-        return [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+        if self._ordered[0] != its:
+            self._ordered = its, [(name, p) for _, name, p in sorted(self._order[i] for i in its if i in self._order)]
+        return self._ordered[1]
 
     def _take_gradients(self, optimizer, of=None):
         update = self._update
         try:
             if self._due:
                 values = self._gradients(update.unfit, self._in_order(ids_in(optimizer)) if of is None else of)
-                tables_of([taken[-1] for taken in values], self._sums)
-                update.values.update((taken[0], taken) for taken in values)
+                if not isinstance(values, Bunch):
+                    tables_of([taken[-1] for taken in values], self._sums)
+                names = update.take(values, self._sums)
                 if self._scaler is not None and self._is_unscaled(optimizer):
-                    update.unscaled.update(taken[0] for taken in values)
+                    update.unscaled.update(names)
             its = ids_in(optimizer) if of is None else {id(parameter) for _, parameter in of}
             self._end_of(its)
             for parameter in its if self._local else ():

@@ -46,7 +46,8 @@ TEST_CASE("source: what is not read is named") {
   CHECK(place.error("a", "") == "a: is empty");
   CHECK(place.error(names{"absent"}) == "absent: No such file or directory");
   place.write("folder/a.npy", one_value(1));
-  CHECK(place.error(names{"folder"}) == "folder: is a folder; name the files in it");
+  CHECK(place.error(names{"folder"}) ==
+        "folder: is a folder without TensorBoard event files; name the files that are meant");
   CHECK(
       place.error("a", std::string("\x01\x00\x02", 3)) ==
       "a: is not a supported input: recording, npy, pt, npz, safetensors, TensorBoard event file, CSV or training log");
