@@ -55,8 +55,7 @@ class kernel_state {
       }
       absmax = greatest_number(block, least);
       const std::span<std::uint8_t> codes = state_.codes().subspan(first + at, block.size());
-      const float divisor = absmax;
-      for (std::size_t i = 0; i < block.size(); ++i) codes[i] = codec_.code_of(block[i] / divisor);
+      codec_.codes_of_quotients(block, absmax, codes);
       if (is_signed_) repair_signs(block, codes);
     }
   }

@@ -146,6 +146,19 @@ std::uint8_t block_codec::code_by_rule(float normalized) const {
   return static_cast<std::uint8_t>(tables_->rule.code_of(normalized));
 }
 
+void block_codec::codes_of_quotients(std::span<const float> x, float divisor, std::span<std::uint8_t> codes) const {
+  std::array<float, 256> part;
+  for (std::size_t first = 0; first < x.size(); first += part.size()) {
+    const std::size_t count = std::min(part.size(), x.size() - first);
+    for (std::size_t i = 0; i < count; ++i) part[i] = x[first + i] / divisor;
+    const std::span<const float> quotients{part.data(), count};
+    if (tables_->how == block_quantizer::ao_fp8)
+      encode_array(float8_e4m3fn, quotients, codes.subspan(first, count), {.threads = 1});
+    else
+      tables_->search.codes_of(quotients, codes.subspan(first, count));
+  }
+}
+
 float block_codec::quantize_block(std::span<const float> x, bool is_short, std::span<std::uint8_t> codes) const {
   const block_rules rules = rules_of(tables_->how);
   float absmax =
@@ -154,20 +167,16 @@ float block_codec::quantize_block(std::span<const float> x, bool is_short, std::
   float divisor = raised(absmax, rules.least_divisor);
   const bool keeps_divisor = rules.stores_divisor || (is_short && rules.short_by_quotient);
   if (tables_->how == block_quantizer::ao_fp8) divisor /= 448.0F;
-  const bool by_reciprocal = rules.by_reciprocal && !(is_short && rules.short_by_quotient);
+  if (!rules.by_reciprocal || (is_short && rules.short_by_quotient)) {
+    codes_of_quotients(x, divisor, codes);
+    return keeps_divisor ? divisor : absmax;
+  }
   const float reciprocal = 1.0F / divisor;
   std::array<float, 256> part;
   for (std::size_t first = 0; first < x.size(); first += part.size()) {
     const std::size_t count = std::min(part.size(), x.size() - first);
-    if (by_reciprocal)
-      for (std::size_t i = 0; i < count; ++i) part[i] = x[first + i] * reciprocal;
-    else
-      for (std::size_t i = 0; i < count; ++i) part[i] = x[first + i] / divisor;
-    const std::span<const float> numbers{part.data(), count};
-    if (tables_->how == block_quantizer::ao_fp8)
-      encode_array(float8_e4m3fn, numbers, codes.subspan(first, count), {.threads = 1});
-    else
-      tables_->search.codes_of(numbers, codes.subspan(first, count));
+    for (std::size_t i = 0; i < count; ++i) part[i] = x[first + i] * reciprocal;
+    tables_->search.codes_of({part.data(), count}, codes.subspan(first, count));
   }
   return keeps_divisor ? divisor : absmax;
 }

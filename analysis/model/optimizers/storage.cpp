@@ -9,6 +9,8 @@
 #include <ulp/formats/name_suggestions.hpp>
 #include <ulp/formats/names.hpp>
 
+#include "code_table.hpp"
+
 namespace ulp::optimizers {
 namespace {
 
@@ -77,7 +79,8 @@ void stored_state::load(std::size_t first, numbers out) const {
           out[i] = map[(first + i) % 2 == 0 ? pair >> 4U : pair & 15U] * absmax;
         }
       else
-        for (std::size_t i = at; i < end; ++i) out[i] = map[bytes_[first + i]] * absmax;
+        dequantize_codes(std::span{bytes_}.subspan(first + at, end - at), map.data(), absmax,
+                         out.subspan(at, end - at));
     }
     return;
   }

@@ -39,9 +39,11 @@ TEST_CASE("the search finds the code of the rule around every midpoint, entry, s
       const block_codec codec{entry.quantizer, map_for(entry, is_signed)};
       std::size_t wrong = 0;
       std::set<int> codes;
+      std::vector<float> many;  // for the search of many at once
       const auto check = [&](float x) {
         const int code = codec.code_of(x);
         codes.insert(code);
+        many.push_back(x);
         if (code != codec.code_by_rule(x)) ++wrong;
       };
       const std::span<const float> map = codec.map();
@@ -56,6 +58,9 @@ TEST_CASE("the search finds the code of the rule around every midpoint, entry, s
       check(std::numeric_limits<float>::quiet_NaN());
       check(-std::numeric_limits<float>::quiet_NaN());
       for (std::uint64_t i = 0; i < 100'000; ++i) check(std::bit_cast<float>(random_bits(1, 2, i, 32)));
+      std::vector<std::uint8_t> found(many.size());
+      codec.codes_of_quotients(many, 1.0F, found);
+      for (std::size_t i = 0; i < many.size(); ++i) wrong += found[i] != codec.code_by_rule(many[i]) ? 1U : 0U;
       CHECK(wrong == 0);
       const bool native = entry.quantizer == block_quantizer::bnb_cpu_native;
       CHECK(codes.size() == (native ? (is_signed ? 249 : 246) : 256));

@@ -79,6 +79,9 @@ class block_codec {
   // The same by the rule as it is stated, several times slower: what code_of is proved against.
   [[nodiscard]] std::uint8_t code_by_rule(float normalized) const;
 
+  // code_of(x / divisor) of each. Precondition: spans of one size.
+  void codes_of_quotients(std::span<const float> x, float divisor, std::span<std::uint8_t> codes) const;
+
   // x to one code an element and one absmax a block; nothing is allocated. The last block may be short, but where
   // quantizer_entry::whole_blocks_only. Throws std::invalid_argument where sizes do not fit.
   void quantize(std::span<const float> x, std::size_t block_size, std::span<std::uint8_t> codes,
