@@ -287,7 +287,7 @@ int run(const options& o) {
   std::vector<named_value> values;
   for (const optimizer_parameter& p : stepped.parameters()) {
     parameters += (parameters.empty() ? "" : " ") + p.name + "=" + to_string(p.value);
-    values.push_back({p.name, to_string(p.value)});
+    values.push_back({p.name, std::visit([](const auto& value) { return table_value{value}; }, p.value)});
   }
   const summary lines{
       {"dialect", fmt::format("{} ({})", entry.name, entry.summary), {{"dialect", std::string{entry.name}}}},

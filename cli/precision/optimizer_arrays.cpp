@@ -1,6 +1,7 @@
 #include "precision/optimizer_arrays.hpp"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
@@ -30,7 +31,15 @@ std::string codes_of(const format& of, std::span<const float> w) {
   return std::string{bytes_of(std::span<const Code>{codes})};
 }
 
+// As in recorded runs: counts are integers, other numbers and flags float64.
 void add_number(npz_writer& to, const std::string& name, double value) {
+  constexpr std::array<std::string_view, 5> counts{"block_size", "elements", "micro_batches", "resume_at",
+                                                   "stochastic_rounding"};
+  if (std::ranges::find(counts, name) != counts.end()) {
+    const auto count = static_cast<std::int64_t>(value);
+    to.add(name, type_of<std::int64_t>(), {}, bytes_of(std::span<const std::int64_t>{&count, 1}));
+    return;
+  }
   to.add(name, type_of<double>(), {}, bytes_of(std::span<const double>{&value, 1}));
 }
 

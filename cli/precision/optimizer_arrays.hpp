@@ -23,7 +23,7 @@ class optimizer_arrays {
   void add(const optimizer& of, std::span<const float> w);
   // The norm of the gradients of each step, where the dialect has one.
   void add_norm(double norm) { norms_.push_back(norm); }
-  // Parameters that are numbers or flags become 0-d float64; `elements` is written where it is not 0.
+  // Parameters that are numbers or flags become 0-d arrays; `elements` is written where it is not 0.
   void write(npz_writer& to, const optimizer& of, std::uint64_t elements) const;
 
  private:

@@ -97,6 +97,8 @@ optimizer_input::optimizer_input(const optimizer_input_options& options) : optio
     throw usage_error("INPUT: standard input cannot be read here: name a file");
   if (files.size() == 1) {
     arrays_ = std::make_unique<number_file>(files.front(), options.limits);
+    for (const std::string& left_out : arrays_->ignored())
+      if (left_out.starts_with("'grads'")) throw input_error(files.front(), "array " + left_out, "cannot be stepped");
     if (index_of(*arrays_, "grads") == arrays_->arrays().size()) arrays_.reset();
   }
   if (arrays_)
