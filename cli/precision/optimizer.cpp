@@ -337,7 +337,7 @@ command precision_optimizer_command() {
       "  ulp precision optimizer --dialect bnb_cuda_text_adam8bit\n"
       "  ulp precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_adamw --weights bf16 --set lr=0.01 "
       "-o "
-      "run.npz";
+      "/tmp/run.npz";
   made.run = [o] { return run(*o); };
   return made;
 }

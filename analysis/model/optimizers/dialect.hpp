@@ -92,6 +92,12 @@ void set_field(P& parameters, std::string_view name, const parameter_value& valu
         return;
       }
     }
+    if constexpr (std::is_same_v<field_type, std::string>) {
+      if (const bool* const flag = std::get_if<bool>(&value)) {
+        field = *flag ? "true" : "false";
+        return;
+      }
+    }
     if (number != nullptr) check_number(name, *number);
     scalers::from_value(name, field, value);
   });

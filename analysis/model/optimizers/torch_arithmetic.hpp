@@ -4,6 +4,8 @@
 #ifndef ULP_MODEL_OPTIMIZERS_TORCH_ARITHMETIC_HPP
 #define ULP_MODEL_OPTIMIZERS_TORCH_ARITHMETIC_HPP
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 
@@ -44,8 +46,16 @@ class torch_arithmetic {
       return;
     }
     const std::size_t vectors = fused_until_ <= first ? 0 : std::min(n, fused_until_ - first);
-    for (std::size_t i = 0; i < vectors; ++i) out[i] = round_(std::fma(factor, b[i], a[i]));
-    for (std::size_t i = vectors; i < n; ++i) out[i] = round_(a[i] + round_(factor * b[i]));
+    for (std::size_t i = 0; i < vectors; ++i) out[i] = std::fma(factor, b[i], a[i]);
+    round_(out.first(vectors));
+    std::array<float, 256> products;
+    for (std::size_t at = vectors; at < n; at += products.size()) {
+      const std::size_t count = std::min(products.size(), n - at);
+      for (std::size_t i = 0; i < count; ++i) products[i] = factor * b[at + i];
+      round_(numbers{products}.first(count));
+      for (std::size_t i = 0; i < count; ++i) out[at + i] = a[at + i] + products[i];
+      round_(out.subspan(at, count));
+    }
   }
   // out = a + b.
   void add(numbers out, const_numbers a, const_numbers b) const {

@@ -275,6 +275,8 @@ TEST_CASE("what no library takes is refused in words") {
   CHECK(why("ao_adamw", "m_state", std::string{"float33"}).find("bnb_default") != std::string::npos);
   CHECK(why("ao_adamw", "m_state", std::string{"float64"}).find("at most 32 bits") != std::string::npos);
   CHECK(why("xla_zero1_master_fp32acc", "micro_batches", 0.0).find("from 1") != std::string::npos);
+  CHECK(why("optimi_adam", "kahan_sum", false).empty());
+  CHECK(why("optimi_adam", "kahan_sum", std::string{"no"}).find("auto, true or false") != std::string::npos);
   CHECK(why("torch_adm", "lr", 1.0).find("near: torch_adam") != std::string::npos);
   CHECK_THROWS_AS(make_optimizer("torch_adam", {.size = 1, .weights = float64}), std::invalid_argument);
   optimizer o = make_optimizer("torch_adam", {.size = 2});
