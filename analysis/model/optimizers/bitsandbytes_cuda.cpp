@@ -1,6 +1,8 @@
 // bitsandbytes' CUDA kernels as they are written: bitsandbytes-foundation/bitsandbytes 95f9af30 csrc/kernels.cu
 // kOptimizerStatic8bit2StateBlockwise and ...1StateBlockwise, __fdividef as division, __powf as powf, nothing fused. A GPU
 // differs by its approximate division and power, and by what its compiler fuses.
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -38,6 +40,7 @@ class kernel_state {
       : codec_(block_quantizer::bnb_cuda_text, dynamic_map(is_signed, map_named(map))),
         block_size_(block_size_of(block_size)),
         is_signed_(is_signed),
+        below_zero_(static_cast<int>(std::ranges::count_if(codec_.map(), [](float x) { return std::signbit(x); }))),
         state_(std::move(name), size, blocks_of_codes{codec_, block_size_}) {}
 
   void load(std::size_t first, numbers out) const { state_.load(first, out); }
@@ -62,17 +65,22 @@ class kernel_state {
   void append_to(std::vector<optimizer_state>& all) const { state_.append_to(all); }
 
  private:
-  // A number below zero does not become zero: the next code, in 8 bits, where the signs differ.
+  // A number below zero does not become zero: the next code, in 8 bits, where the signs differ. The numbers below zero are
+  // the first of the map.
   void repair_signs(const_numbers x, std::span<std::uint8_t> codes) const {
-    const std::span<const float> map = codec_.map();
-    for (std::size_t i = 0; i < x.size(); ++i)
-      if (std::signbit(map[codes[i]]) != std::signbit(x[i]))
-        codes[i] = static_cast<std::uint8_t>(codes[i] + (x[i] > 0 ? 1 : -1));
+    const int below_zero = below_zero_;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const int is_negative = std::bit_cast<std::int32_t>(x[i]) < 0 ? 1 : 0;
+      const int code_is_negative = codes[i] < below_zero ? 1 : 0;
+      const int step = x[i] > 0 ? 1 : -1;
+      codes[i] = static_cast<std::uint8_t>(codes[i] + (is_negative ^ code_is_negative) * step);
+    }
   }
 
   block_codec codec_;
   std::size_t block_size_;
   bool is_signed_;
+  int below_zero_;
   stored_state state_;
 };
 

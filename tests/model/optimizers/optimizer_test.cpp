@@ -4,6 +4,7 @@
 #include "support/catch.hpp"
 
 #include <bit>
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -77,6 +78,51 @@ TEST_CASE("every dialect steps in every format of weights, alone and in company"
         if (n > 0) CHECK(!o.state().empty() == (names_of(o) != std::vector<std::string>{}));
       }
     }
+}
+
+// While one lives, numbers are rounded up, and on x86 subnormal ones flushed to zero.
+class other_processor_state {
+ public:
+  other_processor_state() {
+    std::fegetenv(&before_);
+    std::fesetround(FE_UPWARD);
+#ifdef __x86_64__
+    __builtin_ia32_ldmxcsr(__builtin_ia32_stmxcsr() | 0x8040U);
+#endif
+  }
+  ~other_processor_state() { std::fesetenv(&before_); }
+  other_processor_state(const other_processor_state&) = delete;
+  other_processor_state& operator=(const other_processor_state&) = delete;
+
+ private:
+  std::fenv_t before_{};
+};
+
+TEST_CASE("the processor's rounding and flushing change nothing") {
+  constexpr std::size_t n = 300;
+  for (const optimizer_entry& entry : optimizer_catalog()) {
+    INFO(entry.name);
+    std::vector<float> start = made(n, 1, 1);
+    round_array(bfloat16, start);
+    std::vector<float> g = made(n * make_optimizer(entry, {.size = n}).micro_batches(), 2, 0.01F);
+    for (std::size_t i = 0; i < g.size(); i += 3) g[i] *= 1e-36F;
+    const auto run = [&] {
+      optimizer o = make_optimizer(entry, {.size = n, .weights = bfloat16});
+      std::vector<float> w = start;
+      for (int t = 0; t < 3; ++t) o.step(g, w);
+      std::string bytes(reinterpret_cast<const char*>(w.data()), w.size() * sizeof(float));
+      for (const optimizer_state& s : o.state())
+        std::visit([&](auto v) { bytes.append(reinterpret_cast<const char*>(v.data()), v.size_bytes()); }, s.values);
+      return bytes;
+    };
+    const std::string usual = run();
+    std::string other;
+    {
+      const other_processor_state state;
+      other = run();
+    }
+    CHECK((usual == other));
+  }
 }
 
 TEST_CASE("a copy goes on as its original does") {

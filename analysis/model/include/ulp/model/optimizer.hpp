@@ -7,7 +7,7 @@
 // One object is one tensor. Weights and gradients are float32 spans that hold numbers of the weights' format; states are
 // kept as the library keeps them (codes and absmax, 16-bit codes, float32, float64). Arithmetic is that of the library:
 // IEEE float32 (or float64) in its order, no contraction but where a dialect has it (.avx2). Results depend on the
-// arguments alone, and on the C library's pow and powf for the bias corrections.
+// arguments alone, not on the processor's rounding and flushing, and on the C library's pow and powf for the bias corrections.
 // Sources are in the rows; the rules with their evidence: docs/optimizers.md.
 #ifndef ULP_MODEL_OPTIMIZER_HPP
 #define ULP_MODEL_OPTIMIZER_HPP

@@ -3,7 +3,8 @@
 // A block of consecutive elements shares one float32, its absmax; an element is map[code] * absmax, one float32 product.
 // What differs between implementations is how an element is divided by the absmax, which entry is nearest, and what
 // becomes of zero blocks, NaN and infinity: the rows of quantizer_catalog(). All arithmetic is IEEE float32 in the stated
-// order, without contraction; results depend on the arguments alone.
+// order, without contraction; results depend on the arguments alone, but for those of single blocks, which take the
+// processor's rounding and flushing as it is.
 // Source: bitsandbytes 95f9af30 (and 0.49.2 f0e6ca31), pytorch/ao 36027d82; the rules with their evidence: docs/optimizers.md.
 #ifndef ULP_MODEL_QUANTIZED_STATE_HPP
 #define ULP_MODEL_QUANTIZED_STATE_HPP
