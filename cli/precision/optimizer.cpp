@@ -204,13 +204,13 @@ optimizer made(const optimizer_entry& entry, const optimizer_setup& setup) {
 
 int describe(const options& o) {
   if (o.dialect.empty() || o.dialect == "list") {
-    write_table("precision-optimizers", dialect_table(), o.shown);
+    write_table("precision.optimizers", dialect_table(), o.shown);
     if (!o.shown.machine_stdout())
       fmt::print("\nulp precision optimizer --dialect NAME shows parameters, rules, quirks and source.\n");
     return done;
   }
   const optimizer_entry& entry = dialect_named(o.dialect);
-  write_table("precision-optimizer", parameter_table_of(entry), o.shown, false);
+  write_table("precision.optimizer", parameter_table_of(entry), o.shown, false);
   if (!o.shown.machine_stdout()) print_card(entry);
   return done;
 }
@@ -299,9 +299,9 @@ int run(const options& o) {
       {"output", o.output, {{"output", o.output}}},
   };
   const table t = moment_table(moments);
-  if (!o.shown.csv.empty()) write_table("precision-optimizer-run", t, {.csv = o.shown.csv}, false);
+  if (!o.shown.csv.empty()) write_table("precision.optimizer-run", t, {.csv = o.shown.csv}, false);
   if (o.shown.json) {
-    print_json("precision-optimizer-run", lines, "steps", t);
+    print_json("precision.optimizer-run", lines, "steps", t);
   } else if (!o.shown.machine_stdout()) {
     print_text(lines);
     fmt::print("\n{}", to_text(t));
