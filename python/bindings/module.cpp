@@ -5,5 +5,6 @@ PYBIND11_MODULE(_core, module) {
   module.attr("__version__") = ULP_VERSION;
   ulp::python::bind_arrays(module);
   ulp::python::bind_counting(module);
+  ulp::python::bind_optim(module);
   ulp::python::bind_runs(module);
 }

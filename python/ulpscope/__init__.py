@@ -4,6 +4,7 @@
                                                           arguments mean
     add, sub, mul, div, fma, sqrt, dot, exact_dot         their arithmetic
     compat                                                other packages' functions
+    optim                                                 optimizers as the libraries step them, 8-bit states
     open, Recording, Binades, Picture                     runs as they were recorded, and their pictures
     follow                                                a run while it is being recorded
     replay, sweep, outcomes, advise, Scenario             what the program's commands of these names say of them
@@ -32,13 +33,14 @@ _PLACES = {
     "Recorder": "_recorder",
     "RecorderError": "_errors",
 }
-_MODULES = ("compat",)
+_MODULES = ("compat", "optim")
 
 # All but what `from ulpscope import *` would take away.
 __all__ = ["__version__", *(name for name in _PLACES if name != "open"), *_MODULES]
 
 if TYPE_CHECKING:
     from . import compat as compat
+    from . import optim as optim
     from ._arrays import add, decode, div, dot, encode, exact_dot, fma, mul, quantize, sqrt, stream_of, sub
     from ._errors import RecorderError
     from ._following import Following, Step, follow

@@ -180,6 +180,11 @@ printed all_commands() {
       {"ulp formats", "formats", ""},
       {"ulp scalers", "scalers", ""},
       {"ulp scalers NAME", "scalers pytorch", ""},
+      {"ulp precision optimizer", "precision optimizer", ""},
+      {"ulp precision optimizer --dialect NAME", "precision optimizer --dialect torch_sgd", ""},
+      {"ulp precision optimizer INPUT",
+       "precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_sgd -o " + (dir / "o.npz").string(),
+       "steps"},
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
   };
   for (const auto& [name, arguments, rows] : tables) {

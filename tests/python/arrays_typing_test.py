@@ -64,7 +64,7 @@ class Public(support.InFolder):
         self.assertLessEqual({"quantize", "compat", "__version__"}, set(dir(ulpscope)))
 
     def test_examples_of_docstrings(self):
-        for name in ("_arrays", "_formats", "compat"):
+        for name in ("_arrays", "_formats", "compat", "optim"):
             module = importlib.import_module(f"ulpscope.{name}")
             names = {"ulpscope": ulpscope, "numpy": numpy}
             result = doctest.testmod(module, extraglobs=names)

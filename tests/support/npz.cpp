@@ -70,6 +70,10 @@ npz_array array_of(const std::string& npy) {
 template <class T>
 constexpr std::string_view type_name = "";
 template <>
+constexpr std::string_view type_name<std::uint8_t> = "|u1";
+template <>
+constexpr std::string_view type_name<std::int64_t> = "<i8";
+template <>
 constexpr std::string_view type_name<std::uint16_t> = "<u2";
 template <>
 constexpr std::string_view type_name<std::uint32_t> = "<u4";
@@ -94,6 +98,8 @@ std::vector<T> npz_array::as() const {
   std::memcpy(elements.data(), bytes.data(), bytes.size());
   return elements;
 }
+template std::vector<std::uint8_t> npz_array::as() const;
+template std::vector<std::int64_t> npz_array::as() const;
 template std::vector<std::uint16_t> npz_array::as() const;
 template std::vector<std::uint32_t> npz_array::as() const;
 template std::vector<float> npz_array::as() const;
