@@ -321,7 +321,8 @@ class npy_reader final : public dump_reader {
                         .type = header.values->type,
                         .order = header.values->order,
                         .shape = header.shape,
-                        .numel = header.numel});
+                        .numel = header.numel,
+                        .row_by_row = !header.by_columns || header.shape.size() < 2});
   }
 
   [[nodiscard]] const std::vector<tensor>& tensors() const override { return tensors_; }

@@ -58,7 +58,8 @@ class npz_reader final : public dump_reader {
                         .type = header.values->type,
                         .order = header.values->order,
                         .shape = header.shape,
-                        .numel = header.numel});
+                        .numel = header.numel,
+                        .row_by_row = !header.by_columns || header.shape.size() < 2});
     arrays_.push_back(&member);
   }
 

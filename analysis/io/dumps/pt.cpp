@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -65,6 +66,17 @@ std::vector<extent> ordered(const pickled_tensor& tensor) {
       merged.push_back(e);
   }
   return merged;
+}
+
+// Whether `ordered` keeps the order of the shape, and all values.
+bool is_row_by_row(const pickled_tensor& tensor) {
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+    if (tensor.shape[i] == 1) continue;
+    if (tensor.strides[i] == 0 || tensor.strides[i] > last) return false;
+    last = tensor.strides[i];
+  }
+  return true;
 }
 
 // The values of a view, in the order of `extents`, from a member that is not compressed.
@@ -259,12 +271,14 @@ class pt_reader final : public dump_reader {
       fail_here("is part of a compressed storage, which is not read; torch.save does not compress");
     const std::uint64_t values = seen.bytes / from.type->size;
     views_.push_back(seen);
+    const bool row_by_row = is_row_by_row(from);
     tensors_.push_back({.name = std::move(from.name),
                         .type = from.type->type,
                         .order = order_,
                         .shape = std::move(from.shape),
                         .numel = *numel,
-                        .times = values > 0 ? *numel / values : 1});
+                        .times = values > 0 ? *numel / values : 1,
+                        .row_by_row = row_by_row});
   }
 
   zip_archive archive_;

@@ -100,6 +100,18 @@ bool joint_table::is_consistent() const noexcept {
   return left == 0 && cut_significands <= updates;
 }
 
+bool has_weights_beyond(const joint_table& table, const format& of) noexcept {
+  return std::ranges::any_of(table.cells, [&](const joint_cell& c) {
+    if (c.weight_exponent == zero_weight) return false;
+    if (c.weight_exponent < of.min_quantum_exponent() || c.weight_exponent > of.emax()) return true;
+    const int bits = std::min(of.fraction_bits, c.weight_exponent - of.min_quantum_exponent());
+    // Between a power of two and the next number of the format, and between the last one and the next power of two.
+    const int zeros = c.place >= 1 && c.place < outermost ? outermost + 1 - c.place : 0;
+    const int ones = c.place > outermost ? c.place - outermost + 1 : 0;
+    return zeros >= bits + 1 || ones >= bits + 1;
+  });
+}
+
 struct joint_counter::hashed {
   std::unordered_map<std::uint32_t, counted> cells;
   joint_table rest;

@@ -92,6 +92,10 @@ class joint_counter {
 // Precondition: tells_lost_updates(to, mode).
 [[nodiscard]] lost_updates count_lost_updates(const joint_table& table, const format& to, const rounding& mode);
 
+// Whether some weight is certainly none of the format's numbers, so that it was not kept in the format. False where the
+// table does not tell: it knows where weights lie, not every bit of them.
+[[nodiscard]] bool has_weights_beyond(const joint_table& table, const format& of) noexcept;
+
 }  // namespace ulp
 
 #endif
