@@ -46,7 +46,7 @@ std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, co
 
 }  // namespace
 
-steps_of_dumps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options) {
+dumped_steps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options) {
   std::vector<dump_file> files;
   const file_kind* first = nullptr;
   bool mixed = false;

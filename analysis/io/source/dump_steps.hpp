@@ -9,13 +9,13 @@
 
 namespace ulp::io {
 
-struct steps_of_dumps {
+struct dumped_steps {
   std::vector<dump_step> steps;  // ascending by number
   std::string description;       // "safetensors dump"
 };
 
 // By source_options::steps_from, else in the order given. Throws input_error, also for an input that is no dump.
-[[nodiscard]] steps_of_dumps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options);
+[[nodiscard]] dumped_steps dump_steps_of(const std::vector<std::string>& inputs, const source_options& options);
 
 }  // namespace ulp::io
 

@@ -33,7 +33,7 @@ void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar
 
 std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
                                    const io::scalar_table& scalars) {
-  io::steps_of_dumps found = io::dump_steps_of(inputs, options);
+  io::dumped_steps found = io::dump_steps_of(inputs, options);
   check_common_step(found.steps, scalars, options);
   return io::open_dumps(std::move(found.steps), found.description, options, scalars);
 }

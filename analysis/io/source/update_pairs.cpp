@@ -1,15 +1,14 @@
 #include <ulp/io/update_pairs.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <optional>
-#include <string_view>
 #include <ulp/formats/codec.hpp>
 #include <ulp/io/error.hpp>
+#include <ulp/io/joint_tables.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/model/codes.hpp>
 #include <utility>
@@ -22,25 +21,6 @@ namespace ulp {
 namespace {
 
 constexpr std::size_t block = 1 << 16;  // elements read at once
-
-struct stripped {
-  std::string name;
-  tensor_kind kind = tensor_kind::unknown;
-};
-
-// What stands before the first "/" or, in .npz, "__".
-stripped without_prefix(const std::string& name) {
-  constexpr std::array prefixes{std::pair{std::string_view{"weight"}, tensor_kind::weight},
-                                std::pair{std::string_view{"update"}, tensor_kind::update},
-                                std::pair{std::string_view{"wgrad"}, tensor_kind::weight_grad}};
-  for (const auto& [prefix, kind] : prefixes) {
-    if (!name.starts_with(prefix)) continue;
-    const std::string_view rest = std::string_view{name}.substr(prefix.size());
-    if (rest.starts_with('/')) return {std::string(rest.substr(1)), kind};
-    if (rest.starts_with("__")) return {std::string(rest.substr(2)), kind};
-  }
-  return {name, io::kind_of_name(name)};
-}
 
 // A tensor of one file.
 struct place {
@@ -202,7 +182,8 @@ class dumped_pairs final : public update_pairs {
       for (std::size_t i = 0; i < reader->tensors().size(); ++i) {
         const io::dump_reader::tensor& tensor = reader->tensors()[i];
         io::check_name(file.path, "", tensor.name);
-        auto [name, kind] = without_prefix(tensor.name);
+        auto [base, kind] = io::without_prefix(tensor.name);
+        const std::string name(base);
         for (const auto& [expression, said] : options_.kinds)
           if (expression.matches(tensor.name)) {
             kind = said;
@@ -321,6 +302,21 @@ std::unique_ptr<update_pairs> open_update_pairs(const std::vector<std::string>& 
                                                 double learning_rate) {
   if (inputs.empty()) throw input_error("input", "", "none is given");
   return std::make_unique<dumped_pairs>(inputs, options, learning_rate);
+}
+
+std::vector<joint_row> joint_rows_of(const update_pairs& pairs, std::int64_t step,
+                                     const std::function<bool(const std::string& weight)>& takes) {
+  std::vector<joint_row> rows;
+  joint_counter counter;
+  for (std::size_t i = 0; i < pairs.all().size(); ++i) {
+    const update_pair& pair = pairs.all()[i];
+    if (pair.step != step || !takes(pair.weight)) continue;
+    pairs.read(
+        i, [&](std::span<const double> weights, std::span<const double> updates) { counter.add(weights, updates); });
+    const std::int64_t ahead = pair.origin == update_origin::next_weights ? pair.next_step - pair.step : 1;
+    rows.push_back({pair.weight, pair.weight_type, pair.origin, static_cast<std::uint64_t>(ahead), counter.take()});
+  }
+  return rows;
 }
 
 bool are_dumps(const std::vector<std::string>& inputs, const source_options& options) {

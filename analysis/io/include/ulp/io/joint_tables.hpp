@@ -24,6 +24,10 @@ struct joint_row {
   joint_table table;
 };
 
+// Of those pairs of one step whose weights are taken, by the names that they have in their files. Throws input_error.
+[[nodiscard]] std::vector<joint_row> joint_rows_of(const update_pairs& pairs, std::int64_t step,
+                                                   const std::function<bool(const std::string& weight)>& takes);
+
 // As the content of a row of `extra`.
 [[nodiscard]] std::string joint_content(const joint_row& row);
 // Throws input_error that names file and place; tensor is left empty.
