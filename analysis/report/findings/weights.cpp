@@ -126,7 +126,7 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
   return lines;
 }
 
-finding which_updates_are_lost(const counted_weights& all, const imported_config* said) {
+finding which_updates_are_lost(const counted_weights& all, const std::string& framework) {
   const weights_case& asked = all.cases.front();
   const lost_layers lost = layers_that_lose(all, 0);
   const bool would = is_beyond(all, 0);
@@ -135,9 +135,9 @@ finding which_updates_are_lost(const counted_weights& all, const imported_config
             .conclusion = fmt::format("weights kept in {} without a master copy {} {}", asked.format_name,
                                       would ? "would lose" : "lose", lost_text(lost, all))};
   f.evidence.push_back(
-      said == nullptr
+      framework.empty()
           ? fmt::format("the weights are recorded as {}: these tensors have no float32 copy", asked.format_name)
-          : fmt::format("the {} configuration keeps weights in {} without a master copy", said->framework,
+          : fmt::format("the {} configuration keeps weights in {} without a master copy", framework,
                         asked.format_name));
   if (would)
     f.evidence.push_back(

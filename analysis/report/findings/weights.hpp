@@ -30,8 +30,9 @@ struct lost_layers {
 // the format does not hold had another copy.
 [[nodiscard]] std::vector<std::string> conclusions_of(const counted_weights& all, const imported_config& said);
 
-// The finding for weights that are kept in the format of the first case: as the weights' own type says, or `said`.
-[[nodiscard]] finding which_updates_are_lost(const counted_weights& all, const imported_config* said);
+// The finding for weights that are kept in the format of the first case: as the configuration of this framework says, or
+// where that is empty the weights' own type.
+[[nodiscard]] finding which_updates_are_lost(const counted_weights& all, const std::string& framework);
 
 }  // namespace ulp
 
