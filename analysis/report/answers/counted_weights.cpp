@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <ulp/io/check.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/joint_tables.hpp>
@@ -14,6 +15,13 @@ namespace {
 
 bool selects(const selection& selected, const std::string& tensor, std::int64_t step) {
   return selected.takes(step) && selected.takes(tensor_info{.name = tensor, .kind = tensor_kind::weight});
+}
+
+// As update_pair::tensor names it.
+std::string without_prefix(const std::string& weight) {
+  for (const std::string_view prefix : {"weight/", "weight__"})
+    if (weight.starts_with(prefix)) return weight.substr(prefix.size());
+  return weight;
 }
 
 void count_dumps(counted_weights& all, const run_text& run, const source_options& how, double learning_rate,
@@ -65,7 +73,7 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
   read_joint_tables(path, how.attempts, [&](const step_key& key, const step_scalars& scalars, joint_row row) {
     reading.advance();
     if (!selects(selected, row.tensor, key.step)) return true;
-    weights_item item{.tensor = row.tensor.starts_with("weight/") ? row.tensor.substr(7) : row.tensor,
+    weights_item item{.tensor = without_prefix(row.tensor),
                       .step = key.step,
                       .weight_type = row.weight_type,
                       .origin = row.origin,

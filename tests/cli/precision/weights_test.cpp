@@ -6,7 +6,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
+#include "io/builders.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
 
@@ -123,6 +125,47 @@ TEST_CASE("the configuration says what weights are kept in, and is not believed 
   CHECK(!contains(mixed, "were lost"));
   CHECK(contains(with("optimizer_config:\n  zero_one_enabled: true\n"), "or a master copy"));
   CHECK(contains(with("optimizer_config:\n  zero_one_enabled: false\n"), "keeps weights in bfloat16 without"));
+}
+
+TEST_CASE("layers and the step from which on they lose are named, where the file does not say otherwise") {
+  const temporary_dir folder;
+  // bfloat16 weights of 1 and their gradients: a step of 0.1 * 1/2 moves them, one of 0.1 * 2^-10 does not.
+  const auto dump_of = [&](int step, float of_first) {
+    const auto values = raw(std::vector<float>{of_first, of_first, 0.5F, 0.5F});
+    const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                                 R"("weight/b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]},)"
+                                 R"("wgrad/a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                                 R"("wgrad/b":{"dtype":"F32","shape":[2],"data_offsets":[16,24]}})",
+                                 "\x80\x3f\x80\x3f\x80\x3f\x80\x3f" + values));
+    return path;
+  };
+  const std::string inputs = dump_of(0, 0.5F) + " " + dump_of(400, 0x1p-10F) + " " + dump_of(500, 0x1p-10F);
+  write_file(folder / "lr.csv", "step,lr\n0,0.1\n400,0.1\n500,0.1\n");
+  write_file(folder / "half.yaml", "trainer:\n  precision: bf16-true\n");
+  write_file(folder / "mixed.yaml", "trainer:\n  precision: bf16-mixed\n");
+  const std::string logged = " --scalars " + (folder / "lr.csv").string();
+  const std::string half = " --config " + (folder / "half.yaml").string();
+  const std::string recording = (folder / "run.ulp").string();
+  REQUIRE(run_ulp("record " + inputs + logged + " --joint -o " + recording).exit_code == 0);
+  for (const std::string& from : {inputs + logged, recording}) {
+    const auto run = run_ulp("precision weights " + from + half);
+    CAPTURE(run.out, run.err);
+    CHECK(contains(run.out,
+                   "your configuration keeps weights in bfloat16 without a master copy: 100 % of the updates of a (of "
+                   "2 layers) from step 400 on were lost\n"));
+    // The type says it without a configuration, and a configuration with a master copy says otherwise.
+    const std::string found = "weights kept in bfloat16 without a master copy lose 100 % of the updates of a";
+    CHECK(contains(run_ulp("advise " + from + half).out, found));
+    CHECK(contains(run_ulp("advise " + from).out, found));
+    CHECK(contains(run_ulp("advise " + from).out, "the weights are recorded as bfloat16"));
+    const auto mixed = run_ulp("advise " + from + " --config " + (folder / "mixed.yaml").string());
+    CHECK(mixed.exit_code == 0);
+    CHECK(!contains(mixed.out, "master copy"));
+    const std::string page = (folder / "page.html").string();
+    CHECK(run_ulp("report " + from + " -o " + page).exit_code == 0);
+    CHECK(contains(read_file(page), found));
+  }
 }
 
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {
