@@ -7,7 +7,10 @@ namespace ulp::cli {
 command precision_command() {
   command made{.name = "precision", .help = "what-ifs beside loss scaling: weights, sums, optimizer states"};
   made.commands = {precision_weights_command()};
-  made.footer = "ulp precision COMMAND --help, or ulp help precision COMMAND, lists the options of a command.";
+  made.footer =
+      "ulp precision COMMAND --help, or ulp help precision COMMAND, lists the options of a command.\n"
+      "Example:\n"
+      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05";
   return made;
 }
 

@@ -5,8 +5,8 @@
 #include <map>
 
 #include <ulp/io/error.hpp>
-#include <ulp/io/ranks.hpp>
 #include <ulp/io/joint_tables.hpp>
+#include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "bytes/text.hpp"
