@@ -168,7 +168,8 @@ class File:
                 summary = records_of(tables, layout.columns, parts if any(parts) else ())
                 cells = compressed(payloads_of(tables))
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
-                self._write_joint(key, joint, {info.name: id for info, id in zip(infos, layout.ids)})
+                if joint:
+                    self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})
                 for *total, cells in total_rows(totals):
                     insert_row(self.db, "total", (*key, *total), (cells,))
         except BaseException as error:
