@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <set>
 #include <ulp/io/atomic_file.hpp>
+#include <ulp/io/joint_tables.hpp>
 #include <ulp/io/printable.hpp>
 #include <ulp/io/recording.hpp>
+#include <ulp/io/update_pairs.hpp>
 #include <ulp/report/reading.hpp>
 #include <ulp/report/table.hpp>
 
@@ -28,6 +31,8 @@ struct options {
   bool overwrite = false;
   bool no_sums = false;
   bool with_errors = false;
+  bool joint = false;
+  std::string learning_rate;
   std::vector<std::string> edges;
   rank_options ranks;
 };
@@ -72,12 +77,38 @@ std::uint64_t steps_in(const std::string& recording) {
   }
 }
 
+// The weights and updates of the same inputs, for --joint.
+std::unique_ptr<update_pairs> open_pairs(const options& o, bool together) {
+  if (!o.joint) {
+    if (!o.learning_rate.empty()) throw usage_error("--lr: is used with --joint");
+    return nullptr;
+  }
+  if (together || o.ranks.rank || o.ranks.world)
+    throw usage_error("--joint: needs whole tensors in one process; remove it, or record without ranks");
+  const source_options how = how_to_read(o);
+  if (!are_dumps(o.run.inputs, how))
+    throw usage_error(fmt::format("--joint: {} holds no raw values; remove this option", o.run.inputs.front()));
+  auto pairs = open_update_pairs(o.run.inputs, how,
+                                 o.learning_rate.empty() ? not_known : positive_number(o.learning_rate, "--lr"));
+  for (const std::string& line : pairs->notes()) note("--joint: " + line);
+  return pairs;
+}
+
+// Of the tensors that are recorded.
+std::vector<joint_row> joints_of(const update_pairs* pairs, const step& now, const std::vector<tensor_info>& tensors) {
+  if (pairs == nullptr) return {};
+  std::set<std::string> names;
+  for (const tensor_row& row : now.tensors) names.insert(tensors[row.tensor].name);
+  return joint_rows_of(*pairs, now.key.step, [&](const std::string& weight) { return names.contains(weight); });
+}
+
 int record(const options& o, process_group* together) {
   const selection selected = o.run.selected();
   std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
   if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
     throw usage_error(fmt::format("{}: {} holds no raw values; remove this option",
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
+  const std::unique_ptr<update_pairs> pairs = open_pairs(o, together != nullptr);
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);
@@ -105,7 +136,7 @@ int record(const options& o, process_group* together) {
                         o.run.inputs.front()));
       std::erase_if(now.tensors, [&](const tensor_row& t) { return !selected.takes(from->tensors()[t.tensor]); });
       writing = true;
-      writer->write(now, from->tensors());
+      writer->write(now, from->tensors(), joints_of(pairs.get(), now, from->tensors()));
       writing = false;
       if (steps == 0) first = now.key.step;
       last = now.key.step;
@@ -173,6 +204,11 @@ command record_command() {
   made.add("--edge", &o->edges,
            "count values above this magnitude of the true gradient separately, so that clipping by that value is exact",
            {.type = "X,...", .split_at_commas = true, .excludes = "--no-sums"});
+  made.add(
+      "--joint", &o->joint,
+      "add joint tables of weights and their updates, for ulp precision weights: weight/NAME with update/NAME, with "
+      "wgrad/NAME and a learning rate, or with the weights of the next step");
+  made.add("--lr", &o->learning_rate, "with --joint: the learning rate (default: lr of --scalars)", {.type = "X"});
   add_ranks(made, o->ranks);
   made.footer =
       "Example:\n"

@@ -152,6 +152,17 @@ printed all_commands() {
   for (int step = 0; step < 100; ++step) log += std::to_string(step) + (step < 40 ? ",nan\n" : ",1\n");
   write_file((dir / "log.csv").string(), log);
 
+  const std::string weights = "tests/data/weights.step00100.safetensors";
+  const std::string rate = (dir / "rate.csv").string();
+  const std::string half = (dir / "half.yaml").string();
+  write_file(rate, "step,lr\n100,0.05\n");
+  write_file(half, "trainer:\n  precision: bf16-true\n");
+  // bfloat16: 1 and 2, of which one moved.
+  write_file((dir / "unmoved.safetensors").string(),
+             safetensors(R"({"weight/w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                         R"("update/w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                         std::string("\x80\x3f\0\x40\0\0\0\0\0\0\x80\x3f", 12)));
+
   printed all;
   int number = 0;
   for (const std::string& text : runs_with_causes()) {
@@ -176,6 +187,9 @@ printed all_commands() {
       {"ulp advise", "advise " + digits + " --group conv=^conv --group fc=^fc", ""},
       {"ulp advise", "advise " + (dir / "log.csv").string(), ""},
       {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
+      {"ulp advise", "advise " + weights + " --scalars " + rate + " --config " + half, ""},
+      {"ulp advise", "advise " + (dir / "unmoved.safetensors").string(), ""},
+      {"ulp precision weights", "precision weights " + weights + " --lr 0.05 --format bf16 --curvature 1", ""},
       {"ulp check", "check " + damaged, ""},
       {"ulp formats", "formats", ""},
       {"ulp scalers", "scalers", ""},

@@ -73,13 +73,20 @@ void check_name(const std::string& file, const std::string& place, std::string_v
   check_text(file, place, "the tensor name", name);
 }
 
-tensor_kind kind_of_name(std::string_view name) noexcept {
-  const std::string_view prefix = name.substr(0, 5);
-  const std::string_view rest = name.substr(prefix.size());
-  if (!rest.starts_with('/') && !rest.starts_with("__")) return tensor_kind::unknown;
-  if (prefix == "wgrad") return tensor_kind::weight_grad;
-  if (prefix == "agrad") return tensor_kind::activation_grad;
-  return tensor_kind::unknown;
+tensor_kind kind_of_name(std::string_view name) noexcept { return without_prefix(name).second; }
+
+std::pair<std::string_view, tensor_kind> without_prefix(std::string_view name) noexcept {
+  constexpr std::array prefixes{std::pair{std::string_view{"wgrad"}, tensor_kind::weight_grad},
+                                std::pair{std::string_view{"agrad"}, tensor_kind::activation_grad},
+                                std::pair{std::string_view{"weight"}, tensor_kind::weight},
+                                std::pair{std::string_view{"update"}, tensor_kind::update}};
+  for (const auto& [prefix, kind] : prefixes) {
+    if (!name.starts_with(prefix)) continue;
+    const std::string_view rest = name.substr(prefix.size());
+    if (rest.starts_with('/')) return {rest.substr(1), kind};
+    if (rest.starts_with("__")) return {rest.substr(2), kind};
+  }
+  return {name, tensor_kind::unknown};
 }
 
 }  // namespace ulp::io

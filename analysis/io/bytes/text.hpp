@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <ulp/model/step.hpp>
@@ -30,8 +31,10 @@ void check_name(const std::string& file, const std::string& place, std::string_v
 // The same for any text that is printed; `what` names it.
 void check_text(const std::string& file, const std::string& place, const std::string& what, std::string_view text);
 
-// By a leading "wgrad/" or "agrad/"; "__" stands for "/" in npz members.
+// By a leading "wgrad/", "agrad/", "weight/" or "update/"; "__" stands for "/" in npz members.
 [[nodiscard]] tensor_kind kind_of_name(std::string_view name) noexcept;
+// The name without that, and its kind.
+[[nodiscard]] std::pair<std::string_view, tensor_kind> without_prefix(std::string_view name) noexcept;
 
 }  // namespace ulp::io
 

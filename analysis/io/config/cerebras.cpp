@@ -203,6 +203,7 @@ void read_precision(const config_section& p, device on) {
     run.out.format = falls_back ? "bfloat16" : "float16";
     set_gpu_scaler(p, s);
   }
+  run.out.weights_kept_in = "float32";  // autocast: the model's weights stay as they are
   read_clipping(p);
 }
 

@@ -29,8 +29,8 @@ constexpr known_keys fp16_keys{.read = R"(enabled loss_scale initial_scale_power
         consecutive_hysteresis min_loss_scale fp16_master_weights_and_grads)",
                                .not_read = "auto_cast"};
 
-constexpr known_keys bf16_keys{.read = "enabled check_grad_overflow",
-                               .not_read = "immediate_grad_update bf16_master_weights_and_grads bf16_optimizer_states"};
+constexpr known_keys bf16_keys{.read = "enabled check_grad_overflow bf16_master_weights_and_grads",
+                               .not_read = "immediate_grad_update bf16_optimizer_states"};
 
 constexpr known_keys zero_keys{
     .read = "stage",
@@ -266,11 +266,19 @@ void import_deepspeed(import_run& run, const config_entry& root) {
     if (fp16->flag("fp16_master_weights_and_grads").value_or(false)) {
       if (stage != 2) fp16->fail("fp16_master_weights_and_grads", "needs ZeRO stage 2");
       fp16->means("fp16_master_weights_and_grads", "nothing for the loss scale: the master weights are float16 too");
+      run.out.weights_kept_in = "float16";
+    } else {
+      run.out.weights_kept_in = "float32";
     }
     const auto kind = stage > 0 ? deepspeed_loss_scale::wrapper::zero : wrapper_of(top);
     set_deepspeed_scaler(run, loss_scale_of(*fp16, kind));
   } else if (bf16_enabled) {
     run.no_scaling("bfloat16");
+    const bool low_master = bf16->flag("bf16_master_weights_and_grads").value_or(false);
+    run.out.weights_kept_in = low_master ? "bfloat16" : "float32";
+    if (bf16->has("bf16_master_weights_and_grads"))
+      bf16->means("bf16_master_weights_and_grads",
+                  low_master ? "the optimizer's weights are bfloat16 too" : "the optimizer has float32 weights");
     if (bf16->flag("check_grad_overflow").value_or(false)) {
       bf16->means("check_grad_overflow", "overflowed steps are skipped; the loss is not scaled");
       run.out.scaler = "static";
@@ -279,6 +287,7 @@ void import_deepspeed(import_run& run, const config_entry& root) {
   } else {
     run.means("neither fp16 nor bf16 is enabled", "float32, the loss is not scaled");
     run.no_scaling("float32");
+    run.out.weights_kept_in = "float32";
   }
 }
 
@@ -299,6 +308,7 @@ void import_inner_deepspeed(import_run& run, const std::string& file, const std:
   run.out.scaler = inner.out.scaler;
   run.out.parameters = inner.out.parameters;
   run.out.format = inner.out.format;
+  run.out.weights_kept_in = inner.out.weights_kept_in;
   run.out.clip_norm = inner.out.clip_norm;
 }
 

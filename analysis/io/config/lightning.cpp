@@ -166,6 +166,10 @@ void import_lightning(import_run& run, const config_entry& root) {
   const bool by_deepspeed = precision->name.starts_with("16-") && strategy.find("deepspeed") != std::string::npos;
   if (by_deepspeed) meaning = "float16 with DeepSpeed's scaler, by the strategy's own defaults";
   trainer.means("precision", meaning);
+  // DeepSpeed's own optimizers keep float32 copies, whatever the model is cast to.
+  const bool half_weights = precision->name.ends_with("-true") || precision->name.starts_with("transformer-engine");
+  const std::string weights{half_weights && precision->format != "float64" ? precision->format : "float32"};
+  if (strategy.find("deepspeed") == std::string::npos) run.out.weights_kept_in = weights;
   if (by_deepspeed) {
     // strategies/deepspeed.py: loss_scale 0, initial_scale_power 16, loss_scale_window 1000, hysteresis 2, min 1.
     const config_entry* const e = trainer.find("strategy");

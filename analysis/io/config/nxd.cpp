@@ -33,6 +33,26 @@ bool is_training(const config_node& root) {
          precision->value.find("type") != nullptr;
 }
 
+bool is_on(const config_node& node, std::string_view key) {
+  const config_entry* const e = node.find(key);
+  return e != nullptr && (e->value.text == "true" || e->value.text == "True" || e->value.text == "1");
+}
+
+// What precision.type makes of the weights: aws-neuron/neuronx-distributed-training @9169aa0 examples/training_orchestrator.py.
+void read_weights(import_run& run, const config_node& root, const config_node& precision, const std::string& type) {
+  const config_entry* const strategy = root.find("distributed_strategy");
+  const bool zero_one = strategy != nullptr && is_on(strategy->value, "zero1");
+  imported_config& out = run.out;
+  if (type == "fp32" || (zero_one && (type == "mixed_precision" || type == "autocast")) ||
+      (type == "manual" && zero_one && is_on(precision, "master_weights")))
+    out.weights_kept_in = "float32";
+  else if (type == "bf16SR" || type == "mixed_precision" ||
+           (type == "manual" && (is_on(precision, "xla_use_bf16") || is_on(precision, "xla_downcast_bf16"))))
+    out.weights_kept_in = "bfloat16";
+  out.weights_stochastic =
+      out.weights_kept_in == "bfloat16" && (type == "bf16SR" || is_on(precision, "neuron_rt_stochastic_rounding_en"));
+}
+
 void import_training(import_run& run, const config_entry& root) {
   const config_section top(run, "", root, training_keys);
   const config_section precision = *top.section("precision", type_keys);
@@ -40,6 +60,7 @@ void import_training(import_run& run, const config_entry& root) {
   precision.means("type", type == "fp32" ? "float32, the loss is not scaled"
                                          : "bfloat16, the loss is not scaled, no step is skipped");
   run.no_scaling(type == "fp32" ? "float32" : "bfloat16");
+  read_weights(run, root.value, root.value.find("precision")->value, type);
   const auto trainer = top.section("trainer", trainer_keys);
   const double norm = trainer ? trainer->number("gradient_clip_val").value_or(0) : 0;
   if (trainer) trainer->means("gradient_clip_val", norm > 0 ? "clipped to this L2 norm" : "no clipping");
@@ -88,11 +109,18 @@ void import_nxd(import_run& run, const config_entry& root) {
       if (on && !zero_one)
         precision->fail(key, "needs the ZeRO-1 optimizer: optimizer_config.zero_one_enabled is not true");
       if (precision->has(key))
-        precision->means(key, key == "use_fp32_grad_acc" ? (on ? "gradients are accumulated in float32"
-                                                               : "gradients are accumulated in bfloat16")
-                                                         : "nothing for the loss scale");
+        precision->means(key,
+                         key == "use_fp32_grad_acc"
+                             ? (on ? "gradients are accumulated in float32" : "gradients are accumulated in bfloat16")
+                         : key == "use_master_weights" ? (on ? "the optimizer has float32 weights"
+                                                             : "float32 shards, but bfloat16 where XLA_DOWNCAST_BF16=1")
+                         : on                          ? "a resume goes on from float32 weights"
+                                                       : "a resume goes on from bfloat16 weights");
     }
   }
+  const bool master = precision ? precision->flag("use_master_weights").value_or(zero_one) : zero_one;
+  if (!zero_one) run.out.weights_kept_in = "bfloat16";
+  if (zero_one && master) run.out.weights_kept_in = "float32";
   run.no_scaling("bfloat16");
   run.means("NxD", "bfloat16, the loss is not scaled, no step is skipped");
   read_clipping(top, optimizer, zero_one);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include <ulp/io/error.hpp>
+#include <ulp/io/joint_tables.hpp>
 #include <ulp/io/ranks.hpp>
 #include <ulp/io/recording.hpp>
 
@@ -115,6 +116,8 @@ class merged_recordings final : public source {
       : plan_(io::plan_merge(paths, options)) {
     for (const io::merge_part& part : plan_.parts) {
       for (const std::string& line : open_recording(part.path)->notes()) plan_.notes.push_back(line);
+      if (has_joint_tables(part.path))
+        plan_.notes.push_back(part.path + ": its joint tables of weights and updates are left out");
       if (part.empty) continue;
       input& in = inputs_.emplace_back();
       in.part = &part;

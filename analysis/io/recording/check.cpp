@@ -1,4 +1,5 @@
 #include <ulp/io/check.hpp>
+#include <ulp/io/joint_tables.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -304,8 +305,26 @@ class checker {
         }
     };
     if (has_table("extra")) all(io::extra_row, "step, attempt, microbatch, tensor, name, content");
+    if (has_table("extra")) joints();
     all(io::level_row, "width, block, ranks, steps, first_step, last_step, summary, cells");
     all(io::level_total_row, "width, block, ranks, kind, role, tensors, summary, cells");
+  }
+
+  // Of rows with and without a step of theirs.
+  void joints() {
+    statement s(db_, "SELECT step, attempt, microbatch, tensor, content FROM extra WHERE name='joint'");
+    while (s.row()) {
+      const std::string place = io::describe(io::key_at(s));
+      const std::int64_t tensor = s.integer(3);
+      if (tensor < 0 || static_cast<std::uint64_t>(tensor) >= tensors_.size())
+        add("extra", place, "a joint table of a tensor that is unknown");
+      try {
+        static_cast<void>(parse_joint_content(s.blob_at(4), path_, place));
+      } catch (const input_error& problem) {
+        const std::string_view text = problem.what();
+        add("extra", place, std::string(text.substr(std::min(text.size(), text.find("its joint table")))));
+      }
+    }
   }
 
   std::string path_;

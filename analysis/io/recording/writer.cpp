@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 #include <thread>
 
+#include <ulp/io/joint_tables.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "bytes/text.hpp"
@@ -54,6 +56,7 @@ struct recording_writer::state {
   std::vector<std::uint32_t> ids;  // of the row inserted last, and its totals
   std::vector<group_total> totals;
   void insert(const step& row, const std::vector<tensor_info>& from);
+  void insert(const step_key& of, const std::vector<joint_row>& joints);
 };
 
 // In one transaction, with a rollback journal, so that the file itself says what it is: who is killed here leaves a recording
@@ -190,13 +193,32 @@ void recording_writer::state::insert(const step& row, const std::vector<tensor_i
   }
 }
 
-void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) {
+// The table is there from the first of them on.
+void recording_writer::state::insert(const step_key& of, const std::vector<joint_row>& joints) {
+  if (joints.empty()) return;
+  if (db->number("SELECT count(*) FROM sqlite_schema WHERE type='table' AND name='extra'") == 0)
+    db->run(io::extra_schema);
+  statement insert_extra(*db, "INSERT INTO extra VALUES(?,?,?,?,?,?,?)");
+  for (const joint_row& joint : joints) {
+    const auto at = by_name.find(joint.tensor);
+    if (at == by_name.end() || std::ranges::find(ids, at->second) == ids.end())
+      throw input_error(path, io::describe(of), "has updates of '" + joint.tensor + "', but not its weights");
+    io::insert_row(insert_extra, io::extra_row, of.step, std::int64_t{of.attempt}, std::int64_t{of.microbatch},
+                   std::int64_t{at->second}, std::string_view{"joint"}, statement::blob{joint_content(joint)});
+  }
+}
+
+void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors) { write(row, tensors, {}); }
+
+void recording_writer::write(const step& row, const std::vector<tensor_info>& tensors,
+                             const std::vector<joint_row>& joints) {
   state& s = *state_;
   const std::size_t in_file = s.tensors.size();
   try {
     s.commits->run([&] {
       try {
         s.insert(row, tensors);
+        s.insert(row.key, joints);
       } catch (const std::exception&) {
         if (sqlite3_extended_errcode(s.db->get()) != SQLITE_CONSTRAINT_PRIMARYKEY) throw;
         throw input_error(s.path, io::describe(row.key), "is in the recording already");

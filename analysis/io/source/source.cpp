@@ -1,17 +1,15 @@
 #include <ulp/io/source.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <map>
-#include <optional>
 
 #include <ulp/io/error.hpp>
 #include <ulp/io/recording.hpp>
 
 #include "bytes/text.hpp"
 #include "csv/scalars.hpp"
+#include "dump_steps.hpp"
 #include "file_kind.hpp"
 #include "folders.hpp"
 #include "inferred_roles.hpp"
@@ -24,39 +22,6 @@
 namespace ulp {
 namespace {
 
-// The file's own name says more than its folders.
-std::optional<std::int64_t> step_in(const std::string& path, const regex& pattern) {
-  auto text = pattern.last_group(std::filesystem::path(path).filename().string());
-  if (!text) text = pattern.last_group(path);
-  if (!text) return std::nullopt;
-  std::int64_t step = 0;
-  const char* const end = text->data() + text->size();
-  const auto [stop, error] = std::from_chars(text->data(), end, step);
-  if (error != std::errc() || stop != end || step < 0)
-    throw input_error(path, "",
-                      "--steps-from finds " + io::in_quotes(*text) + " in its path, which is not a step number");
-  return step;
-}
-
-std::vector<io::dump_step> in_order_of_steps(const std::vector<io::dump_file>& files, const regex& pattern) {
-  std::map<std::int64_t, std::vector<io::dump_file>> by_step;
-  std::vector<const io::dump_file*> without;
-  for (const io::dump_file& file : files) {
-    if (const auto step = step_in(file.path, pattern))
-      by_step[*step].push_back(file);
-    else
-      without.push_back(&file);
-  }
-  if (!without.empty() && !by_step.empty())
-    throw input_error(without.front()->path, "",
-                      "has no step number in its path, unlike other inputs; give --steps-from REGEX");
-  for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
-
-  std::vector<io::dump_step> steps;
-  for (auto& [number, group] : by_step) steps.push_back({number, std::move(group)});
-  return steps;
-}
-
 void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar_table& scalars,
                        const source_options& options) {
   const auto is_logged = [&](const io::dump_step& step) { return io::logged_at(scalars, step.number) != nullptr; };
@@ -68,23 +33,9 @@ void check_common_step(const std::vector<io::dump_step>& steps, const io::scalar
 
 std::unique_ptr<source> open_dumps(const std::vector<std::string>& inputs, const source_options& options,
                                    const io::scalar_table& scalars) {
-  std::vector<io::dump_file> files;
-  const io::file_kind* first = nullptr;
-  bool mixed = false;
-  for (const std::string& path : inputs) {
-    const io::file_kind& what = io::file_kind_of(path, options.limits);
-    if (what.open == nullptr)
-      throw input_error(path, "",
-                        "is a " + std::string(what.shown.name) +
-                            "; only dumps and event files can be given several at once; ulp merge combines recordings");
-    if (first == nullptr) first = &what;
-    mixed = mixed || first != &what;
-    files.push_back({path, what.open});
-  }
-  std::vector<io::dump_step> steps = in_order_of_steps(files, options.steps_from);
-  check_common_step(steps, scalars, options);
-  const std::string description = (mixed ? "mixed" : std::string(first->shown.name)) + " dump";
-  return io::open_dumps(std::move(steps), description, options, scalars);
+  io::dumped_steps found = io::dump_steps_of(inputs, options);
+  check_common_step(found.steps, scalars, options);
+  return io::open_dumps(std::move(found.steps), found.description, options, scalars);
 }
 
 // Whether a line can be names of columns: what stands in most lines of logs is not in them.

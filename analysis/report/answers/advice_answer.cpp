@@ -10,6 +10,8 @@
 #include <ulp/report/reading.hpp>
 #include <ulp/report/run_notes.hpp>
 #include <ulp/report/typed_values.hpp>
+#include <ulp/report/weights_finding.hpp>
+#include <utility>
 #include <vector>
 
 namespace ulp {
@@ -41,6 +43,8 @@ advice advice_over(const advice_question& asked, listener& to) {
       for_each_step(*twice, *less, to, [&](const step& now) { adviser.add_again(now, from->tensors()); });
 
   advice given = adviser.result(from->tensors());
+  if (std::optional<finding> weights = weights_finding(asked.run, how.configured))
+    given.findings.push_back(std::move(*weights));
   for (const std::string& line : notes.lines(adviser.whole().choice())) to.note(line);
   for (const std::string& line : group_notes(sets_by_group(adviser.whole(), from->tensors(), how.groups)))
     to.note(line);

@@ -36,7 +36,8 @@ finding recorded_values() {
 }  // namespace
 
 own_configuration own_configuration_of(const imported_config& said) {
-  return {said.framework, said.format.value_or(""), said.scaler == "static"};
+  return {said.framework, said.format.value_or(""), said.scaler == "static", said.weights_kept_in,
+          said.weights_stochastic};
 }
 
 advice_options advice_options_of(const std::string& format, const rounding_text& rounding, const std::string& epsilon,

@@ -11,6 +11,7 @@
 #include <ulp/report/format_matrix.hpp>
 #include <ulp/report/typed_values.hpp>
 #include <ulp/report/usual_formats.hpp>
+#include <ulp/report/weights_finding.hpp>
 #include <utility>
 #include <variant>
 
@@ -108,6 +109,8 @@ report_page page_maker::page(const std::vector<tensor_info>& tensors) {
   advice given = advice_.result(tensors);
   page_.first = std::move(given.first);
   page_.findings = std::move(given.findings);
+  if (std::optional<finding> weights = weights_finding(asked_.run, how.configured))
+    page_.findings.push_back(std::move(*weights));
   const bool by_group = !how.groups.empty();
   const std::vector<tensor_set> sets =
       by_group ? sets_by_group(advice_.judged(), tensors, how.groups) : sets_by_kind(advice_.judged(), tensors);

@@ -12,7 +12,7 @@ from .beside import look_beside, size_of
 from .database import Database, PAGE_SIZE, count_rows
 from .levels import Levels, total_rows
 from .lock import Lock, on_network
-from .schema import APPLICATION, Info, SCHEMA, VERSION, check_identity, has_all_rows, insert_row, is_sound
+from .schema import APPLICATION, EXTRA, Info, SCHEMA, VERSION, check_identity, has_all_rows, insert_row, is_sound
 
 CHECKED = 1 << 24  # longer recordings are not looked at wholly before they are appended to
 WRITER = f"ulpscope {__version__}"
@@ -144,9 +144,10 @@ class File:
             self.db.keep_by("TRUNCATE")
         self.db.execute("PRAGMA synchronous=NORMAL")
 
-    def write(self, key, scalars, rows):
+    def write(self, key, scalars, rows, joint=()):
         """One step in one transaction: its tables, and their totals by kind, role and factor. key: step, attempt (None:
-        the first that was not there when the file was opened), microbatch."""
+        the first that was not there when the file was opened), microbatch. joint: contents of joint tables by names of
+        weights, those that are among the rows."""
         if os.getpid() != self.process:
             raise RecorderError(f"{self.shown}: only the process that opened the recording can write to it; this one is a fork")
         if not self.lock.holds(self.path):
@@ -167,6 +168,8 @@ class File:
                 summary = records_of(tables, layout.columns, parts if any(parts) else ())
                 cells = compressed(payloads_of(tables))
                 insert_row(self.db, "step", (*key, self.ranks, *scalars, None), (summary, cells))
+                if joint:
+                    self._write_joint(key, joint, {info.name: id for info, (id, *_) in zip(infos, layout.keys)})
                 for *total, cells in total_rows(totals):
                     insert_row(self.db, "total", (*key, *total), (cells,))
         except BaseException as error:
@@ -189,6 +192,13 @@ class File:
             tables.drop_codes()  # which take much memory
             with contextlib.suppress(sqlite3.Error, RecorderError):
                 self.levels.add(key[0], layout.keys, tables, totals)
+
+    def _write_joint(self, key, joint, ids):
+        contents = {ids[f"weight/{name}"]: joint[name] for name in joint if f"weight/{name}" in ids}
+        if contents and not self.db.execute("SELECT 1 FROM sqlite_master WHERE name='extra'").fetchone():
+            self.db.execute(EXTRA.strip().rstrip(";"))
+        for id, content in sorted(contents.items()):
+            insert_row(self.db, "extra", (*key, id, "joint", content))
 
     def _id(self, info):
         """The tensor's number in the file, where it is added if it is new."""

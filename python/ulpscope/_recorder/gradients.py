@@ -135,6 +135,10 @@ class Gradients:
         named = () if regex is None else self._parameters() if of is None else of
         return {plain(name): parameter for name, parameter in named if regex.search(plain(name))}
 
+    def _wants(self, what, name):
+        regex = self._wanted.get(what)
+        return regex is not None and regex.search(name) is not None
+
     def _more(self, kind, tensors, unfit):
         """What is recorded besides gradients, counted now."""
         taken = []

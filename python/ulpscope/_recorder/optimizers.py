@@ -12,6 +12,7 @@ class Update:
         self.values, self.unfit, self.trouble = {}, {}, None
         self.bunch = None  # gradients in place of values
         self.weights, self.changes, self.states = {}, {}, {}  # what is recorded besides, by name
+        self.joint = {}  # contents of joint tables, by the name of the parameter
         self.before = {}  # parameters and copies of them as they were before the optimizer's step, by name
         self.unscaled = set()  # names
         self.scale = self.lr = None

@@ -62,6 +62,8 @@ class Recorder(Gradients, Updates, Parts, Doubts):
     weights      The same: these parameters are recorded too, as `weight/NAME`, before the optimizer's step.
     updates      The same: what the optimizer's step adds to these, as `update/NAME`: float32, after minus before. Keeps a
                  copy of them during that step. Needs optimizer.
+    joint        The same: joint tables of these and their updates, which tell what is lost where weights are kept in 16 bits
+                 without a float32 copy (ulp precision weights). Records them as weights too. Needs optimizer and numpy.
     states       The same, searched in KEY/NAME: tensors of the optimizer's state after its step, as `state/KEY/NAME`, as in
                  states="exp_avg_sq/". Needs optimizer.
     roles        How mixed precision keeps tensors: {regular expression: "low" or "float32"}; the first match in the name
@@ -102,6 +104,7 @@ class Recorder(Gradients, Updates, Parts, Doubts):
         gradients=None,
         weights=None,
         updates=None,
+        joint=None,
         states=None,
         roles=None,
         append=False,
@@ -177,12 +180,12 @@ class Recorder(Gradients, Updates, Parts, Doubts):
         self._shards, self._alone = shards, not shards and not local  # whether this rank knows all gradients
         self._summed = 1 if local else world  # of so many ranks gradients are sums
         self._tells_more = rank == 0 or not local  # whether all but gradients, which are the same for all ranks, is recorded here
-        self._wanted = {"gradients": gradients, "weights": weights, "updates": updates, "states": states}
+        self._wanted = {"gradients": gradients, "weights": weights, "updates": updates, "joint": joint, "states": states}
         self._wanted = {what: re.compile(regex) for what, regex in self._wanted.items() if regex}
         if model is None and (scaler is not None or self._optimizers or self._wanted):
             raise RecorderError(f"{', '.join(['scaler, optimizer', *self._wanted])}: need a model")
         for what, regex in self._wanted.items():
-            if what in ("updates", "states") and not self._optimizers:
+            if what in ("updates", "joint", "states") and not self._optimizers:
                 raise RecorderError(f"{what}: needs optimizer=, which makes them")
             if what != "states" and not any(regex.search(plain(name)) for name, _ in model.named_parameters()):
                 raise RecorderError(f"{what}: {regex.pattern!r} matches no parameter name")
@@ -367,7 +370,8 @@ class Recorder(Gradients, Updates, Parts, Doubts):
             if not -(2**63) <= int(step) < 2**63 - 1:
                 raise RecorderError(f"{self._file.shown}: step {step}: is outside the range of step numbers")
             key = (int(step), attempt if attempt is None else int(attempt), int(microbatch))
-            self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows)
+            joint = update.joint if update is not None and applied is not False else {}
+            self._file.write(key, (loss, grad_norm, lr, loss_scale, *flags), rows, joint)
             self._failures = 0
             if self._seen is not None:
                 self._learn_alike(rows)

@@ -4,6 +4,7 @@ import functools
 import types
 import warnings
 
+from .._counting.joint import joint_content
 from .._counting.values import tables_of
 from .._errors import RecorderError
 from .alike import Bunch
@@ -124,9 +125,10 @@ class Updates:
             of = self._in_order(its)
             if not computes:
                 self._take_gradients(optimizer, of)
-            update.weights.update(self._by_name(self._more("weight", self._chosen("weights", of), update.unfit)))
+            weights = {**self._chosen("weights", of), **self._chosen("joint", of)}
+            update.weights.update(self._by_name(self._more("weight", weights, update.unfit)))
             if self._tells_more:
-                before = self._chosen("updates", of)
+                before = {**self._chosen("updates", of), **self._chosen("joint", of)}
                 update.before.update((name, (p, p.detach().clone())) for name, p in before.items())
         except Exception as error:  # step() tells it: training goes on
             update.trouble = error
@@ -193,7 +195,13 @@ class Updates:
                 changed = {name: of for name, of in update.before.items() if id(of[0]) in its}
                 update.before = {name: of for name, of in update.before.items() if name not in changed}
                 changes = {name: difference(p.detach(), before) for name, (p, before) in changed.items()}
-                update.changes.update(self._by_name(self._more("update", changes, update.unfit)))
+                wanted = {name: change for name, change in changes.items() if self._wants("updates", name)}
+                update.changes.update(self._by_name(self._more("update", wanted, update.unfit)))
+                update.joint.update(
+                    (name, joint_content(changed[name][1].contiguous(), change.contiguous()))
+                    for name, change in changes.items()
+                    if self._wants("joint", name)
+                )
                 states = self._states(optimizer, its) if "states" in self._wanted else {}
                 update.states.update(self._by_name(self._more("unknown", states, update.unfit)))
         except Exception as error:  # step() tells it: training goes on

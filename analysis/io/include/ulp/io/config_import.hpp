@@ -20,6 +20,10 @@ struct imported_config {
   std::optional<std::string> format;  // of the scaled gradients, a name of the catalogue
   std::optional<double> clip_norm;    // at most one of the two
   std::optional<double> clip_value;
+  // Of the weights that the optimizer updates: the format that they are kept in, float32 where there is a master copy; a name of
+  // the catalogue. nullopt where it is not said.
+  std::optional<std::string> weights_kept_in;
+  bool weights_stochastic = false;    // they are rounded stochastically
   std::vector<std::string> meanings;  // one line for each key: "fp16.hysteresis = 4 -> ..."
   std::vector<std::string> notes;     // what a user should know about it
 };

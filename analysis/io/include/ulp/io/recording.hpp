@@ -15,6 +15,8 @@
 
 namespace ulp {
 
+struct joint_row;  // joint_tables.hpp
+
 // Writes steps in place, each in a transaction of its own: after a kill the file is a valid recording that lacks at
 // most the step in flight. Throws input_error. Not thread-safe.
 class recording_writer {
@@ -32,6 +34,8 @@ class recording_writer {
   // `tensors` is the source's list; those that occur in a row come into the file. A key that is already there, or a
   // tensor whose kind, role or shape differs from the file's, is an error, and nothing of the step is written.
   void write(const step& row, const std::vector<tensor_info>& tensors);
+  // With the joint tables of some of its tensors, whose names are among `tensors` of the row; another is an error.
+  void write(const step& row, const std::vector<tensor_info>& tensors, const std::vector<joint_row>& joints);
 
   // Leaves a single file without journal beside it: true; or, where somebody reads it for longer than some seconds, its
   // write-ahead log beside it, which belongs to it: false. Called by the destructor, which swallows its errors.

@@ -72,6 +72,8 @@ struct own_configuration {
   std::string framework = "pytorch_gradscaler";  // or a scaler
   std::string format;                            // a name of the catalogue; empty where it does not say
   bool is_static = false;                        // its scale is constant
+  std::optional<std::string> weights_kept_in;    // as imported_config has it
+  bool weights_stochastic = false;
 };
 [[nodiscard]] own_configuration own_configuration_of(const imported_config& said);
 

@@ -1,0 +1,127 @@
+#include <ulp/model/lost_update.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+#include <ulp/formats/arithmetic.hpp>
+#include <ulp/formats/codec.hpp>
+
+#include "updates/moving.hpp"
+
+namespace ulp {
+namespace {
+
+bool is_same(const unpacked& a, const unpacked& b) noexcept {
+  if (a.kind != b.kind) return false;
+  if (a.kind == number_class::zero) return true;
+  return a.negative == b.negative && a.exponent == b.exponent && a.significand == b.significand;
+}
+
+// log2 of the distance from w' to its neighbour above in magnitude.
+int spacing_at(const format& to, const unpacked& kept) noexcept {
+  const int exponent = kept.kind == number_class::zero ? to.emin() : std::max(kept.exponent, to.emin());
+  return exponent - to.fraction_bits;
+}
+
+// Of a drawn sum, not to be w' again.
+double chance_of_move(const format& to, const unpacked& kept, double update, const rounding& mode) noexcept {
+  const bool is_zero = kept.kind == number_class::zero;
+  const bool shrinks = !is_zero && kept.negative != std::signbit(update);
+  const bool is_power = !is_zero && kept.significand == std::uint64_t{1} << 63;
+  const int spacing = spacing_at(to, kept) - (shrinks && is_power && kept.exponent > to.emin() ? 1 : 0);
+  const bool is_largest = is_same(kept, decode(to, code{to.max_finite_code() | to.sign_code(kept.negative)}));
+  if (!shrinks && is_largest && (mode.overflow != overflow_mode::ieee || !to.has_nan())) return 0;
+  return chance_to_move(std::ldexp(std::fabs(update), -spacing), shrinks, mode);
+}
+
+value_range share_of(double low, double high, const count_range& all) noexcept {
+  if (all.high == 0) return {not_known, not_known};
+  const double most = all.low == 0 ? 1 : std::min(1.0, high / static_cast<double>(all.low));
+  return {low / static_cast<double>(all.high), most};
+}
+
+}  // namespace
+
+lost_updates& lost_updates::operator+=(const lost_updates& other) noexcept {
+  numel += other.numel;
+  zero_updates += other.zero_updates;
+  nonfinite += other.nonfinite;
+  overflowing += other.overflowing;
+  updates += other.updates;
+  lost += other.lost;
+  expected_lost += other.expected_lost;
+  at_one += other.at_one;
+  lost_at_one += other.lost_at_one;
+  largest_spacing = std::max(largest_spacing, other.largest_spacing);
+  return *this;
+}
+
+value_range lost_updates::lost_share() const noexcept {
+  return share_of(static_cast<double>(lost.low), static_cast<double>(lost.high), updates);
+}
+
+value_range lost_updates::expected_share() const noexcept {
+  return share_of(expected_lost.low, expected_lost.high, updates);
+}
+
+bool counts_lost_updates(const format& to, const rounding& mode) noexcept {
+  return mode.direction != direction::stochastic ||
+         (mode.flush == flush::never && !mode.daz && to.has_subnormals() && to.has_zero() && to.has_sign);
+}
+
+lost_updates count_lost_updates(std::span<const double> weights, std::span<const double> updates, const format& to,
+                                const rounding& mode) {
+  if (weights.size() != updates.size()) throw std::invalid_argument("not as many updates as weights");
+  if (!counts_lost_updates(to, mode))
+    throw std::invalid_argument("lost updates are not counted with stochastic rounding that flushes to zero");
+  const bool is_drawn = mode.direction == direction::stochastic;
+  const rounding to_nearest = undrawn(mode);
+  lost_updates all;
+  all.numel = weights.size();
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const double update = updates[i];
+    if (!std::isfinite(update) || !std::isfinite(weights[i])) {
+      ++all.nonfinite;
+      continue;
+    }
+    if (update == 0) {
+      ++all.zero_updates;
+      continue;
+    }
+    const unpacked kept = decode(to, code{encode(to, weights[i], to_nearest).code});
+    if (kept.kind != number_class::zero && kept.kind != number_class::finite) {
+      all.overflowing += {1, 1};
+      continue;
+    }
+    all.updates += {1, 1};
+    all.largest_spacing = std::max(all.largest_spacing, spacing_at(to, kept));
+    const auto sum_is_kept = [&] { return is_same(kept, decode(to, code{add(to, kept, decode(update), mode).code})); };
+    const double move = is_drawn ? chance_of_move(to, kept, update, mode) : sum_is_kept() ? 0 : 1;
+    // With all random bits some draw moves every update, however rarely.
+    const bool never = move == 0 && !(is_drawn && mode.random_bits == exact_probability);
+    const std::uint64_t is_lost = never ? 1 : 0;
+    const bool is_one =
+        kept.kind == number_class::finite && kept.exponent == 0 && kept.significand == std::uint64_t{1} << 63;
+    all.lost += {is_lost, is_lost};
+    all.expected_lost += {1 - move, 1 - move};
+    if (is_one) all.at_one += {1, 1};
+    if (is_one) all.lost_at_one += {is_lost, is_lost};
+  }
+  return all;
+}
+
+std::uint64_t count_changed(std::span<const double> weights, const format& to, const rounding& mode) noexcept {
+  const rounding to_nearest = undrawn(mode);
+  return static_cast<std::uint64_t>(std::ranges::count_if(weights, [&](double w) {
+    if (std::isnan(w)) return false;
+    const unpacked exact = decode(w);
+    return !is_same(exact, decode(to, code{encode(to, exact, to_nearest).code}));
+  }));
+}
+
+double stall_radius(int spacing, double learning_rate, double curvature) noexcept {
+  return std::ldexp(0.5, spacing) / learning_rate / curvature;
+}
+
+}  // namespace ulp

@@ -1,0 +1,132 @@
+// Pairs of weights and updates counted: dumps element by element, recordings by their joint tables.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <ulp/io/check.hpp>
+#include <ulp/io/error.hpp>
+#include <ulp/io/joint_tables.hpp>
+#include <ulp/report/weights_answer.hpp>
+
+namespace ulp {
+namespace {
+
+bool selects(const selection& selected, const std::string& tensor, std::int64_t step) {
+  return selected.takes(step) && selected.takes(tensor_info{.name = tensor, .kind = tensor_kind::weight});
+}
+
+// As update_pair::tensor names it.
+std::string without_prefix(const std::string& weight) {
+  for (const std::string_view prefix : {"weight/", "weight__"})
+    if (weight.starts_with(prefix)) return weight.substr(prefix.size());
+  return weight;
+}
+
+void count_dumps(counted_weights& all, const run_text& run, const source_options& how, double learning_rate,
+                 listener& to) {
+  const std::unique_ptr<update_pairs> pairs = open_update_pairs(run.inputs, how, learning_rate);
+  const selection selected = run.selected();
+  for (const std::string& line : pairs->notes()) to.note(line);
+  work reading(to, "tensors", pairs->all().size());
+  for (std::size_t i = 0; i < pairs->all().size(); ++i) {
+    const update_pair& pair = pairs->all()[i];
+    reading.advance();
+    if (!selects(selected, pair.weight, pair.step)) continue;
+    weights_item item{.tensor = pair.tensor,
+                      .step = pair.step,
+                      .weight_type = pair.weight_type,
+                      .origin = pair.origin,
+                      .learning_rate = pair.learning_rate};
+    item.of.resize(all.cases.size());
+    pairs->read(i, [&](std::span<const double> weights, std::span<const double> updates) {
+      for (std::size_t c = 0; c < all.cases.size(); ++c) {
+        weights_counts& counts = item.of[c];
+        counts.lost += count_lost_updates(weights, updates, all.cases[c].format, all.cases[c].rounding);
+        *counts.changed += count_changed(weights, all.cases[c].format, all.cases[c].rounding);
+        counts.beyond = *counts.changed > 0;
+      }
+    });
+    all.items.push_back(std::move(item));
+  }
+}
+
+void count_recording(counted_weights& all, const run_text& run, const source_options& how, double learning_rate,
+                     listener& to) {
+  const std::string& path = run.inputs.front();
+  refuse_damaged(path);
+  for (const weights_case& c : all.cases)
+    if (!tells_lost_updates(c.format, c.rounding))
+      throw std::invalid_argument(fmt::format(
+          "{}: joint tables tell of nearest-even and stochastic rounding, without flushing or saturation, to "
+          "formats with subnormals and NaN; give the dumps for {} and others",
+          path, c.rounding_name));
+  if (!has_joint_tables(path))
+    throw input_error(path, "",
+                      "holds no joint tables of weights and updates: record them (weights= and updates= of the "
+                      "Recorder, ulp record of dumps that hold both), or give the dumps");
+  const selection selected = run.selected();
+  bool later_weights = false;
+  bool of_gradients = false;
+  work reading(to, "tables", 0);
+  read_joint_tables(path, how.attempts, [&](const step_key& key, const step_scalars& scalars, joint_row row) {
+    reading.advance();
+    if (!selects(selected, row.tensor, key.step)) return true;
+    weights_item item{.tensor = without_prefix(row.tensor),
+                      .step = key.step,
+                      .weight_type = row.weight_type,
+                      .origin = row.origin,
+                      .learning_rate = std::isnan(learning_rate) ? scalars.learning_rate : learning_rate};
+    later_weights = later_weights || row.origin == update_origin::next_weights;
+    of_gradients = of_gradients || row.origin == update_origin::gradient;
+    for (const weights_case& c : all.cases)
+      item.of.push_back(
+          {count_lost_updates(row.table, c.format, c.rounding), std::nullopt, has_weights_beyond(row.table, c.format)});
+    all.items.push_back(std::move(item));
+    return true;
+  });
+  if (later_weights) to.note("updates are the weights of the next step that was recorded, minus these");
+  if (of_gradients)
+    to.note("updates are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+}
+
+}  // namespace
+
+weights_counts& weights_counts::operator+=(const weights_counts& other) {
+  lost += other.lost;
+  if (changed && other.changed)
+    *changed += *other.changed;
+  else
+    changed.reset();
+  beyond = beyond || other.beyond;
+  return *this;
+}
+
+counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases, double learning_rate,
+                              listener& to) {
+  counted_weights all{.cases = cases, .items = {}};
+  for (const weights_case& c : cases)
+    if (!counts_lost_updates(c.format, c.rounding))
+      throw std::invalid_argument(
+          fmt::format("{}: stochastic rounding of weights is not counted with --ftz, --daz or in formats without "
+                      "subnormals; leave these out, or give another --rounding",
+                      c.format_name));
+  const source_options how = run.how_to_read();
+  if (are_dumps(run.inputs, how)) {
+    count_dumps(all, run, how, learning_rate, to);
+  } else {
+    if (run.inputs.size() > 1 || open_source(run.inputs, how)->kind() != source_kind::recording)
+      throw std::invalid_argument(
+          fmt::format("{}: lost updates need a recording with joint tables, or dumps with weights and updates or "
+                      "gradients (.safetensors, .npz, .pt, .npy)",
+                      run.inputs.front()));
+    count_recording(all, run, how, learning_rate, to);
+  }
+  if (all.items.empty())
+    throw std::invalid_argument(
+        fmt::format("{}: --tensor, --kind, --steps and --every select no weights with updates", run.inputs.front()));
+  return all;
+}
+
+}  // namespace ulp

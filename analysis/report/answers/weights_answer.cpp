@@ -1,0 +1,63 @@
+#include <ulp/report/weights_answer.hpp>
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <ulp/formats/names.hpp>
+#include <ulp/report/reading.hpp>
+#include <ulp/report/sorted.hpp>
+#include <ulp/report/typed_values.hpp>
+#include <ulp/report/weights_table.hpp>
+
+#include "findings/weights.hpp"
+
+namespace ulp {
+namespace {
+
+const std::vector<std::string> usual_weight_formats{"bfloat16", "float16", "cbfloat16"};
+
+std::vector<weights_case> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
+  std::vector<std::string> names = asked.formats;
+  rounding_text typed = asked.rounding;
+  if (config && config->said.weights_kept_in && names.empty() && *config->said.weights_kept_in != "float32") {
+    names = {*config->said.weights_kept_in};
+    if (config->said.weights_stochastic && typed.direction.empty()) typed.direction = "stochastic";
+  }
+  if (names.empty()) names = usual_weight_formats;
+  std::vector<weights_case> cases;
+  for (const std::string& name : names) {
+    const format to = value_format_named(name);
+    const rounding mode = typed.value(to);
+    cases.push_back({name, to, mode, typed.direction.empty() ? to_string(mode) : typed.direction});
+  }
+  return cases;
+}
+
+}  // namespace
+
+weights_answer weights_over(const weights_question& asked, listener& to) {
+  weights_layout layout{.by = asked.by, .named = asked.run.named_groups(), .curvature = {}};
+  if (layout.is_by("group") != !layout.named.empty())
+    throw std::invalid_argument(layout.is_by("group") ? "--by group: say which groups by --group NAME=REGEX"
+                                                      : "--group: is used with --by group");
+  double learning_rate = not_known;
+  if (!asked.learning_rate.empty()) learning_rate = positive_number(asked.learning_rate, "--lr");
+  if (!asked.curvature.empty()) layout.curvature = positive_number(asked.curvature, "--curvature");
+  const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
+  if (config) to.configured(*config);
+  const std::vector<weights_case> cases = cases_of(asked, config);
+  if (!asked.sort.empty()) check_key(weights_table({.cases = cases, .items = {}}, layout), asked.sort);
+
+  weights_answer answer{.counted = count_weights(asked.run, cases, learning_rate, to), .conclusions = {}, .rows = {}};
+  if (config) answer.conclusions = conclusions_of(answer.counted, config->said);
+  if (const double decided = decided_share(answer.counted); decided < 1)
+    to.note(fmt::format("{:.4g} % of the updates are decided; the others are in ranges [low, high]", 100 * decided));
+  answer.rows = weights_table(answer.counted, layout);
+  if (!asked.sort.empty()) sort_rows(answer.rows, asked.sort);
+  if (const std::uint64_t left_out = cut_rows(answer.rows, asked.top); left_out > 0)
+    to.note(fmt::format("--top {}: {} of {} {} left out", asked.top, grouped(left_out),
+                        count_text(left_out + asked.top, "row"), left_out == 1 ? "is" : "are"));
+  return answer;
+}
+
+}  // namespace ulp

@@ -1,0 +1,169 @@
+#include "weights.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "findings.hpp"
+
+namespace ulp {
+namespace {
+
+constexpr std::size_t most_named = 4;
+
+value_range share_in(const lost_updates& lost, bool is_drawn) {
+  return is_drawn ? lost.expected_share() : lost.lost_share();
+}
+
+struct layer {
+  std::map<std::int64_t, lost_updates> by_step;
+  lost_updates all;
+};
+
+std::map<std::string, layer> layers_of(const counted_weights& all, std::size_t of_case) {
+  std::map<std::string, layer> layers;
+  for (const weights_item& item : all.items) {
+    layer& of = layers[item.tensor];
+    of.by_step[item.step] += item.of[of_case].lost;
+    of.all += item.of[of_case].lost;
+  }
+  return layers;
+}
+
+// The first step from which on the layer loses much in each that has updates; nullopt where the last does not.
+std::optional<std::int64_t> loses_from(const layer& of, bool is_drawn) {
+  std::optional<std::int64_t> from;
+  for (const auto& [step, lost] : of.by_step) {
+    if (lost.updates.high == 0) continue;
+    if (!(share_in(lost, is_drawn).low > much_of_a_tensor))
+      from.reset();
+    else if (!from)
+      from = step;
+  }
+  return from;
+}
+
+std::size_t count_layers(const counted_weights& all) {
+  std::set<std::string> names;
+  for (const weights_item& item : all.items) names.insert(item.tensor);
+  return names.size();
+}
+
+bool is_beyond(const counted_weights& all, std::size_t of_case) {
+  return std::ranges::any_of(all.items, [&](const weights_item& i) { return i.of[of_case].beyond; });
+}
+
+}  // namespace
+
+lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
+  lost_layers found;
+  found.is_mean = all.cases[of_case].is_drawn();
+  const std::map<std::string, layer> layers = layers_of(all, of_case);
+  std::vector<std::pair<double, std::string>> losing;
+  std::optional<std::int64_t> from;
+  for (const auto& [name, of] : layers)
+    if (const auto first = loses_from(of, found.is_mean)) {
+      losing.emplace_back(-share_in(of.all, found.is_mean).low, name);
+      from = std::max(from.value_or(*first), *first);
+    }
+  std::ranges::sort(losing);
+  for (const auto& [share, name] : losing) found.layers.push_back(name);
+  lost_updates sum;
+  std::int64_t first_step = all.items.front().step;
+  for (const weights_item& item : all.items) {
+    first_step = std::min(first_step, item.step);
+    const bool is_named = std::ranges::find(found.layers, item.tensor) != found.layers.end();
+    if (found.layers.empty() || (is_named && item.step >= *from)) sum += item.of[of_case].lost;
+  }
+  found.from = from.value_or(first_step);
+  found.from_the_first = found.from == first_step;
+  found.share = share_in(sum, found.is_mean);
+  return found;
+}
+
+std::string lost_text(const lost_layers& lost, const counted_weights& all) {
+  const std::size_t layers = count_layers(all);
+  const std::string share = (lost.is_mean ? "on average " : "") + range_text(lost.share);
+  if (lost.layers.empty() || lost.layers.size() == layers)
+    return fmt::format("{} of the updates of {}{}", share,
+                       layers == 1 ? lost.layers.empty() ? "the layer" : lost.layers.front() : "all layers",
+                       lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
+  const std::vector<std::string> named(
+      lost.layers.begin(), lost.layers.begin() + static_cast<std::ptrdiff_t>(std::min(most_named, lost.layers.size())));
+  const std::size_t more = lost.layers.size() - named.size();
+  return fmt::format("{} of the updates of {}{} (of {}){}", share, fmt::join(named, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "", count_text(layers, "layer"),
+                     lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
+}
+
+std::vector<std::string> conclusions_of(const counted_weights& all, const imported_config& said) {
+  if (!said.weights_kept_in)
+    return {fmt::format("{} does not say what weights are kept in: the table is of weights without a master copy",
+                        said.framework)};
+  if (*said.weights_kept_in == "float32")
+    return {
+        "your configuration keeps float32 weights, or a master copy of them: updates are not lost by rounding to a "
+        "16-bit format; the table says what would be lost without it"};
+  std::vector<std::string> lines;
+  for (std::size_t c = 0; c < all.cases.size(); ++c) {
+    const weights_case& asked = all.cases[c];
+    if (all.items.front().of[c].lost.numel == 0) continue;
+    if (is_beyond(all, c)) {
+      lines.push_back(
+          fmt::format("your configuration keeps weights in {0} without a master copy, but these weights are not all "
+                      "numbers of {0}: they "
+                      "were kept in another type, or are of another run. In {0} they would lose {1}",
+                      asked.format_name, lost_text(layers_that_lose(all, c), all)));
+      continue;
+    }
+    lines.push_back(fmt::format("your configuration keeps weights in {} without a master copy: {} were lost",
+                                asked.format_name, lost_text(layers_that_lose(all, c), all)));
+  }
+  return lines;
+}
+
+finding which_updates_are_lost(const counted_weights& all, const std::string& framework) {
+  const weights_case& asked = all.cases.front();
+  const lost_layers lost = layers_that_lose(all, 0);
+  const bool would = is_beyond(all, 0);
+  finding f{.topic = "lost_updates",
+            .question = "Are updates lost because weights have no float32 copy?",
+            .conclusion = fmt::format("weights kept in {} without a master copy {} {}", asked.format_name,
+                                      would ? "would lose" : "lose", lost_text(lost, all))};
+  f.evidence.push_back(
+      framework.empty()
+          ? fmt::format("the weights are recorded as {}: these tensors have no float32 copy", asked.format_name)
+          : fmt::format("the {} configuration keeps weights in {} without a master copy", framework,
+                        asked.format_name));
+  if (would)
+    f.evidence.push_back(
+        fmt::format("but some of these weights are no numbers of {}, so they were not kept in it", asked.format_name));
+  std::map<std::string, layer> layers = layers_of(all, 0);
+  std::size_t shown = 0;
+  for (const std::string& name : lost.layers) {
+    if (shown++ == most_named) break;
+    const value_range share = share_in(layers[name].all, asked.is_drawn());
+    f.evidence.push_back(
+        fmt::format("{}: {} of {}", name, range_text(share), count_text(layers[name].all.updates.high, "update")));
+    f.bars.push_back({name, share, range_text(share), finding_grade::trouble});
+  }
+  f.limits = fmt::format(
+      "An update is lost where weight plus update, rounded once ({}), is the weight again. Open loop: a weight that "
+      "had "
+      "stood still would have had other gradients.",
+      asked.rounding_name);
+  f.grade = lost.layers.empty() ? finding_grade::fine : would ? finding_grade::notable : finding_grade::trouble;
+  f.numbers = {{"format", asked.format_name},
+               {"lost_share", std::isnan(lost.share.low) ? table_value{} : table_value{lost.share}},
+               {"layers", static_cast<std::int64_t>(lost.layers.size())},
+               {"first_step", lost.from}};
+  if (!lost.layers.empty()) f.tensor = lost.layers.front();
+  if (!lost.layers.empty()) f.step = lost.from;
+  return f;
+}
+
+}  // namespace ulp

@@ -1,0 +1,116 @@
+#include <ulp/report/weights_finding.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/names.hpp>
+#include <ulp/io/error.hpp>
+#include <ulp/io/joint_tables.hpp>
+#include <ulp/report/typed_values.hpp>
+
+#include "findings.hpp"
+#include "findings/weights.hpp"
+
+namespace ulp {
+namespace {
+
+class nobody final : public listener {
+ public:
+  void note(const std::string& /*line*/) override {}
+  void warn(const std::string& /*line*/) override {}
+  void tell(const std::string& /*line*/) override {}
+  void configured(const configuration& /*by*/) override {}
+  void begin(const std::string& /*unit*/, std::uint64_t /*total*/) override {}
+  void advance() override {}
+  void end() noexcept override {}
+};
+
+weights_case case_of(const std::string& format_name, bool stochastic) {
+  const format to = format_named(format_name);
+  const rounding mode{.direction = stochastic ? direction::stochastic : direction::nearest_even};
+  return {format_name, to, mode, to_string(mode)};
+}
+
+// The 16-bit type that all weights are recorded in; empty where there is none, or no weight with an update.
+std::string type_of_weights(const run_text& run, const source_options& how) {
+  std::optional<dtype> all;
+  bool differ = false;
+  const auto see = [&](dtype type) {
+    differ = differ || (all && *all != type);
+    all = type;
+  };
+  if (are_dumps(run.inputs, how)) {
+    try {
+      for (const update_pair& pair : open_update_pairs(run.inputs, how, not_known)->all()) see(pair.weight_type);
+    } catch (const input_error&) {  // of no weights, or of such that cannot be paired
+      return "";
+    }
+  } else {
+    read_joint_tables(run.inputs.front(), how.attempts,
+                      [&](const step_key&, const step_scalars&, const joint_row& row) {
+                        see(row.weight_type);
+                        return !differ;
+                      });
+  }
+  const bool is_narrow = all && !differ && (*all == dtype::bfloat16 || *all == dtype::float16);
+  return is_narrow ? std::string{to_string(*all)} : "";
+}
+
+bool may_hold_weights(const run_text& run, const source_options& how) {
+  std::error_code none;
+  for (const std::string& input : run.inputs)
+    if (!std::filesystem::is_regular_file(input, none)) return false;
+  if (are_dumps(run.inputs, how)) return true;
+  return run.inputs.size() == 1 && open_source(run.inputs, how)->kind() == source_kind::recording &&
+         has_joint_tables(run.inputs.front());
+}
+
+// Differences of weights that are in the format were rounded already: what was lost is zero in them.
+finding what_did_not_move(const counted_weights& all) {
+  lost_updates sum;
+  for (const weights_item& item : all.items) sum += item.of.front().lost;
+  const double share = sum.numel == 0 ? 0 : static_cast<double>(sum.zero_updates) / static_cast<double>(sum.numel);
+  const std::string& name = all.cases.front().format_name;
+  finding f{.topic = "lost_updates",
+            .question = "Are updates lost because weights have no float32 copy?",
+            .conclusion =
+                fmt::format("{} of the {} weights did not move in a step; updates that were lost are among these",
+                            percent(share), name)};
+  f.evidence.push_back(fmt::format(
+      "the weights are recorded as {0}: these tensors have no float32 copy, unless the optimizer keeps one", name));
+  f.limits =
+      "Updates are differences of rounded weights: they do not tell a lost update from none. Record gradients too.";
+  f.grade = share > 0.5 ? finding_grade::notable : finding_grade::fine;
+  f.numbers = {{"format", name}, {"unmoved_share", share}};
+  return f;
+}
+
+}  // namespace
+
+std::optional<finding> weights_finding(const run_text& run, const own_configuration& said) {
+  const source_options how = run.how_to_read();
+  if (!may_hold_weights(run, how)) return std::nullopt;
+  const std::optional<std::string>& kept = said.weights_kept_in;
+  const bool is_said = kept && *kept != "float32" && *kept != "float64";
+  if (kept && !is_said) return std::nullopt;
+  const std::string name = is_said ? *kept : type_of_weights(run, how);
+  if (name.empty()) return std::nullopt;
+  nobody hears;
+  counted_weights all;
+  try {
+    all = count_weights(run, {case_of(name, is_said && said.weights_stochastic)}, not_known, hears);
+  } catch (const input_error&) {  // no updates; what is damaged, the reading of the run has told
+    return std::nullopt;
+  } catch (const std::invalid_argument&) {  // none is selected
+    return std::nullopt;
+  }
+  const auto is_rounded = [](const weights_item& i) {
+    return i.origin != update_origin::gradient && (i.weight_type == dtype::bfloat16 || i.weight_type == dtype::float16);
+  };
+  if (std::ranges::all_of(all.items, is_rounded)) return what_did_not_move(all);
+  return which_updates_are_lost(all, is_said ? said.framework : "");
+}
+
+}  // namespace ulp

@@ -1,0 +1,87 @@
+// What `ulp precision weights` says: how many updates are lost where weights are kept in a format without a master copy.
+#ifndef ULP_REPORT_WEIGHTS_ANSWER_HPP
+#define ULP_REPORT_WEIGHTS_ANSWER_HPP
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ulp/io/update_pairs.hpp>
+#include <ulp/model/lost_update.hpp>
+#include <ulp/report/listener.hpp>
+#include <ulp/report/rounding_text.hpp>
+#include <ulp/report/run_text.hpp>
+#include <ulp/report/table.hpp>
+
+namespace ulp {
+
+// What rows are kept apart by; see weights_question::by.
+inline const std::vector<std::string> weight_groups{"tensor", "step", "group"};
+
+struct weights_question {
+  run_text run;
+  std::vector<std::string> formats;  // empty: what the configuration says, else the 16-bit formats
+  rounding_text rounding;
+  std::vector<std::string> by{"tensor"};  // some of weight_groups
+  std::string learning_rate;              // of dumps with gradients; empty: as logged
+  std::string curvature;                  // L, for the stall radius; empty: none
+  std::string config;                     // a framework's own configuration; empty: none
+  std::string sort;                       // a key of the table, largest first; empty: by group
+  std::uint64_t top = 0;                  // rows; 0: all
+};
+
+struct weights_case {
+  std::string format_name;
+  ulp::format format;
+  ulp::rounding rounding;
+  std::string rounding_name;
+
+  [[nodiscard]] bool is_drawn() const { return rounding.direction == direction::stochastic; }
+};
+
+// The answer to one case, of one tensor in one step or of several.
+struct weights_counts {
+  lost_updates lost;
+  // Weights that the format does not hold, which a resume from weights in it changes; nullopt where only joint tables are known.
+  std::optional<std::uint64_t> changed = 0;
+  bool beyond = false;  // some weight is certainly no number of the format
+
+  weights_counts& operator+=(const weights_counts& other);
+};
+
+// One tensor in one step.
+struct weights_item {
+  std::string tensor;
+  std::int64_t step = 0;
+  dtype weight_type = dtype::unknown;
+  update_origin origin = update_origin::recorded;
+  double learning_rate = not_known;
+  std::vector<weights_counts> of;  // each case
+};
+
+// All of a run, in the order of steps: `of` each in the order of `cases`.
+struct counted_weights {
+  std::vector<weights_case> cases;
+  std::vector<weights_item> items;
+};
+
+// Counts the inputs' pairs. Dumps are counted element by element, recordings by their joint tables. Throws input_error,
+// std::invalid_argument.
+[[nodiscard]] counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases,
+                                            double learning_rate, listener& to);
+
+struct weights_answer {
+  counted_weights counted;
+  std::vector<std::string> conclusions;  // of the configuration, and of what the weights' own type says
+  table rows;
+};
+
+// Throws input_error, std::invalid_argument.
+[[nodiscard]] weights_answer weights_over(const weights_question& asked, listener& to);
+
+}  // namespace ulp
+
+#endif

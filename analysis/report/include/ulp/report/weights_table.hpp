@@ -1,0 +1,31 @@
+// The table of `ulp precision weights`.
+#ifndef ULP_REPORT_WEIGHTS_TABLE_HPP
+#define ULP_REPORT_WEIGHTS_TABLE_HPP
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/model/scenario.hpp>
+#include <ulp/report/table.hpp>
+#include <ulp/report/weights_answer.hpp>
+
+namespace ulp {
+
+struct weights_layout {
+  std::vector<std::string> by;  // some of weight_groups
+  std::vector<tensor_group> named;
+  std::optional<double> curvature;
+
+  [[nodiscard]] bool is_by(const std::string& what) const;
+};
+
+// A row for each group and case; nothing is counted again.
+[[nodiscard]] table weights_table(const counted_weights& all, const weights_layout& layout);
+
+// Of all items: the share of updates of which it is decided whether they are lost; 1 without updates.
+[[nodiscard]] double decided_share(const counted_weights& all);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,95 @@
+// ulp precision weights: updates that are lost where weights are kept in 16 bits without a master copy.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <memory>
+#include <ulp/io/printable.hpp>
+#include <ulp/report/weights_answer.hpp>
+
+#include "command.hpp"
+#include "listening.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "precision/subcommands.hpp"
+#include "runs/configuration.hpp"
+
+namespace ulp::cli {
+namespace {
+
+struct options {
+  weights_question asked;
+  output_options output;
+};
+
+void print_heading(const weights_answer& answer) {
+  const weights_case& first = answer.counted.cases.front();
+  std::vector<std::string> names;
+  for (const weights_case& c : answer.counted.cases) names.push_back(c.format_name);
+  fmt::print("weights kept in {} without a master copy, {}\n", fmt::join(names, ", "), first.rounding_name);
+  fmt::print(
+      "lost: weight + update, rounded once, is the weight again; stuck at 1: lost where the weight is 1 or -1\n");
+  if (first.is_drawn()) fmt::print("never moved: whatever is drawn; lost in a draw: the mean over all draws\n");
+  fmt::print("\n");
+}
+
+int run(const options& o) {
+  std::vector<std::string> read = o.asked.run.files();
+  read.push_back(o.asked.config);
+  refuse_overwriting_inputs(o.output, read);
+  const weights_answer answer = weights_over(o.asked, on_stderr());
+  const bool machine = o.output.machine_stdout();
+  for (const std::string& line : answer.conclusions) {
+    if (machine)
+      note(line);
+    else
+      fmt::print("{}\n", printable(line));
+  }
+  if (!machine && !answer.conclusions.empty()) fmt::print("\n");
+  if (!machine) print_heading(answer);
+  write_table("precision.weights", answer.rows, o.output);
+  return done;
+}
+
+}  // namespace
+
+command precision_weights_command() {
+  auto o = std::make_shared<options>();
+  command made{.name = "weights", .help = "count the updates that 16-bit weights without a master copy lose"};
+  add_run(made, o->asked.run);
+  add_groups(made, o->asked.run);
+  made.add("--format", &o->asked.formats,
+           "the formats that weights are kept in (default: as --config says, else bfloat16, float16, cbfloat16)",
+           {.type = "F,...", .split_at_commas = true});
+  made.add("--by", &o->asked.by, "separate rows by tensor, step, group, or several of them; sum over the rest",
+           {.type = "WHAT,...", .show_default = true, .split_at_commas = true, .one_of = weight_groups});
+  made.add("--lr", &o->asked.learning_rate,
+           "the learning rate where dumps hold gradients and no updates: plain SGD (default: lr of --scalars)",
+           {.type = "X"});
+  made.add("--curvature", &o->asked.curvature,
+           "the curvature L of the loss: adds the stall radius, spacing / (2 lr L), of the largest weights",
+           {.type = "L"});
+  add_config(made, o->asked.config, {}, "says what weights are kept in,");
+  made.add("--sort", &o->asked.sort,
+           "largest first by this key of --json and --csv: lost_share, lost, changed_share ...", {.type = "KEY"});
+  made.add("--top", &o->asked.top, "only the first rows", {.type = "N", .check = positive});
+  add_rounding(made, o->asked.rounding);
+  add_output(made, o->output);
+  made.footer =
+      "INPUT: dumps with weight/NAME and update/NAME, or with weights and wgrad/NAME (update = -lr * gradient), or "
+      "with "
+      "weights of several steps (update = the difference); or a recording with joint tables.\n"
+      "--json and --csv add what a resume without master weights changes (changed), the spacing of the largest "
+      "weights, "
+      "and where updates come from (origin).\n"
+      "Examples:\n"
+      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,fp16,cb16\n"
+      "  ulp precision weights tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --rounding "
+      "stochastic:A,bits=8";
+  made.run = [o] {
+    o->asked.formats = joined_names(o->asked.formats);
+    return run(*o);
+  };
+  return made;
+}
+
+}  // namespace ulp::cli

@@ -1,0 +1,184 @@
+// Pins ulp precision weights to counts of exact rational arithmetic (Python's Fraction over the same file), and recordings of
+// joint tables to the dumps that they are of.
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "io/builders.hpp"
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+using nlohmann::json;
+
+namespace {
+
+const std::string dump = "tests/data/weights.step00100.safetensors";
+
+json rows(const std::string& arguments) {
+  const auto run = run_ulp("precision weights " + arguments + " --json");
+  CAPTURE(arguments, run.err);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.out);
+}
+
+std::string error_of(const std::string& arguments) {
+  const auto run = run_ulp("precision weights " + arguments);
+  CAPTURE(arguments, run.out);
+  CHECK(run.exit_code == 2);
+  return run.err;
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("updates that are lost, by exact rational arithmetic") {
+  const std::map<std::string, std::map<std::string, int>> lost{
+      {"bf16", {{"bn1.weight", 16}, {"bn2.weight", 32}, {"conv1.weight", 94}, {"fc2.bias", 6}, {"fc2.weight", 385}}},
+      {"fp16", {{"bn1.weight", 13}, {"bn2.weight", 30}, {"conv1.weight", 24}, {"fc2.bias", 4}, {"fc2.weight", 284}}},
+      {"cb16", {{"bn1.weight", 15}, {"bn2.weight", 32}, {"conv1.weight", 38}, {"fc2.bias", 4}, {"fc2.weight", 311}}}};
+  const json all = rows(dump + " --lr 0.05 --format bf16,fp16,cb16");
+  REQUIRE(all.size() == 15);
+  for (const json& row : all) {
+    CAPTURE(row.dump());
+    CHECK(row.at("lost") == lost.at(row.at("format")).at(row.at("tensor")));
+    CHECK(row.at("updates") == (row.at("tensor") == "fc2.weight" ? 488 : row.at("numel").get<int>()));
+    CHECK(row.at("changed") == row.at("numel"));
+    CHECK(row.at("origin") == "gradient");
+    CHECK(row.at("step") == 100);
+  }
+}
+
+TEST_CASE("a recording with joint tables says the same, to the count") {
+  const temporary_dir folder;
+  const std::string recording = (folder / "run.ulp").string();
+  const auto made = run_ulp("record " + dump + " --joint --lr 0.05 --factor 1 -o " + recording);
+  CAPTURE(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK(run_ulp("check " + recording).exit_code == 0);
+  for (const char* const rounding : {"", " --rounding stochastic:A,bits=8", " --rounding stochastic:C,bits=4"}) {
+    const json of_dump = rows(dump + " --lr 0.05 --format bf16,fp16,cb16,e5m8" + rounding);
+    const json of_recording = rows(recording + " --format bf16,fp16,cb16,e5m8" + rounding);
+    REQUIRE(of_dump.size() == of_recording.size());
+    for (std::size_t i = 0; i < of_dump.size(); ++i) {
+      const json& exact = of_dump.at(i);
+      const json* same = nullptr;
+      for (const json& row : of_recording)
+        if (row.at("tensor") == exact.at("tensor") && row.at("format") == exact.at("format")) same = &row;
+      REQUIRE(same != nullptr);
+      CAPTURE(exact.dump(), same->dump());
+      CHECK(same->at("updates") == exact.at("updates"));
+      CHECK(same->at("lost_at_one_low") <= exact.at("lost_at_one_low"));
+      if (*rounding == '\0') CHECK(same->at("lost") == exact.at("lost"));
+      CHECK(same->at("lost_low") <= exact.at("lost"));
+      CHECK(exact.at("lost") <= same->at("lost_high"));
+      if (*rounding == '\0') continue;
+      CHECK(same->at("expected_lost_low").get<double>() <= exact.at("expected_lost_low").get<double>() + 1e-9);
+      CHECK(exact.at("expected_lost_high").get<double>() <= same->at("expected_lost_high").get<double>() + 1e-9);
+    }
+  }
+  // What older programs write of it stays: the digest is that of the recording without joint tables.
+  const std::string plain = (folder / "plain.ulp").string();
+  REQUIRE(run_ulp("record " + dump + " --factor 1 -o " + plain).exit_code == 0);
+  CHECK(run_ulp("info --digest " + plain).out == run_ulp("info --digest " + recording).out);
+  CHECK(contains(error_of(plain), "holds no joint tables of weights and updates"));
+  CHECK(contains(error_of(recording + " --rounding rz"), "joint tables tell of nearest-even and stochastic rounding"));
+}
+
+TEST_CASE("the mean under stochastic rounding with all bits is the sum of 1 - |update| / spacing") {
+  const json nearest = rows(dump + " --lr 0.05 --format bf16 --by step");
+  const json drawn = rows(dump + " --lr 0.05 --format bf16 --by step --rounding stochastic:A,bits=32");
+  REQUIRE(drawn.size() == 1);
+  // Unbiased: far fewer are lost for good, and not none on average.
+  CHECK(drawn.at(0).at("lost").get<int>() < nearest.at(0).at("lost").get<int>() / 2);
+  CHECK(drawn.at(0).at("expected_share_low").get<double>() > 0.1);
+  CHECK(drawn.at(0).at("expected_share_low") == drawn.at(0).at("expected_share_high"));
+}
+
+TEST_CASE("the stall radius is spacing / (2 lr L)") {
+  const json row = rows(dump + " --lr 0.05 --format bf16 --tensor bn1 --curvature 4").at(0);
+  CHECK(row.at("stall_radius").get<double>() == row.at("spacing").get<double>() / 2 / 0.05 / 4);
+  CHECK(row.at("learning_rate") == 0.05);
+}
+
+TEST_CASE("the configuration says what weights are kept in, and is not believed against the file") {
+  const temporary_dir folder;
+  const auto with = [&](const std::string& text) {
+    write_file(folder / "c.yaml", text);
+    const auto run = run_ulp("precision weights " + dump + " --lr 0.05 --config " + (folder / "c.yaml").string());
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 0);
+    return run.out;
+  };
+  // The weights are float32 numbers that bfloat16 does not hold.
+  const std::string half = with("trainer:\n  precision: bf16-true\n");
+  CHECK(contains(half,
+                 "your configuration keeps weights in bfloat16 without a master copy, but these weights are not all"));
+  CHECK(contains(half, "In bfloat16 they would lose"));
+  const std::string mixed = with("trainer:\n  precision: bf16-mixed\n");
+  CHECK(contains(mixed, "your configuration keeps float32 weights, or a master copy of them"));
+  CHECK(!contains(mixed, "were lost"));
+  CHECK(contains(with("optimizer_config:\n  zero_one_enabled: true\n"), "or a master copy"));
+  CHECK(contains(with("optimizer_config:\n  zero_one_enabled: false\n"), "keeps weights in bfloat16 without"));
+}
+
+TEST_CASE("layers and the step from which on they lose are named, where the file does not say otherwise") {
+  const temporary_dir folder;
+  // bfloat16 weights of 1 and their gradients: a step of 0.1 * 1/2 moves them, one of 0.1 * 2^-10 does not.
+  const auto dump_of = [&](int step, float of_first) {
+    const auto values = raw(std::vector<float>{of_first, of_first, 0.5F, 0.5F});
+    const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+    write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                                 R"("weight/b":{"dtype":"BF16","shape":[2],"data_offsets":[4,8]},)"
+                                 R"("wgrad/a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                                 R"("wgrad/b":{"dtype":"F32","shape":[2],"data_offsets":[16,24]}})",
+                                 "\x80\x3f\x80\x3f\x80\x3f\x80\x3f" + values));
+    return path;
+  };
+  const std::string inputs = dump_of(0, 0.5F) + " " + dump_of(400, 0x1p-10F) + " " + dump_of(500, 0x1p-10F);
+  write_file(folder / "lr.csv", "step,lr\n0,0.1\n400,0.1\n500,0.1\n");
+  write_file(folder / "half.yaml", "trainer:\n  precision: bf16-true\n");
+  write_file(folder / "mixed.yaml", "trainer:\n  precision: bf16-mixed\n");
+  const std::string logged = " --scalars " + (folder / "lr.csv").string();
+  const std::string half = " --config " + (folder / "half.yaml").string();
+  const std::string recording = (folder / "run.ulp").string();
+  REQUIRE(run_ulp("record " + inputs + logged + " --joint -o " + recording).exit_code == 0);
+  for (const std::string& from : {inputs + logged, recording}) {
+    const auto run = run_ulp("precision weights " + from + half);
+    CAPTURE(run.out, run.err);
+    CHECK(contains(run.out,
+                   "your configuration keeps weights in bfloat16 without a master copy: 100 % of the updates of a (of "
+                   "2 layers) from step 400 on were lost\n"));
+    // The type says it without a configuration, and a configuration with a master copy says otherwise.
+    const std::string found = "weights kept in bfloat16 without a master copy lose 100 % of the updates of a";
+    CHECK(contains(run_ulp("advise " + from + half).out, found));
+    CHECK(contains(run_ulp("advise " + from).out, found));
+    CHECK(contains(run_ulp("advise " + from).out, "the weights are recorded as bfloat16"));
+    const auto mixed = run_ulp("advise " + from + " --config " + (folder / "mixed.yaml").string());
+    CHECK(mixed.exit_code == 0);
+    CHECK(!contains(mixed.out, "master copy"));
+    const std::string page = (folder / "page.html").string();
+    CHECK(run_ulp("report " + from + " -o " + page).exit_code == 0);
+    CHECK(contains(read_file(page), found));
+  }
+}
+
+TEST_CASE("what cannot be answered is refused in one line that says what to do") {
+  CHECK(contains(error_of(dump), "no learning rate: give --lr X, or --scalars FILE.csv with the column lr"));
+  CHECK(contains(error_of("tests/data/digits.step00100.safetensors --lr 0.1"), "holds no weight with its update"));
+  CHECK(contains(error_of(dump + " --lr 0"), "--lr"));
+  CHECK(contains(error_of(dump + " --lr nan"), "--lr"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --curvature -1"), "--curvature"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --format bf17"), "bf17"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --steps 5:6"), "select no weights"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --by group"), "--group"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --sort nothing"), "nothing"));
+  CHECK(contains(error_of(dump + " --lr 0.05 --rounding sr --ftz result"), "--ftz"));
+  CHECK(contains(error_of("tests/data/sums"), "sums"));
+  CHECK(contains(run_ulp("record " + dump + " --lr 1 -o /tmp/none.ulp").err, "--lr: is used with --joint"));
+}

@@ -1,0 +1,92 @@
+// Pins joint tables of recordings: what is written is read, and whatever is damaged is refused in one line.
+#include <ulp/io/joint_tables.hpp>
+
+#include <ulp/io/check.hpp>
+#include <ulp/io/error.hpp>
+#include <ulp/io/recording.hpp>
+
+#include "support/catch.hpp"
+
+#include <vector>
+
+#include "support/files.hpp"
+
+using namespace ulp;
+using namespace ulp::test;
+
+namespace {
+
+joint_row made_row() {
+  joint_counter counter;
+  counter.add(std::vector{1.0, -2.5, 0.0, 3e-40, 1.0}, std::vector{1e-3, 0.25, 1e-9, -1e-3, 0.0});
+  return {"weight/fc", dtype::float32, update_origin::next_weights, 4, counter.take()};
+}
+
+step made_step() {
+  step row;
+  row.key.step = 7;
+  row.scalars.learning_rate = 0.125;
+  row.tensors = {{.tensor = 0, .type = dtype::float32}};
+  return row;
+}
+const std::vector<tensor_info> tensors{{.name = "weight/fc", .kind = tensor_kind::weight}};
+
+joint_row parsed(const std::string& content) { return parse_joint_content(content, "f", "step 7"); }
+
+}  // namespace
+
+TEST_CASE("a joint table is read as it was written") {
+  const joint_row row = made_row();
+  const joint_row back = parsed(joint_content(row));
+  CHECK(back.table == row.table);
+  CHECK(back.weight_type == row.weight_type);
+  CHECK(back.origin == row.origin);
+  CHECK(back.steps_ahead == 4);
+  CHECK(parsed(joint_content({})).table == joint_table{});
+}
+
+TEST_CASE("a recording keeps it with its step") {
+  const temporary_dir folder;
+  const std::string path = (folder / "run.ulp").string();
+  {
+    recording_writer writer(path, recording_writer::mode::create);
+    writer.write(made_step(), tensors, {made_row()});
+    joint_row other = made_row();
+    other.tensor = "weight/other";
+    step next = made_step();
+    next.key.step = 8;
+    CHECK_THROWS_AS(writer.write(next, tensors, {other}), input_error);
+  }
+  CHECK(check_recording(path, {}).problems.empty());
+  REQUIRE(has_joint_tables(path));
+  int rows = 0;
+  read_joint_tables(path, which_attempts::last,
+                    [&](const step_key& key, const step_scalars& scalars, const joint_row& row) {
+                      ++rows;
+                      CHECK(key.step == 7);
+                      CHECK(scalars.learning_rate == 0.125);
+                      CHECK(row.tensor == "weight/fc");
+                      CHECK(row.table == made_row().table);
+                      return true;
+                    });
+  CHECK(rows == 1);
+}
+
+TEST_CASE("every damaged content is refused or a table that adds up") {
+  const std::string good = joint_content(made_row());
+  for (std::size_t size = 0; size < good.size(); ++size) CHECK_THROWS_AS(parsed(good.substr(0, size)), input_error);
+  for (std::size_t at = 0; at < good.size(); ++at)
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string bad = good;
+      bad[at] = static_cast<char>(bad[at] ^ (1 << bit));
+      try {
+        const joint_row row = parsed(bad);
+        CHECK(row.table.is_consistent());
+      } catch (const input_error&) {
+      }
+    }
+  CHECK_THROWS_AS(parsed(std::string(8, '\xff')), input_error);
+  joint_row wrong = made_row();
+  wrong.table.numel += 1;
+  CHECK_THROWS_AS(parsed(joint_content(wrong)), input_error);
+}
