@@ -35,7 +35,6 @@ void add_defined(std::vector<dot_order>& to, const format& operands, const std::
       }));
   for (const bool outside : {true, false})
     add(low + ", chunks of " + std::to_string(chunk) + (outside ? ", float32 outside" : ""), with([&](accumulation& h) {
-          h.products = operands;
           h.accumulator = operands;
           if (outside) h.outer = float32;
           h.order = {sum_order::chunks, chunk};
