@@ -101,8 +101,8 @@ void check(std::span<const std::vector<double>> addends, const accumulation& how
 double mean_square_of_one_rounding(const accumulation& how, const format& to) {
   const double step = std::ldexp(1, -to.fraction_bits);
   const double of_uniform = how.rounding.direction == direction::stochastic ? 1.0 / 6 : 1.0 / 12;
-  // Mean of 4^floor(log2 x) over that of x^2, for significands that are spread evenly over the logarithm.
-  const double binade = std::numbers::ln2 / 1.5;
+  // Mean of 4^floor(log2 x) over that of x^2, whatever the distribution, if its scale is spread over an octave.
+  const double binade = 3 / (8 * std::numbers::ln2);
   return step * step * of_uniform * binade;
 }
 
@@ -187,7 +187,8 @@ double modelled_accumulation_error(const accumulation& how, std::uint64_t addend
   double squares = rounds_addends ? inner * n : 0;
   switch (how.order.kind) {
     case sum_order::sequential: squares += inner * walk(n); break;
-    case sum_order::compensated: squares += inner * n; break;
+    // Of the addends less what is carried, and of the last sum.
+    case sum_order::compensated: squares += inner * (n + n); break;
     case sum_order::chunks: {
       const double size = std::min(static_cast<double>(how.order.size), n);
       const double chunks = std::floor(n / size);

@@ -92,7 +92,7 @@ TEST_CASE("the size of errors by accumulator") {
   CHECK(100 * largest(float16, "low") == Approx(1.1).epsilon(0.5));
   CHECK(100 * largest(bfloat16, "low") == Approx(25).epsilon(0.2));
   CHECK(100 * largest(float16, "low, chunks of 64, float32 outside") == Approx(0.05).epsilon(0.5));
-  CHECK(100 * largest(bfloat16, "low, chunks of 64, float32 outside") == Approx(0.35).epsilon(0.5));
+  CHECK(100 * largest(bfloat16, "low, chunks of 64, float32 outside") == Approx(0.5).epsilon(0.4));
   CHECK(largest(float16, "float32, fused products") < 1e-5);
   // What is assumed of Cerebras' levels: 0 is float32, 2 is the chunks.
   CHECK(largest(bfloat16, "precision_opt_level 0") == largest(bfloat16, "float32, fused products"));

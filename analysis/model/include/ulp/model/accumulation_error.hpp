@@ -44,9 +44,8 @@ struct accumulation_errors {
 [[nodiscard]] accumulation_errors accumulation_error(std::span<const std::vector<double>> addends,
                                                      const accumulation& how);
 
-// The relative rms error that is expected of so many independent addends of mean zero and one variance, whose significands
-// and those of the partial sums are spread evenly over the logarithm: a model, docs/precision.md derives it. Nearest and
-// stochastic rounding only, else std::invalid_argument. `rounds_addends`: false where they are in the format already.
+// The relative rms error that is expected of so many independent addends of mean zero and one variance, at least one: a model,
+// docs/precision.md derives it. Nearest and stochastic rounding only, else std::invalid_argument. `rounds_addends`: false where they are in the format already.
 [[nodiscard]] double modelled_accumulation_error(const accumulation& how, std::uint64_t addends,
                                                  bool rounds_addends = true);
 
