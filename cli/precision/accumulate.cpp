@@ -20,7 +20,7 @@ struct options {
 };
 
 void print_heading(const accumulate_answer& answer) {
-  fmt::print("{} accumulated{}\n", count_text(answer.microbatches, "micro-batch"),
+  fmt::print("{} micro-batch{} accumulated{}\n", grouped(answer.microbatches), answer.microbatches == 1 ? "" : "es",
              answer.modelled ? ", ~ as modelled from the recording" : ": every element, against the exact sum");
   if (answer.modelled)
     fmt::print(

@@ -164,14 +164,15 @@ accumulation_errors accumulation_error(std::span<const std::vector<double>> adde
       ++all.overflowed;
       continue;
     }
-    const double rounded = to_double(how.result(), encode(how.result(), exact).code);
+    const double rounded = to_double(how.accumulator, encode(how.accumulator, exact).code);
     const double error = got - exact;
     all.squared_error += error * error;
     all.squared_exact += exact * exact;
     all.squared_rounding += std::isfinite(rounded) ? (rounded - exact) * (rounded - exact) : 0;
     all.outward += exact < 0 ? -error : error;
     all.magnitudes += std::fabs(exact);
-    all.largest_ulps = std::max(all.largest_ulps, error_in_ulps(how.result(), std::uint64_t{results[i]}, exact));
+    const int ulp = ulp_exponent(how.accumulator, decode(exact));
+    all.largest_ulps = std::max(all.largest_ulps, std::ldexp(std::fabs(error), -ulp));
   }
   return all;
 }

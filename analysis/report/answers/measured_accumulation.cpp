@@ -90,8 +90,7 @@ class microbatches {
     if (tensors_.empty())
       throw input_error(paths.front(), "", "has no gradients of the selected tensors; see --tensor and --kind");
     if (asked.microbatches > count_)
-      throw std::invalid_argument(
-          fmt::format("--microbatches {}: there are {}", asked.microbatches, count_text(count_, "micro-batch")));
+      throw std::invalid_argument(fmt::format("--microbatches {}: the input has only {}", asked.microbatches, count_));
     if (asked.microbatches > 0) count_ = asked.microbatches;
   }
 

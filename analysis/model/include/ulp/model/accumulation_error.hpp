@@ -24,10 +24,10 @@ struct accumulation_errors {
                               // the distance to its neighbour. 0 where sums are compensated
   double squared_error = 0;
   double squared_exact = 0;
-  double squared_rounding = 0;  // the error of the exact sum rounded once to the result's format
+  double squared_rounding = 0;  // the error of the exact sum rounded once to the accumulator's format
   double outward = 0;           // sum of errors, positive where away from zero
   double magnitudes = 0;        // of the exact sums
-  double largest_ulps = 0;      // error in units in the last place of the exact sum in the result's format
+  double largest_ulps = 0;      // error in units in the last place of the exact sum in the accumulator's format
 
   accumulation_errors& operator+=(const accumulation_errors& other) noexcept;
   // Root of the sum of squared errors over that of squared exact sums; NaN where these are all zero.
