@@ -98,10 +98,11 @@ const char* text_of_way(int way) {
 // A new folder, removed with what is in it.
 class scratch_folder {
  public:
-  scratch_folder() : path_((fs::temp_directory_path() / "ulp-selfcheck-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr)
-      throw std::runtime_error(fmt::format("{}: no folder can be made; set TMPDIR to one that is writable",
-                                           fs::temp_directory_path().string()));
+  scratch_folder() {
+    std::error_code problem;
+    path_ = (fs::temp_directory_path(problem) / "ulp-selfcheck-XXXXXX").string();
+    if (problem || mkdtemp(path_.data()) == nullptr)
+      throw std::runtime_error("no folder for temporary files can be made; set TMPDIR to one that is writable");
   }
   ~scratch_folder() {
     std::error_code ignored;
