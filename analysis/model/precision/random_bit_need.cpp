@@ -1,11 +1,12 @@
 #include <ulp/model/random_bit_need.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <stdexcept>
 
 #include <ulp/formats/codec.hpp>
-#include <ulp/formats/detail/special.hpp>
+#include <ulp/formats/operation.hpp>
 
 namespace ulp {
 namespace {
@@ -131,14 +132,16 @@ random_bit_need random_bits_needed(std::span<const double> weights, std::span<co
     }
     const std::uint64_t weight = encode(to, weights[i]).code;
     const unpacked from = decode(to, weight);
-    const unpacked sum = detail::sum_of(from, decode(update), false);
-    if (detail::is_infinite(from) || detail::is_nan(from) || reaches_beyond(to, sum)) {
+    const unpacked sum =
+        exact_result(operation::add, to, binary64,
+                     {std::bit_cast<std::uint64_t>(to_double(to, weight)), std::bit_cast<std::uint64_t>(update)});
+    if (from.kind == number_class::infinity || from.kind == number_class::nan || reaches_beyond(to, sum)) {
       ++all.overflowing;
       continue;
     }
     ++all.updates;
     all.mass += std::fabs(update);
-    if (!detail::is_finite(sum)) continue;  // d = -w', which the format holds
+    if (sum.kind == number_class::zero) continue;  // d = -w', which the format holds
     const position at = position_of(to, weight, sum);
     const std::uint64_t nearest = encode(to, sum).code;
     if (nearest == weight || ((nearest | weight) & to.magnitude_mask()) == 0) {
