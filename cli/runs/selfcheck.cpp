@@ -15,6 +15,7 @@
 #include "loop_recorder.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "selfcheck/self_test.hpp"
 #include "tables/closed_loop_table.hpp"
 
 namespace ulp::cli {
@@ -120,7 +121,21 @@ std::vector<closed_loop_result> train(const options& o, closed_loop_options loop
   return seeds;
 }
 
+// Whether something was asked that only closed-loop answers.
+bool asks_for_loop(const options& o) {
+  const options usual;
+  scenario_text policy = usual.policy;
+  policy.format = "fp16";
+  return o.model != usual.model || o.optimizer != usual.optimizer || o.width != usual.width || o.tied || o.append ||
+         o.activations || o.accumulate != usual.accumulate || o.steps != usual.steps || o.seed != usual.seed ||
+         o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !(o.policy == policy);
+}
+
 int run(const options& o) {
+  if (o.what.empty()) {
+    if (asks_for_loop(o)) throw usage_error("these options are of ulp selfcheck closed-loop: add closed-loop");
+    return check_machine(o.output);
+  }
   refuse_overwriting_inputs(o.output, {o.closed, o.twin});
   const closed_loop_options loop = loop_of(o);
   recorders to;
@@ -151,9 +166,10 @@ int run(const options& o) {
 command selfcheck_command() {
   auto o = std::make_shared<options>();
   o->policy.format = "fp16";
-  command made{.name = "selfcheck", .help = "check how far replays can be trusted, by training"};
-  made.add("WHAT", &o->what, "closed-loop: train small networks with a scaler in the loop, and replay them",
-           {.required = true, .one_of = {"closed-loop"}});
+  command made{.name = "selfcheck", .help = "verify this machine, or by training how far replays can be trusted"};
+  made.add("WHAT", &o->what,
+           "nothing: this machine; closed-loop: train small networks with a scaler in the loop, and replay them",
+           {.one_of = {"closed-loop"}});
   made.add("--model", &o->model, "what is trained: characters of generated sentences are predicted",
            {.show_default = true, .one_of = {"mlp", "transformer"}});
   made.add("--width", &o->width, "of a character in the network; hidden layers are four times as wide",
@@ -180,12 +196,17 @@ command selfcheck_command() {
            "go on with recordings that broke off: their steps are trained again and compared, the rest is added");
   add_output(made, o->output);
   made.footer =
+      "This machine: kernels against the reference on every target that the processor has, independence of its "
+      "rounding "
+      "and flushing, libraries, locale, random bits and a short closed loop, a line each. Exit code 1 where one fails, "
+      "with the first difference.\n"
       "Closed loop: the network is trained in the low format, as PyTorch's autocast does, with the scaler at work. Its "
       "recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). Open "
       "loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is what a "
       "what-if is; its skips are compared with those of the closed loop.\n"
       "The results are the same on every machine.\n"
-      "Example:\n"
+      "Examples:\n"
+      "  ulp selfcheck\n"
       "  ulp selfcheck closed-loop --model mlp --seeds 3";
   made.run = [o] { return run(*o); };
   return made;

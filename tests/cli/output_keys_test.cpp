@@ -199,6 +199,13 @@ printed all_commands() {
       {"ulp precision optimizer INPUT",
        "precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_sgd -o " + (dir / "o.npz").string(),
        "steps"},
+      {"ulp precision accumulate", "precision accumulate tests/data/microbatches32.safetensors --format bf16", ""},
+      {"ulp precision dot", "precision dot --generate normal --length 8 --rows 2 --format bf16", ""},
+      {"ulp precision random-bits",
+       "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16", ""},
+      {"ulp precision random-bits tensor",
+       "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --by-tensor", ""},
+      {"ulp selfcheck", "selfcheck", ""},
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
   };
   for (const auto& [name, arguments, rows] : tables) {

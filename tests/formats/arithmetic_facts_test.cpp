@@ -1,5 +1,6 @@
 // Pins what is published about sums and updates in few bits: where sums stop growing, which updates are lost, which
 // means do not decay. The sources name the formats and the numbers; every step is one operation of arithmetic.hpp.
+#include <array>
 #include <cmath>
 #include <cstdint>
 
@@ -146,4 +147,27 @@ TEST_CASE("gradient descent halts before the optimum") {
   CHECK(halts_at(bfloat16) == 1.640625);
   CHECK(halts_at(cbfloat16) == 1.34765625);
   CHECK(halts_at(float16) == 1.298828125);
+}
+
+// w.add_(g, alpha=-0.05) of torch 1.13 on a CPU, whose elements beyond the last 32 take two roundings: alpha is rounded to
+// bfloat16 (0.050048828125), then the product, then the sum. With alpha as a float, or one rounding, some would differ.
+TEST_CASE("torch's addition with alpha rounds alpha to bfloat16") {
+  constexpr std::array<std::uint64_t, 12> w{0x3f29, 0x3e89, 0x3d7d, 0x3f1f, 0xbee7, 0xbe2a,
+                                            0xbfc3, 0x3ec3, 0xbf84, 0xbf10, 0xbf64, 0xbd6f};
+  constexpr std::array<std::uint64_t, 12> g{0xbe48, 0xbf77, 0x3ed8, 0x3e89, 0xbed8, 0xbf03,
+                                            0xbfc9, 0xbdfc, 0x4066, 0xbfea, 0x3fcd, 0xbfa3};
+  constexpr std::array<std::uint64_t, 12> torch{0x3f2c, 0x3ea2, 0x3d26, 0x3f1c, 0xbedc, 0xbe10,
+                                                0xbfb9, 0x3ec6, 0xbf9b, 0xbef1, 0xbf78, 0x3bb8};
+  const std::uint64_t alpha = code_of(bfloat16, -0.05);
+  CHECK(to_double(bfloat16, alpha) == -0.050048828125);
+  int fused_differs = 0;
+  int float_alpha_differs = 0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    CHECK(add(bfloat16, w[i], mul(bfloat16, alpha, g[i]).code).code == torch[i]);
+    fused_differs += fma(bfloat16, alpha, g[i], w[i]).code != torch[i] ? 1 : 0;
+    const encoded product = mul(bfloat16, decode(-0.05F), decode(bfloat16, g[i]));
+    float_alpha_differs += add(bfloat16, w[i], product.code).code != torch[i] ? 1 : 0;
+  }
+  CHECK(fused_differs == 3);
+  CHECK(float_alpha_differs == 1);
 }

@@ -1,10 +1,11 @@
-// Pins what ulp selfcheck closed-loop tells and records, and that a recording that was killed goes on as if it had not been.
+// Pins that ulp selfcheck verifies this machine, what ulp selfcheck closed-loop tells and records, and that a recording that was killed goes on as if it had not been.
 #include "support/catch.hpp"
 
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -59,6 +60,37 @@ bool killed_after(std::uint64_t steps, const std::string& recording, const std::
 }
 
 }  // namespace
+
+TEST_CASE("selfcheck verifies this machine") {
+  const auto run = run_ulp("selfcheck --json");
+  CAPTURE(run.out, run.err);
+  CHECK(run.exit_code == 0);
+  const auto rows = nlohmann::json::parse(run.out);
+  CHECK(rows.size() == 9);
+  for (const auto& row : rows) {
+    CHECK(row.at("passed") == true);
+    CHECK(row.at("difference").is_null());
+    CHECK(row.at("compared").get<std::uint64_t>() > 0);
+  }
+  const auto text = run_ulp("selfcheck");
+  CHECK(std::count(text.out.begin(), text.out.end(), '\n') == 10);
+  CHECK(text.out.find("FAILED") == std::string::npos);
+}
+
+// A folder for temporary files that is not there: a recording cannot be written.
+TEST_CASE("a check that fails is told, and the exit code says so") {
+  const auto run = run_shell("TMPDIR=/nonexistent ulp selfcheck");
+  CAPTURE(run.out, run.err);
+  CHECK(run.exit_code == 1);
+  CHECK(run.out.find("FAILED") != std::string::npos);
+  CHECK(run.out.find("\nSQLite: ") != std::string::npos);
+  CHECK(run.out.find("set TMPDIR") != std::string::npos);
+}
+
+TEST_CASE("options of the closed loop are not taken for this machine") {
+  CHECK(run_ulp("selfcheck --steps 3").exit_code == 2);
+  CHECK(run_ulp("selfcheck --scaler pytorch").err.find("closed-loop") != std::string::npos);
+}
 
 TEST_CASE("killed three times and resumed, a recording of the closed loop is the uninterrupted one") {
   const temporary_dir dir;
@@ -163,6 +195,5 @@ TEST_CASE("what cannot be checked is said in one line, and leaves no file") {
     CHECK_FALSE(std::filesystem::exists(file));
   }
   CHECK(run_ulp("selfcheck closed-loop --steps 2 -o " + file + " --twin " + file).exit_code == 2);
-  CHECK(run_ulp("selfcheck").exit_code == 2);
   CHECK(run_ulp("selfcheck nothing").exit_code == 2);
 }

@@ -1,0 +1,54 @@
+// What is lost where the gradients of micro-batches are added up in a narrow format: docs/precision.md.
+//
+// Each addend is rounded to the accumulator's format first, as a gradient of that type is, then added as `accumulation`
+// says (dot.hpp): one after the other, in chunks, or compensated. Other orders are not those of an accumulation over time.
+#ifndef ULP_MODEL_ACCUMULATION_ERROR_HPP
+#define ULP_MODEL_ACCUMULATION_ERROR_HPP
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ulp/formats/dot.hpp>
+
+namespace ulp {
+
+// Of the elements of gradients. Errors are differences from the exact sum of the addends as they were given, as double.
+struct accumulation_errors {
+  std::uint64_t numel = 0;
+  std::uint64_t nonfinite = 0;    // an addend is NaN or infinite: in nothing below
+  std::uint64_t overflowed = 0;   // the exact sum is finite, the result is not: in no error
+  std::uint64_t addends = 0;      // not zero as given
+  std::uint64_t underflowed = 0;  // of these, zero once rounded
+  std::uint64_t swamped = 0;  // of these, not zero once rounded, and the sum stays as it was: |addend| is at most half
+                              // the distance to its neighbour. 0 where sums are compensated
+  double squared_error = 0;
+  double squared_exact = 0;
+  double squared_rounding = 0;  // the error of the exact sum rounded once to the accumulator's format
+  double outward = 0;           // sum of errors, positive where away from zero
+  double magnitudes = 0;        // of the exact sums
+  double largest_ulps = 0;      // error in units in the last place of the exact sum in the accumulator's format
+
+  accumulation_errors& operator+=(const accumulation_errors& other) noexcept;
+  // Root of the sum of squared errors over that of squared exact sums; NaN where these are all zero.
+  [[nodiscard]] double relative() const noexcept;
+  // log2 of the rms error over that of one rounding; NaN where one of them is zero.
+  [[nodiscard]] double bits_lost() const noexcept;
+  // Mean error over mean magnitude, negative where sums are too small; NaN where all are zero.
+  [[nodiscard]] double bias() const noexcept;
+};
+
+// addends[k][i]: element i of micro-batch k, all of one size, at least one micro-batch. Allocates a few arrays of that size.
+// Under stochastic rounding element i of the n-th operation takes element random.first + i of stream random.stream + n.
+// Throws std::invalid_argument where sizes differ, a format has more than 32 bits, or the order is another one.
+[[nodiscard]] accumulation_errors accumulation_error(std::span<const std::vector<double>> addends,
+                                                     const accumulation& how);
+
+// The relative rms error that is expected of so many independent addends of mean zero and one variance, at least one: a model,
+// docs/precision.md derives it. Nearest and stochastic rounding only, else std::invalid_argument. `rounds_addends`: false where they are in the format already.
+[[nodiscard]] double modelled_accumulation_error(const accumulation& how, std::uint64_t addends,
+                                                 bool rounds_addends = true);
+
+}  // namespace ulp
+
+#endif

@@ -1,0 +1,91 @@
+#include <ulp/model/dot_error.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <stdexcept>
+
+#include <ulp/formats/arithmetic.hpp>
+#include <ulp/formats/neighbours.hpp>
+#include <ulp/formats/random_bits.hpp>
+
+namespace ulp {
+namespace {
+
+double exact_value(const format& of, std::span<const std::uint32_t> a, std::span<const std::uint32_t> b) {
+  return to_double(binary64, exact_dot(binary64, {of, a}, {of, b}).code);
+}
+
+bool is_finite(const format& of, std::uint32_t code) {
+  const number_class kind = decode(of, std::uint64_t{code}).kind;
+  return kind == number_class::finite || kind == number_class::zero;
+}
+
+std::vector<std::uint32_t> magnitudes_of(const format& of, std::span<const std::uint32_t> codes) {
+  std::vector<std::uint32_t> all(codes.begin(), codes.end());
+  for (std::uint32_t& code : all) code &= static_cast<std::uint32_t>(of.magnitude_mask());
+  return all;
+}
+
+}  // namespace
+
+double dot_errors::rms_relative() const noexcept {
+  return std::sqrt(squared_relative / static_cast<double>(products - nonfinite - overflowed));
+}
+
+double dot_errors::mean_outward() const noexcept {
+  return outward / static_cast<double>(products - nonfinite - overflowed);
+}
+
+dot_errors dot_error(const dot_order& order, const format& operands, std::span<const std::uint32_t> a,
+                     std::span<const std::uint32_t> b, std::size_t length) {
+  if (a.size() != b.size() || length == 0 || a.size() % length != 0)
+    throw std::invalid_argument("operands are rows of one length, as many of each");
+  const format& result = order.result();
+  dot_errors all;
+  for (std::size_t at = 0; at < a.size(); at += length) {
+    const auto x = a.subspan(at, length);
+    const auto y = b.subspan(at, length);
+    ++all.products;
+    const auto is_number = [&](std::uint32_t code) { return is_finite(operands, code); };
+    if (!std::ranges::all_of(x, is_number) || !std::ranges::all_of(y, is_number)) {
+      ++all.nonfinite;
+      continue;
+    }
+    const accumulated sum = dot({operands, x}, {operands, y}, order.how);
+    const std::uint64_t code = order.then ? convert(*order.then, order.how.result(), sum.code).code : sum.code;
+    const double got = to_double(result, code);
+    if (!std::isfinite(got)) {
+      ++all.overflowed;
+      continue;
+    }
+    const double exact = exact_value(operands, x, y);
+    const double size = exact_value(operands, magnitudes_of(operands, x), magnitudes_of(operands, y));
+    if (size == 0) continue;
+    const double relative = (got - exact) / size;
+    all.largest_relative = std::max(all.largest_relative, std::fabs(relative));
+    all.squared_relative += relative * relative;
+    all.outward += exact < 0 ? -relative : relative;
+    all.largest_ulps = std::max(all.largest_ulps, error_in_ulps(result, code, exact));
+  }
+  return all;
+}
+
+std::vector<double> generated_numbers(distribution of, std::uint64_t seed, std::uint64_t stream, std::size_t count) {
+  std::vector<double> all(count);
+  const auto uniform = [&](std::uint64_t i, std::uint64_t word) {
+    return (random_word(seed, stream, i, word) + 0.5) * 0x1p-32;
+  };
+  for (std::size_t i = 0; i < count; ++i) switch (of) {
+      case distribution::uniform: all[i] = uniform(i, 0); break;
+      case distribution::symmetric: all[i] = 2 * uniform(i, 0) - 1; break;
+      case distribution::normal:
+        all[i] = std::sqrt(-2 * std::log(uniform(i, 0))) * std::cos(2 * std::numbers::pi * uniform(i, 1));
+        break;
+      case distribution::around_one: all[i] = 1 + std::numbers::sqrt3 * (2 * uniform(i, 0) - 1); break;
+      case distribution::constant: all[i] = 1; break;
+    }
+  return all;
+}
+
+}  // namespace ulp

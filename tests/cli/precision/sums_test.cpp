@@ -1,0 +1,191 @@
+// Pins ulp precision accumulate, random-bits and dot on small files: what they say, and what they refuse.
+#include "support/catch.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "support/files.hpp"
+#include "support/program.hpp"
+
+using namespace ulp::test;
+using nlohmann::json;
+
+namespace {
+
+json rows(const std::string& arguments) {
+  const auto run = run_ulp("precision " + arguments + " --json");
+  CAPTURE(arguments, run.err);
+  REQUIRE(run.exit_code == 0);
+  return json::parse(run.out);
+}
+
+json row_of(const json& all, const std::string& key, const std::string& value, const std::string& and_key = "",
+            const std::string& and_value = "") {
+  for (const json& row : all)
+    if (row.at(key) == value && (and_key.empty() || row.at(and_key) == and_value)) return row;
+  FAIL("no row with " << key << " " << value << " " << and_value);
+  return {};
+}
+
+void check_refused(const std::string& arguments, const std::string& reason) {
+  const auto run = run_ulp("precision " + arguments);
+  CAPTURE(arguments, run.out, run.err);
+  CHECK(run.exit_code == 2);
+  CHECK(run.out.empty());
+  CHECK(run.err.starts_with("ulp: "));
+  CHECK(run.err.find(reason) != std::string::npos);
+}
+
+// A .npy of float32 with that header.
+std::string npy(const std::string& shape, const std::vector<float>& numbers) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(118 - 1, ' ');
+  header += '\n';
+  std::string bytes("\x93NUMPY\x01\x00", 8);
+  bytes += static_cast<char>(header.size());
+  bytes += '\0';
+  bytes += header;
+  bytes.append(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(float));
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("one dump of all micro-batches and a folder of one each are the same") {
+  const std::string file = "tests/data/microbatches32.safetensors";
+  const json all = rows("accumulate " + file + " --format bf16 --chunk 8");
+  CHECK(all.size() == 3 * 5);  // two tensors and both; float32, sequential, chunks twice, Kahan
+  for (const json& row : all) CHECK(row.at("microbatches") == 32);
+  CHECK(all.back().at("tensor").is_null());
+  CHECK(all.back().at("numel") == 96);
+
+  // The numbers of bn2.weight, one micro-batch a file, whose names count without leading zeros.
+  const temporary_dir folder;
+  const std::string bytes = read_file(source_dir() / file);
+  const auto header = static_cast<unsigned char>(bytes[0]);
+  const std::size_t data = 8 + header;
+  for (std::size_t k = 0; k < 32; ++k) {
+    std::vector<float> numbers(32);
+    std::memcpy(numbers.data(), bytes.data() + data + k * 128, 128);
+    write_file(folder / ("batch" + std::to_string(k) + ".npy"), npy("(32,)", numbers));
+  }
+  const json files = rows("accumulate " + folder.path().string() + " --format bf16 --chunk 8");
+  CHECK(files.size() == 5);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const json& one = all[i];
+    REQUIRE(one.at("tensor") == "bn2.weight");
+    for (const char* const key : {"order", "relative_error", "bits_lost", "largest_error_ulps", "bias", "numel"})
+      CHECK(files[i].at(key) == one.at(key));
+  }
+  const json first = rows("accumulate " + file + " --format bf16 --microbatches 1");
+  CHECK(row_of(first, "tensor", "bn2.weight", "order", "Kahan").at("bits_lost") == 0);
+}
+
+TEST_CASE("accumulation of ones stops where it is published to") {
+  const temporary_dir folder;
+  write_file(folder / "ones.npy", npy("(1000, 1)", std::vector<float>(1000, 1)));
+  const json all = rows("accumulate " + (folder / "ones.npy").string() + " --format bf16,cb16,fp16 --chunk 100");
+  CHECK(row_of(all, "format", "bf16", "order", "sequential").at("bias") == (256.0 - 1000) / 1000);
+  CHECK(row_of(all, "format", "bf16", "order", "sequential").at("swamped_share") == 0.744);
+  CHECK(row_of(all, "format", "bf16", "order", "Kahan").at("swamped_share").is_null());
+  CHECK(row_of(all, "format", "cb16", "order", "sequential").at("relative_error") == 0);
+  CHECK(row_of(all, "format", "fp16", "order", "sequential").at("bits_lost").is_null());
+}
+
+TEST_CASE("a recording's accumulation is modelled and says so") {
+  const auto run = run_ulp("precision accumulate examples/digits.ulp --microbatches 32 --format bf16 --tensor fc");
+  CHECK(run.exit_code == 0);
+  CHECK(run.out.find("~ ") != std::string::npos);
+  CHECK(run.err.find("modelled") != std::string::npos);
+  const json all = rows("accumulate examples/digits.ulp --microbatches 32 --format bf16 --tensor fc");
+  for (const json& row : all) {
+    CHECK(row.at("modelled") == true);
+    CHECK(row.at("swamped_share").is_null());
+    CHECK(row.at("bias").is_null());
+  }
+  // c = 2^-7 / sqrt(32 ln 2), 2 + ... + 32 and 32 addends.
+  const double c = std::ldexp(1, -7) / std::sqrt(32 * std::log(2.0));
+  CHECK(row_of(all, "format", "bf16", "order", "sequential").at("relative_error").get<double>() ==
+        Approx(c * std::sqrt((527.0 + 32) / 32)));
+}
+
+TEST_CASE("random bits of a file's updates") {
+  const std::string file = "tests/data/weights.step00100.safetensors --lr 0.05 ";
+  const json all = rows("random-bits " + file + "--format bf16");
+  CHECK(all.size() == 25);
+  double last = 2;
+  for (std::size_t n = 0; n < 25; ++n) {
+    CHECK(all[n].at("random_bits") == n);
+    CHECK(all[n].at("below_share").get<double>() <= last);
+    last = all[n].at("below_share").get<double>();
+    // What is below 2^-N of the distance is all that A may lose, and B and C lose less.
+    CHECK(all[n].at("never_a_share").get<double>() <= last);
+    CHECK(all[n].at("lost_mass_b_share").get<double>() <= all[n].at("lost_mass_c_share").get<double>());
+  }
+  // Nearest-even is what ulp precision weights counts too.
+  const json weights = rows("weights " + file + "--format bf16 --by step");
+  const json tensors = rows("random-bits " + file + "--format bf16 --by-tensor");
+  double lost = 0;
+  for (const json& t : tensors) lost += t.at("lost_nearest_share").get<double>() * t.at("updates").get<double>();
+  CHECK(lost == Approx(weights[0].at("lost").get<double>()));
+}
+
+TEST_CASE("dot products of made-up and recorded numbers") {
+  const json made = rows("dot --generate uniform --length 1024 --rows 8 --format fp16,bf16");
+  CHECK(row_of(made, "order", "bf16").at("largest_relative_error").get<double>() > 0.15);
+  CHECK(row_of(made, "order", "precision_opt_level 1, matmul").at("basis") == "assumed");
+  CHECK(row_of(made, "order", "hopper", "operands", "bf16").at("basis") == "measured");
+  const json recorded = rows("dot tests/data/sums/microbatches32.npz --a addends --b addends --format bf16");
+  CHECK(row_of(recorded, "order", "float32, fused products").at("largest_relative_error").get<double>() < 1e-6);
+  const auto text = run_ulp("precision dot --generate constant --length 3 --rows 1 --format fp16");
+  CHECK(text.exit_code == 0);
+  CHECK(text.out.find("1 dot product of 3 elements") != std::string::npos);
+}
+
+TEST_CASE("what the commands refuse") {
+  const temporary_dir folder;
+  const std::string empty = (folder / "empty").string();
+  std::filesystem::create_directory(empty);
+  const std::string one = (folder / "one.npy").string();
+  write_file(one, npy("(2, 3)", {1, 2, 3, 4, 5, 6}));
+  const std::string other = (folder / "other.npy").string();
+  write_file(other, npy("(3, 2)", {1, 2, 3, 4, 5, 6}));
+  const std::string scalar = (folder / "scalar.npy").string();
+  write_file(scalar, npy("()", {1}));
+  const std::string nothing = (folder / "nothing.npy").string();
+  write_file(nothing, npy("(0, 3)", {}));
+  check_refused("accumulate " + empty, "holds no file");
+  check_refused("accumulate " + one + " " + other, "another shape");
+  check_refused("accumulate " + scalar, "has 0 values");
+  check_refused("accumulate " + nothing, "has 0 values");
+  check_refused("accumulate " + one + " --microbatches 3", "--microbatches 3");
+  check_refused("accumulate " + one + " --chunk 0", "--chunk");
+  check_refused("accumulate " + one + " --format float64", "32");
+  check_refused("accumulate " + one + " --tensor zzz", "selected tensors");
+  check_refused("accumulate examples/digits.ulp", "--microbatches N");
+  check_refused("accumulate examples/digits.ulp --microbatches 4 --rounding rz", "model");
+  check_refused("accumulate /nonexistent", "/nonexistent");
+  check_refused("random-bits examples/digits.ulp", "element by element");
+  check_refused("random-bits " + one, "weight");
+  check_refused("random-bits tests/data/weights.step00100.safetensors --lr 0.05 --lose 2", "--lose");
+  check_refused("dot", "--generate");
+  check_refused("dot " + one + " --generate normal", "one of these");
+  check_refused("dot " + one + " --a x", "has no array of this name");
+  check_refused("dot " + one + " " + other, "--length K");
+  check_refused("dot " + one + " " + other + " --length 7", "fewer than one row");
+  check_refused("dot " + scalar + " " + one + " " + one, "more than two");
+  check_refused("dot --generate normal --length 100000000 --rows 100000000", "memory");
+  check_refused("dot --generate normal --format float64", "32");
+}
+
+TEST_CASE("numbers that are none are told apart") {
+  const temporary_dir folder;
+  const std::string file = (folder / "bad.npy").string();
+  write_file(file, npy("(2, 3)", {NAN, INFINITY, 1, 1, 1, 1}));
+  const json all = rows("accumulate " + file + " --format fp16");
+  CHECK(row_of(all, "order", "sequential", "format", "fp16").at("nonfinite") == 2);
+  const json dots = rows("dot " + file + " --a bad --b bad --format fp16");
+  CHECK(row_of(dots, "order", "fp16").at("nonfinite") == 1);
+}
