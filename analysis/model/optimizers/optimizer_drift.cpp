@@ -40,6 +40,7 @@ weight_drift& weight_drift::operator+=(const weight_drift& other) noexcept {
   numel += other.numel;
   movement += other.movement;
   deviation += other.deviation;
+  loss_change += other.loss_change;
   largest_move = std::max(largest_move, other.largest_move);
   largest_twin_move = std::max(largest_twin_move, other.largest_twin_move);
   runaway += other.runaway;
@@ -57,7 +58,7 @@ weight_drift& weight_drift::operator+=(const weight_drift& other) noexcept {
 }
 
 drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string name, std::span<const float> first_weights,
-                                 std::uint64_t seed)
+                                 std::uint64_t seed, const std::vector<std::size_t>& parts)
     : name_(std::move(name)),
       low_(make_optimizer(recipe, first_weights.size(), name_, seed)),
       twin_(make_optimizer(float32_twin(recipe), first_weights.size(), name_, seed)),
@@ -68,7 +69,12 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
     throw std::invalid_argument(std::string{recipe.dialect->name} + " takes the gradients of " +
                                 std::to_string(low_.micro_batches()) + " micro-batches; set micro_batches=1");
   const std::size_t n = first_.size();
-  sum_.numel = n;
+  std::size_t first = 0;
+  for (const std::size_t size : parts.empty() ? std::vector{n} : parts) {
+    parts_.push_back({.first = first, .end = first + size, .sum = {.numel = size}, .loss_changes = {}});
+    first += size;
+  }
+  if (first != n) throw std::invalid_argument("the parts of " + name_ + " do not add up to its elements");
   m_.resize(n);
   v_.resize(n);
   before_.resize(n);
@@ -78,15 +84,22 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
 }
 
 void drifting_tensor::step(std::span<const float> gradient) {
+  if (gradient.size() != w_.size()) throw std::invalid_argument("a gradient of another size than " + name_);
+  for (part& p : parts_) {
+    double change = 0;
+    for (std::size_t i = p.first; i < p.end; ++i) change += double{gradient[i]} * (double{w_[i]} - double{twin_w_[i]});
+    p.loss_changes.push_back(change);
+  }
   std::copy(w_.begin(), w_.end(), before_.begin());
   std::copy(twin_w_.begin(), twin_w_.end(), twin_before_.begin());
   low_.step(gradient, w_);
   twin_.step(gradient, twin_w_);
-  for (std::size_t i = 0; i < w_.size(); ++i) {
-    if (twin_w_[i] == twin_before_[i]) continue;
-    ++sum_.updates;
-    if (w_[i] == before_[i]) ++sum_.lost;
-  }
+  for (part& p : parts_)
+    for (std::size_t i = p.first; i < p.end; ++i) {
+      if (twin_w_[i] == twin_before_[i]) continue;
+      ++p.sum.updates;
+      if (w_[i] == before_[i]) ++p.sum.lost;
+    }
   if (has_moments_) see_moments(gradient);
 }
 
@@ -97,17 +110,18 @@ void drifting_tensor::see_moments(std::span<const float> gradient) {
     has_moments_ = false;
     return;
   }
-  for (std::size_t i = 0; i < v_.size(); ++i) {
-    if (v_[i] == 0 && m_[i] != 0 && !was_zeroed_[i]) {
-      was_zeroed_[i] = true;
-      ++sum_.zeroed;
-      if (sum_.first_zeroed == 0) sum_.first_zeroed = low_.steps();
+  for (part& p : parts_)
+    for (std::size_t i = p.first; i < p.end; ++i) {
+      if (v_[i] == 0 && m_[i] != 0 && !was_zeroed_[i]) {
+        was_zeroed_[i] = true;
+        ++p.sum.zeroed;
+        if (p.sum.first_zeroed == 0) p.sum.first_zeroed = low_.steps();
+      }
+      if (gradient[i] * gradient[i] < v_before[i]) {
+        ++p.sum.falling;
+        if (v_[i] == v_before[i]) ++p.sum.stuck;
+      }
     }
-    if (gradient[i] * gradient[i] < v_before[i]) {
-      ++sum_.falling;
-      if (v_[i] == v_before[i]) ++sum_.stuck;
-    }
-  }
 }
 
 void drifting_tensor::mark() {
@@ -116,33 +130,55 @@ void drifting_tensor::mark() {
   if (!read_state(low_, "v", marked_) || !read_state(twin_, "v", twin_marked_)) marked_.clear();
 }
 
-weight_drift drifting_tensor::drift() const {
-  weight_drift made = sum_;
-  for (std::size_t i = 0; i < w_.size(); ++i) {
+void drifting_tensor::see_end(const part& of, weight_drift& into) const {
+  const std::size_t judged = std::max<std::size_t>(of.loss_changes.size() / 10, 1);
+  for (std::size_t i = of.loss_changes.size(); i > 0 && i + judged > of.loss_changes.size(); --i)
+    into.loss_change += of.loss_changes[i - 1] / static_cast<double>(judged);
+  for (std::size_t i = of.first; i < of.end; ++i) {
     const double twin_move = double{twin_w_[i]} - double{first_[i]};
     const double move = double{w_[i]} - double{first_[i]};
-    made.largest_twin_move = std::max(made.largest_twin_move, std::isnan(twin_move) ? infinity : std::fabs(twin_move));
-    made.largest_move = std::max(made.largest_move, std::isnan(move) ? infinity : std::fabs(move));
-    if (!std::isfinite(move) && std::isfinite(twin_move)) ++made.nonfinite;
+    into.largest_twin_move = std::max(into.largest_twin_move, std::isnan(twin_move) ? infinity : std::fabs(twin_move));
+    into.largest_move = std::max(into.largest_move, std::isnan(move) ? infinity : std::fabs(move));
+    if (!std::isfinite(move) && std::isfinite(twin_move)) ++into.nonfinite;
     if (!std::isfinite(move) || !std::isfinite(twin_move)) continue;
     const double apart = double{w_[i]} - double{twin_w_[i]};
-    made.movement += twin_move * twin_move;
-    made.deviation += apart * apart;
+    into.movement += twin_move * twin_move;
+    into.deviation += apart * apart;
   }
-  made.runaway = made.nonfinite;
-  for (std::size_t i = 0; i < w_.size(); ++i)
-    if (std::fabs(double{w_[i]} - double{twin_w_[i]}) > made.largest_twin_move && std::isfinite(w_[i])) ++made.runaway;
-  if (!marked_.empty()) {
-    std::vector<float> now(w_.size());
-    if (read_state(low_, "v", now))
-      for (std::size_t i = 0; i < now.size(); ++i) made.fell += now[i] < marked_[i] ? 1 : 0;
-    if (read_state(twin_, "v", now))
-      for (std::size_t i = 0; i < now.size(); ++i) made.twin_fell += now[i] < twin_marked_[i] ? 1 : 0;
+  into.runaway = into.nonfinite;
+  for (std::size_t i = of.first; i < of.end; ++i)
+    if (std::isfinite(w_[i]) && std::fabs(double{w_[i]} - double{twin_w_[i]}) > into.largest_twin_move) ++into.runaway;
+}
+
+void drifting_tensor::see_second_moments(const part& of, weight_drift& into) const {
+  std::vector<float> low(w_.size());
+  std::vector<float> exact(w_.size());
+  if (!read_state(low_, "v", low) || !read_state(twin_, "v", exact)) return;
+  std::vector<float> ratios;
+  for (std::size_t i = of.first; i < of.end; ++i) {
+    if (exact[i] > 0 && !std::isnan(low[i])) ratios.push_back(low[i] / exact[i]);
+    if (marked_.empty()) continue;
+    into.fell += low[i] < marked_[i] ? 1 : 0;
+    into.twin_fell += exact[i] < twin_marked_[i] ? 1 : 0;
   }
+  into.median_ratio = median_of(ratios);
+}
+
+weight_drift drifting_tensor::drift(std::size_t part) const {
+  weight_drift made = parts_.at(part).sum;
+  see_end(parts_[part], made);
+  see_second_moments(parts_[part], made);
+  return made;
+}
+
+weight_drift drifting_tensor::drift() const {
+  weight_drift all;
+  for (std::size_t i = 0; i < parts_.size(); ++i) all += drift(i);
+  if (parts_.size() == 1) return all;
   std::vector<float> ratios;
   append_ratios(ratios);
-  made.median_ratio = median_of(ratios);
-  return made;
+  all.median_ratio = median_of(ratios);
+  return all;
 }
 
 void drifting_tensor::append_ratios(std::vector<float>& to) const {

@@ -23,6 +23,9 @@ struct weight_drift {
   // Sums over the elements where all is finite: of (twin - w0)^2, and of (w - twin)^2.
   double movement = 0;
   double deviation = 0;
+  // What the deviation does to the loss, to first order: the sum of gradient times (w - twin), both as they were before
+  // the step of the gradient, mean over the last tenth of the steps.
+  double loss_change = 0;
   // Largest |w - w0| and |twin - w0|; infinity where weights are not finite.
   double largest_move = 0;
   double largest_twin_move = 0;
@@ -55,10 +58,11 @@ struct weight_drift {
 // One tensor, under a recipe and its twin. Memory: nine numbers an element, and the states.
 class drifting_tensor {
  public:
-  // The twin begins with these weights, the recipe with what its format makes of them. Throws as make_optimizer does, and
-  // std::invalid_argument for a recipe that takes the gradients of several micro-batches.
+  // The twin begins with these weights, the recipe with what its format makes of them. `parts`: sizes of what the tensor
+  // is made of, counted apart; none: one part. Throws as make_optimizer does, and std::invalid_argument for a recipe that
+  // takes the gradients of several micro-batches, and for parts that do not add up to the tensor.
   drifting_tensor(const optimizer_recipe& recipe, std::string name, std::span<const float> first_weights,
-                  std::uint64_t seed);
+                  std::uint64_t seed, const std::vector<std::size_t>& parts = {});
 
   // One step of both. Throws std::invalid_argument where the size does not fit.
   void step(std::span<const float> gradient);
@@ -71,13 +75,24 @@ class drifting_tensor {
   [[nodiscard]] std::span<const float> weights() const noexcept { return w_; }
   [[nodiscard]] std::span<const float> twin_weights() const noexcept { return twin_w_; }
 
-  // So far.
+  // So far, of a part and of the whole.
+  [[nodiscard]] std::size_t parts() const noexcept { return parts_.size(); }
+  [[nodiscard]] weight_drift drift(std::size_t part) const;
   [[nodiscard]] weight_drift drift() const;
   // Appends second moment / twin's, where that is not zero.
   void append_ratios(std::vector<float>& to) const;
 
  private:
+  struct part {
+    std::size_t first = 0;
+    std::size_t end = 0;
+    weight_drift sum;                  // what is counted step by step
+    std::vector<double> loss_changes;  // of each step
+  };
+
   void see_moments(std::span<const float> gradient);
+  void see_end(const part& of, weight_drift& into) const;
+  void see_second_moments(const part& of, weight_drift& into) const;
 
   std::string name_;
   optimizer low_;
@@ -87,7 +102,7 @@ class drifting_tensor {
   std::vector<float> marked_, twin_marked_;  // second moments at the mark; empty: none
   std::vector<bool> was_zeroed_;
   bool has_moments_ = false;
-  weight_drift sum_;  // what is counted step by step
+  std::vector<part> parts_;
 };
 
 // The middle one, of an even number the mean of two; not known of none. Reorders them.
