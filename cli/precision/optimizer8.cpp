@@ -92,6 +92,8 @@ command precision_optimizer8_command() {
            {.type = "FILE", .check = a_name});
   made.add("--parts", &o->asked.parts, "what the elements of one flat tensor belong to, in their order",
            {.type = "NAME=N,...", .split_at_commas = true});
+  made.add("--elements", &o->asked.elements, "the first elements of each tensor only",
+           {.type = "N", .check = positive});
   made.add("--by-tensor", &o->asked.by_tensor, "a row for each tensor too");
   made.add("--mark", &o->asked.mark,
            "count the second moments that are lower at the end than after this step (default: a quarter of the steps)",

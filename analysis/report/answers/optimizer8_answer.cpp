@@ -23,8 +23,12 @@ struct part {
   std::size_t size = 0;
 };
 
+std::uint64_t used_of(std::uint64_t numel, std::uint64_t elements) {
+  return elements == 0 ? numel : std::min(numel, elements);
+}
+
 // What the elements of the only tensor belong to; without --parts each tensor is one.
-std::vector<part> parts_of(const std::vector<std::string>& texts, const gradient_steps& run) {
+std::vector<part> parts_of(const std::vector<std::string>& texts, const gradient_steps& run, std::uint64_t elements) {
   std::vector<part> parts;
   std::size_t first = 0;
   for (const std::string& text : texts) {
@@ -40,9 +44,10 @@ std::vector<part> parts_of(const std::vector<std::string>& texts, const gradient
   if (run.tensors().size() != 1)
     throw std::invalid_argument(
         fmt::format("--parts: names what one flat tensor holds; there are {}", run.tensors().size()));
-  if (first != run.tensors().front().numel)
-    throw std::invalid_argument(fmt::format("--parts: {} elements, and '{}' has {}", first, run.tensors().front().name,
-                                            run.tensors().front().numel));
+  const std::uint64_t numel = used_of(run.tensors().front().numel, elements);
+  if (first != numel)
+    throw std::invalid_argument(
+        fmt::format("--parts: {} elements, and '{}' has {}", first, run.tensors().front().name, numel));
   return parts;
 }
 
@@ -130,6 +135,21 @@ drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const
   return all;
 }
 
+// torchao keeps a tensor that is no multiple of the block as the weights are.
+void tell_unquantized(const std::vector<candidate>& all, listener& to) {
+  for (const candidate& c : all) {
+    const auto has_codes = [](const drifting_tensor& t) { return !codes_of(t.low(), "m_codes").empty(); };
+    const bool means_codes = c.text.starts_with("ao_") && c.recipe.dialect->states.starts_with("m_codes") &&
+                             c.text.find("_state=") == std::string::npos;
+    const auto without = c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes));
+    if (means_codes && without > 0)
+      to.note(fmt::format(
+          "{}: {} of a size that is no multiple of the block, whose states it keeps as the weights are; see "
+          "--elements and --block-size",
+          c.text, count_text(without, "tensor")));
+  }
+}
+
 struct quantizer_row {
   const quantizer_entry* quantizer;
   std::uint64_t elements = 0;
@@ -209,7 +229,7 @@ std::vector<std::string> usual_recipes() {
 optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to) {
   std::vector<candidate> all = candidates_of(asked);
   gradient_steps run({.run = asked.run, .weights = asked.weights}, to);
-  const std::vector<part> parts = parts_of(asked.parts, run);
+  const std::vector<part> parts = parts_of(asked.parts, run, asked.elements);
   if (!run.knows_weights())
     to.note(
         "the first weights are not known, and taken as zeros: give --w0 FILE; how many updates 16-bit weights lose "
@@ -218,7 +238,8 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
   for (const part& p : parts) sizes.push_back(p.size);
   optimizer8_answer answer{.steps = run.count()};
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
-    const std::vector<float> first = run.first_weights(i);
+    std::vector<float> first = run.first_weights(i);
+    first.resize(static_cast<std::size_t>(used_of(first.size(), asked.elements)));
     answer.elements += first.size();
     for (candidate& c : all) {
       try {
@@ -238,12 +259,13 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
       run.next(gradients);
       for (candidate& c : all)
         for (std::size_t i = 0; i < c.tensors.size(); ++i) {
-          c.tensors[i].step(gradients[i]);
+          c.tensors[i].step(std::span{gradients[i]}.first(c.tensors[i].weights().size()));
           if (step == mark) c.tensors[i].mark();
         }
       stepping.advance();
     }
   }
+  tell_unquantized(all, to);
   const auto has_codes = [](const candidate& c) { return !codes_of(c.tensors.front().low(), "m_codes").empty(); };
   const auto reference = std::ranges::find_if(all, has_codes);
   const candidate* const first = reference == all.end() ? nullptr : &*reference;

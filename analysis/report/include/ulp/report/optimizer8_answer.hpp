@@ -21,6 +21,7 @@ struct optimizer8_question {
   run_text run;
   std::string weights;             // a dump of the weights before the first step
   std::vector<std::string> parts;  // NAME=N: what the elements of the only tensor belong to, in order
+  std::uint64_t elements = 0;      // the first of each tensor; 0: all
   std::vector<std::string> recipes = usual_recipes();
   std::vector<std::string> settings;  // NAME=VALUE, of every recipe that has it
   std::uint64_t mark = 0;  // second moments that fall are those lower at the end than after so many steps; 0: a quarter
