@@ -89,6 +89,7 @@ std::string spread_text(const mean_and_deviation& s) {
 }
 
 std::string harm_text(const mean_and_deviation& s) {
+  if (std::isnan(s.mean)) return "-";
   return std::isnan(s.deviation) ? fmt::format("{:+.2g}", s.mean)
                                  : fmt::format("{:+.2g} ± {:.1g}", s.mean, s.deviation);
 }

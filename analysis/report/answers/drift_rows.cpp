@@ -43,7 +43,10 @@ table drift_table(const std::vector<drift_row>& rows) {
       {"relative_deviation", "", [](const row& r) { return r.drift.relative(); }},
       shown("deviation", [](const row& r) { return digits(r.drift.relative()); }),
       {"loss_change", "", [](const row& r) { return r.drift.loss_change; }},
-      shown("loss change", [](const row& r) { return fmt::format("{:+.2g}", r.drift.loss_change); }),
+      shown("loss change",
+            [](const row& r) {
+              return std::isnan(r.drift.loss_change) ? "-" : fmt::format("{:+.2g}", r.drift.loss_change);
+            }),
       {"largest_move", "", [](const row& r) { return r.drift.largest_move; }},
       shown("largest move", [](const row& r) { return digits(r.drift.largest_move); }),
       {"largest_float32_move", "", [](const row& r) { return r.drift.largest_twin_move; }},
