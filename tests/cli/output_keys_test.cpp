@@ -185,7 +185,14 @@ printed all_commands() {
       {"ulp precision optimizer INPUT",
        "precision optimizer tests/data/golden_optim/inputs.npz --dialect torch_sgd -o " + (dir / "o.npz").string(),
        "steps"},
+      {"ulp precision optimizer8", "precision optimizer8 tests/data/golden_optim/inputs.npz", ""},
+      {"ulp precision optimizer8 --quantizers", "precision optimizer8 tests/data/golden_optim/inputs.npz --quantizers",
+       ""},
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
+      {"ulp selfcheck optimizers",
+       "selfcheck optimizers --model mlp --steps 5 --seeds 2 --modes torch_adam:bf16,ao_adam8bit", "modes"},
+      {"ulp selfcheck optimizers",
+       "selfcheck optimizers --model mlp --steps 5 --seeds 2 --by-layer --modes torch_adam:bf16,ao_adam8bit", "layers"},
   };
   for (const auto& [name, arguments, rows] : tables) {
     CAPTURE(arguments);
