@@ -6,7 +6,9 @@
 #include <string>
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/io/printable.hpp>
+#include <ulp/report/recipe_text.hpp>
 #include <ulp/report/table.hpp>
+#include <ulp/report/typed_values.hpp>
 #include <ulp/train/closed_loop.hpp>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "loop_recorder.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "runs/optimizer_loops.hpp"
 #include "selfcheck/self_test.hpp"
 #include "tables/closed_loop_table.hpp"
 
@@ -25,6 +28,9 @@ struct options {
   std::string what;
   std::string model = "transformer";
   std::string optimizer = "adam";
+  std::string learning_rate;
+  std::vector<std::string> modes;
+  bool by_layer = false;
   std::uint64_t width = 16;
   bool tied = false;
   std::uint64_t accumulate = 1;
@@ -33,6 +39,7 @@ struct options {
   std::uint64_t seed = 1;
   std::uint64_t seeds = 5;
   scenario_text policy;
+  std::string format;  // empty: fp16 with a scaler, bf16 without
   std::string closed;  // recordings to write
   std::string twin;
   bool append = false;
@@ -48,22 +55,32 @@ scenario_text completed(scenario_text text) {
   return text;
 }
 
-closed_loop_options loop_of(const options& o) {
+bool is_sgd(const std::string& optimizer) { return optimizer.find("sgd") != std::string::npos; }
+
+training_options training_of(const options& o) {
   for (const auto& [option, n] : {std::pair{"--steps", o.steps}, {"--seeds", o.seeds}, {"--accumulate", o.accumulate}})
     if (n == 0 || n > 1'000'000) throw usage_error(fmt::format("{}: {} is not from 1 to 1,000,000", option, n));
   if (o.width == 0 || o.width > 256 || o.width % 2 != 0)
     throw usage_error(fmt::format("--width: {} is not an even number from 2 to 256", o.width));
+  training_options made{.network = o.model == "mlp" ? network_kind::mlp : network_kind::transformer,
+                        .width = o.width,
+                        .tied = o.tied,
+                        .microbatches = static_cast<int>(o.accumulate),
+                        .optimizer = is_sgd(o.optimizer) ? optimizer_kind::sgd : optimizer_kind::adam,
+                        .seed = o.seed,
+                        .activation_grads = o.activations};
+  if (o.optimizer != "adam" && o.optimizer != "sgd") made.recipe = recipe_of(o.optimizer, "--optimizer");
+  if (!o.learning_rate.empty()) made.learning_rate = positive_number(o.learning_rate, "--lr");
+  return made;
+}
+
+closed_loop_options loop_of(const options& o) {
+  if (!o.modes.empty() || o.by_layer) throw usage_error("--modes and --by-layer go with ulp selfcheck optimizers");
   if (o.append && o.closed.empty() && o.twin.empty())
     throw usage_error("--append: name the recording with -o or --twin");
   if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
   closed_loop_options made(scenario_of(completed(o.policy)));
-  made.training = {.network = o.model == "mlp" ? network_kind::mlp : network_kind::transformer,
-                   .width = o.width,
-                   .tied = o.tied,
-                   .microbatches = static_cast<int>(o.accumulate),
-                   .optimizer = o.optimizer == "sgd" ? optimizer_kind::sgd : optimizer_kind::adam,
-                   .seed = o.seed,
-                   .activation_grads = o.activations};
+  made.training = training_of(o);
   made.steps = static_cast<std::int64_t>(o.steps);
   return made;
 }
@@ -121,14 +138,40 @@ std::vector<closed_loop_result> train(const options& o, closed_loop_options loop
   return seeds;
 }
 
-// Whether something was asked that only closed-loop answers.
+// Whether something was asked that only a training answers.
 bool asks_for_loop(const options& o) {
   const options usual;
-  scenario_text policy = usual.policy;
-  policy.format = "fp16";
+  scenario_text policy = o.policy;
+  policy.format = usual.policy.format;
   return o.model != usual.model || o.optimizer != usual.optimizer || o.width != usual.width || o.tied || o.append ||
          o.activations || o.accumulate != usual.accumulate || o.steps != usual.steps || o.seed != usual.seed ||
-         o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !(o.policy == policy);
+         o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !o.format.empty() || !o.modes.empty() ||
+         !o.learning_rate.empty() || o.by_layer || !(policy == usual.policy);
+}
+
+// What belongs to a scaler in the loop.
+void refuse_closed_loop_options(const options& o) {
+  scenario_text usual;
+  usual.format = o.policy.format;
+  const bool recorded = !o.closed.empty() || !o.twin.empty() || o.append;
+  if (o.policy != usual || recorded || o.activations || o.optimizer != "adam")
+    throw usage_error(
+        "of selfcheck optimizers: no scaler or rounding option, no recording, --activations or --optimizer; "
+        "optimizers are named by --modes");
+}
+
+int run_optimizers(const options& o) {
+  refuse_closed_loop_options(o);
+  return run_optimizer_loops(
+      {.model = fmt::format("{} of width {}{}{}", o.model, o.width, o.tied ? ", tied" : "",
+                            o.accumulate > 1 ? fmt::format(", {} micro-batches", o.accumulate) : ""),
+       .training = training_of(o),
+       .modes = o.modes,
+       .passes = o.format.empty() ? "bf16" : o.format,
+       .steps = o.steps,
+       .seeds = o.seeds,
+       .by_layer = o.by_layer,
+       .output = o.output});
 }
 
 int run(const options& o) {
@@ -165,11 +208,12 @@ int run(const options& o) {
 
 command selfcheck_command() {
   auto o = std::make_shared<options>();
-  o->policy.format = "fp16";
   command made{.name = "selfcheck", .help = "verify this machine, or by training how far replays can be trusted"};
   made.add("WHAT", &o->what,
-           "nothing: this machine; closed-loop: train small networks with a scaler in the loop, and replay them",
-           {.one_of = {"closed-loop"}});
+           "nothing: this machine; closed-loop: train small networks with a scaler in the loop, and replay them; "
+           "optimizers: train them with narrow optimizer states and weights, and step the gradients of a float32 "
+           "training",
+           {.one_of = {"closed-loop", "optimizers"}});
   made.add("--model", &o->model, "what is trained: characters of generated sentences are predicted",
            {.show_default = true, .one_of = {"mlp", "transformer"}});
   made.add("--width", &o->width, "of a character in the network; hidden layers are four times as wide",
@@ -177,8 +221,14 @@ command selfcheck_command() {
   made.add("--tied", &o->tied, "one weight is the embedding and the head");
   made.add("--accumulate", &o->accumulate, "micro-batches whose gradients are added up in each step",
            {.type = "N", .show_default = true, .check = whole_number});
-  made.add("--optimizer", &o->optimizer, "with PyTorch's defaults; SGD has momentum 0.9",
-           {.show_default = true, .one_of = {"adam", "sgd"}});
+  made.add("--optimizer", &o->optimizer,
+           "adam or sgd (with PyTorch's defaults, momentum 0.9), or DIALECT[:WEIGHTS[:ROUNDING]][:NAME=VALUE]...: see "
+           "ulp precision optimizer; weights in a format have no master copy",
+           {.type = "D", .show_default = true});
+  made.add("--lr", &o->learning_rate, "the learning rate (default: 0.003, of SGD 0.1)", {.type = "X"});
+  made.add("--modes", &o->modes, "of optimizers: what is trained, named as for --optimizer (default: ten usual ones)",
+           {.type = "D,...", .split_at_commas = true});
+  made.add("--by-layer", &o->by_layer, "of optimizers: a row for each mode and layer");
   made.add("--activations", &o->activations, "record and check the gradients of activations too");
   made.add("--steps", &o->steps, "of each training", {.type = "N", .show_default = true, .check = whole_number});
   made.add("--seed", &o->seed, "the first, of initial weights, batches and random bits",
@@ -187,8 +237,8 @@ command selfcheck_command() {
            {.type = "N", .show_default = true, .check = whole_number});
   made.add("--scaler", &o->policy.scaler,
            "the policy, see ulp scalers (default: pytorch_gradscaler with growth_interval=20)", {.type = "NAME"});
-  made.add("--format", &o->policy.format, "what is low is rounded to this, see ulp formats",
-           {.type = "F", .show_default = true});
+  made.add("--format", &o->format,
+           "what is low is rounded to this, see ulp formats (default: fp16; of optimizers bf16)", {.type = "F"});
   add_options(made, options_of(o->policy), {"scaler", "format", "seed", "check", "clip-norm", "clip-value", "order"});
   made.add("-o,--output", &o->closed, "record the closed loop of the first seed", {.type = "RUN.ulp", .check = a_name});
   made.add("--twin", &o->twin, "record the float32 training of the first seed", {.type = "RUN.ulp", .check = a_name});
@@ -204,11 +254,20 @@ command selfcheck_command() {
       "recorded gradients are replayed under the same scaler, which must repeat every step (else exit code 1). Open "
       "loop: the same network is trained in float32 and those gradients are replayed under the scaler, which is what a "
       "what-if is; its skips are compared with those of the closed loop.\n"
-      "The results are the same on every machine.\n"
+      "Optimizers: each mode is trained with passes in the low format and no scaler; the gradients of a float32 "
+      "training are stepped by its optimizer, the open loop. Exit code 1 where that names another mode than the one "
+      "that trains worst. docs/optimizer-states.md has results.\n"
+      "The results are the same on every machine (of dialects: with the same C library).\n"
       "Examples:\n"
       "  ulp selfcheck\n"
-      "  ulp selfcheck closed-loop --model mlp --seeds 3";
-  made.run = [o] { return run(*o); };
+      "  ulp selfcheck closed-loop --model mlp --seeds 3\n"
+      "  ulp selfcheck optimizers --model mlp --steps 50 --seeds 2 --modes "
+      "torch_adam,torch_adam:bf16,bnb_cpu_default_adam8bit";
+  made.run = [o] {
+    if (o->what == "optimizers") return run_optimizers(*o);
+    o->policy.format = o->format.empty() ? "fp16" : o->format;
+    return run(*o);
+  };
   return made;
 }
 

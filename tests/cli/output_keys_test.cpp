@@ -206,7 +206,14 @@ printed all_commands() {
       {"ulp precision random-bits tensor",
        "precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16 --by-tensor", ""},
       {"ulp selfcheck", "selfcheck", ""},
+      {"ulp precision optimizer8", "precision optimizer8 tests/data/golden_optim/inputs.npz", ""},
+      {"ulp precision optimizer8 --quantizers", "precision optimizer8 tests/data/golden_optim/inputs.npz --quantizers",
+       ""},
       {"ulp selfcheck closed-loop", "selfcheck closed-loop --model mlp --steps 5 --seeds 2", "loops"},
+      {"ulp selfcheck optimizers",
+       "selfcheck optimizers --model mlp --steps 5 --seeds 2 --modes torch_adam:bf16,ao_adam8bit", "modes"},
+      {"ulp selfcheck optimizers",
+       "selfcheck optimizers --model mlp --steps 5 --seeds 2 --by-layer --modes torch_adam:bf16,ao_adam8bit", "layers"},
   };
   for (const auto& [name, arguments, rows] : tables) {
     CAPTURE(arguments);

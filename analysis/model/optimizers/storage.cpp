@@ -135,8 +135,8 @@ void stored_state::store(std::size_t first, const_numbers x) {
 }
 
 void stored_state::append_to(std::vector<optimizer_state>& all) const {
-  if (std::holds_alternative<blocks_of_codes>(how_)) {
-    all.push_back({codes_name_, std::span<const std::uint8_t>{bytes_}, {}});
+  if (const auto* const blocks = std::get_if<blocks_of_codes>(&how_)) {
+    all.push_back({codes_name_, std::span<const std::uint8_t>{bytes_}, {}, &blocks->codec, blocks->block_size});
     all.push_back({absmax_name_, std::span<const float>{absmax_}, {}});
     return;
   }

@@ -92,6 +92,7 @@ class adam final : public optimizer {
 }  // namespace
 
 std::unique_ptr<optimizer> make_optimizer(const training_options& options) {
+  if (options.recipe) return make_recipe_optimizer(options);
   if (options.optimizer == optimizer_kind::sgd) return std::make_unique<sgd>(options.rate());
   return std::make_unique<adam>(options.rate());
 }

@@ -25,12 +25,26 @@ constexpr std::size_t text_length = std::size_t{1} << 14;
 // Predictions of a micro-batch: 64 of the perceptron, 128 of the transformer.
 std::size_t sequences_of(network_kind kind) { return kind == network_kind::mlp ? 64 : 8; }
 
+const parameter_value* rate_in(const training_options& o) {
+  if (!o.recipe) return nullptr;
+  for (const auto& [name, value] : o.recipe->parameters)
+    if (name == "lr") return &value;
+  return nullptr;
+}
+
 double largest_of(const tensor_row& t) {
   if (t.table.nans > 0) return not_known;
   return t.table.infinities() > 0 ? std::numeric_limits<double>::infinity() : t.table.max_abs / t.factor;
 }
 
 }  // namespace
+
+double training_options::rate() const noexcept {
+  if (learning_rate) return *learning_rate;
+  const parameter_value* const named = rate_in(*this);
+  if (const double* const rate = named == nullptr ? nullptr : std::get_if<double>(named)) return *rate;
+  return optimizer == optimizer_kind::sgd ? 0.1 : 0.003;
+}
 
 struct training::state {
   state(const training_options& chosen, rounding_hook& hook, std::optional<scaler> with)
@@ -40,6 +54,7 @@ struct training::state {
         text(train::sentences(text_length)),
         network(train::make_network<float>(options)),
         optimizer(train::make_optimizer(options)) {
+    optimizer->begin(network->parameters());
     for (const auto& p : network->parameters()) {
       parts.push_back(parts_of(p->parts));
       tensors.push_back({.name = p->name,
@@ -195,6 +210,10 @@ std::uint64_t training::parameters() const noexcept {
   for (const tensor_info& t : state_->tensors)
     if (t.kind == tensor_kind::weight_grad) all += t.numel;
   return all;
+}
+
+std::span<const float> training::weights(std::size_t index) const {
+  return std::as_const(state_->network->parameters().at(index)->value).values();
 }
 
 trained_step training::advance() {

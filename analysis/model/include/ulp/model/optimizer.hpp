@@ -25,6 +25,7 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/format.hpp>
+#include <ulp/model/quantized_state.hpp>
 #include <ulp/model/scaler.hpp>
 
 namespace ulp {
@@ -76,6 +77,9 @@ struct optimizer_state {
                std::span<const std::uint16_t>, std::span<const std::uint32_t>>
       values;
   std::optional<format> codes_of;  // where the values are codes of a format
+  // Where they are codes of a map, as "m_codes" are: beside them is "m_absmax", one float32 for block_size elements.
+  const block_codec* codec = nullptr;
+  std::size_t block_size = 0;
 };
 
 class optimizer {
@@ -116,6 +120,11 @@ class optimizer {
   const optimizer_entry* entry_;
   std::unique_ptr<running_dialect> dialect_;
 };
+
+// The numbers that a state stands for, one an element: `name` is "m", "v", "buf", "kahan" however the dialect keeps it.
+// False, and nothing written, where it has no such state, or one of another size. `into` has of.size() elements; float64
+// states are rounded.
+[[nodiscard]] bool read_state(const optimizer& of, std::string_view name, std::span<float> into);
 
 // Every dialect, in the order in which it is listed to people.
 [[nodiscard]] std::span<const optimizer_entry> optimizer_catalog();

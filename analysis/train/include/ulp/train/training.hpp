@@ -10,8 +10,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include <ulp/model/optimizer_recipe.hpp>
 #include <ulp/model/scaler.hpp>
 #include <ulp/model/step.hpp>
 #include <ulp/model/trajectory.hpp>
@@ -33,13 +35,16 @@ struct training_options {
   int microbatches = 1;    // whose gradients are added up, in float32, before each update; at least 1
   // PyTorch's: SGD with momentum 0.9, or Adam with betas 0.9 and 0.999 and eps 1e-8.
   optimizer_kind optimizer = optimizer_kind::adam;
-  std::optional<double> learning_rate;  // constant; nullopt: 0.1 with SGD, 0.003 with Adam
-  std::uint64_t seed = 1;               // of the initial weights and the batches
-  bool activation_grads = false;        // low ones are recorded too
+  // Instead of that a dialect of the catalogue, as its library runs it; `optimizer` says whether it is SGD or Adam, for
+  // the learning rate. Where its weights are not float32 there is no master copy: they are kept in that format from the
+  // beginning on. Results then depend on the C library's pow and powf, too.
+  std::optional<optimizer_recipe> recipe;
+  // Constant; nullopt: that of the recipe's parameters, else 0.1 with SGD, 0.003 with Adam.
+  std::optional<double> learning_rate;
+  std::uint64_t seed = 1;         // of the initial weights and the batches
+  bool activation_grads = false;  // low ones are recorded too
 
-  [[nodiscard]] double rate() const noexcept {
-    return learning_rate.value_or(optimizer == optimizer_kind::sgd ? 0.1 : 0.003);
-  }
+  [[nodiscard]] double rate() const noexcept;
 };
 
 struct trained_step {
@@ -59,7 +64,8 @@ class training {
  public:
   // With a scaler the loss is multiplied by its scale, found_inf is whether any gradient holds infinity or NaN, and the
   // gradients are unscaled and applied, or skipped, as it says. `hook` must outlive the training. Throws
-  // std::invalid_argument for microbatches below 1, a width that is odd or 0, and a scaler with a scale per layer.
+  // std::invalid_argument for microbatches below 1, a width that is odd or 0, a scaler with a scale per layer, and a
+  // recipe that make_optimizer refuses or that takes the gradients of several micro-batches.
   training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy);
   ~training();
   training(const training&) = delete;
@@ -69,6 +75,8 @@ class training {
   // `through` is the hook's where a part of a gradient is low; each row says of how many parts it is the sum.
   [[nodiscard]] const std::vector<tensor_info>& tensors() const noexcept;
   [[nodiscard]] std::uint64_t parameters() const noexcept;
+  // Those whose gradient is tensors()[index], as they are now: what the optimizer keeps. Precondition: a weight gradient.
+  [[nodiscard]] std::span<const float> weights(std::size_t index) const;
 
   // The next step, from 0 on. After a row with an error the training is over.
   [[nodiscard]] trained_step advance();

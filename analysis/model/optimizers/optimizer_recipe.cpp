@@ -1,0 +1,41 @@
+#include <ulp/model/optimizer_recipe.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace ulp {
+namespace {
+
+bool takes(const optimizer_entry& entry, std::string_view name) {
+  return std::any_of(entry.parameters.begin(), entry.parameters.end(),
+                     [&](const optimizer_parameter& p) { return p.name == name; });
+}
+
+const optimizer_entry& twin_of(std::string_view name) {
+  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+  if (has("sgd")) return *find_optimizer("torch_sgd");
+  return *find_optimizer(has("adamw") || has("xla_zero1") ? "torch_adamw" : "torch_adam");
+}
+
+}  // namespace
+
+optimizer make_optimizer(const optimizer_recipe& recipe, std::size_t size, const std::string& tensor,
+                         std::uint64_t seed) {
+  return make_optimizer(*recipe.dialect, {.size = size,
+                                          .weights = recipe.weights,
+                                          .rounding = recipe.rounding,
+                                          .seed = seed,
+                                          .tensor = tensor,
+                                          .parameters = recipe.parameters});
+}
+
+optimizer_recipe float32_twin(const optimizer_recipe& of) {
+  optimizer_recipe twin{.dialect = &twin_of(of.dialect->name), .parameters = {}};
+  // With their effective values: the defaults of the two may differ.
+  const std::vector<optimizer_parameter> effective = make_optimizer(of, 0, "", 0).parameters();
+  for (const optimizer_parameter& p : effective)
+    if (takes(*twin.dialect, p.name)) twin.parameters.emplace_back(p.name, p.value);
+  return twin;
+}
+
+}  // namespace ulp

@@ -1,0 +1,40 @@
+// The rows of `ulp precision optimizer8`, and what is said of them.
+#ifndef ULP_REPORT_DRIFT_ROWS_HPP
+#define ULP_REPORT_DRIFT_ROWS_HPP
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <ulp/model/optimizer_drift.hpp>
+#include <ulp/report/table.hpp>
+
+namespace ulp {
+
+// Elements that are not as under the first recipe whose states are codes.
+struct code_differences {
+  std::uint64_t m = 0;
+  std::uint64_t v = 0;
+  std::uint64_t weights = 0;
+};
+
+struct drift_row {
+  std::string recipe;
+  std::string tensor;  // empty: all
+  weight_drift drift;
+  std::string worst;  // of all: the tensor that most runs away, else that deviates most
+  std::optional<code_differences> codes;
+};
+
+[[nodiscard]] table drift_table(const std::vector<drift_row>& rows);
+
+// Of one recipe: its row of all tensors, and those of the tensors.
+[[nodiscard]] std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& tensors);
+
+// How the second moments of a format fall at this beta2; empty where they are codes of blocks, or float32.
+[[nodiscard]] std::string decay_text(const optimizer_recipe& recipe);
+
+}  // namespace ulp
+
+#endif
