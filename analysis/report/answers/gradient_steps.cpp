@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t block = std::size_t{1} << 14;
+constexpr std::size_t numbers_at_once = std::size_t{1} << 14;
 constexpr std::string_view first_weights_name = "w0";
 
-std::vector<std::string> files_of(const std::vector<std::string>& inputs) {
+std::vector<std::string> dumps_named(const std::vector<std::string>& inputs) {
   std::vector<std::string> files;
   for (const std::string& input : inputs) {
     if (!fs::is_directory(input)) {
@@ -39,20 +39,20 @@ std::vector<std::string> files_of(const std::vector<std::string>& inputs) {
   return files;
 }
 
-std::string bare(std::string_view name, std::string_view prefix) {
+std::string without_prefix(std::string_view name, std::string_view prefix) {
   return std::string{name.starts_with(prefix) ? name.substr(prefix.size()) : name};
 }
 
-tensor_kind kind_of(const std::string& name) {
+tensor_kind kind_by_prefix(const std::string& name) {
   const std::size_t slash = name.find('/');
   const auto named = slash == std::string::npos ? std::nullopt : parse_kind(name.substr(0, slash));
   return named.value_or(tensor_kind::weight_grad);
 }
 
-std::string place_of(const std::string& tensor) { return fmt::format("tensor '{}'", tensor); }
+std::string tensor_place(const std::string& tensor) { return fmt::format("tensor '{}'", tensor); }
 
-void read_floats(number_stream& from, std::span<float> into, double unit) {
-  std::vector<double> part(std::min(block, std::max<std::size_t>(into.size(), 1)));
+void read_numbers(number_stream& from, std::span<float> into, double unit) {
+  std::vector<double> part(std::min(numbers_at_once, std::max<std::size_t>(into.size(), 1)));
   for (std::size_t first = 0; first < into.size(); first += part.size()) {
     const std::size_t count = std::min(part.size(), into.size() - first);
     from.read(std::span{part}.first(count));
@@ -60,13 +60,14 @@ void read_floats(number_stream& from, std::span<float> into, double unit) {
   }
 }
 
-void skip(number_stream& from, std::uint64_t count) {
-  std::vector<float> nothing(static_cast<std::size_t>(std::min<std::uint64_t>(count, block)));
-  for (; count > 0; count -= std::min<std::uint64_t>(count, block))
-    read_floats(from, std::span{nothing}.first(static_cast<std::size_t>(std::min<std::uint64_t>(count, block))), 1);
+void skip_numbers(number_stream& from, std::uint64_t count) {
+  std::vector<float> nothing(static_cast<std::size_t>(std::min<std::uint64_t>(count, numbers_at_once)));
+  for (; count > 0; count -= std::min<std::uint64_t>(count, numbers_at_once))
+    read_numbers(
+        from, std::span{nothing}.first(static_cast<std::size_t>(std::min<std::uint64_t>(count, numbers_at_once))), 1);
 }
 
-std::int64_t step_in(const std::string& path, const regex& pattern, std::int64_t otherwise) {
+std::int64_t step_of_path(const std::string& path, const regex& pattern, std::int64_t otherwise) {
   auto text = pattern.last_group(fs::path(path).filename().string());
   if (!text) text = pattern.last_group(path);
   std::int64_t step = otherwise;
@@ -74,7 +75,7 @@ std::int64_t step_in(const std::string& path, const regex& pattern, std::int64_t
   return step;
 }
 
-std::size_t index_of(const number_file& file, std::string_view name) {
+std::size_t array_named(const number_file& file, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(file.arrays(), name, &number_array::name) - file.arrays().begin());
 }
 
@@ -82,14 +83,14 @@ std::size_t index_of(const number_file& file, std::string_view name) {
 
 gradient_steps::gradient_steps(const gradient_question& asked, listener& to)
     : asked_(asked), limits_(asked.run.how_to_read().limits), selected_(asked.run.selected()) {
-  const std::vector<std::string> files = files_of(asked_.run.inputs);
+  const std::vector<std::string> files = dumps_named(asked_.run.inputs);
   for (const std::string& file : files)
     if (file == "-") throw std::invalid_argument("-: dumps cannot be read from standard input: name a file");
   is_stack_ = files.size() == 1;
   if (is_stack_)
     open_stack(files.front(), to);
   else
-    open_steps(files, to);
+    open_dumps(files, to);
   if (tensors_.empty())
     throw input_error(files.front(), "", "has no weight gradients of the selected tensors; see --tensor and --kind");
   if (count() == 0) throw std::invalid_argument("no step is left; see --steps and --every");
@@ -105,34 +106,34 @@ void gradient_steps::open_stack(const std::string& path, listener& to) {
   const std::string* first = nullptr;
   for (std::size_t i = 0; i < stack_->arrays().size(); ++i) {
     const number_array& array = stack_->arrays()[i];
-    const tensor_info info{.name = array.name, .kind = kind_of(array.name)};
+    const tensor_info info{.name = array.name, .kind = kind_by_prefix(array.name)};
     if (array.name == first_weights_name || info.kind != tensor_kind::weight_grad || !selected_.takes(info)) continue;
     const std::uint64_t rows = array.shape.empty() ? 0 : array.shape.front();
     if (rows == 0)
-      throw input_error(path, place_of(array.name),
+      throw input_error(path, tensor_place(array.name),
                         "has no index of steps; one dump holds all steps, the first index of every array being the "
                         "step: give that, or a dump of each step");
     if (first != nullptr && rows != steps)
       throw input_error(
-          path, place_of(array.name),
+          path, tensor_place(array.name),
           fmt::format("has {} steps and '{}' {}; one dump holds all steps, the first index of every array "
                       "being the step: give that, or a dump of each step",
                       rows, *first, steps));
     steps = rows;
     first = &array.name;
-    tensors_.push_back({bare(array.name, "wgrad/"), array.numel / rows, {i}, array.name});
+    tensors_.push_back({without_prefix(array.name, "wgrad/"), array.numel / rows, {i}, array.name});
     streams_.push_back(stack_->open(i));
   }
   for (std::uint64_t i = 0; i < steps; ++i)
     if (selected_.takes(static_cast<std::int64_t>(i))) chosen_.push_back(i);
 }
 
-void gradient_steps::open_steps(const std::vector<std::string>& files, listener& to) {
+void gradient_steps::open_dumps(const std::vector<std::string>& files, listener& to) {
   const source_options how = asked_.run.how_to_read();
   std::map<std::int64_t, step> by_number;
   std::int64_t place = 0;
   for (const std::string& file : files) {
-    const std::int64_t number = step_in(file, how.steps_from, place++);
+    const std::int64_t number = step_of_path(file, how.steps_from, place++);
     by_number[number].files.push_back(file);
   }
   run_text run = asked_.run;
@@ -148,14 +149,14 @@ void gradient_steps::open_steps(const std::vector<std::string>& files, listener&
       const bool is_gradient = info.kind == tensor_kind::weight_grad || info.kind == tensor_kind::unknown;
       if (!is_gradient || !selected_.takes(info)) continue;
       made.units[info.name] = row.unit();
-      if (steps_.empty()) tensors_.push_back({bare(info.name, "wgrad/"), row.table.numel, {}, info.name});
+      if (steps_.empty()) tensors_.push_back({without_prefix(info.name, "wgrad/"), row.table.numel, {}, info.name});
     }
     for (const tensor& t : tensors_)
       if (!made.units.contains(t.stored_as))
         throw input_error(made.files.empty() ? files.front() : made.files.front(), "",
                           fmt::format("step {} lacks {}; every step has every tensor: select others with --tensor, or "
                                       "steps with --steps",
-                                      made.number, place_of(t.stored_as)));
+                                      made.number, tensor_place(t.stored_as)));
     steps_.push_back(made);
   });
 }
@@ -166,16 +167,16 @@ void gradient_steps::find_weights() {
   const auto take = [&](const std::string& path, std::string_view prefix) {
     weights_file_.emplace(path, limits_);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      std::size_t at = index_of(*weights_file_, std::string{prefix} + tensors_[i].name);
+      std::size_t at = array_named(*weights_file_, std::string{prefix} + tensors_[i].name);
       if (at == weights_file_->arrays().size() && prefix.empty())
-        at = index_of(*weights_file_, "weight/" + tensors_[i].name);
+        at = array_named(*weights_file_, "weight/" + tensors_[i].name);
       if (at == weights_file_->arrays().size()) {
         missing = tensors_[i].name;
         return false;
       }
       if (weights_file_->arrays()[at].numel != tensors_[i].numel)
         throw input_error(
-            path, place_of(weights_file_->arrays()[at].name),
+            path, tensor_place(weights_file_->arrays()[at].name),
             fmt::format("has {} elements, and its gradient {}", weights_file_->arrays()[at].numel, tensors_[i].numel));
       weight_arrays_[i] = at;
     }
@@ -183,12 +184,12 @@ void gradient_steps::find_weights() {
   };
   if (!asked_.weights.empty()) {
     if (!take(asked_.weights, ""))
-      throw input_error(asked_.weights, "", fmt::format("has no weights of {}", place_of(missing)));
+      throw input_error(asked_.weights, "", fmt::format("has no weights of {}", tensor_place(missing)));
     knows_weights_ = true;
     return;
   }
   if (is_stack_) {
-    const std::size_t at = index_of(*stack_, first_weights_name);
+    const std::size_t at = array_named(*stack_, first_weights_name);
     knows_weights_ =
         tensors_.size() == 1 && at < stack_->arrays().size() && stack_->arrays()[at].numel == tensors_.front().numel;
     if (!knows_weights_) return;
@@ -201,7 +202,7 @@ void gradient_steps::find_weights() {
 
 std::vector<float> gradient_steps::first_weights(std::size_t tensor) const {
   std::vector<float> weights(static_cast<std::size_t>(tensors_[tensor].numel));
-  if (knows_weights_) read_floats(*weights_file_->open(weight_arrays_[tensor]), weights, 1);
+  if (knows_weights_) read_numbers(*weights_file_->open(weight_arrays_[tensor]), weights, 1);
   return weights;
 }
 
@@ -212,8 +213,8 @@ void gradient_steps::next(std::vector<std::vector<float>>& into) {
     const source_options how = asked_.run.how_to_read();
     const std::uint64_t wanted = chosen_.at(next_++);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      skip(*streams_[i], (wanted - at_) * tensors_[i].numel);
-      read_floats(*streams_[i], into[i], std::isnan(how.factor) ? 1 : how.factor);
+      skip_numbers(*streams_[i], (wanted - at_) * tensors_[i].numel);
+      read_numbers(*streams_[i], into[i], std::isnan(how.factor) ? 1 : how.factor);
     }
     at_ = wanted + 1;
     return;
@@ -223,18 +224,18 @@ void gradient_steps::next(std::vector<std::vector<float>>& into) {
   for (const std::string& path : now.files) {
     const number_file file(path, limits_);
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
-      const std::size_t at = index_of(file, tensors_[i].stored_as);
+      const std::size_t at = array_named(file, tensors_[i].stored_as);
       if (at == file.arrays().size()) continue;
       if (file.arrays()[at].numel != tensors_[i].numel)
         throw input_error(
-            path, place_of(tensors_[i].stored_as),
+            path, tensor_place(tensors_[i].stored_as),
             fmt::format("has {} elements, and {} in the first step", file.arrays()[at].numel, tensors_[i].numel));
-      read_floats(*file.open(at), into[i], now.units.at(tensors_[i].stored_as));
+      read_numbers(*file.open(at), into[i], now.units.at(tensors_[i].stored_as));
       found[i] = true;
     }
   }
   for (std::size_t i = 0; i < tensors_.size(); ++i)
-    if (!found[i]) throw input_error(now.files.front(), place_of(tensors_[i].stored_as), "is not there any more");
+    if (!found[i]) throw input_error(now.files.front(), tensor_place(tensors_[i].stored_as), "is not there any more");
 }
 
 }  // namespace ulp

@@ -52,7 +52,7 @@ class gradient_steps {
   };
 
   void open_stack(const std::string& path, listener& to);
-  void open_steps(const std::vector<std::string>& files, listener& to);
+  void open_dumps(const std::vector<std::string>& files, listener& to);
   void find_weights();
 
   gradient_question asked_;

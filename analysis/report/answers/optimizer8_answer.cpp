@@ -18,7 +18,7 @@
 namespace ulp {
 namespace {
 
-struct part {
+struct named_part {
   std::string name;
   std::size_t size = 0;
 };
@@ -28,8 +28,9 @@ std::uint64_t used_of(std::uint64_t numel, std::uint64_t elements) {
 }
 
 // What the elements of the only tensor belong to; without --parts each tensor is one.
-std::vector<part> parts_of(const std::vector<std::string>& texts, const gradient_steps& run, std::uint64_t elements) {
-  std::vector<part> parts;
+std::vector<named_part> parts_of(const std::vector<std::string>& texts, const gradient_steps& run,
+                                 std::uint64_t elements) {
+  std::vector<named_part> parts;
   std::size_t first = 0;
   for (const std::string& text : texts) {
     const auto [name, value] = key_and_value(text, "--parts");
@@ -71,7 +72,7 @@ std::vector<candidate> candidates_of(const optimizer8_question& asked) {
   return all;
 }
 
-std::span<const std::uint8_t> codes_of(const optimizer& o, const char* name) {
+std::span<const std::uint8_t> state_codes(const optimizer& o, const char* name) {
   for (const optimizer_state& s : o.state())
     if (s.name == name)
       if (const auto* const codes = std::get_if<std::span<const std::uint8_t>>(&s.values)) return *codes;
@@ -87,15 +88,15 @@ std::uint64_t differing(const Span& a, const Span& b) {
 
 // nullopt where one of them has no codes of this size.
 std::optional<code_differences> differences_of(const drifting_tensor& a, const drifting_tensor& b) {
-  const auto m = codes_of(a.low(), "m_codes");
-  const auto v = codes_of(a.low(), "v_codes");
-  const auto other_m = codes_of(b.low(), "m_codes");
-  const auto other_v = codes_of(b.low(), "v_codes");
+  const auto m = state_codes(a.low(), "m_codes");
+  const auto v = state_codes(a.low(), "v_codes");
+  const auto other_m = state_codes(b.low(), "m_codes");
+  const auto other_v = state_codes(b.low(), "v_codes");
   if (m.empty() || v.empty() || m.size() != other_m.size() || v.size() != other_v.size()) return std::nullopt;
   return code_differences{differing(m, other_m), differing(v, other_v), differing(a.weights(), b.weights())};
 }
 
-std::vector<drift_row> rows_of(const candidate& c, const std::vector<part>& parts, const candidate* reference) {
+std::vector<drift_row> rows_of(const candidate& c, const std::vector<named_part>& parts, const candidate* reference) {
   std::vector<drift_row> rows;
   for (std::size_t i = 0; i < c.tensors.size(); ++i) {
     const drifting_tensor& t = c.tensors[i];
@@ -138,7 +139,7 @@ drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const
 // torchao keeps a tensor that is no multiple of the block as the weights are.
 void tell_unquantized(const std::vector<candidate>& all, listener& to) {
   for (const candidate& c : all) {
-    const auto has_codes = [](const drifting_tensor& t) { return !codes_of(t.low(), "m_codes").empty(); };
+    const auto has_codes = [](const drifting_tensor& t) { return !state_codes(t.low(), "m_codes").empty(); };
     const bool means_codes = c.text.starts_with("ao_") && c.recipe.dialect->states.starts_with("m_codes") &&
                              c.text.find("_state=") == std::string::npos;
     const auto without = c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes));
@@ -229,13 +230,13 @@ std::vector<std::string> usual_recipes() {
 optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to) {
   std::vector<candidate> all = candidates_of(asked);
   gradient_steps run({.run = asked.run, .weights = asked.weights}, to);
-  const std::vector<part> parts = parts_of(asked.parts, run, asked.elements);
+  const std::vector<named_part> parts = parts_of(asked.parts, run, asked.elements);
   if (!run.knows_weights())
     to.note(
         "the first weights are not known, and taken as zeros: give --w0 FILE; how many updates 16-bit weights lose "
         "depends on them");
   std::vector<std::size_t> sizes;
-  for (const part& p : parts) sizes.push_back(p.size);
+  for (const named_part& p : parts) sizes.push_back(p.size);
   optimizer8_answer answer{.steps = run.count()};
   for (std::size_t i = 0; i < run.tensors().size(); ++i) {
     std::vector<float> first = run.first_weights(i);
@@ -266,7 +267,7 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
     }
   }
   tell_unquantized(all, to);
-  const auto has_codes = [](const candidate& c) { return !codes_of(c.tensors.front().low(), "m_codes").empty(); };
+  const auto has_codes = [](const candidate& c) { return !state_codes(c.tensors.front().low(), "m_codes").empty(); };
   const auto reference = std::ranges::find_if(all, has_codes);
   const candidate* const first = reference == all.end() ? nullptr : &*reference;
   std::vector<drift_row> rows;

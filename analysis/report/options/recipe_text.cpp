@@ -24,7 +24,7 @@ const optimizer_entry& dialect_named(const std::string& name, const std::string&
 }
 
 // What a dialect refuses, it refuses where it is made.
-void check(const optimizer_recipe& recipe, const std::string& option) {
+void check_recipe(const optimizer_recipe& recipe, const std::string& option) {
   try {
     static_cast<void>(make_optimizer(recipe, 0, "", 0));
   } catch (const std::invalid_argument& problem) {
@@ -32,7 +32,7 @@ void check(const optimizer_recipe& recipe, const std::string& option) {
   }
 }
 
-std::vector<std::string> split(const std::string& text) {
+std::vector<std::string> split_at_colons(const std::string& text) {
   std::vector<std::string> parts{""};
   for (const char c : text) {
     if (c == ':')
@@ -46,7 +46,7 @@ std::vector<std::string> split(const std::string& text) {
 }  // namespace
 
 optimizer_recipe recipe_of(const std::string& text, const std::string& option) {
-  const std::vector<std::string> parts = split(text);
+  const std::vector<std::string> parts = split_at_colons(text);
   optimizer_recipe made{.dialect = &dialect_named(parts.front(), option)};
   std::size_t words = 0;
   for (std::size_t i = 1; i < parts.size(); ++i) {
@@ -72,7 +72,7 @@ optimizer_recipe recipe_of(const std::string& text, const std::string& option) {
       throw std::invalid_argument(
           fmt::format("{}: '{}' is not of the form DIALECT:FORMAT:ROUNDING:NAME=VALUE", option, text));
   }
-  check(made, option);
+  check_recipe(made, option);
   return made;
 }
 
@@ -94,7 +94,7 @@ void set_parameter(std::vector<optimizer_recipe>& recipes, const std::string& na
     if (std::ranges::none_of(all, [&](const optimizer_parameter& p) { return p.name == name; })) continue;
     known = true;
     recipe.parameters.emplace_back(name, parse_parameter(value));
-    check(recipe, option);
+    check_recipe(recipe, option);
   }
   if (!known) throw std::invalid_argument(fmt::format("{}: no dialect that is compared has '{}'", option, name));
 }

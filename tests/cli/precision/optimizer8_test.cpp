@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "io/builders.hpp"
 #include "support/catch.hpp"
-#include "support/dumps.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
 
