@@ -8,6 +8,7 @@
 #include <ulp/io/printable.hpp>
 #include <ulp/io/program.hpp>
 
+#include "allocator.hpp"
 #include "arguments.hpp"
 #include "export.hpp"
 #include "main_window.hpp"
@@ -76,6 +77,7 @@ int write(const arguments& a) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  return_free_memory();
   ulp::open_standard_descriptors();
   ulp::end_by_terminate_with("ulpscope", 2);
   ulp::catch_ending_signals(ulp::end_by_signal);

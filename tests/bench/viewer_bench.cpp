@@ -13,6 +13,7 @@
 #include <functional>
 #include <vector>
 
+#include "app/allocator.hpp"
 #include "app/main_window.hpp"
 #include "views/all_views.hpp"
 
@@ -80,6 +81,7 @@ long megabytes() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  return_free_memory();
   QElapsedTimer since;
   since.start();
   std::setvbuf(stdout, nullptr, _IOLBF, 1 << 12);

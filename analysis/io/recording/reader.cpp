@@ -239,7 +239,7 @@ std::unique_ptr<source> open_recording(const std::string& path, std::int64_t fir
   return std::make_unique<recording>(path, io::part_asked{.steps = {first, last}, .attempts = attempts});
 }
 
-std::unique_ptr<source> open_steps(const std::string& path, step_bounds within, which_attempts attempts) {
+std::unique_ptr<source> open_without_tensors(const std::string& path, step_bounds within, which_attempts attempts) {
   return std::make_unique<recorded_steps>(path,
                                           io::part_asked{.steps = {within.first, within.last}, .attempts = attempts});
 }

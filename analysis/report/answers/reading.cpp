@@ -47,7 +47,7 @@ std::unique_ptr<source> open_part_of(const run_text& run, run_part part, const s
   if (whole->kind() != source_kind::recording || !is_as_recorded || !is_part) return whole;
   whole.reset();
   const std::string& path = run.inputs.front();
-  return watch_ranks(part == run_part::steps ? open_steps(path, within, how.attempts)
+  return watch_ranks(part == run_part::steps ? open_without_tensors(path, within, how.attempts)
                                              : open_recording(path, within.first, within.last, how.attempts),
                      path, to);
 }
