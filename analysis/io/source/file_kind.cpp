@@ -83,7 +83,8 @@ const file_kind& file_kind_of(const std::string& path, const read_limits& limits
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (path == "-" || status.type() == std::filesystem::file_type::fifo) return as_text;
-  if (std::filesystem::is_directory(status)) fail("is a folder without TensorBoard event files; name the files that are meant");
+  if (std::filesystem::is_directory(status))
+    fail("is a folder without TensorBoard event files; name the files that are meant");
 
   const file_reader file(path);
   if (file.size() == 0) fail("is empty");

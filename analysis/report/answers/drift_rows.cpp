@@ -108,10 +108,12 @@ std::string decay_text(const optimizer_recipe& recipe) {
     if (s.name != "v" || !s.codes_of || s.codes_of->fraction_bits > 12) continue;
     const second_moment_decay decay = decay_of(*s.codes_of, beta2);
     const std::string ideal =
-        beta2 > 0 ? fmt::format("{:.0f}", std::ceil(std::log(0.5) / std::log(beta2))) : std::string("1");
+        beta2 >= 1  ? "never"
+        : beta2 > 0 ? "in " + count_text(static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log(beta2))), "step")
+                    : "in 1 step";
     return fmt::format(
-        "second moments in {} at beta2 = {}: without gradients {} of the significands stay as they are; "
-        "1 halves {}, exactly in {}",
+        "second moments in {} at beta2 = {}: without gradients {} of the significands stay as they are, and 1 falls to "
+        "one half {}; exact ones {}",
         to_string(*s.codes_of), shortest(beta2), percent_text({decay.stuck, decay.stuck}),
         decay.half_life ? fmt::format("in {} steps", grouped(*decay.half_life)) : "never", ideal);
   }
