@@ -36,7 +36,8 @@ TEST_CASE("dumps of steps say what one dump of all steps says") {
   for (int step = 0; step < 12; ++step) {
     const std::vector<float> g{1, 1e-4F * static_cast<float>(step % 5 == 0), -2, static_cast<float>(step)};
     all.insert(all.end(), g.begin(), g.end());
-    write_file((folder / ("step" + std::to_string(step) + ".npy")).string(), npy(npy_dict("<f4", "(4,)"), floats(g)));
+    write_file((folder / ("step" + std::to_string(step) + ".npz")).string(),
+               zip({{.name = "wgrad/fc.npy", .contents = npy(npy_dict("<f4", "(4,)"), floats(g))}}));
   }
   const std::string whole = (dir / "step0.npy").string();
   write_file(whole, npy(npy_dict("<f4", "(12, 4)"), floats(all)));
@@ -49,7 +50,7 @@ TEST_CASE("dumps of steps say what one dump of all steps says") {
       CHECK(one[i].at(key) == many.at(i).at(key));
   CHECK(one[0].at("runaway") == 1);
   CHECK(one[0].at("zeroed") == 1);
-  // The factor does not change what Adam does but by eps; a half does, exactly, all moments.
+  // Smaller gradients move less, because of eps.
   const auto scaled = rows_of(whole + dialects + " --factor 2^40");
   CHECK(scaled[0].at("largest_float32_move").get<double>() < one[0].at("largest_float32_move").get<double>());
   const auto fewer = rows_of(whole + dialects + " --steps 2:5 --elements 1");

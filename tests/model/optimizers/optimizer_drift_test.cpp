@@ -82,7 +82,7 @@ TEST_CASE("a recipe that is its own twin deviates nowhere") {
   CHECK(d.largest_move == d.largest_twin_move);
   CHECK(d.largest_move > 0.01);
   CHECK(d.loss_change == 0);
-  CHECK(d.updates >= 40);
+  CHECK(d.updates == 39);  // 20 of the first, 19 of the last: its first gradient is 0, the second one's steps vanish
   CHECK(d.lost == 0);
   CHECK(d.runaway == 0);
   CHECK(d.median_ratio == 1);

@@ -66,6 +66,19 @@ TEST_CASE("the open loop skips as often as the closed one, give or take") {
   CHECK(a.closed.mean == Approx(a.open.mean).margin(2));
 }
 
+TEST_CASE("an optimizer of the catalogue goes under the scaler, and its twin stays float32") {
+  closed_loop_options o = usual();
+  o.training.network = network_kind::mlp;
+  o.steps = 40;
+  o.training.recipe = {.dialect = find_optimizer("torch_adam")};
+  const closed_loop_result whole = run_closed_loop(o);
+  o.training.recipe = {.dialect = find_optimizer("bnb_cpu_default_adam8bit"), .weights = bfloat16};
+  const closed_loop_result narrow = run_closed_loop(o);
+  CHECK(narrow.identical == 40);
+  CHECK(narrow.closed.loss != whole.closed.loss);
+  CHECK(narrow.open.loss == whole.open.loss);
+}
+
 TEST_CASE("with activation gradients recorded and checked the open loop comes nearer") {
   // At this scale those of attention overflow where no weight gradient does.
   closed_loop_options o = loop_with("static", {{"loss_scale", 0x1p18}});

@@ -25,7 +25,7 @@ namespace ulp {
 struct closed_loop_options {
   explicit closed_loop_options(scenario with) : policy(std::move(with)) {}
 
-  // Where activation gradients are recorded, replays check them too.
+  // Where activation gradients are recorded, replays check them too. Of a recipe, the float32 training has the twin.
   training_options training;
   // The scaler in its start state, the format and the rounding; what else a scenario holds stays at its default. The seed
   // of the training is that of random bits too.
