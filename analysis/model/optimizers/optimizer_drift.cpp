@@ -83,7 +83,7 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
   has_moments_ = takes(*recipe.dialect, "beta2");
 }
 
-void drifting_tensor::step(std::span<const float> gradient) {
+void drifting_tensor::step(std::span<const float> gradient, std::span<const std::uint16_t> random) {
   if (gradient.size() != w_.size()) throw std::invalid_argument("a gradient of another size than " + name_);
   for (part& p : parts_) {
     double change = 0;
@@ -92,7 +92,7 @@ void drifting_tensor::step(std::span<const float> gradient) {
   }
   std::copy(w_.begin(), w_.end(), before_.begin());
   std::copy(twin_w_.begin(), twin_w_.end(), twin_before_.begin());
-  low_.step(gradient, w_);
+  low_.step(gradient, w_, random);
   twin_.step(gradient, twin_w_);
   for (part& p : parts_)
     for (std::size_t i = p.first; i < p.end; ++i) {

@@ -79,6 +79,8 @@ table drift_table(const std::vector<drift_row>& rows) {
 
 std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& tensors) {
   const weight_drift& d = all.drift;
+  if (std::isinf(d.largest_twin_move))
+    return fmt::format("{}: weights of float32 are not finite either: gradients are infinite or NaN.", all.recipe);
   if (d.runaway == 0)
     return fmt::format("{}: no weight runs away; they end {} of the movement from those of float32.", all.recipe,
                        drift_digits(d.relative()));

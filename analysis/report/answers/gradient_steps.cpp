@@ -99,7 +99,9 @@ gradient_steps::gradient_steps(const gradient_question& asked, listener& to)
 
 void gradient_steps::open_stack(const std::string& path, listener& to) {
   stack_.emplace(path, limits_);
-  if (!stack_->ignored().empty()) to.note(fmt::format("{}: not read: {}", path, fmt::join(stack_->ignored(), ", ")));
+  std::vector<std::string> ignored = stack_->ignored();
+  std::erase_if(ignored, [](const std::string& text) { return text.starts_with("'sr_bits'"); });
+  if (!ignored.empty()) to.note(fmt::format("{}: not read: {}", path, fmt::join(ignored, ", ")));
   if (asked_.run.factor == "scale" || !asked_.run.scalars.empty())
     throw std::invalid_argument("--factor scale and --scalars go with a dump of each step; one dump has --factor N");
   std::uint64_t steps = 0;
@@ -123,6 +125,11 @@ void gradient_steps::open_stack(const std::string& path, listener& to) {
     first = &array.name;
     tensors_.push_back({without_prefix(array.name, "wgrad/"), array.numel / rows, {i}, array.name});
     streams_.push_back(stack_->open(i));
+  }
+  bits_ = uint16_rows::open(path, "sr_bits", limits_);
+  if (bits_ && (tensors_.size() != 1 || bits_->width() != tensors_.front().numel || bits_->rows() != steps)) {
+    to.note(fmt::format("{}: sr_bits are not used: they are no 16 bits for each element of one tensor and step", path));
+    bits_.reset();
   }
   for (std::uint64_t i = 0; i < steps; ++i)
     if (selected_.takes(static_cast<std::int64_t>(i))) chosen_.push_back(i);
@@ -215,6 +222,10 @@ void gradient_steps::next(std::vector<std::vector<float>>& into) {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       skip_numbers(*streams_[i], (wanted - at_) * tensors_[i].numel);
       read_numbers(*streams_[i], into[i], std::isnan(how.factor) ? 1 : how.factor);
+    }
+    if (bits_) {
+      random_.resize(static_cast<std::size_t>(bits_->width()));
+      for (std::uint64_t i = at_; i <= wanted; ++i) bits_->read(random_);
     }
     at_ = wanted + 1;
     return;

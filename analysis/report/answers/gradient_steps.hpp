@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <ulp/io/npz.hpp>
 #include <ulp/io/number_file.hpp>
 #include <ulp/report/listener.hpp>
 #include <ulp/report/run_text.hpp>
@@ -43,6 +44,8 @@ class gradient_steps {
 
   // The gradients of the next step, true ones where their factor is known: one array for each tensor.
   void next(std::vector<std::vector<float>>& into);
+  // Of the step that was read last: 16 random bits an element, from the array `sr_bits` of a .npz with one tensor, or none.
+  [[nodiscard]] std::span<const std::uint16_t> random() const noexcept { return random_; }
 
  private:
   struct step {
@@ -63,6 +66,8 @@ class gradient_steps {
   // One dump.
   std::optional<number_file> stack_;
   std::vector<std::unique_ptr<number_stream>> streams_;
+  std::unique_ptr<uint16_rows> bits_;
+  std::vector<std::uint16_t> random_;
   std::vector<std::uint64_t> chosen_;  // indices of steps
   std::uint64_t at_ = 0;               // the index that the streams are at
   // Dumps of steps.

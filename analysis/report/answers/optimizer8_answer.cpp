@@ -260,7 +260,8 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
       run.next(gradients);
       for (candidate& c : all)
         for (std::size_t i = 0; i < c.tensors.size(); ++i) {
-          c.tensors[i].step(std::span{gradients[i]}.first(c.tensors[i].weights().size()));
+          const std::size_t n = c.tensors[i].weights().size();
+          c.tensors[i].step(std::span{gradients[i]}.first(n), run.random().first(std::min(n, run.random().size())));
           if (step == mark) c.tensors[i].mark();
         }
       stepping.advance();

@@ -64,8 +64,8 @@ class drifting_tensor {
   drifting_tensor(const optimizer_recipe& recipe, std::string name, std::span<const float> first_weights,
                   std::uint64_t seed, const std::vector<std::size_t>& parts = {});
 
-  // One step of both. Throws std::invalid_argument where the size does not fit.
-  void step(std::span<const float> gradient);
+  // One step of both. `random`: as optimizer::step takes it. Throws std::invalid_argument where a size does not fit.
+  void step(std::span<const float> gradient, std::span<const std::uint16_t> random = {});
   // Second moments that fall are those that are lower at the end than now.
   void mark();
 
