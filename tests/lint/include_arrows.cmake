@@ -33,7 +33,7 @@ set(owners
   "^(QtCharts/.*|Q.*(Chart|Series|Axis).*)$:qtcharts"
   "^Q[A-Za-z/0-9]*$:qt"
   "^(immintrin|xmmintrin|emmintrin|cpuid|arm_neon)\\.h$:processor"
-  "^(unistd|fcntl|poll|sys/[a-z]+)\\.h$:posix"
+  "^(malloc|unistd|fcntl|poll|sys/[a-z]+)\\.h$:posix"
   "^std(def|int)\\.h$:std"
   "^[a-z_]+$:std")
 
@@ -61,6 +61,7 @@ allow("^cli:" std cli report train io model formats fmt posix)
 allow("^cli:private:command_line\\.cpp$" cli11)
 allow("^cli:private:mpi/record_mpi\\.cpp$" mpi)
 allow("^gui:" std gui report train io model formats qt)
+allow("^gui:private:app/allocator\\.cpp$" posix)
 allow("^gui:private:charts/" qtcharts)
 allow("^python:" std python report train io model formats fmt pybind11 tbb)
 
