@@ -10,11 +10,11 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/formats/convert.hpp>
+#include <ulp/model/processor_state.hpp>
 #include <ulp/model/quantized_state.hpp>
 
 #include "code_table.hpp"
 #include "magnitudes.hpp"
-#include "processor_state.hpp"
 
 namespace ulp {
 namespace {
@@ -131,7 +131,7 @@ struct block_codec::tables {
 };
 
 block_codec::block_codec(block_quantizer how, std::span<const float> map) {
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   tables_ = std::make_shared<const tables>(how, map);
 }
 
@@ -194,7 +194,7 @@ void block_codec::quantize(std::span<const float> x, std::size_t block_size, std
   if (catalog[static_cast<std::size_t>(tables_->how)].whole_blocks_only && x.size() % block_size != 0)
     refuse("torchao quantizes whole blocks: " + std::to_string(x.size()) + " elements are no multiple of " +
            std::to_string(block_size));
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t first = block * block_size;
     const std::size_t count = std::min(block_size, x.size() - first);
@@ -209,7 +209,7 @@ void block_codec::dequantize(std::span<const std::uint8_t> codes, std::span<cons
   if (codes.size() != x.size() || absmax.size() != blocks)
     refuse("of " + std::to_string(x.size()) + " elements in blocks of " + std::to_string(block_size) +
            " there are as many codes and " + std::to_string(blocks) + " absmax");
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   const float* const map = tables_->map.data();
   const std::size_t mask = tables_->map.size() - 1;
   for (std::size_t block = 0; block < blocks; ++block) {

@@ -4,9 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include <ulp/model/processor_state.hpp>
 #include <ulp/model/quantized_state.hpp>
-
-#include "processor_state.hpp"
 
 namespace ulp {
 namespace {
@@ -61,7 +60,7 @@ std::vector<float> dynamic_map(bool is_signed, map_arithmetic how, int max_expon
                                 " exponent bits; 8 bits with 7 is the usual one");
   if (how == map_arithmetic::correctly_rounded && (total_bits != 8 || max_exponent_bits != 7))
     throw std::invalid_argument("a correctly rounded map has 7 exponent bits of 8");
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   std::vector<float> all{0.0F, 1.0F};
   const auto add = [&](const std::vector<float>& entries) {
     for (const float x : entries) {
@@ -80,7 +79,7 @@ std::vector<float> dynamic_map(bool is_signed, map_arithmetic how, int max_expon
 
 std::vector<float> linear_map(bool is_signed, map_arithmetic how) {
   if (how == map_arithmetic::correctly_rounded) throw std::invalid_argument("a correctly rounded map is a dynamic one");
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   std::vector<float> all = linspace(is_signed ? -1.0F : 0.0F, 1.0F, is_signed ? 255 : 256, how);
   if (is_signed) all.insert(all.begin() + 127, 0.0F);
   return all;
@@ -88,7 +87,7 @@ std::vector<float> linear_map(bool is_signed, map_arithmetic how) {
 
 std::vector<float> map_4bit(bool is_signed, map_arithmetic how) {
   if (is_signed) return dynamic_map(true, how, 3, 4);
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   std::vector<float> all = linspace(0.0F, 1.0F, 17, how);
   all.erase(all.begin());
   return all;

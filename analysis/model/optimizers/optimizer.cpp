@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include <ulp/formats/name_suggestions.hpp>
+#include <ulp/model/processor_state.hpp>
 
 #include "dialect.hpp"
-#include "processor_state.hpp"
 
 namespace ulp {
 namespace {
@@ -95,7 +95,7 @@ void optimizer::step(std::span<const float> gradients, std::span<float> weights,
   expect(weights.size(), size(), "weights");
   expect(gradients.size(), size() * micro_batches(), "gradients");
   if (!random.empty()) expect(random.size(), size(), "random numbers, or none");
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   dialect_->step(gradients, weights, random);
 }
 
@@ -127,7 +127,7 @@ optimizer make_optimizer(const optimizer_entry& entry, const optimizer_setup& se
   if (!f.is_valid() || !f.has_sign || !f.has_zero() || f.width() > 32 || f.exponent_bits > 8 || f.fraction_bits > 23 ||
       f.emax() > 127 || f.min_quantum_exponent() < -149)
     throw std::invalid_argument("weights are in a format with sign and zero whose numbers float32 holds");
-  const optimizers::default_processor_state processor;
+  const default_processor_state processor;
   for (const auto& row : rows()) {
     if (row.entry.name != entry.name) continue;
     optimizer_settings all;

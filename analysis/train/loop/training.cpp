@@ -11,7 +11,7 @@
 #include <ulp/model/cell_counter.hpp>
 #include <ulp/model/outcome.hpp>
 
-#include "arithmetic/processor_state.hpp"
+#include <ulp/model/processor_state.hpp>
 #include "data/sentences.hpp"
 #include "loop/counting_hook.hpp"
 #include "loop/optimizer.hpp"
@@ -197,7 +197,7 @@ training::training(const training_options& options, rounding_hook& hook, std::op
   if (policy && policy->per_layer())
     throw std::invalid_argument(std::string{policy->entry().name} +
                                 ": a scale for each layer, where the loss is multiplied by one");
-  const train::default_processor_state state;
+  const default_processor_state state;
   state_ = std::make_unique<training::state>(options, hook, std::move(policy));
 }
 
@@ -217,7 +217,7 @@ std::span<const float> training::weights(std::size_t index) const {
 }
 
 trained_step training::advance() {
-  const train::default_processor_state processor;
+  const default_processor_state processor;
   state& s = *state_;
   trained_step made;
   made.recorded.key.step = s.next;

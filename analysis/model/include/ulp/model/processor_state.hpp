@@ -1,10 +1,11 @@
-// Rounding to nearest and subnormal numbers, whatever the caller's thread has set.
-#ifndef ULP_MODEL_OPTIMIZERS_PROCESSOR_STATE_HPP
-#define ULP_MODEL_OPTIMIZERS_PROCESSOR_STATE_HPP
+// Rounding to nearest and subnormal numbers, whatever the calling thread has set: the default floating-point environment of
+// <cfenv>, flush-to-zero and denormals-are-zero included. Of one thread; nothing is allocated and nothing fails.
+#ifndef ULP_MODEL_PROCESSOR_STATE_HPP
+#define ULP_MODEL_PROCESSOR_STATE_HPP
 
 #include <cfenv>
 
-namespace ulp::optimizers {
+namespace ulp {
 
 // While one lives. The caller's state comes back at its end.
 class default_processor_state {
@@ -21,6 +22,6 @@ class default_processor_state {
   std::fenv_t before_{};
 };
 
-}  // namespace ulp::optimizers
+}  // namespace ulp
 
 #endif
