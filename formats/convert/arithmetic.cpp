@@ -6,7 +6,7 @@
 
 #include "arithmetic_blocks.hpp"
 #include "arithmetic_single.hpp"
-#include "avx2.hpp"
+#include "control_register.hpp"
 #include "threads.hpp"
 
 namespace ulp {

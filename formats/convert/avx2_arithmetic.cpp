@@ -13,7 +13,7 @@ namespace {
 enum class kept : std::uint8_t { numbers, float16s, halves };
 
 template <class Lanes, kept Kept>
-ULP_AVX2_INLINE auto operand(const void* from, std::size_t i) {
+ULP_VECTOR_INLINE auto operand(const void* from, std::size_t i) {
   if constexpr (Kept == kept::numbers) {
     return Lanes::load(static_cast<const typename Lanes::number*>(from) + i);
   } else {
@@ -27,7 +27,7 @@ ULP_AVX2_INLINE auto operand(const void* from, std::size_t i) {
 }
 
 template <class Lanes, kept Kept, lane_operation Op, bool MinusZero>
-ULP_AVX2_INLINE auto result_of(const arithmetic_call& call, typename Lanes::vector negated, std::size_t i) {
+ULP_VECTOR_INLINE auto result_of(const arithmetic_call& call, typename Lanes::vector negated, std::size_t i) {
   const auto a = operand<Lanes, Kept>(call.operands[0], i);
   if constexpr (Op == lane_operation::root) {
     return odd_root<Lanes>(a);
@@ -53,7 +53,7 @@ ULP_AVX2_INLINE auto result_of(const arithmetic_call& call, typename Lanes::vect
 
 // A function of its own, as in avx2_encode.cpp, and nothing in it but what the control register is set for.
 template <class Lanes, kept Kept, lane_operation Op, bool MinusZero>
-ULP_AVX2 [[gnu::noinline]] bool compute_lanes(const arithmetic_call& call) {
+ULP_VECTOR [[gnu::noinline]] bool compute_lanes(const arithmetic_call& call) {
   auto* const results = static_cast<typename Lanes::number*>(call.results);
   const auto negated = call.negate_second ? Lanes::sign() : Lanes::zero();
   // Products with zero are not zero but NaN if one was infinite or NaN.
@@ -77,7 +77,7 @@ bool compute(const arithmetic_call& call) {
 }
 
 template <lane_operation Op>
-ULP_AVX2_INLINE __m256 native_result(const arithmetic_call& call, __m256 negated, std::size_t i) {
+ULP_VECTOR_INLINE __m256 native_result(const arithmetic_call& call, __m256 negated, std::size_t i) {
   using lanes = float_lanes;
   const auto number = [&](std::size_t j) __attribute__((target("arch=x86-64-v3"))) {
     return lanes::load(static_cast<const float*>(call.operands[j]) + i);
@@ -90,7 +90,7 @@ ULP_AVX2_INLINE __m256 native_result(const arithmetic_call& call, __m256 negated
 }
 
 template <lane_operation Op>
-ULP_AVX2 [[gnu::noinline]] bool compute_natively(const arithmetic_call& call) {
+ULP_VECTOR [[gnu::noinline]] bool compute_natively(const arithmetic_call& call) {
   auto* const results = static_cast<float*>(call.results);
   const __m256 negated = call.negate_second ? float_lanes::sign() : float_lanes::zero();
   __m256 finite = float_lanes::zero();

@@ -20,7 +20,7 @@ struct grid_vectors {
   __m128i widened, dropped;
 };
 
-ULP_AVX2_INLINE grid_vectors vectors_of(const code_grid& grid) {
+ULP_VECTOR_INLINE grid_vectors vectors_of(const code_grid& grid) {
   const std::uint32_t unit = std::uint32_t{1} << grid.dropped;
   grid_vectors v;
   v.magnitude = all_of(0x7FFFFFFF);
@@ -43,7 +43,7 @@ ULP_AVX2_INLINE grid_vectors vectors_of(const code_grid& grid) {
 
 // Half of 16 codes, as floats.
 template <coded Coded>
-ULP_AVX2_INLINE __m256 floats_of(const grid_vectors& v, __m256i codes, bool upper) {
+ULP_VECTOR_INLINE __m256 floats_of(const grid_vectors& v, __m256i codes, bool upper) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i wide = upper ? _mm256_unpackhi_epi16(zero, codes) : _mm256_unpacklo_epi16(zero, codes);
   if constexpr (Coded == coded::bfloat16) return as_float(wide);
@@ -52,7 +52,7 @@ ULP_AVX2_INLINE __m256 floats_of(const grid_vectors& v, __m256i codes, bool uppe
 
 // The codes of magnitudes, not limited.
 template <direction Way>
-ULP_AVX2_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
+ULP_VECTOR_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
   const __m256i x = as_bits(number);
   __m256i sum = _mm256_and_si256(x, v.magnitude);
   if constexpr (Way == direction::nearest_even) {
@@ -71,7 +71,7 @@ ULP_AVX2_INLINE __m256i code_of(const grid_vectors& v, __m256 number) {
 }
 
 template <direction Way>
-ULP_AVX2_INLINE __m256i codes_of(const grid_vectors& v, __m256 lower, __m256 upper) {
+ULP_VECTOR_INLINE __m256i codes_of(const grid_vectors& v, __m256 lower, __m256 upper) {
   const __m256i codes = _mm256_packus_epi32(code_of<Way>(v, lower), code_of<Way>(v, upper));
   // Negative floats are negative integers, which saturate.
   const __m256i signs = _mm256_packs_epi32(as_bits(lower), as_bits(upper));
@@ -83,21 +83,21 @@ ULP_AVX2_INLINE __m256i codes_of(const grid_vectors& v, __m256 lower, __m256 upp
 
 // Of the magnitudes of codes: what they stand for. Subnormal ones are read as numbers of the binade below the lowest: twice
 // that, less the smallest normal number.
-ULP_AVX2_INLINE __m256 values_of(const grid_vectors& v, __m256i magnitudes, bool upper) {
+ULP_VECTOR_INLINE __m256 values_of(const grid_vectors& v, __m256i magnitudes, bool upper) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i wide = upper ? _mm256_unpackhi_epi16(zero, magnitudes) : _mm256_unpacklo_epi16(zero, magnitudes);
   const __m256 read = as_float(_mm256_add_epi32(_mm256_srl_epi32(wide, v.widened), v.offset));
   return _mm256_min_ps(read, _mm256_fmsub_ps(read, v.two, v.smallest));
 }
 
-ULP_AVX2_INLINE __m256 signs_of(__m256i signs, bool upper) {
+ULP_VECTOR_INLINE __m256 signs_of(__m256i signs, bool upper) {
   const __m256i zero = _mm256_setzero_si256();
   return as_float(upper ? _mm256_unpackhi_epi16(zero, signs) : _mm256_unpacklo_epi16(zero, signs));
 }
 
 // x / 2^scale, rounded to odd, x not negative. Below the smallest normal number its bits are those of the sum with that. The
 // other way to get them gives less there, and that one elsewhere.
-ULP_AVX2_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
+ULP_VECTOR_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
   using lanes = float_lanes;
   const __m256 sum = lanes::add(x, v.smallest);
   const __m256 lost = lanes::is_other(lanes::sub(sum, v.smallest), x);
@@ -107,7 +107,7 @@ ULP_AVX2_INLINE __m256 scaled_down(const grid_vectors& v, __m256 x) {
 }
 
 template <lane_operation Op, bool MinusZero>
-ULP_AVX2_INLINE __m256 result_of(__m256 a, __m256 b, __m256 c) {
+ULP_VECTOR_INLINE __m256 result_of(__m256 a, __m256 b, __m256 c) {
   using lanes = float_lanes;
   if constexpr (Op == lane_operation::sum) return odd_sum<lanes, MinusZero>(a, b);
   if constexpr (Op == lane_operation::product) return odd_finite_product<lanes>(a, b);
@@ -118,8 +118,8 @@ ULP_AVX2_INLINE __m256 result_of(__m256 a, __m256 b, __m256 c) {
 
 // Products and fma of codes that are not floats as they are.
 template <lane_operation Op, bool MinusZero>
-ULP_AVX2_INLINE __m256 scaled_result_of(const grid_vectors& v, const __m256i* codes, const __m256i* magnitudes,
-                                        bool upper) {
+ULP_VECTOR_INLINE __m256 scaled_result_of(const grid_vectors& v, const __m256i* codes, const __m256i* magnitudes,
+                                          bool upper) {
   using lanes = float_lanes;
   const __m256 product = lanes::mul(values_of(v, magnitudes[0], upper), values_of(v, magnitudes[1], upper));
   const __m256 sign = signs_of(_mm256_and_si256(_mm256_xor_si256(codes[0], codes[1]), v.sign_of_code), upper);
@@ -136,7 +136,7 @@ ULP_AVX2_INLINE __m256 scaled_result_of(const grid_vectors& v, const __m256i* co
 constexpr std::size_t operands_taken(lane_operation op) { return op >= lane_operation::exact_fma ? 3 : 2; }
 
 template <coded Coded, lane_operation Op, direction Way>
-ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
+ULP_VECTOR [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
   constexpr bool minus_zero = Way == direction::toward_negative;
   constexpr std::size_t step = 16;
   constexpr std::size_t count = operands_taken(Op);
@@ -180,7 +180,7 @@ ULP_AVX2 [[gnu::noinline]] bool compute_codes(const arithmetic_call& call) {
 
 // float16 by its own instructions.
 template <lane_operation Op, direction Way>
-ULP_AVX2 [[gnu::noinline]] bool compute_float16s(const arithmetic_call& call) {
+ULP_VECTOR [[gnu::noinline]] bool compute_float16s(const arithmetic_call& call) {
   constexpr bool minus_zero = Way == direction::toward_negative;
   constexpr int way = Way == direction::nearest_even      ? _MM_FROUND_TO_NEAREST_INT
                       : Way == direction::toward_negative ? _MM_FROUND_TO_NEG_INF

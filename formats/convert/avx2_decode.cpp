@@ -2,17 +2,22 @@
 #include "avx2.hpp"
 
 #if defined(__x86_64__)
+#include <algorithm>
+
+#include "kernels.hpp"
 
 namespace ulp::detail {
 namespace {
 
-ULP_AVX2_INLINE __m256i eight(const std::uint8_t* codes) {
+using namespace avx2;
+
+ULP_VECTOR_INLINE __m256i eight(const std::uint8_t* codes) {
   return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
 }
-ULP_AVX2_INLINE __m256i eight(const std::uint16_t* codes) {
+ULP_VECTOR_INLINE __m256i eight(const std::uint16_t* codes) {
   return _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
 }
-ULP_AVX2_INLINE __m256i eight(const std::uint32_t* codes) { return load(codes); }
+ULP_VECTOR_INLINE __m256i eight(const std::uint32_t* codes) { return load(codes); }
 
 enum class layout : std::uint8_t {
   half,         // float16, for which there is an instruction
@@ -28,7 +33,7 @@ struct decode_vectors {
 };
 
 template <layout Layout>
-ULP_AVX2_INLINE __m256i number_of_code(const decode_vectors& v, __m256i code) {
+ULP_VECTOR_INLINE __m256i number_of_code(const decode_vectors& v, __m256i code) {
   const __m256i magnitude = _mm256_and_si256(code, v.magnitude);
   const __m256i in_place = _mm256_sll_epi32(magnitude, v.dropped);
   __m256i value = in_place;
@@ -53,7 +58,7 @@ ULP_AVX2_INLINE __m256i number_of_code(const decode_vectors& v, __m256i code) {
 }
 
 template <layout Layout, class Code>
-ULP_AVX2_INLINE __m256i eight_numbers(const decode_vectors& v, const Code* codes) {
+ULP_VECTOR_INLINE __m256i eight_numbers(const decode_vectors& v, const Code* codes) {
   if constexpr (Layout == layout::half && sizeof(Code) == 2)
     return as_bits(_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))));
   else
@@ -61,8 +66,8 @@ ULP_AVX2_INLINE __m256i eight_numbers(const decode_vectors& v, const Code* codes
 }
 
 template <layout Layout, class Code>
-ULP_AVX2 void decode_lanes(const decode_plan<std::uint32_t>& plan, const Code* codes, float* numbers, std::size_t size,
-                           bool streams) {
+ULP_VECTOR void decode_lanes(const decode_plan<std::uint32_t>& plan, const Code* codes, float* numbers,
+                             std::size_t size, bool streams) {
   constexpr std::size_t ahead = 1024 / sizeof(Code);
   constexpr std::size_t line = 64 / sizeof(Code);
   const decode_vectors v{.magnitude = all_of(plan.magnitude_mask),

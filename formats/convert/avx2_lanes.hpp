@@ -8,7 +8,9 @@
 
 namespace ulp::detail {
 
-#define ULP_LANE_FUNCTION ULP_AVX2_INLINE static
+using namespace avx2;
+
+#define ULP_LANE_FUNCTION ULP_VECTOR_INLINE static
 
 struct float_lanes {
   using number = float;

@@ -4,6 +4,8 @@
 #ifndef ULP_FORMATS_CONVERT_AVX2_ODD_HPP
 #define ULP_FORMATS_CONVERT_AVX2_ODD_HPP
 
+#include <algorithm>
+
 #include "arithmetic_loops.hpp"
 #include "avx2_lanes.hpp"
 
@@ -15,7 +17,7 @@ namespace ulp::detail {
 // larger one, the difference is exact however the sum was rounded (Boldo, Graillat, Muller 2017); if b is, it is of b's
 // sign and smaller.
 template <class Lanes, bool MinusZero>
-ULP_AVX2_INLINE auto odd_sum(typename Lanes::vector a, typename Lanes::vector b) {
+ULP_VECTOR_INLINE auto odd_sum(typename Lanes::vector a, typename Lanes::vector b) {
   const auto s = Lanes::add(a, b);
   const auto lost = Lanes::is_other(Lanes::sub(s, a), b);
   auto odd = Lanes::either(s, Lanes::both(lost, Lanes::last_bit()));
@@ -27,12 +29,12 @@ ULP_AVX2_INLINE auto odd_sum(typename Lanes::vector a, typename Lanes::vector b)
 }
 
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_where(typename Lanes::vector magnitude, typename Lanes::vector rest) {
+ULP_VECTOR_INLINE auto odd_where(typename Lanes::vector magnitude, typename Lanes::vector rest) {
   return Lanes::either(magnitude, Lanes::both(Lanes::is_other(rest, Lanes::zero()), Lanes::last_bit()));
 }
 
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_product(typename Lanes::vector a, typename Lanes::vector b) {
+ULP_VECTOR_INLINE auto odd_product(typename Lanes::vector a, typename Lanes::vector b) {
   const auto x = Lanes::without(a, Lanes::sign());
   const auto y = Lanes::without(b, Lanes::sign());
   const auto s = Lanes::mul(x, y);
@@ -40,7 +42,7 @@ ULP_AVX2_INLINE auto odd_product(typename Lanes::vector a, typename Lanes::vecto
 }
 
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_quotient(typename Lanes::vector a, typename Lanes::vector b) {
+ULP_VECTOR_INLINE auto odd_quotient(typename Lanes::vector a, typename Lanes::vector b) {
   const auto x = Lanes::without(a, Lanes::sign());
   const auto y = Lanes::without(b, Lanes::sign());
   const auto s = Lanes::div(x, y);
@@ -51,7 +53,7 @@ ULP_AVX2_INLINE auto odd_quotient(typename Lanes::vector a, typename Lanes::vect
 }
 
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_root(typename Lanes::vector a) {
+ULP_VECTOR_INLINE auto odd_root(typename Lanes::vector a) {
   const auto s = Lanes::sqrt(a);
   return odd_where<Lanes>(s, Lanes::fms(s, s, a));
 }
@@ -59,14 +61,14 @@ ULP_AVX2_INLINE auto odd_root(typename Lanes::vector a) {
 // A number rounded down, which was rounded away from zero if it is negative and something was lost: then it goes back by
 // one bit.
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_below(typename Lanes::vector x, typename Lanes::vector lost) {
+ULP_VECTOR_INLINE auto odd_below(typename Lanes::vector x, typename Lanes::vector lost) {
   const auto toward_zero = Lanes::bits_before(x, Lanes::both(Lanes::is_negative(x), lost));
   return Lanes::either(toward_zero, Lanes::both(lost, Lanes::last_bit()));
 }
 
 // The same as odd_product for finite operands; for others whatever.
 template <class Lanes>
-ULP_AVX2_INLINE auto odd_finite_product(typename Lanes::vector a, typename Lanes::vector b) {
+ULP_VECTOR_INLINE auto odd_finite_product(typename Lanes::vector a, typename Lanes::vector b) {
   const auto s = Lanes::mul(a, b);
   return odd_below<Lanes>(s, Lanes::is_other(Lanes::fnma(a, b, s), Lanes::zero()));
 }
@@ -74,7 +76,7 @@ ULP_AVX2_INLINE auto odd_finite_product(typename Lanes::vector a, typename Lanes
 // The processor rounds down, which shows every product that is not exact, and every sum: less one operand it is then below
 // the other one. Sums that cancel are -0.
 template <class Lanes, bool MinusZero>
-ULP_AVX2_INLINE auto odd_ranged_fma(typename Lanes::vector a, typename Lanes::vector b, typename Lanes::vector c) {
+ULP_VECTOR_INLINE auto odd_ranged_fma(typename Lanes::vector a, typename Lanes::vector b, typename Lanes::vector c) {
   const auto p = Lanes::mul(a, b);
   const auto s = Lanes::add(p, c);
   auto odd = odd_below<Lanes>(s, Lanes::is_other(Lanes::sub(s, p), c));

@@ -18,7 +18,7 @@ namespace ulp::detail {
 
 inline constexpr std::size_t block_size = 1024;
 // Random bits that loops may read behind the last one.
-inline constexpr std::size_t spare_random = 32;
+inline constexpr std::size_t spare_random = 64;
 // Elements of blocks of which nothing is kept on the way.
 inline constexpr std::size_t long_block_size = 8 * block_size;
 // The same past the caches, where a block is read at several places in turns.

@@ -10,7 +10,7 @@ namespace {
 
 bool runs_here() { return __builtin_cpu_supports("x86-64-v3") != 0; }
 
-constexpr kernels with_avx2() {
+constexpr kernels with_vectors() {
   kernels level = v3::level("x86-64-v3", runs_here);
   level.random = avx2_random;
   level.quick = &avx2_loops;
@@ -22,7 +22,7 @@ constexpr kernels with_avx2() {
 
 }  // namespace
 
-extern const kernels v3_kernels = with_avx2();
+extern const kernels v3_kernels = with_vectors();
 
 }  // namespace ulp::detail
 #endif

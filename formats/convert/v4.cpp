@@ -10,19 +10,19 @@ namespace {
 
 bool runs_here() { return __builtin_cpu_supports("x86-64-v4") != 0; }
 
-constexpr kernels with_avx2() {
+constexpr kernels with_vectors() {
   kernels level = v4::level("x86-64-v4", runs_here);
-  level.random = avx2_random;
-  level.quick = &avx2_loops;
+  level.random = avx512_random;
+  level.quick = &avx512_loops;
   level.decode = &avx2_decode_loops;
   level.arithmetic = &avx2_arithmetic;
-  level.stochastic = &avx2_stochastic_loops;
+  level.stochastic = &avx512_stochastic_loops;
   return level;
 }
 
 }  // namespace
 
-extern const kernels v4_kernels = with_avx2();
+extern const kernels v4_kernels = with_vectors();
 
 }  // namespace ulp::detail
 #endif

@@ -1,0 +1,11 @@
+#include "avx512.hpp"
+
+#if defined(__x86_64__)
+#include "encode_vectors.hpp"
+
+namespace ulp::detail {
+
+extern const all_quick_loops avx512_loops = avx512::all_loops;
+
+}  // namespace ulp::detail
+#endif
