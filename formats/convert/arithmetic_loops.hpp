@@ -64,6 +64,8 @@ struct arithmetic_loops {
 #if defined(__x86_64__)
 extern const code_loops avx2_code_arithmetic;
 extern const arithmetic_loops avx2_arithmetic;
+extern const code_loops avx512_code_arithmetic;
+extern const arithmetic_loops avx512_arithmetic;
 #endif
 
 }  // namespace ulp::detail

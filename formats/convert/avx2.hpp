@@ -13,6 +13,7 @@
 
 #define ULP_VECTORS avx2
 #define ULP_VECTOR [[gnu::target("arch=x86-64-v3")]]
+#define ULP_VECTOR_LAMBDA __attribute__((target("arch=x86-64-v3")))
 #define ULP_VECTOR_INLINE [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline
 
 namespace ulp::detail::avx2 {
@@ -46,14 +47,20 @@ template <int Places>
 ULP_VECTOR_INLINE vector shifted_right(vector x) {
   return _mm256_srli_epi32(x, Places);
 }
+ULP_VECTOR_INLINE vector shifted_right_signed(vector x, shift_count by) { return _mm256_sra_epi32(x, by); }
+// All bits of negative lanes.
+ULP_VECTOR_INLINE vector signs(vector x) { return _mm256_srai_epi32(x, 31); }
 
 ULP_VECTOR_INLINE vector add(vector a, vector b) { return _mm256_add_epi32(a, b); }
 ULP_VECTOR_INLINE vector sub(vector a, vector b) { return _mm256_sub_epi32(a, b); }
 ULP_VECTOR_INLINE vector smaller(vector a, vector b) { return _mm256_min_epu32(a, b); }
 ULP_VECTOR_INLINE vector larger(vector a, vector b) { return _mm256_max_epu32(a, b); }
+ULP_VECTOR_INLINE vector larger_signed(vector a, vector b) { return _mm256_max_epi32(a, b); }
+ULP_VECTOR_INLINE floats smaller(floats a, floats b) { return _mm256_min_ps(a, b); }
 ULP_VECTOR_INLINE floats add(floats a, floats b) { return _mm256_add_ps(a, b); }
 ULP_VECTOR_INLINE floats sub(floats a, floats b) { return _mm256_sub_ps(a, b); }
 ULP_VECTOR_INLINE floats mul(floats a, floats b) { return _mm256_mul_ps(a, b); }
+ULP_VECTOR_INLINE floats converted(vector x) { return _mm256_cvtepi32_ps(x); }
 ULP_VECTOR_INLINE vector truncated(floats x) { return _mm256_cvttps_epi32(x); }
 // The sum of both products of a lane's signed halves.
 ULP_VECTOR_INLINE vector product_of_pairs(vector a, vector b) { return _mm256_madd_epi16(a, b); }
@@ -72,6 +79,8 @@ ULP_VECTOR_INLINE vector by_sign(vector a, vector b, vector x) {
 }
 // a, with b's bits too in lanes outside the mask.
 ULP_VECTOR_INLINE vector either_unless(mask m, vector a, vector b) { return either(a, without(b, m)); }
+ULP_VECTOR_INLINE vector either_where(mask m, vector a, vector b) { return either(a, both(b, m)); }
+ULP_VECTOR_INLINE vector only_unless(mask m, vector x) { return without(x, m); }
 ULP_VECTOR_INLINE vector one_more(vector n, mask m) { return _mm256_sub_epi32(n, m); }
 ULP_VECTOR_INLINE vector one_less(vector n, mask m) { return _mm256_add_epi32(n, m); }
 
@@ -90,6 +99,38 @@ template <int Rounding>
 ULP_VECTOR_INLINE vector halves(vector a, vector b) {
   const __m128i low = _mm256_cvtps_ph(as_float(a), Rounding);
   return _mm256_set_m128i(_mm256_cvtps_ph(as_float(b), Rounding), low);
+}
+
+// In lanes of 16 bits.
+ULP_VECTOR_INLINE vector all_of16(std::uint32_t x) { return _mm256_set1_epi16(static_cast<std::int16_t>(x)); }
+ULP_VECTOR_INLINE vector smaller16(vector a, vector b) { return _mm256_min_epu16(a, b); }
+ULP_VECTOR_INLINE vector larger16(vector a, vector b) { return _mm256_max_epu16(a, b); }
+ULP_VECTOR_INLINE vector by_sign16(vector a, vector b, vector x) {
+  return _mm256_blendv_epi8(a, b, _mm256_srai_epi16(x, 15));
+}
+ULP_VECTOR_INLINE bool any_above16(vector a, vector b) { return _mm256_movemask_epi8(_mm256_cmpgt_epi16(a, b)) != 0; }
+// One half of the lanes as upper halves of lanes of 32 bits, and two such vectors packed as they were, saturated.
+ULP_VECTOR_INLINE vector widened(vector x, bool upper) {
+  return upper ? _mm256_unpackhi_epi16(all_of(0), x) : _mm256_unpacklo_epi16(all_of(0), x);
+}
+ULP_VECTOR_INLINE vector narrowed(vector lower, vector upper) { return _mm256_packus_epi32(lower, upper); }
+ULP_VECTOR_INLINE vector narrowed_signed(vector lower, vector upper) { return _mm256_packs_epi32(lower, upper); }
+
+// From codes of 16 bits in memory, and to them.
+ULP_VECTOR_INLINE __m128i load_codes(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+// Codes in memory, one to a lane.
+ULP_VECTOR_INLINE vector lanes_of(const std::uint8_t* codes) {
+  return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
+}
+ULP_VECTOR_INLINE vector lanes_of(const std::uint16_t* codes) { return _mm256_cvtepu16_epi32(load_codes(codes)); }
+ULP_VECTOR_INLINE vector lanes_of(const std::uint32_t* codes) { return load(codes); }
+ULP_VECTOR_INLINE floats of_float16s(const void* from) { return _mm256_cvtph_ps(load_codes(from)); }
+ULP_VECTOR_INLINE floats of_upper_halves(const void* from) {
+  return as_float(_mm256_slli_epi32(_mm256_cvtepu16_epi32(load_codes(from)), 16));
+}
+template <int Rounding>
+ULP_VECTOR_INLINE void store_float16s(void* to, floats x) {
+  _mm_storeu_si128(static_cast<__m128i*>(to), _mm256_cvtps_ph(x, Rounding));
 }
 
 // In lanes of 64 bits: sums, products of lower halves, and upper halves.

@@ -19,6 +19,7 @@
 
 #define ULP_VECTORS avx512
 #define ULP_VECTOR [[gnu::target("arch=x86-64-v4")]]
+#define ULP_VECTOR_LAMBDA __attribute__((target("arch=x86-64-v4")))
 #define ULP_VECTOR_INLINE [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline
 
 namespace ulp::detail::avx512 {
@@ -51,14 +52,19 @@ template <int Places>
 ULP_VECTOR_INLINE vector shifted_right(vector x) {
   return _mm512_srli_epi32(x, Places);
 }
+ULP_VECTOR_INLINE vector shifted_right_signed(vector x, shift_count by) { return _mm512_sra_epi32(x, by); }
+ULP_VECTOR_INLINE vector signs(vector x) { return _mm512_srai_epi32(x, 31); }
 
 ULP_VECTOR_INLINE vector add(vector a, vector b) { return _mm512_add_epi32(a, b); }
 ULP_VECTOR_INLINE vector sub(vector a, vector b) { return _mm512_sub_epi32(a, b); }
 ULP_VECTOR_INLINE vector smaller(vector a, vector b) { return _mm512_min_epu32(a, b); }
 ULP_VECTOR_INLINE vector larger(vector a, vector b) { return _mm512_max_epu32(a, b); }
+ULP_VECTOR_INLINE vector larger_signed(vector a, vector b) { return _mm512_max_epi32(a, b); }
+ULP_VECTOR_INLINE floats smaller(floats a, floats b) { return _mm512_min_ps(a, b); }
 ULP_VECTOR_INLINE floats add(floats a, floats b) { return _mm512_add_ps(a, b); }
 ULP_VECTOR_INLINE floats sub(floats a, floats b) { return _mm512_sub_ps(a, b); }
 ULP_VECTOR_INLINE floats mul(floats a, floats b) { return _mm512_mul_ps(a, b); }
+ULP_VECTOR_INLINE floats converted(vector x) { return _mm512_cvtepi32_ps(x); }
 ULP_VECTOR_INLINE vector truncated(floats x) { return _mm512_cvttps_epi32(x); }
 ULP_VECTOR_INLINE vector product_of_pairs(vector a, vector b) { return _mm512_madd_epi16(a, b); }
 
@@ -72,6 +78,8 @@ ULP_VECTOR_INLINE bool any(mask m) { return m != 0; }
 ULP_VECTOR_INLINE vector chosen(vector a, vector b, mask m) { return _mm512_mask_mov_epi32(a, m, b); }
 ULP_VECTOR_INLINE vector by_sign(vector a, vector b, vector x) { return chosen(a, b, _mm512_movepi32_mask(x)); }
 ULP_VECTOR_INLINE vector either_unless(mask m, vector a, vector b) { return _mm512_mask_or_epi32(a, negated(m), a, b); }
+ULP_VECTOR_INLINE vector either_where(mask m, vector a, vector b) { return _mm512_mask_or_epi32(a, m, a, b); }
+ULP_VECTOR_INLINE vector only_unless(mask m, vector x) { return _mm512_maskz_mov_epi32(negated(m), x); }
 ULP_VECTOR_INLINE vector one_more(vector n, mask m) { return _mm512_mask_sub_epi32(n, m, n, all_of(~0u)); }
 ULP_VECTOR_INLINE vector one_less(vector n, mask m) { return _mm512_mask_add_epi32(n, m, n, all_of(~0u)); }
 
@@ -90,6 +98,34 @@ template <int Rounding>
 ULP_VECTOR_INLINE vector halves(vector a, vector b) {
   const __m256i low = _mm512_cvtps_ph(as_float(a), Rounding);
   return _mm512_inserti64x4(_mm512_castsi256_si512(low), _mm512_cvtps_ph(as_float(b), Rounding), 1);
+}
+
+ULP_VECTOR_INLINE vector all_of16(std::uint32_t x) { return _mm512_set1_epi16(static_cast<std::int16_t>(x)); }
+ULP_VECTOR_INLINE vector smaller16(vector a, vector b) { return _mm512_min_epu16(a, b); }
+ULP_VECTOR_INLINE vector larger16(vector a, vector b) { return _mm512_max_epu16(a, b); }
+ULP_VECTOR_INLINE vector by_sign16(vector a, vector b, vector x) {
+  return _mm512_mask_mov_epi16(a, _mm512_movepi16_mask(x), b);
+}
+ULP_VECTOR_INLINE bool any_above16(vector a, vector b) { return _mm512_cmpgt_epi16_mask(a, b) != 0; }
+ULP_VECTOR_INLINE vector widened(vector x, bool upper) {
+  return upper ? _mm512_unpackhi_epi16(all_of(0), x) : _mm512_unpacklo_epi16(all_of(0), x);
+}
+ULP_VECTOR_INLINE vector narrowed(vector lower, vector upper) { return _mm512_packus_epi32(lower, upper); }
+ULP_VECTOR_INLINE vector narrowed_signed(vector lower, vector upper) { return _mm512_packs_epi32(lower, upper); }
+
+ULP_VECTOR_INLINE __m256i load_codes(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+ULP_VECTOR_INLINE vector lanes_of(const std::uint8_t* codes) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(codes)));
+}
+ULP_VECTOR_INLINE vector lanes_of(const std::uint16_t* codes) { return _mm512_cvtepu16_epi32(load_codes(codes)); }
+ULP_VECTOR_INLINE vector lanes_of(const std::uint32_t* codes) { return load(codes); }
+ULP_VECTOR_INLINE floats of_float16s(const void* from) { return _mm512_cvtph_ps(load_codes(from)); }
+ULP_VECTOR_INLINE floats of_upper_halves(const void* from) {
+  return as_float(_mm512_slli_epi32(_mm512_cvtepu16_epi32(load_codes(from)), 16));
+}
+template <int Rounding>
+ULP_VECTOR_INLINE void store_float16s(void* to, floats x) {
+  _mm256_storeu_si256(static_cast<__m256i*>(to), _mm512_cvtps_ph(x, Rounding));
 }
 
 ULP_VECTOR_INLINE vector add64(vector a, vector b) { return _mm512_add_epi64(a, b); }

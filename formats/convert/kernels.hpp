@@ -172,6 +172,7 @@ extern const quick_decode_loops avx2_decode_loops;
 extern const all_quick_loops avx512_loops;
 void avx512_random(const random_stream&, std::uint64_t block, int bits, std::uint32_t* out, std::size_t groups);
 extern const all_stochastic_loops avx512_stochastic_loops;
+extern const quick_decode_loops avx512_decode_loops;
 extern const kernels v3_kernels;
 extern const kernels v4_kernels;
 #endif

@@ -14,8 +14,8 @@ constexpr kernels with_vectors() {
   kernels level = v4::level("x86-64-v4", runs_here);
   level.random = avx512_random;
   level.quick = &avx512_loops;
-  level.decode = &avx2_decode_loops;
-  level.arithmetic = &avx2_arithmetic;
+  level.decode = &avx512_decode_loops;
+  level.arithmetic = &avx512_arithmetic;
   level.stochastic = &avx512_stochastic_loops;
   return level;
 }

@@ -1,17 +1,16 @@
 // Results rounded to odd, by lanes of floats or doubles: the processor rounds down or toward zero, so the last bit is right
 // but for what was lost, and an exact second operation tells whether something was. Its result may be too small for a
-// number: rounded down, what is negative is then not zero.
-#ifndef ULP_FORMATS_CONVERT_AVX2_ODD_HPP
-#define ULP_FORMATS_CONVERT_AVX2_ODD_HPP
+// number: rounded down, what is negative is then not zero. Included after avx2_lanes.hpp or avx512_lanes.hpp.
+#ifndef ULP_FORMATS_CONVERT_ODD_VECTORS_HPP
+#define ULP_FORMATS_CONVERT_ODD_VECTORS_HPP
 
 #include <algorithm>
 
 #include "arithmetic_loops.hpp"
-#include "avx2_lanes.hpp"
 
-#if defined(__x86_64__)
+#if defined(ULP_VECTORS)
 
-namespace ulp::detail {
+namespace ulp::detail::ULP_VECTORS {
 
 // The processor rounds toward zero, so sums that cancel are +0. What the sum less a lacks of b is what was lost: if a is the
 // larger one, the difference is exact however the sum was rounded (Boldo, Graillat, Muller 2017); if b is, it is of b's
@@ -20,17 +19,17 @@ template <class Lanes, bool MinusZero>
 ULP_VECTOR_INLINE auto odd_sum(typename Lanes::vector a, typename Lanes::vector b) {
   const auto s = Lanes::add(a, b);
   const auto lost = Lanes::is_other(Lanes::sub(s, a), b);
-  auto odd = Lanes::either(s, Lanes::both(lost, Lanes::last_bit()));
+  auto odd = Lanes::either_where(lost, s, Lanes::last_bit());
   if constexpr (MinusZero) {
-    const auto zero = Lanes::both(Lanes::is_equal(s, Lanes::zero()), Lanes::sign());
-    odd = Lanes::either(odd, Lanes::both(zero, Lanes::either(a, b)));
+    const auto sign = Lanes::both(Lanes::either(a, b), Lanes::sign());
+    odd = Lanes::either_where(Lanes::is_equal(s, Lanes::zero()), odd, sign);
   }
   return odd;
 }
 
 template <class Lanes>
 ULP_VECTOR_INLINE auto odd_where(typename Lanes::vector magnitude, typename Lanes::vector rest) {
-  return Lanes::either(magnitude, Lanes::both(Lanes::is_other(rest, Lanes::zero()), Lanes::last_bit()));
+  return Lanes::either_where(Lanes::is_other(rest, Lanes::zero()), magnitude, Lanes::last_bit());
 }
 
 template <class Lanes>
@@ -49,7 +48,8 @@ ULP_VECTOR_INLINE auto odd_quotient(typename Lanes::vector a, typename Lanes::ve
   const auto odd = odd_where<Lanes>(s, Lanes::fms(s, y, x));
   // A finite number divided by infinity needs no rounding, but is no business of lanes: as a product with y is NaN or not.
   const auto unknown = Lanes::is_other(Lanes::mul(Lanes::zero(), y), Lanes::zero());
-  return Lanes::either(Lanes::either(odd, unknown), Lanes::both(Lanes::flipped(a, b), Lanes::sign()));
+  const auto quotient = Lanes::either_where(unknown, odd, Lanes::all_bits());
+  return Lanes::either(quotient, Lanes::both(Lanes::flipped(a, b), Lanes::sign()));
 }
 
 template <class Lanes>
@@ -61,9 +61,8 @@ ULP_VECTOR_INLINE auto odd_root(typename Lanes::vector a) {
 // A number rounded down, which was rounded away from zero if it is negative and something was lost: then it goes back by
 // one bit.
 template <class Lanes>
-ULP_VECTOR_INLINE auto odd_below(typename Lanes::vector x, typename Lanes::vector lost) {
-  const auto toward_zero = Lanes::bits_before(x, Lanes::both(Lanes::is_negative(x), lost));
-  return Lanes::either(toward_zero, Lanes::both(lost, Lanes::last_bit()));
+ULP_VECTOR_INLINE auto odd_below(typename Lanes::vector x, typename Lanes::mask lost) {
+  return Lanes::either_where(lost, Lanes::before_where(Lanes::is_negative(x), lost, x), Lanes::last_bit());
 }
 
 // The same as odd_product for finite operands; for others whatever.
@@ -81,10 +80,10 @@ ULP_VECTOR_INLINE auto odd_ranged_fma(typename Lanes::vector a, typename Lanes::
   const auto s = Lanes::add(p, c);
   auto odd = odd_below<Lanes>(s, Lanes::is_other(Lanes::sub(s, p), c));
   if constexpr (!MinusZero) {
-    const auto zero = Lanes::both(Lanes::is_equal(s, Lanes::zero()), Lanes::sign());
-    odd = Lanes::without(odd, Lanes::without(zero, Lanes::both(p, c)));
+    odd =
+        Lanes::without_where(Lanes::is_equal(s, Lanes::zero()), odd, Lanes::without(Lanes::sign(), Lanes::both(p, c)));
   }
-  return Lanes::either(odd, Lanes::is_other(Lanes::fnma(a, b, p), Lanes::zero()));
+  return Lanes::either_where(Lanes::is_other(Lanes::fnma(a, b, p), Lanes::zero()), odd, Lanes::all_bits());
 }
 
 // What the functions above take for granted.
@@ -119,7 +118,7 @@ bool in_vectors(const arithmetic_call& call, Run run) {
   return unknown || last_unknown;
 }
 
-}  // namespace ulp::detail
+}  // namespace ulp::detail::ULP_VECTORS
 
 #endif
 #endif

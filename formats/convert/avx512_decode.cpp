@@ -1,0 +1,11 @@
+#include "avx512.hpp"
+
+#if defined(__x86_64__)
+#include "decode_vectors.hpp"
+
+namespace ulp::detail {
+
+extern const quick_decode_loops avx512_decode_loops = avx512::all_loops;
+
+}  // namespace ulp::detail
+#endif
