@@ -51,7 +51,7 @@ ULP_VECTOR_INLINE auto result_of(const arithmetic_call& call, typename Lanes::ve
   }
 }
 
-// A function of its own, as in avx2_encode.cpp, and nothing in it but what the control register is set for.
+// A function of its own, as in encode_vectors.hpp, and nothing in it but what the control register is set for.
 template <class Lanes, kept Kept, lane_operation Op, bool MinusZero>
 ULP_VECTOR [[gnu::noinline]] bool compute_lanes(const arithmetic_call& call) {
   auto* const results = static_cast<typename Lanes::number*>(call.results);

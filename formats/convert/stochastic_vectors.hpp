@@ -20,7 +20,7 @@ std::uint32_t limit_of(const encode_plan<std::uint32_t>& plan) {
   return field > 254 ? largest_finite : field << 23 | fraction << plan.dropped;
 }
 
-// As rounded() of convert_loops.hpp, but that shifts by more than the width leave zero.
+// As rounded() of loops.hpp, but that shifts by more than the width leave zero.
 struct stochastic_vectors {
   vector magnitude, implicit, infinity, limit, lowest, offset, offset_and_sign, one, width, half;
   // Shifts.
