@@ -1,4 +1,4 @@
-// Vectors of AVX-512 as x86-64-v4 has it: sixteen lanes of 32 vector, by the names of avx2.hpp.
+// Vectors of AVX-512 as x86-64-v4 has it: sixteen lanes of 32 bits, by the names of avx2.hpp.
 #ifndef ULP_FORMATS_CONVERT_AVX512_HPP
 #define ULP_FORMATS_CONVERT_AVX512_HPP
 
