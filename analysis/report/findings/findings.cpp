@@ -77,7 +77,9 @@ void window_maker::add(const step_survey& s) {
     const double finite =
         has_scale && s.rounded_to && is_nearest ? s.loss_scale * (range_scale_of(1, to_) / range_scale_of(1, in)) : 0;
     safe = std::min(safe, finite);
-    estimate = std::min(estimate, finite > 0 ? finite : largest_safe(s.max_abs));
+    // Parts may be larger than their sum, but another format's range does not say how large they were.
+    const double likely = in == to_ && finite > 0 ? finite : std::max(finite, largest_safe(s.max_abs));
+    estimate = std::min(estimate, likely);
   }
   made_.safe.push_back(safe);
   made_.open.push_back(std::max(safe, open));
