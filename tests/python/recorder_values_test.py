@@ -166,7 +166,16 @@ class OtherLibraries(unittest.TestCase):
         bits = (self.values.view(np.uint32) >> 16).astype(np.uint16)
         with mock.patch.object(recorder.np, "ravel", lambda array, order: array.view(Bits)):
             values = recorder.Values("x", bits)
+        self.assertEqual((values.type.name, values.array.tobytes()), ("bfloat16", bits.tobytes()))
+
+    @unittest.skipUnless(support.has("ml_dtypes"), "ml_dtypes is not installed")
+    def test_bfloat16_of_installed_ml_dtypes(self):
+        from ml_dtypes import bfloat16
+
+        bits = (self.values.view(np.uint32) >> 16).astype(np.uint16)
+        values = recorder.Values("x", bits.view(bfloat16))
         self.assertEqual((values.type.name, values.array.dtype), ("bfloat16", np.int16))
+        np.testing.assert_array_equal(values.array.view(np.uint16), bits)
 
     def test_lists_and_numbers(self):
         self.assertEqual(parts(table([1.0, -2.0])), parts(table(np.float64([1, -2]))))
