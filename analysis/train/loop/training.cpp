@@ -125,8 +125,10 @@ struct training::state {
   void add_weights(std::vector<tensor_row>& rows) {
     for (const auto& p : network->parameters()) {
       counter.add(std::as_const(p->value).values());
-      rows.push_back(
-          {.tensor = static_cast<std::uint32_t>(rows.size()), .type = dtype::float32, .table = counter.take()});
+      rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
+                      .type = dtype::float32,
+                      .factor = 1,
+                      .table = counter.take()});
     }
   }
 

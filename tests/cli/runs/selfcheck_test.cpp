@@ -163,6 +163,7 @@ TEST_CASE("joint tables of the closed loop answer which updates weights without 
   CHECK(rows.size() > 60);  // skipped steps have none
   CHECK(most > 0.01);
   CHECK(run_ulp("precision weights " + plain).exit_code == 2);
+  CHECK(run_ulp("advise " + run).out == run_ulp("advise " + plain).out);
   const auto low = run_ulp(training + (dir / "low.ulp").string() + " --joint --optimizer torch_adam:bf16");
   CHECK(low.exit_code == 2);
   CHECK(low.err.find("--joint: torch_adam:bf16 has no master copy") != std::string::npos);
