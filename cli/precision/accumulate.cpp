@@ -10,6 +10,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "precision/subcommands.hpp"
+#include "runs/configuration.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -32,8 +33,11 @@ void print_heading(const accumulate_answer& answer) {
 }
 
 int run(const options& o) {
-  refuse_overwriting_inputs(o.output, o.asked.run.files());
+  std::vector<std::string> read = o.asked.run.files();
+  read.push_back(o.asked.config);
+  refuse_overwriting_inputs(o.output, read);
   const accumulate_answer answer = accumulate_over(o.asked, on_stderr());
+  print_conclusions(answer.conclusions, o.output.machine_stdout());
   if (!o.output.machine_stdout()) print_heading(answer);
   write_table("precision.accumulate", answer.rows, o.output);
   return done;
@@ -45,13 +49,18 @@ command precision_accumulate_command() {
   auto o = std::make_shared<options>();
   command made{.name = "accumulate", .help = "measure what accumulating micro-batches in 16 bits loses"};
   add_run(made, o->asked.run);
-  made.add("--format", &o->asked.formats, "the formats that sums are kept in",
-           {.type = "F,...", .show_default = true, .split_at_commas = true});
+  made.add("--format", &o->asked.formats,
+           "the formats that sums are kept in (default: as --config says, else float16, bfloat16, cbfloat16)",
+           {.type = "F,...", .split_at_commas = true});
   made.add("--chunk", &o->asked.chunks,
            "add up so many micro-batches by themselves, then the sums of these, in the format and in float32",
            {.type = "N,...", .split_at_commas = true});
-  made.add("--microbatches", &o->asked.microbatches,
-           "of dumps only the first N; of a recording how many were accumulated", {.type = "N", .check = positive});
+  made.add(
+      "--microbatches", &o->asked.microbatches,
+      "of dumps only the first N; of a recording how many were accumulated (default: as recorded, else as --config "
+      "says)",
+      {.type = "N", .check = positive});
+  add_config(made, o->asked.config, {}, "says what gradients are accumulated in,");
   add_rounding(made, o->asked.rounding);
   add_output(made, o->output);
   made.footer =

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/io/printable.hpp>
 #include <ulp/report/optimizer8_answer.hpp>
 #include <ulp/report/recipe_text.hpp>
 
@@ -11,6 +10,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "precision/subcommands.hpp"
+#include "runs/configuration.hpp"
 
 namespace ulp::cli {
 namespace {
@@ -53,17 +53,8 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const optimizer8_answer answer = optimizer8_over(question_of(o), on_stderr());
   const bool machine = o.output.machine_stdout();
-  if (!o.quantizers)
-    for (const std::string& line : answer.conclusions) {
-      if (machine)
-        note(line);
-      else
-        fmt::print("{}\n", printable(line));
-    }
-  if (!machine) {
-    if (!o.quantizers) fmt::print("\n");
-    print_heading(o, answer);
-  }
+  if (!o.quantizers) print_conclusions(answer.conclusions, machine);
+  if (!machine) print_heading(o, answer);
   if (o.quantizers)
     write_table("precision.quantizers", answer.quantizers, o.output);
   else

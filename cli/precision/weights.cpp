@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <memory>
-#include <ulp/io/printable.hpp>
 #include <ulp/report/weights_answer.hpp>
 
 #include "command.hpp"
@@ -38,13 +37,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const weights_answer answer = weights_over(o.asked, on_stderr());
   const bool machine = o.output.machine_stdout();
-  for (const std::string& line : answer.conclusions) {
-    if (machine)
-      note(line);
-    else
-      fmt::print("{}\n", printable(line));
-  }
-  if (!machine && !answer.conclusions.empty()) fmt::print("\n");
+  print_conclusions(answer.conclusions, machine);
   if (!machine) print_heading(answer);
   write_table("precision.weights", answer.rows, o.output);
   return done;

@@ -29,4 +29,14 @@ void print_configuration(const configuration& config, bool machine_stdout) {
   for (const std::string& line : said.notes) note(fmt::format("{}: {}", config.file, line));
 }
 
+void print_conclusions(const std::vector<std::string>& conclusions, bool machine_stdout) {
+  for (const std::string& line : conclusions) {
+    if (machine_stdout)
+      note(line);
+    else
+      fmt::print("{}\n", printable(line));
+  }
+  if (!machine_stdout && !conclusions.empty()) fmt::print("\n");
+}
+
 }  // namespace ulp::cli

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <ulp/report/scenario_text.hpp>
+#include <vector>
 
 #include "command_line.hpp"
 
@@ -13,6 +14,9 @@ void add_config(command& to, std::string& file, option_details details, const ch
 
 // What its keys mean: on stdout, or as notes where that belongs to a machine.
 void print_configuration(const configuration& config, bool machine_stdout);
+
+// Sentences of an answer: above its table, or as notes.
+void print_conclusions(const std::vector<std::string>& conclusions, bool machine_stdout);
 
 }  // namespace ulp::cli
 

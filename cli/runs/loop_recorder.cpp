@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 #include <ulp/io/atomic_file.hpp>
+#include <ulp/io/joint_tables.hpp>
 #include <ulp/report/table.hpp>
 
 #include "command.hpp"
@@ -50,7 +51,8 @@ loop_recorder::~loop_recorder() {
   if (writer_ && made_ && written_ == 0) writer_->discard();
 }
 
-void loop_recorder::see(const step& now, const std::vector<tensor_info>& tensors) {
+void loop_recorder::see(const trained_step& trained, const std::vector<tensor_info>& tensors) {
+  const step& now = trained.recorded;
   if (step there; held_ && held_->next(there)) {
     if (!same(there, held_->tensors(), now, tensors))
       throw usage_error(fmt::format("{}: step {} is not the one of this training: it was recorded with other options",
@@ -62,7 +64,10 @@ void loop_recorder::see(const step& now, const std::vector<tensor_info>& tensors
     held_.reset();
     writer_ = std::make_unique<recording_writer>(path_, recording_writer::mode::append, header);
   }
-  writer_->write(now, tensors);
+  std::vector<joint_row> joints;
+  for (const auto& [weight, table] : trained.joints)
+    joints.push_back({.tensor = tensors[weight].name, .weight_type = dtype::float32, .table = table});
+  writer_->write(now, tensors, joints);
   ++written_;
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <ulp/io/recording.hpp>
+#include <ulp/train/training.hpp>
 #include <vector>
 
 namespace ulp::cli {
@@ -21,7 +22,8 @@ class loop_recorder {
   loop_recorder& operator=(const loop_recorder&) = delete;
 
   // Throws usage_error where the file holds another step in this place, input_error where it cannot be written.
-  void see(const step& now, const std::vector<tensor_info>& tensors);
+  // Joint tables are written, not compared.
+  void see(const trained_step& now, const std::vector<tensor_info>& tensors);
   // Throws usage_error where the file holds more steps than came.
   void finish();
 

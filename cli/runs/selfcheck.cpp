@@ -43,6 +43,7 @@ struct options {
   std::string closed;  // recordings to write
   std::string twin;
   bool append = false;
+  bool joint = false;
   output_options output;
 };
 
@@ -68,7 +69,8 @@ training_options training_of(const options& o) {
                         .microbatches = static_cast<int>(o.accumulate),
                         .optimizer = is_sgd(o.optimizer) ? optimizer_kind::sgd : optimizer_kind::adam,
                         .seed = o.seed,
-                        .activation_grads = o.activations};
+                        .activation_grads = o.activations,
+                        .joint = o.joint};
   if (o.optimizer != "adam" && o.optimizer != "sgd") made.recipe = recipe_of(o.optimizer, "--optimizer");
   if (!o.learning_rate.empty()) made.learning_rate = positive_number(o.learning_rate, "--lr");
   return made;
@@ -76,8 +78,14 @@ training_options training_of(const options& o) {
 
 closed_loop_options loop_of(const options& o) {
   if (!o.modes.empty() || o.by_layer) throw usage_error("--modes and --by-layer go with ulp selfcheck optimizers");
-  if (o.append && o.closed.empty() && o.twin.empty())
-    throw usage_error("--append: name the recording with -o or --twin");
+  for (const auto& [option, given] : {std::pair{"--append", o.append}, {"--joint", o.joint}})
+    if (given && o.closed.empty() && o.twin.empty())
+      throw usage_error(fmt::format("{}: name the recording with -o or --twin", option));
+  if (o.joint && training_of(o).recipe && !(training_of(o).recipe->weights == float32))
+    throw usage_error(
+        fmt::format("--joint: {} has no master copy: what it adds to weights is known after rounding alone; name an "
+                    "optimizer with float32 weights",
+                    o.optimizer));
   if (is_one_of(o.twin, {o.closed})) throw usage_error(fmt::format("{}: -o and --twin are the same file", o.twin));
   closed_loop_options made(scenario_of(completed(o.policy)));
   made.training = training_of(o);
@@ -122,12 +130,12 @@ std::vector<closed_loop_result> train(const options& o, closed_loop_options loop
   for (std::uint64_t i = 0; i < o.seeds; ++i) {
     closed_loop_watch watch{.after_step = [&] { shown.advance(); }};
     if (i == 0) {
-      watch.closed = [&](const step& now, const std::vector<tensor_info>& tensors) {
+      watch.closed = [&](const trained_step& now, const std::vector<tensor_info>& tensors) {
         if (to.closed) to.closed->see(now, tensors);
         parameters = 0;
         for (const tensor_info& t : tensors) parameters += t.kind == tensor_kind::weight_grad ? t.numel : 0;
       };
-      watch.twin = [&](const step& now, const std::vector<tensor_info>& tensors) {
+      watch.twin = [&](const trained_step& now, const std::vector<tensor_info>& tensors) {
         if (to.twin) to.twin->see(now, tensors);
       };
     }
@@ -144,16 +152,16 @@ bool asks_for_loop(const options& o) {
   scenario_text policy = o.policy;
   policy.format = usual.policy.format;
   return o.model != usual.model || o.optimizer != usual.optimizer || o.width != usual.width || o.tied || o.append ||
-         o.activations || o.accumulate != usual.accumulate || o.steps != usual.steps || o.seed != usual.seed ||
-         o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !o.format.empty() || !o.modes.empty() ||
-         !o.learning_rate.empty() || o.by_layer || !(policy == usual.policy);
+         o.activations || o.joint || o.accumulate != usual.accumulate || o.steps != usual.steps ||
+         o.seed != usual.seed || o.seeds != usual.seeds || !o.closed.empty() || !o.twin.empty() || !o.format.empty() ||
+         !o.modes.empty() || !o.learning_rate.empty() || o.by_layer || !(policy == usual.policy);
 }
 
 // What belongs to a scaler in the loop.
 void refuse_closed_loop_options(const options& o) {
   scenario_text usual;
   usual.format = o.policy.format;
-  const bool recorded = !o.closed.empty() || !o.twin.empty() || o.append;
+  const bool recorded = !o.closed.empty() || !o.twin.empty() || o.append || o.joint;
   if (o.policy != usual || recorded || o.activations || o.optimizer != "adam")
     throw usage_error(
         "of selfcheck optimizers: no scaler or rounding option, no recording, --activations or --optimizer; "
@@ -244,6 +252,9 @@ command selfcheck_command() {
   made.add("--twin", &o->twin, "record the float32 training of the first seed", {.type = "RUN.ulp", .check = a_name});
   made.add("--append", &o->append,
            "go on with recordings that broke off: their steps are trained again and compared, the rest is added");
+  made.add("--joint", &o->joint,
+           "record the weights too, and their joint tables with updates: ulp precision weights then says which updates "
+           "weights without a float32 copy would have lost");
   add_output(made, o->output);
   made.footer =
       "This machine: kernels against the reference on every target that the processor has, independence of its "

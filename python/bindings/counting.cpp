@@ -33,21 +33,10 @@ py::int_ whole(uint128 n) {
 // As Python has them: codes, and how often each occurs.
 using code_lists = std::pair<std::vector<std::uint32_t>, std::vector<std::uint64_t>>;
 
-// (address, number of values, type) of each.
-using array_tuple = std::tuple<std::uintptr_t, std::size_t, int>;
-
-dtype type_of(int number) {
-  const auto type = static_cast<dtype>(number);
-  if (number < 1 || type > last_dtype)
-    throw std::invalid_argument("type " + std::to_string(number) + ": none of a recording");
-  return type;
-}
-
 tables count(const std::vector<array_tuple>& items, bool with_sums, int threads) {
   std::vector<value_array> arrays;
   arrays.reserve(items.size());
-  for (const auto& [address, size, number] : items)
-    arrays.push_back({.values = reinterpret_cast<const void*>(address), .size = size, .type = type_of(number)});
+  for (const array_tuple& item : items) arrays.push_back(array_at(item));
   return counted(arrays, with_sums, threads);
 }
 
@@ -132,6 +121,14 @@ void drop_codes(table& of) {
 }
 
 }  // namespace
+
+value_array array_at(const array_tuple& place) {
+  const auto& [address, size, number] = place;
+  const auto type = static_cast<dtype>(number);
+  if (number < 1 || type > last_dtype)
+    throw std::invalid_argument("type " + std::to_string(number) + ": none of a recording");
+  return {.values = reinterpret_cast<const void*>(address), .size = size, .type = type};
+}
 
 tables counted(const std::vector<value_array>& arrays, bool with_sums, int threads) {
   const py::gil_scoped_release released;
@@ -218,6 +215,7 @@ void bind_counting(py::module_& module) {
   counting.def("summaries", &summaries, py::arg("tables"), py::arg("columns"), py::arg("parts"),
                "The summary records, one after the other.");
   counting.def("payloads", &payloads, "The payloads, one after the other.");
+  bind_joint(counting);
   bind_tables(counting);
   bind_torch(counting);
 }

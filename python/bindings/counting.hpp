@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <tuple>
 #include <ulp/model/array_counter.hpp>
 #include <ulp/model/step.hpp>
 #include <vector>
@@ -19,6 +20,11 @@ struct table {
   bool keeps_codes = false;  // also where it has none
 };
 
+// (address, number of values, type) of an array in memory, aligned or not.
+using array_tuple = std::tuple<std::uintptr_t, std::size_t, int>;
+// Throws std::invalid_argument for a type that recordings do not know.
+[[nodiscard]] value_array array_at(const array_tuple& place);
+
 // Those of a step, one for each tensor.
 using tables = std::vector<std::shared_ptr<table>>;
 
@@ -28,6 +34,7 @@ using tables = std::vector<std::shared_ptr<table>>;
 // The table of all values of several; without codes.
 [[nodiscard]] std::shared_ptr<table> merged(const tables& of);
 
+void bind_joint(pybind11::module_& counting);
 void bind_tables(pybind11::module_& counting);
 void bind_torch(pybind11::module_& counting);
 

@@ -1,6 +1,5 @@
 // Questions about runs: each takes the paths of its inputs and options, and gives what the command's --json has, as
 // (columns, notes, ...). The modules of the package make classes of it.
-#include <fmt/ranges.h>
 #include <pybind11/stl.h>
 
 #include <algorithm>
@@ -34,30 +33,11 @@ namespace {
 
 namespace py = pybind11;
 
-// Without the interpreter's lock.
-template <typename Work>
-auto unlocked(Work work) {
-  const py::gil_scoped_release released;
-  return work();
-}
-
 // With all columns of a table at once.
 py::dict arrays_of(const table& t) {
   growing_table columns;
   columns.add(t);
   return columns.arrays();
-}
-
-// "A,B" is several, as on the command line.
-std::vector<std::string> split(const std::vector<std::string>& texts) {
-  std::vector<std::string> all;
-  for (const std::string& text : texts)
-    for (std::size_t at = 0; at <= text.size();) {
-      const std::size_t end = std::min(text.find(',', at), text.size());
-      all.push_back(text.substr(at, end - at));
-      at = end + 1;
-    }
-  return all;
 }
 
 // What makes a replay, out of the keywords of `function`.
@@ -141,8 +121,8 @@ py::tuple sweep(const py::list& inputs, const py::dict& options) {
   std::erase_if(rest,
                 [](const text_option& o) { return o.name == "scaler" || o.name == "format" || o.name == "rounding"; });
   given.take(rest);
-  grid.scalers = split(grid.scalers);
-  grid.formats = split(grid.formats);
+  grid.scalers = split_at_commas(grid.scalers);
+  grid.formats = split_at_commas(grid.formats);
   if (!config.empty()) {
     scenario_text first = grid.base;
     if (!grid.formats.empty()) first.format = joined_names(grid.formats).front();
@@ -176,12 +156,10 @@ py::tuple outcomes(const py::list& inputs, const py::dict& options) {
   given.take(options_of(asked.rounding));
   given.refuse_others();
   if (asked.formats.empty()) throw std::invalid_argument("--format is required (see ulp outcomes --help)");
-  asked.formats = joined_names(split(asked.formats));
-  asked.scales = split(asked.scales);
-  asked.by = split(asked.by);
-  for (const std::string& what : asked.by)
-    if (std::ranges::find(outcome_groups, what) == outcome_groups.end())
-      throw std::invalid_argument(fmt::format("--by: unknown '{}': one of {}", what, fmt::join(outcome_groups, ", ")));
+  asked.formats = joined_names(split_at_commas(asked.formats));
+  asked.scales = split_at_commas(asked.scales);
+  asked.by = split_at_commas(asked.by);
+  check_each("by", asked.by, outcome_groups);
   note_keeper heard;
   growing_table rows;
   unlocked([&] { rows.add(outcomes_over(asked, heard).rows); });
@@ -255,6 +233,7 @@ void bind_runs(py::module_& module) {
   module.def("scaler_catalog", [] { return arrays_of(scaler_table()); });
   module.def("scaler_parameters",
              [](const std::string& name) { return arrays_of(parameter_table(scaler_named(name))); });
+  bind_run_precision(module);
   bind_run_reading(module);
   bind_scaler(module);
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <stdexcept>
 #include <ulp/model/scaler.hpp>
 #include <ulp/report/suggestions.hpp>
 #include <ulp/report/table.hpp>
@@ -151,6 +152,23 @@ run_text run_of(const py::list& inputs, keywords& from) {
   from.take(options_of(run));
   from.take({group_option(run)});
   return run;
+}
+
+std::vector<std::string> split_at_commas(const std::vector<std::string>& texts) {
+  std::vector<std::string> all;
+  for (const std::string& text : texts)
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      all.push_back(text.substr(at, end - at));
+      at = end + 1;
+    }
+  return all;
+}
+
+void check_each(const char* option, const std::vector<std::string>& values, const std::vector<std::string>& of) {
+  for (const std::string& value : values)
+    if (std::ranges::find(of, value) == of.end())
+      throw std::invalid_argument(fmt::format("--{}: unknown '{}': one of {}", option, value, fmt::join(of, ", ")));
 }
 
 std::vector<std::string> parameters_of(const std::vector<std::string>& policies) {

@@ -39,6 +39,12 @@ class keywords {
 // `inputs` as bytes of their paths.
 [[nodiscard]] run_text run_of(const pybind11::list& inputs, keywords& from);
 
+// "A,B" is several, as on the command line.
+[[nodiscard]] std::vector<std::string> split_at_commas(const std::vector<std::string>& texts);
+
+// Throws std::invalid_argument that names the option where one of the values is none of these.
+void check_each(const char* option, const std::vector<std::string>& values, const std::vector<std::string>& of);
+
 // The names of the parameters that these policies have, and `window`; an empty name has none. Throws std::invalid_argument
 // where there is no such policy.
 [[nodiscard]] std::vector<std::string> parameters_of(const std::vector<std::string>& policies);

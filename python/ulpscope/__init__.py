@@ -7,7 +7,7 @@
     optim                                                 optimizers as the libraries step them, 8-bit states
     open, Recording, Binades, Picture                     runs as they were recorded, and their pictures
     follow                                                a run while it is being recorded
-    replay, sweep, outcomes, advise, Scenario             what the program's commands of these names say of them
+    replay, sweep, outcomes, advise, precision, Scenario  what the program's commands of these names say of them
     scaler, scalers                                       loss scalers, step by step
     Recorder                                              records a training job
     lightning, transformers                               the same as callbacks
@@ -26,7 +26,7 @@ _PLACES = {
     **dict.fromkeys(("add", "sub", "mul", "div", "fma", "sqrt", "dot", "exact_dot"), "_arrays"),
     **dict.fromkeys(("finfo", "formats"), "_formats"),
     "outcomes": "_outcomes",
-    **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "replay", "sweep", "views"), "_runs"),
+    **dict.fromkeys(("Recording", "Run", "Scenario", "advise", "open", "precision", "replay", "sweep", "views"), "_runs"),
     **dict.fromkeys(("Following", "Step", "follow"), "_following"),
     **dict.fromkeys(("Scaler", "ScalerError", "scaler", "scalers"), "_scalers"),
     **dict.fromkeys(("Binades", "Picture", "Table"), "_run_tables"),
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ._outcomes import outcomes
     from ._recorder import Recorder
     from ._run_tables import Binades, Picture, Table
-    from ._runs import Recording, Run, Scenario, advise, open, replay, sweep, views
+    from ._runs import Recording, Run, Scenario, advise, open, precision, replay, sweep, views
     from ._scalers import Scaler, ScalerError, scaler, scalers
 
 

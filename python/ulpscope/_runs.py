@@ -26,6 +26,7 @@ __all__ = [
     "advise",
     "open",
     "outcomes",
+    "precision",
     "replay",
     "sweep",
     "views",
@@ -184,6 +185,10 @@ class Run:
         """As `ulpscope.advise` of it."""
         return advise(self, **options)
 
+    def precision(self, question: str, format: Any = None, **options: Any) -> Table:
+        """As `ulpscope.precision` of it."""
+        return precision(self, question, format, **options)
+
     def plot(self, view: str = "window", **settings: Any) -> Picture:
         """A picture of it, as `ulp report` and the viewer draw it: a `Picture`, which notebooks show.
 
@@ -280,6 +285,31 @@ def advise(input: Input, **options: Any) -> Table:
     return Table(columns, schema="ulp.advise/1", notes=notes)
 
 
+def precision(input: Input, question: str, format: Any = None, **options: Any) -> Table:
+    """What few bits do beside loss scaling: `ulp precision QUESTION`.
+
+    `input` is a path, several, a folder of dumps, or a `Run`; `format` one or several, else the command's own. The
+    questions and their options, beside those of `Run`:
+
+    - "weights": the updates that weights without a master copy lose. `by` ("tensor", "step", "group", several), `lr`,
+      `curvature`, `config`, `sort`, `top`, `rounding` and its switches, `group`
+    - "accumulate": what accumulating micro-batches loses. `chunk` (one or several), `microbatches`, `config`, `rounding`
+      and its switches
+    - "random-bits": how many random bits stochastic rounding needs. `lr`, `lose` (the share of the mass of updates that
+      may be lost), `by_tensor`
+    - "optimizer8": what optimizer states and weights in few bits do. `dialect` (one or several recipes; their formats
+      are in them, `format` is not taken), `lr`, `beta2`, `block_size`, `set` (a dictionary), `w0`, `parts` (a dictionary
+      of sizes), `elements`, `by_tensor`, `mark`, `quantizers`, `seed`
+
+    A `Table` with the columns of the command's `--json` (docs/output.md); its conclusions are among the `notes`.
+    """
+    if format is not None:
+        options["format"] = format
+    columns, notes = _ask(_core.run_precision, input, options, str(question))
+    schema = "quantizers" if question == "optimizer8" and options.get("quantizers") else question
+    return Table(columns, schema=f"ulp.precision.{schema}/1", notes=notes)
+
+
 def views() -> List[str]:
     """The pictures that `Run.plot` draws."""
     return _core.run_views()
@@ -321,7 +351,7 @@ def _ask(answer: Any, input: Input, options: Dict[str, Any], *more: Any) -> Any:
 def _keywords(options: Dict[str, Any]) -> Dict[str, Any]:
     """As the compiled part takes them. Raises FileNotFoundError where one is a file that does not exist."""
     given = {name: _given(value) for name, value in options.items()}
-    for name in ("config", "scalars"):
+    for name in ("config", "scalars", "w0"):
         if given.get(name):
             _check_exists(given[name])
             given[name] = os.fsencode(given[name])

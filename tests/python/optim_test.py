@@ -59,7 +59,7 @@ class Runs(unittest.TestCase):
                         self.assertEqual(made[name].dtype, expected.dtype)
                         self.assertEqual(made[name].tobytes(), expected.tobytes())
                 runs += 1
-        self.assertEqual(runs, 46)
+        self.assertEqual(runs, 48)
 
     def test_any_array_of_the_weights_is_changed_in_place(self):
         g = np.random.default_rng(1).standard_normal((6, 4)).astype("f4")

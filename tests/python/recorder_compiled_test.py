@@ -2,6 +2,7 @@
 
 import itertools
 import unittest
+import zlib
 
 import support
 
@@ -102,6 +103,47 @@ class SameBytes(unittest.TestCase):
         for array in (values[::2], values[::-1], unaligned, grid.T, grid[:, ::3], np.broadcast_to(values[:7], (5, 7)), values[0]):
             ours, theirs = (m.tables_of([m.Values("x", array)], True) for m in (compiled, by_numpy))
             self.assertEqual(octets(compiled, ours, [2]), octets(by_numpy, theirs, [2]))
+
+
+class SameJointTables(unittest.TestCase):
+    def content(self, module, *both):
+        """Of a weight and an update, each a name of a type and bits."""
+        values = []
+        for name, bits in both:
+            one = module.Values("x", np.float32([1]))
+            one.type, one.numel, one.array = module.TYPES[name], len(bits), bits.view(f"i{bits.itemsize}")
+            values.append(one)
+        content = module.content_of(*values)
+        return content[:8], zlib.decompress(content[8:])
+
+    def test_of_every_pair_of_types(self):
+        compared = 0
+        for of_weights, of_updates in itertools.product(WIDTHS, repeat=2):
+            for (_, w), (_, d) in zip(bits_of(of_weights), reversed(bits_of(of_updates))):
+                n = min(len(w), len(d), 20_000)
+                both = (of_weights, w[:n]), (of_updates, draw.permutation(d)[:n])
+                expected = self.content(by_numpy, *both)
+                self.assertEqual(self.content(compiled, *both), expected, (of_weights, of_updates, n))
+                compared += n
+        self.assertGreater(compared, 1_000_000)
+
+    def test_where_the_job_takes_subnormal_numbers_for_zero(self):
+        both = [("float32", draw.integers(0, 2**31, 3000, np.uint32) >> np.uint32(draw.integers(4, 9))) for _ in "wd"]
+        expected = self.content(by_numpy, *both)
+        torch.set_flush_denormal(True)
+        try:
+            self.assertEqual(self.content(compiled, *both), expected)
+        finally:
+            torch.set_flush_denormal(False)
+
+    def test_unaligned_and_of_other_sizes(self):
+        w, d = draw.standard_normal((2, 1001)).astype(np.float32)
+        unaligned = np.frombuffer(b"x" + w.tobytes(), np.float32, offset=1)
+        self.assertEqual(compiled.joint_content(unaligned, d), compiled.joint_content(w, d))
+        for module in (compiled, by_numpy):
+            with self.assertRaisesRegex(module.RecorderError, "different sizes"):
+                module.joint_content(w, d[1:])
+        self.assertEqual(compiled.joint_content(torch.from_numpy(w), torch.from_numpy(d)), compiled.joint_content(w, d))
 
 
 class SameRecordings(support.InFolder):

@@ -36,6 +36,10 @@ SHARED = os.path.join(SOURCE, "..", "shared", "data")
 RECORDINGS = [path for path in (DIGITS, PLAIN, TIED) if os.path.exists(path)]
 
 
+def data(name):
+    return os.path.join(SOURCE, "tests", "data", name)
+
+
 def as_printed(value):
     """A value of Python as JSON of the program has it."""
     if isinstance(value, dict):
@@ -157,6 +161,51 @@ class Questions(Compared):
             ulpscope.advise(DIGITS, format="e4m3", epsilon=1e-3, group={"fc": "^fc"}),
             "advise", DIGITS, "--format", "e4m3", "--epsilon", "0.001", "--group", "fc=^fc",
         )  # fmt: skip
+
+    def test_precision(self):
+        w, m = data("weights.step00100.safetensors"), data("microbatches32.safetensors")
+        inputs = os.path.join(SOURCE, "tests", "data", "golden_optim", "inputs.npz")
+        config = self.path("lightning.yaml")
+        with open(config, "w") as file:
+            file.write("trainer:\n  precision: bf16-true\n  accumulate_grad_batches: 4\n")
+        two = ["bnb_cpu_default_adam8bit", "bnb_cpu_default_adam32bit:bf16:kahan"]
+        for path, question, settings, arguments in (
+            (w, "weights", {"lr": 0.05}, ("--lr", "0.05")),
+            (
+                w, "weights",
+                {"format": ["bf16", "cb16"], "lr": 0.05, "by": ["step"], "rounding": "stochastic:A,bits=8", "top": 1},
+                ("--format", "bf16,cb16", "--lr", "0.05", "--by", "step", "--rounding", "stochastic:A,bits=8", "--top", "1"),
+            ),
+            (w, "weights", {"lr": 0.05, "config": config}, ("--lr", "0.05", "--config", config)),
+            (m, "accumulate", {"format": "bf16", "chunk": [4, 8]}, ("--format", "bf16", "--chunk", "4,8")),
+            (m, "accumulate", {"config": config, "microbatches": 3}, ("--config", config, "--microbatches", "3")),
+            (DIGITS, "accumulate", {"config": config, "tensor": "fc"}, ("--config", config, "--tensor", "fc")),
+            (w, "random-bits", {"lr": 0.05, "lose": 0.1}, ("--lr", "0.05", "--lose", "0.1")),
+            (w, "random-bits", {"lr": 0.05, "by_tensor": True}, ("--lr", "0.05", "--by-tensor")),
+            (
+                inputs, "optimizer8",
+                {"dialect": two, "lr": 0.01, "set": {"beta1": 0.8}, "by_tensor": True, "parts": {"a": 8, "b": 80}},
+                ("--dialect", ",".join(two), "--lr", "0.01", "--set", "beta1=0.8", "--by-tensor", "--parts", "a=8,b=80"),
+            ),
+            (inputs, "optimizer8", {"quantizers": True, "dialect": two[0]}, ("--quantizers", "--dialect", two[0])),
+        ):  # fmt: skip
+            with self.subTest(question, **settings):
+                table = ulpscope.precision(path, question, **settings)
+                self.assertGreater(self.assert_printed(table, "precision", question, path, *arguments), 10)
+        run = ulpscope.open(DIGITS, tensor="fc")
+        self.assertEqual(
+            run.precision("accumulate", (8, 7), microbatches=32).records(),
+            ulpscope.precision(DIGITS, "accumulate", "e8m7", microbatches=32, tensor="fc").records(),
+        )
+        for ask, error, text in (
+            (lambda: run.precision("weigths"), ValueError, "one of weights, accumulate, random-bits, optimizer8"),
+            (lambda: ulpscope.precision(w, "weights", by="layer"), ValueError, "--by: unknown 'layer'"),
+            (lambda: ulpscope.precision(w, "random-bits", lose=1, los=1), TypeError, "did you mean 'lose'"),
+            (lambda: ulpscope.precision(inputs, "optimizer8", "bf16"), TypeError, "no option 'format'"),
+            (lambda: ulpscope.precision(inputs, "optimizer8", w0=self.path("none.npz")), FileNotFoundError, "none"),
+        ):
+            with self.assertRaisesRegex(error, text):
+                ask()
 
     def test_shared_runs(self):
         amp = os.path.join(SHARED, "amp")

@@ -162,6 +162,12 @@ void set_gpu_scaler(const config_section& p, const scaling& s) {
     if (p.has(key)) p.means(key, "nothing: ignored on GPUs");
 }
 
+// Weights and their gradients are float32. In what the micro-batches that CSX makes itself are added is documented for
+// level 0 alone: "float32 accumulations".
+void read_accumulation(const config_section& p, device on) {
+  if (on != device::csx || p.integer("precision_opt_level") == 0) p.run().out.accumulates_in = {"float32", ""};
+}
+
 void read_precision(const config_section& p, device on) {
   import_run& run = p.run();
   const scaling s = scaling_of(p);
@@ -175,6 +181,7 @@ void read_precision(const config_section& p, device on) {
     if (*level < 0 || *level > 2) p.fail("precision_opt_level", "must be 0, 1 or 2");
     p.means("precision_opt_level", "nothing for the loss scale: it chooses the width of accumulations");
   }
+  read_accumulation(p, on);
   if (p.flag("log_loss_scale")) p.means("log_loss_scale", "nothing for the replay");
 
   if (!enabled) {

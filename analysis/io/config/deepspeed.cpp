@@ -1,6 +1,6 @@
 // DeepSpeed's JSON: microsoft/DeepSpeed @38327e07 deepspeed/runtime/config.py, constants.py, fp16/loss_scaler.py,
 // fp16/fused_optimizer.py, fp16/unfused_optimizer.py, zero/config.py; runtime/engine.py chooses the wrapper
-// (_configure_fp16_optimizer, _configure_basic_optimizer). Reproduced: without any key of dynamic scaling the classes'
+// (_configure_fp16_optimizer, _configure_basic_optimizer) and what gradients are accumulated in (get_data_types). Reproduced: without any key of dynamic scaling the classes'
 // own defaults count; `enabled` is false where it is not given; keys given twice are refused.
 #include <algorithm>
 #include <array>
@@ -15,9 +15,9 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys top_keys{
-    .read = "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer",
+    .read = "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer data_types",
     .not_read = R"(activation_checkpointing aio autotuning checkpoint comet comms_logger communication_data_type
-        compile compression_training csv_monitor curriculum_learning data_efficiency data_types dataloader_drop_last
+        compile compression_training csv_monitor curriculum_learning data_efficiency dataloader_drop_last
         disable_allgather dump_state eigenvalue elasticity flops_profiler fp32_allreduce gradient_accumulation_steps
         gradient_predivide_factor graph_harvesting hybrid_engine memory_breakdown monitor_config nebula pipeline
         prescale_gradients progressive_layer_drop quantize_training scheduler seq_parallel_communication_data_type
@@ -49,6 +49,8 @@ constexpr known_keys zero_keys{
         zero_quantized_gradients zero_quantized_nontrainable_weights zero_quantized_weights zeropp_loco_param)"};
 
 constexpr known_keys optimizer_keys{.read = "type params", .not_read = "legacy_fusion"};
+
+constexpr known_keys type_keys{.read = "grad_accum_dtype", .not_read = "buffer_dtype param_dtype"};
 
 // Hugging Face's Trainer writes "auto" and fills it from its own arguments.
 bool is_auto(const config_section& s, std::string_view key) {
@@ -197,6 +199,40 @@ void read_clipping(const config_section& top) {
   if (*norm > 0) top.run().out.clip_norm = *norm;
 }
 
+// A number of micro-batches, where it is one: the Trainer's "auto" and the variables of scripts are none.
+void read_microbatches(const config_section& top) {
+  if (!top.is_number("gradient_accumulation_steps")) return;
+  const std::int64_t count = *top.integer("gradient_accumulation_steps");
+  if (count > 0) top.run().out.microbatches = static_cast<std::uint64_t>(count);
+}
+
+void read_accumulation(const config_section& top, bool zero) {
+  struct named_type {
+    std::string_view word;
+    std::string_view format;
+  };
+  constexpr std::array types{named_type{"fp32", "float32"},    named_type{"float32", "float32"},
+                             named_type{"float", "float32"},   named_type{"fp16", "float16"},
+                             named_type{"float16", "float16"}, named_type{"half", "float16"},
+                             named_type{"bf16", "bfloat16"},   named_type{"bfloat16", "bfloat16"}};
+  imported_config& out = top.run().out;
+  const std::string& model = *out.format;
+  const auto section = top.section("data_types", type_keys);
+  const auto word = section ? section->text("grad_accum_dtype") : std::nullopt;
+  if (word) {
+    const std::string_view name = word->starts_with("torch.") ? std::string_view(*word).substr(6) : *word;
+    const auto type = std::ranges::find(types, name, &named_type::word);
+    if (type == types.end()) section->fail("grad_accum_dtype", "must be fp32, fp16 or bf16");
+    section->means("grad_accum_dtype", "gradients are accumulated in " + std::string{type->format});
+    out.accumulates_in = {std::string{type->format}, ""};
+    return;
+  }
+  const bool as_before = model == "bfloat16" && !zero;
+  out.accumulates_in = {model,
+                        std::string{"data_types.grad_accum_dtype is not given: DeepSpeed takes the model's type"} +
+                            (as_before ? ", or without ZeRO float32 before it had runtime/precision_config.py" : "")};
+}
+
 void refuse_other_scalers(const config_section& top) {
   for (const std::string_view key : {"amp", "torch_autocast"}) {
     const config_entry* const e = top.find(key);
@@ -289,6 +325,8 @@ void import_deepspeed(import_run& run, const config_entry& root) {
     run.no_scaling("float32");
     run.out.weights_kept_in = "float32";
   }
+  read_accumulation(top, stage > 0);
+  read_microbatches(top);
 }
 
 void import_inner_deepspeed(import_run& run, const std::string& file, const std::string& text) {
@@ -309,6 +347,8 @@ void import_inner_deepspeed(import_run& run, const std::string& file, const std:
   run.out.parameters = inner.out.parameters;
   run.out.format = inner.out.format;
   run.out.weights_kept_in = inner.out.weights_kept_in;
+  run.out.accumulates_in = inner.out.accumulates_in;
+  run.out.microbatches = inner.out.microbatches;
   run.out.clip_norm = inner.out.clip_norm;
 }
 

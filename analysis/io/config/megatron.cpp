@@ -1,7 +1,7 @@
 // Megatron-LM's command-line arguments: NVIDIA/Megatron-LM @000c4ac2 megatron/training/arguments.py (the arguments and
 // their defaults), @d98e8a64 megatron/core/optimizer/__init__.py (which scaler), grad_scaler.py (what they refuse).
 // Reproduced: --loss-scale makes the scale constant also with --bf16; gradients are clipped to norm 1 unless --clip-grad
-// says otherwise.
+// says otherwise, and accumulated in float32 with --bf16.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -105,6 +105,18 @@ void check_dynamic(const command_line& args, std::string_view least, const megat
     args.fail("--hysteresis", "must be an integer above 0");
 }
 
+void read_accumulation(const command_line& args, import_run& run) {
+  std::optional<said_accumulation>& in = run.out.accumulates_in;
+  if (args.has("--bf16") && args.has("--grad-reduce-in-bf16"))
+    in = {"bfloat16", ""};
+  else if (args.has("--accumulate-allreduce-grads-in-fp32") || !(args.has("--fp16") || args.has("--bf16")))
+    in = {"float32", ""};
+  else if (args.has("--bf16"))
+    in = {"float32", "Megatron-LM turns on --accumulate-allreduce-grads-in-fp32 with --bf16"};
+  else
+    in = {"float16", "--accumulate-allreduce-grads-in-fp32 is not given: Megatron-LM takes the model's type"};
+}
+
 }  // namespace
 
 void set_megatron_scaler(import_run& run, const megatron_loss_scale& s) {
@@ -197,6 +209,7 @@ void import_megatron(import_run& run, const argument_list& list) {
     if (!bf16) run.means("neither --fp16 nor --bf16", "float32, the loss is not scaled");
     run.no_scaling(bf16 ? "bfloat16" : "float32");
   }
+  read_accumulation(args, run);
   const double clip = args.number("--clip-grad", 1);
   if (clip < 0) args.fail("--clip-grad", "must not be negative");
   args.means("--clip-grad", clip > 0 ? "clipped to this L2 norm" : "no clipping");

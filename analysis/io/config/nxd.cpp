@@ -38,19 +38,24 @@ bool is_on(const config_node& node, std::string_view key) {
   return e != nullptr && (e->value.text == "true" || e->value.text == "True" || e->value.text == "1");
 }
 
-// What precision.type makes of the weights: aws-neuron/neuronx-distributed-training @9169aa0 examples/training_orchestrator.py.
+// What precision.type makes of the weights, and of the sums of gradients: aws-neuron/neuronx-distributed-training @9169aa0
+// examples/training_orchestrator.py.
 void read_weights(import_run& run, const config_node& root, const config_node& precision, const std::string& type) {
   const config_entry* const strategy = root.find("distributed_strategy");
   const bool zero_one = strategy != nullptr && is_on(strategy->value, "zero1");
+  const bool in_bfloat16 = is_on(precision, "xla_use_bf16") || is_on(precision, "xla_downcast_bf16");
   imported_config& out = run.out;
   if (type == "fp32" || (zero_one && (type == "mixed_precision" || type == "autocast")) ||
       (type == "manual" && zero_one && is_on(precision, "master_weights")))
     out.weights_kept_in = "float32";
-  else if (type == "bf16SR" || type == "mixed_precision" ||
-           (type == "manual" && (is_on(precision, "xla_use_bf16") || is_on(precision, "xla_downcast_bf16"))))
+  else if (type == "bf16SR" || type == "mixed_precision" || (type == "manual" && in_bfloat16))
     out.weights_kept_in = "bfloat16";
   out.weights_stochastic =
       out.weights_kept_in == "bfloat16" && (type == "bf16SR" || is_on(precision, "neuron_rt_stochastic_rounding_en"));
+  std::optional<std::string> sums = out.weights_kept_in;
+  if (type == "manual" && !is_on(precision, "fp32_grad_acc"))
+    sums = in_bfloat16 ? std::optional<std::string>{"bfloat16"} : std::nullopt;
+  if (sums) out.accumulates_in = {*sums, ""};
 }
 
 void import_training(import_run& run, const config_entry& root) {
@@ -118,9 +123,18 @@ void import_nxd(import_run& run, const config_entry& root) {
                                                        : "a resume goes on from bfloat16 weights");
     }
   }
+  const bool wide = precision ? precision->flag("use_fp32_grad_acc").value_or(zero_one) : zero_one;
   const bool master = precision ? precision->flag("use_master_weights").value_or(zero_one) : zero_one;
   if (!zero_one) run.out.weights_kept_in = "bfloat16";
   if (zero_one && master) run.out.weights_kept_in = "float32";
+  // The optimizer's type, which float32 without master weights is where XLA_DOWNCAST_BF16 is not set, has the sums.
+  if (!wide || master) {
+    const bool given = precision && precision->has("use_fp32_grad_acc");
+    const std::string assumed = given      ? ""
+                                : zero_one ? "use_fp32_grad_acc is not given, and on with ZeRO-1"
+                                           : "use_fp32_grad_acc is not given, and off without ZeRO-1";
+    run.out.accumulates_in = {wide ? "float32" : "bfloat16", assumed};
+  }
   run.no_scaling("bfloat16");
   run.means("NxD", "bfloat16, the loss is not scaled, no step is skipped");
   read_clipping(top, optimizer, zero_one);

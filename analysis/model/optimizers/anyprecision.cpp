@@ -4,17 +4,13 @@
 #include <ulp/formats/names.hpp>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct anyprecision {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
+struct anyprecision : adam_parameters {
   bool use_kahan_summation = false;
   std::string momentum_dtype = "float32";
   std::string variance_dtype = "bfloat16";
@@ -22,11 +18,7 @@ struct anyprecision {
 
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator, in the format of v");
-    v("weight_decay", weight_decay, "decoupled decay");
+    adam_fields(v, {.eps = "added to the denominator, in the format of v", .weight_decay = "decoupled decay"});
     v("use_kahan_summation", use_kahan_summation, "keep what the weights lose");
     v("momentum_dtype", momentum_dtype, "format of m");
     v("variance_dtype", variance_dtype, "format of v");

@@ -4,28 +4,16 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct adam8bit {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  std::int64_t block_size = 256;
-  std::string map = "torch26_nofma";
-
+struct adam8bit : adam_parameters, bnb_blocks {
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "decoupled decay");
-    v("block_size", block_size, "elements that share an absmax (2048 before 0.44)");
-    v("map", map, "arithmetic of the code maps: torch26_nofma, torch26_fma, correctly_rounded");
+    adam_fields(v, {.weight_decay = "decoupled decay"});
+    block_fields(v);
   }
 };
 
@@ -106,20 +94,10 @@ class adam8bit_runner {
 };
 
 // Adam32bit: another order of the bias corrections.
-struct adam32bit {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-
+struct adam32bit : adam_parameters {
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "decoupled decay");
+    adam_fields(v, {.weight_decay = "decoupled decay"});
   }
 };
 
@@ -169,33 +147,15 @@ class adam32bit_runner {
   std::vector<float> m_scratch_, v_scratch_, w_scratch_;
 };
 
-struct sgd8bit {
-  double lr = 0.05;
-  double momentum = 0.9;
-  double weight_decay = 0;
-  std::int64_t block_size = 256;
-  std::string map = "torch26_nofma";
-
-  template <class Visitor>
-  void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("momentum", momentum, "decay of the buffer");
-    v("weight_decay", weight_decay, "L2 penalty");
-    v("block_size", block_size, "elements that share an absmax (2048 before 0.44)");
-    v("map", map, "arithmetic of the code maps: torch26_nofma, torch26_fma, correctly_rounded");
-  }
-  [[nodiscard]] std::string refused() const { return momentum == 0 ? "SGD8bit needs a momentum" : ""; }
-};
-
 template <block_quantizer Quantizer>
 class sgd8bit_runner {
  public:
-  sgd8bit_runner(const sgd8bit& p, const start& s)
+  sgd8bit_runner(const bnb_sgd8bit& p, const start& s)
       : m_("m", s.size, blocks_of<Quantizer>(true, p.block_size, p.map)), tile_size_(block_size_of(p.block_size)) {}
 
   [[nodiscard]] std::size_t tile_size() const { return tile_size_; }
 
-  void begin(const sgd8bit& p, std::int64_t t) {
+  void begin(const bnb_sgd8bit& p, std::int64_t t) {
     momentum_ = static_cast<float>(p.momentum);
     decay_ = static_cast<float>(p.weight_decay);
     rate_ = static_cast<float>(-p.lr);
@@ -266,7 +226,7 @@ registration adam32bit_row(std::string_view summary, const adam32bit& defaults) 
 template <block_quantizer Quantizer>
 registration sgd8bit_row(std::vector<std::string_view> aliases, std::string_view summary, std::string_view quirks,
                          std::string_view source) {
-  return row<sgd8bit, sgd8bit_runner<Quantizer>>(
+  return row<bnb_sgd8bit, sgd8bit_runner<Quantizer>>(
       {.aliases = std::move(aliases),
        .family = family,
        .summary = summary,
@@ -291,10 +251,10 @@ registration bnb_cpu_default_adam8bit_row() {
 }
 registration bnb_cpu_default_adamw8bit_row() {
   return adam8bit_row<block_quantizer::bnb_default>("AdamW8bit on a CPU, torch kernels", small_v, default_source,
-                                                    {.weight_decay = 0.01});
+                                                    decaying<adam8bit>());
 }
 registration bnb_cpu_default_adam32bit_row() { return adam32bit_row("Adam32bit on a CPU", {}); }
-registration bnb_cpu_default_adamw32bit_row() { return adam32bit_row("AdamW32bit on a CPU", {.weight_decay = 0.01}); }
+registration bnb_cpu_default_adamw32bit_row() { return adam32bit_row("AdamW32bit on a CPU", decaying<adam32bit>()); }
 registration bnb_cpu_default_sgd8bit_mom_row() {
   return sgd8bit_row<block_quantizer::bnb_default>({"bnb_cpu_default_sgd8bit"}, "SGD8bit on a CPU, torch kernels", "",
                                                    default_source);
@@ -304,7 +264,7 @@ registration bnb_cpu_native_adam8bit_row() {
 }
 registration bnb_cpu_native_adamw8bit_row() {
   return adam8bit_row<block_quantizer::bnb_cpu_native>("AdamW8bit on a CPU, native library", coarse, native_source,
-                                                       {.weight_decay = 0.01});
+                                                       decaying<adam8bit>());
 }
 registration bnb_cpu_native_sgd8bit_mom_row() {
   return sgd8bit_row<block_quantizer::bnb_cpu_native>({"bnb_cpu_native_sgd8bit"}, "SGD8bit on a CPU, native library",
@@ -317,7 +277,7 @@ registration bnb_triton_pytorch_ref_adam8bit_row() {
 }
 registration bnb_triton_pytorch_ref_adamw8bit_row() {
   return adam8bit_row<block_quantizer::bnb_triton_pytorch_ref>("AdamW8bit, torch reference beside triton", small_v,
-                                                               triton_source, {.weight_decay = 0.01});
+                                                               triton_source, decaying<adam8bit>());
 }
 
 }  // namespace ulp::optimizers

@@ -8,28 +8,17 @@
 
 #include "dialect.hpp"
 #include "magnitudes.hpp"
+#include "parameter_lists.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct cuda_adam8bit {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  std::int64_t block_size = 256;
-  std::string map = "torch26_nofma";
-
+struct cuda_adam8bit : adam_parameters, bnb_blocks {
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator, times sqrt(1 - beta2^t)");
-    v("weight_decay", weight_decay, "decay, after the update");
-    v("block_size", block_size, "elements that share an absmax (2048 before 0.44)");
-    v("map", map, "arithmetic of the code maps: torch26_nofma, torch26_fma, correctly_rounded");
+    adam_fields(
+        v, {.eps = "added to the denominator, times sqrt(1 - beta2^t)", .weight_decay = "decay, after the update"});
+    block_fields(v);
   }
 };
 
@@ -166,32 +155,14 @@ class cuda_adam_runner {
   std::vector<float> m_scratch_, v_scratch_, w_scratch_;
 };
 
-struct cuda_sgd8bit {
-  double lr = 0.05;
-  double momentum = 0.9;
-  double weight_decay = 0;
-  std::int64_t block_size = 256;
-  std::string map = "torch26_nofma";
-
-  template <class Visitor>
-  void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("momentum", momentum, "decay of the buffer");
-    v("weight_decay", weight_decay, "L2 penalty");
-    v("block_size", block_size, "elements that share an absmax (2048 before 0.44)");
-    v("map", map, "arithmetic of the code maps: torch26_nofma, torch26_fma, correctly_rounded");
-  }
-  [[nodiscard]] std::string refused() const { return momentum == 0 ? "SGD8bit needs a momentum" : ""; }
-};
-
 class cuda_sgd_runner {
  public:
-  cuda_sgd_runner(const cuda_sgd8bit& p, const start& s)
+  cuda_sgd_runner(const bnb_sgd8bit& p, const start& s)
       : m_("m", s.size, true, p.block_size, p.map), tile_size_(block_size_of(p.block_size)) {}
 
   [[nodiscard]] std::size_t tile_size() const { return tile_size_; }
 
-  void begin(const cuda_sgd8bit& p, std::int64_t t) {
+  void begin(const bnb_sgd8bit& p, std::int64_t t) {
     lr_ = static_cast<float>(p.lr);
     momentum_ = static_cast<float>(p.momentum);
     decay_ = static_cast<float>(p.weight_decay);
@@ -252,18 +223,18 @@ registration adam_row(std::string_view summary, const cuda_adam8bit& defaults) {
 
 registration bnb_cuda_text_adam8bit_row() { return adam_row("Adam8bit, text of the CUDA kernel", {}); }
 registration bnb_cuda_text_adamw8bit_row() {
-  return adam_row("AdamW8bit, text of the CUDA kernel", {.weight_decay = 0.01});
+  return adam_row("AdamW8bit, text of the CUDA kernel", decaying<cuda_adam8bit>());
 }
 registration bnb_cuda_text_sgd8bit_mom_row() {
-  return row<cuda_sgd8bit, cuda_sgd_runner>({.aliases = {"bnb_cuda_text_sgd8bit", "bnb_cuda_text_sgd8bit_mom_wd"},
-                                             .family = "bitsandbytes",
-                                             .summary = "SGD8bit, text of the CUDA kernel",
-                                             .rules =
-                                                 "with decay g = g + w wd; first step m = g, then m = m momentum + g\n"
-                                                 "w = R(w - lr m); codes of m / absmax, signs repaired",
-                                             .quirks = sign_quirks,
-                                             .source = source,
-                                             .states = "m_codes, m_absmax"});
+  return row<bnb_sgd8bit, cuda_sgd_runner>({.aliases = {"bnb_cuda_text_sgd8bit", "bnb_cuda_text_sgd8bit_mom_wd"},
+                                            .family = "bitsandbytes",
+                                            .summary = "SGD8bit, text of the CUDA kernel",
+                                            .rules =
+                                                "with decay g = g + w wd; first step m = g, then m = m momentum + g\n"
+                                                "w = R(w - lr m); codes of m / absmax, signs repaired",
+                                            .quirks = sign_quirks,
+                                            .source = source,
+                                            .states = "m_codes, m_absmax"});
 }
 
 }  // namespace ulp::optimizers

@@ -3,26 +3,20 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct nxd_adamw {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-6;
-  double weight_decay = 0;
+struct nxd_adamw : adam_parameters {
   bool correct_bias = true;
+
+  nxd_adamw() : adam_parameters{.eps = 1e-6} {}
 
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "decay, after the update");
+    adam_fields(v, {.weight_decay = "decay, after the update"});
     v("correct_bias", correct_bias, "bias correction");
   }
   [[nodiscard]] double step_size(std::int64_t t) const {

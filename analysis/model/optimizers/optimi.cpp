@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
@@ -48,24 +49,21 @@ bool uses_kahan(const std::string& word, const start& s) {
   return word != "false" && s.weights.is_low() && s.rounds_to_nearest();
 }
 
-struct optimi_adam_parameters {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.99;
-  double eps = 1e-6;
-  double weight_decay = 0;
+constexpr const char* no_default = "learning rate; the library has no default";
+constexpr const char* decouple_meaning = "as in AdamW";
+constexpr const char* kahan_meaning = "auto: with weights below float32, as true";
+
+struct optimi_adam_parameters : adam_parameters {
   bool decouple_wd = false;
   std::string kahan_sum = "auto";
 
+  optimi_adam_parameters() : adam_parameters{.beta2 = 0.99, .eps = 1e-6} {}
+
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate; the library has no default");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator, in the weights' format");
-    v("weight_decay", weight_decay, "weight decay");
-    v("decouple_wd", decouple_wd, "as in AdamW");
-    v("kahan_sum", kahan_sum, "auto: with weights below float32, as true");
+    adam_fields(v, {.lr = no_default, .eps = "added to the denominator, in the weights' format"});
+    v("decouple_wd", decouple_wd, decouple_meaning);
+    v("kahan_sum", kahan_sum, kahan_meaning);
   }
 };
 
@@ -148,13 +146,13 @@ struct optimi_sgd_parameters {
 
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate; the library has no default");
+    v("lr", lr, no_default);
     v("momentum", momentum, "decay of the buffer; 0: there is none");
     v("weight_decay", weight_decay, "weight decay");
     v("dampening", dampening, "the buffer is a mean of gradients");
-    v("decouple_wd", decouple_wd, "as in AdamW");
+    v("decouple_wd", decouple_wd, decouple_meaning);
     v("torch_init", torch_init, "with dampening the buffer begins as the first gradient");
-    v("kahan_sum", kahan_sum, "auto: with weights below float32, as true");
+    v("kahan_sum", kahan_sum, kahan_meaning);
   }
 };
 
@@ -244,10 +242,15 @@ registration adam_row(std::vector<std::string_view> aliases, std::string_view su
 }  // namespace
 
 registration optimi_adam_row() { return adam_row({"optimi_adam_kahan"}, "Adam, Kahan summation below float32", {}); }
-registration optimi_adam_nokahan_row() { return adam_row({}, "Adam without Kahan summation", {.kahan_sum = "false"}); }
+registration optimi_adam_nokahan_row() {
+  optimi_adam_parameters plain;
+  plain.kahan_sum = "false";
+  return adam_row({}, "Adam without Kahan summation", plain);
+}
 registration optimi_adamw_row() {
-  return adam_row({"optimi_adamw_kahan"}, "AdamW, Kahan summation below float32",
-                  {.weight_decay = 0.01, .decouple_wd = true});
+  optimi_adam_parameters decoupled = decaying<optimi_adam_parameters>();
+  decoupled.decouple_wd = true;
+  return adam_row({"optimi_adamw_kahan"}, "AdamW, Kahan summation below float32", decoupled);
 }
 registration optimi_sgd_row() {
   return row<optimi_sgd_parameters, optimi_sgd_runner>(

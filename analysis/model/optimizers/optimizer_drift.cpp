@@ -1,15 +1,20 @@
 #include <ulp/model/optimizer_drift.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <ulp/formats/convert.hpp>
 
 namespace ulp {
 namespace {
+
+// States that hold what rounded weights lack: what Kahan's summation adds to the next update, or a float32 copy.
+constexpr std::array<std::string_view, 3> beside_weights{"kahan", "comp", "master"};
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -81,6 +86,12 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
   twin_before_.resize(n);
   was_zeroed_.resize(n);
   has_moments_ = takes(*recipe.dialect, "beta2");
+  kept_.resize(n);
+  for (const std::string_view state : beside_weights)
+    if (read_state(low_, state, kept_)) kept_name_ = state;
+  if (kept_name_ == "master") kept_ = w_;  // as the first step begins
+  kept_.resize(kept_name_.empty() ? 0 : n);
+  kept_before_.resize(kept_.size());
 }
 
 void drifting_tensor::step(std::span<const float> gradient, std::span<const std::uint16_t> random) {
@@ -92,13 +103,15 @@ void drifting_tensor::step(std::span<const float> gradient, std::span<const std:
   }
   std::copy(w_.begin(), w_.end(), before_.begin());
   std::copy(twin_w_.begin(), twin_w_.end(), twin_before_.begin());
+  kept_before_.swap(kept_);
   low_.step(gradient, w_, random);
+  const bool keeps = read_state(low_, kept_name_, kept_);
   twin_.step(gradient, twin_w_);
   for (part& p : parts_)
     for (std::size_t i = p.first; i < p.end; ++i) {
       if (twin_w_[i] == twin_before_[i]) continue;
       ++p.sum.updates;
-      if (w_[i] == before_[i]) ++p.sum.lost;
+      if (w_[i] == before_[i] && (!keeps || kept_[i] == kept_before_[i])) ++p.sum.lost;
     }
   if (has_moments_) see_moments(gradient);
 }

@@ -3,29 +3,16 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct adam {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  bool amsgrad = false;
-  bool maximize = false;
-
+struct adam : torch_adam_parameters {
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator, in the weights' format");
-    v("weight_decay", weight_decay, "weight decay");
-    v("amsgrad", amsgrad, "divide by the largest second moment so far");
-    v("maximize", maximize, "go up the gradient");
+    torch_fields(v, {.eps = "added to the denominator, in the weights' format"});
   }
 };
 
@@ -127,21 +114,25 @@ registration adam_row(std::vector<std::string_view> aliases, std::string_view su
                                                   defaults);
 }
 
+adam with_amsgrad() {
+  adam made;
+  made.amsgrad = true;
+  return made;
+}
+
 }  // namespace
 
 registration torch_adam_row() { return adam_row<false, false>({}, "torch.optim.Adam, no fused operations", {}); }
 registration torch_adam_avx2_row() { return adam_row<false, true>({}, "torch.optim.Adam on AVX2", {}); }
 registration torch_adam_l2_row() {
-  return adam_row<false, false>({}, "Adam with L2 decay and AMSGrad", {.weight_decay = 0.01, .amsgrad = true});
+  return adam_row<false, false>({}, "Adam with L2 decay and AMSGrad", decaying(with_amsgrad()));
 }
 registration torch_adam_l2_avx2_row() {
-  return adam_row<false, true>({}, "Adam with L2 decay and AMSGrad on AVX2", {.weight_decay = 0.01, .amsgrad = true});
+  return adam_row<false, true>({}, "Adam with L2 decay and AMSGrad on AVX2", decaying(with_amsgrad()));
 }
 registration torch_adamw_row() {
-  return adam_row<true, false>({}, "torch.optim.AdamW, no fused operations", {.weight_decay = 0.01});
+  return adam_row<true, false>({}, "torch.optim.AdamW, no fused operations", decaying<adam>());
 }
-registration torch_adamw_avx2_row() {
-  return adam_row<true, true>({}, "torch.optim.AdamW on AVX2", {.weight_decay = 0.01});
-}
+registration torch_adamw_avx2_row() { return adam_row<true, true>({}, "torch.optim.AdamW on AVX2", decaying<adam>()); }
 
 }  // namespace ulp::optimizers

@@ -2,29 +2,16 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct fused_adam {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
-  bool amsgrad = false;
-  bool maximize = false;
-
+struct fused_adam : torch_adam_parameters {
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "weight decay");
-    v("amsgrad", amsgrad, "divide by the largest second moment so far");
-    v("maximize", maximize, "go up the gradient");
+    torch_fields(v);
   }
 };
 
@@ -120,10 +107,10 @@ registration fused_row(std::string_view summary, const fused_adam& defaults) {
 registration torch_fused_adam_row() { return fused_row<false, false>("Adam(fused=True), no fused operations", {}); }
 registration torch_fused_adam_avx2_row() { return fused_row<false, true>("Adam(fused=True) on AVX2", {}); }
 registration torch_fused_adamw_row() {
-  return fused_row<true, false>("AdamW(fused=True), no fused operations", {.weight_decay = 0.01});
+  return fused_row<true, false>("AdamW(fused=True), no fused operations", decaying<fused_adam>());
 }
 registration torch_fused_adamw_avx2_row() {
-  return fused_row<true, true>("AdamW(fused=True) on AVX2", {.weight_decay = 0.01});
+  return fused_row<true, true>("AdamW(fused=True) on AVX2", decaying<fused_adam>());
 }
 
 }  // namespace ulp::optimizers

@@ -4,17 +4,13 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct ao_adam {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0;
+struct ao_adam : adam_parameters {
   bool amsgrad = false;
   bool stochastic_rounding = false;
   std::int64_t block_size = 256;
@@ -24,17 +20,13 @@ struct ao_adam {
 
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "weight decay");
+    adam_fields(v);
     v("amsgrad", amsgrad, "divide by the largest second moment so far, kept as v is");
     v("stochastic_rounding", stochastic_rounding, "of bfloat16 weights (bf16_stochastic_round)");
     v("block_size", block_size, "elements that share a scale");
     v("m_state", m_state, "how m is kept: weights (as they), a format, a quantizer, ao_4bit");
     v("v_state", v_state, "how v is kept");
-    v("map", map, "arithmetic of the code maps: torch26_nofma, torch26_fma, correctly_rounded");
+    v("map", map, map_meaning);
   }
 };
 
@@ -138,7 +130,7 @@ constexpr std::string_view quirks =
 
 template <bool Decoupled>
 registration ao_row(std::string_view summary, std::string_view states, ao_adam defaults) {
-  if (Decoupled) defaults.weight_decay = 0.01;
+  if (Decoupled) defaults = decaying(std::move(defaults));
   return row<ao_adam, ao_runner<Decoupled>>(
       {.family = "torchao",
        .summary = summary,

@@ -4,29 +4,21 @@
 #include <cmath>
 
 #include "dialect.hpp"
+#include "parameter_lists.hpp"
 #include "torch_arithmetic.hpp"
 #include "torch_sum.hpp"
 
 namespace ulp::optimizers {
 namespace {
 
-struct zero1 {
-  double lr = 1e-3;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double eps = 1e-8;
-  double weight_decay = 0.01;
+struct zero1 : adam_parameters {
   std::int64_t micro_batches = 4;
   double max_norm = 0;
   std::int64_t resume_at = 0;
 
   template <class Visitor>
   void fields(Visitor&& v) {
-    v("lr", lr, "learning rate");
-    v("beta1", beta1, "decay of the first moment");
-    v("beta2", beta2, "decay of the second moment");
-    v("eps", eps, "added to the denominator");
-    v("weight_decay", weight_decay, "decoupled decay");
+    adam_fields(v, {.weight_decay = "decoupled decay"});
     v("micro_batches", micro_batches, "gradients accumulated in a step, each divided by their number");
     v("max_norm", max_norm, "clips the gradient's norm; 0: does not");
     v("resume_at", resume_at, "the run is saved and loaded after that step; 0: never");
@@ -123,7 +115,7 @@ class zero1_runner {
 };
 
 template <bool Float32Sums, resumes Resume>
-registration zero1_row(std::string_view summary, const zero1& defaults) {
+registration zero1_row(std::string_view summary, zero1 defaults) {
   return row<zero1, zero1_runner<Float32Sums, Resume>>(
       {.family = "PyTorch/XLA",
        .summary = summary,
@@ -137,7 +129,7 @@ registration zero1_row(std::string_view summary, const zero1& defaults) {
                  "the masters begin as the rounded weights, and do so again where a run resumes without them",
        .source = "pytorch/xla 41398bff torch_xla/distributed/zero_redundancy_optimizer.py",
        .states = "master, m, v in float32; grad_norm of each step"},
-      defaults);
+      decaying(std::move(defaults)));
 }
 
 }  // namespace

@@ -10,12 +10,17 @@
 
 #include <ulp/formats/catalog.hpp>
 #include <ulp/io/number_file.hpp>
+#include <ulp/report/reading.hpp>
 #include <ulp/report/typed_values.hpp>
 
 #include "accumulation_ways.hpp"
+#include "configured_formats.hpp"
+#include "findings/accumulation.hpp"
 
 namespace ulp {
 namespace {
+
+const std::vector<std::string> usual_sums{"float16", "bfloat16", "cbfloat16"};
 
 std::uint32_t chunk_of(const std::string& text) {
   std::uint32_t n = 0;
@@ -38,9 +43,9 @@ std::string percent_of(const table_value& share) {
 
 }  // namespace
 
-std::vector<accumulation_way> ways_of(const accumulate_question& asked) {
+std::vector<accumulation_way> ways_of(const accumulate_question& asked, const std::vector<std::string>& formats) {
   std::vector<accumulation_way> ways{{"float32", "sequential", {}}};
-  for (const std::string& name : asked.formats) {
+  for (const std::string& name : formats) {
     const format in = value_format_named(name);
     if (in.width() > 32)
       throw std::invalid_argument(
@@ -120,13 +125,20 @@ table accumulation_table(const std::vector<accumulation_row>& rows) {
 }
 
 accumulate_answer accumulate_over(const accumulate_question& asked, listener& to) {
-  const std::vector<accumulation_way> ways = ways_of(asked);
+  const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
+  if (config) to.configured(*config);
+  std::optional<std::string> said;
+  if (config && config->said.accumulates_in) said = config->said.accumulates_in->format;
+  const std::vector<accumulation_way> ways = ways_of(asked, formats_in_question(asked.formats, said, usual_sums));
   const std::string& first = asked.run.inputs.front();
   const bool is_folder = std::filesystem::is_directory(first);
   accumulate_answer answer;
   answer.modelled = !is_folder && !is_dump(first, asked.run.how_to_read().limits);
-  const auto rows = answer.modelled ? modelled_accumulation(asked, ways, to) : measured_accumulation(asked, ways, to);
+  const std::uint64_t configured = config ? config->said.microbatches.value_or(0) : 0;
+  const auto rows =
+      answer.modelled ? modelled_accumulation(asked, ways, configured, to) : measured_accumulation(asked, ways, to);
   for (const accumulation_row& r : rows) answer.microbatches = std::max(answer.microbatches, r.microbatches);
+  if (config) answer.conclusions = conclusions_of(rows, config->said);
   answer.rows = accumulation_table(rows);
   return answer;
 }

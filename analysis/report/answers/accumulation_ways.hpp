@@ -18,8 +18,9 @@ struct accumulation_way {
   accumulation how;
 };
 
-// Of every format those that are asked for, and float32 one after the other.
-[[nodiscard]] std::vector<accumulation_way> ways_of(const accumulate_question& asked);
+// Of each format those that are asked for, and float32 one after the other.
+[[nodiscard]] std::vector<accumulation_way> ways_of(const accumulate_question& asked,
+                                                    const std::vector<std::string>& formats);
 
 // One tensor, accumulated in one way.
 struct accumulation_row {
@@ -38,10 +39,10 @@ struct accumulation_row {
 [[nodiscard]] std::vector<accumulation_row> measured_accumulation(const accumulate_question& asked,
                                                                   const std::vector<accumulation_way>& ways,
                                                                   listener& to);
-// Of a recording.
+// Of a recording. `configured` are the micro-batches where neither the question nor the recording says how many; 0: unknown.
 [[nodiscard]] std::vector<accumulation_row> modelled_accumulation(const accumulate_question& asked,
                                                                   const std::vector<accumulation_way>& ways,
-                                                                  listener& to);
+                                                                  std::uint64_t configured, listener& to);
 
 }  // namespace ulp
 

@@ -58,7 +58,8 @@ std::map<std::uint32_t, seen_tensor> read_rows(const accumulate_question& asked,
 }  // namespace
 
 std::vector<accumulation_row> modelled_accumulation(const accumulate_question& asked,
-                                                    const std::vector<accumulation_way>& ways, listener& to) {
+                                                    const std::vector<accumulation_way>& ways, std::uint64_t configured,
+                                                    listener& to) {
   const std::unique_ptr<source> from = open_run(asked.run, asked.run.how_to_read(), to);
   if (from->kind() != source_kind::recording)
     throw std::invalid_argument(
@@ -70,7 +71,8 @@ std::vector<accumulation_row> modelled_accumulation(const accumulate_question& a
                                             asked.run.inputs.front(), near_tensors(asked.run.tensor, *from)));
   std::vector<accumulation_row> rows;
   for (const auto& [index, seen] : all) {
-    const std::uint64_t count = asked.microbatches > 0 ? asked.microbatches : seen.microbatches;
+    const std::uint64_t recorded = seen.microbatches > 0 ? seen.microbatches : configured;
+    const std::uint64_t count = asked.microbatches > 0 ? asked.microbatches : recorded;
     if (count == 0)
       throw std::invalid_argument(
           fmt::format("{}: holds no rows of micro-batches; say how many are accumulated: --microbatches N",

@@ -9,6 +9,7 @@
 #include <ulp/report/typed_values.hpp>
 #include <ulp/report/weights_table.hpp>
 
+#include "configured_formats.hpp"
 #include "findings/weights.hpp"
 
 namespace ulp {
@@ -17,15 +18,13 @@ namespace {
 const std::vector<std::string> usual_weight_formats{"bfloat16", "float16", "cbfloat16"};
 
 std::vector<weights_case> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
-  std::vector<std::string> names = asked.formats;
   rounding_text typed = asked.rounding;
-  if (config && config->said.weights_kept_in && names.empty() && *config->said.weights_kept_in != "float32") {
-    names = {*config->said.weights_kept_in};
-    if (config->said.weights_stochastic && typed.direction.empty()) typed.direction = "stochastic";
-  }
-  if (names.empty()) names = usual_weight_formats;
+  std::optional<std::string> said;
+  if (config) said = config->said.weights_kept_in;
+  if (config && config->said.weights_stochastic && asked.formats.empty() && typed.direction.empty())
+    typed.direction = "stochastic";
   std::vector<weights_case> cases;
-  for (const std::string& name : names) {
+  for (const std::string& name : formats_in_question(asked.formats, said, usual_weight_formats)) {
     const format to = value_format_named(name);
     const rounding mode = typed.value(to);
     cases.push_back({name, to, mode, typed.direction.empty() ? to_string(mode) : typed.direction});

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <ulp/report/typed_values.hpp>
 
 #include "findings.hpp"
 
@@ -108,10 +109,11 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
     return {
         "your configuration keeps float32 weights, or a master copy of them: updates are not lost by rounding to a "
         "16-bit format; the table says what would be lost without it"};
+  const format kept = format_named(*said.weights_kept_in);
   std::vector<std::string> lines;
   for (std::size_t c = 0; c < all.cases.size(); ++c) {
     const weights_case& asked = all.cases[c];
-    if (all.items.front().of[c].lost.numel == 0) continue;
+    if (asked.format != kept || all.items.front().of[c].lost.numel == 0) continue;
     if (is_beyond(all, c)) {
       lines.push_back(
           fmt::format("your configuration keeps weights in {0} without a master copy, but these weights are not all "
@@ -123,6 +125,9 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
     lines.push_back(fmt::format("your configuration keeps weights in {} without a master copy: {} were lost",
                                 asked.format_name, lost_text(layers_that_lose(all, c), all)));
   }
+  if (lines.empty())
+    return {fmt::format("your configuration keeps weights in {} without a master copy, which --format leaves out",
+                        *said.weights_kept_in)};
   return lines;
 }
 

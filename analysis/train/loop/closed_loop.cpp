@@ -15,7 +15,7 @@ bool same_decision(const trajectory_row& a, const trajectory_row& b) {
          a.scale_next == b.scale_next && a.error == b.error;
 }
 
-void call(const closed_loop_watch& watch, const closed_loop_watch::see_step& see, const step& now,
+void call(const closed_loop_watch& watch, const closed_loop_watch::see_step& see, const trained_step& now,
           const std::vector<tensor_info>& tensors) {
   if (see) see(now, tensors);
   if (watch.after_step) watch.after_step();
@@ -48,7 +48,7 @@ loop_outcome train_closed(const closed_loop_options& o, const scenario& policy, 
       ++into.identical;
     else if (!into.first_difference)
       into.first_difference = i;
-    call(watch, watch.closed, now.recorded, loop.tensors());
+    call(watch, watch.closed, now, loop.tensors());
   }
   return made;
 }
@@ -77,7 +77,7 @@ loop_outcome train_twin(const closed_loop_options& o, const scenario& policy, co
         made.underflow += t.counts.underflow;
       }
     }
-    call(watch, watch.twin, now.recorded, twin.tensors());
+    call(watch, watch.twin, now, twin.tensors());
   }
   return made;
 }

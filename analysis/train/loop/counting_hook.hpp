@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@
 
 namespace ulp::train {
 
-// Passes everything on; counts what becomes of the weight gradients of role low, and the cells of activation gradients.
+// Passes everything on; counts what becomes of the weight gradients of role low, and the cells of activation gradients; keeps
+// updates.
 class counting_hook final : public rounding_hook {
  public:
   // An activation gradient of a step, over its micro-batches.
@@ -25,7 +27,8 @@ class counting_hook final : public rounding_hook {
     cell_table table;
   };
 
-  counting_hook(rounding_hook& inner, bool activation_grads) : inner_(&inner), activation_grads_(activation_grads) {}
+  counting_hook(rounding_hook& inner, bool activation_grads, bool keep_updates)
+      : inner_(&inner), activation_grads_(activation_grads), keep_updates_(keep_updates) {}
 
   void round(const site& at, std::span<float> values) override {
     const bool is_part = at.kind == site_kind::weight_grad && at.role == tensor_role::low;
@@ -36,6 +39,8 @@ class counting_hook final : public rounding_hook {
       underflow += before - nonzero_of(values);
     }
     if (activation_grads_ && at.kind == site_kind::activation_grad && at.role == tensor_role::low) count(at, values);
+    if (keep_updates_ && at.kind == site_kind::update)
+      updates[std::string{at.tensor}].assign(values.begin(), values.end());
   }
 
   void start_step() {
@@ -48,6 +53,7 @@ class counting_hook final : public rounding_hook {
   std::uint64_t nonzero = 0;
   std::uint64_t underflow = 0;
   std::vector<counted_tensor> activation_grads;  // in the order in which they come, which is the same in each step
+  std::map<std::string, std::vector<double>> updates;  // the last ones, by the name of the weight
 
  private:
   static std::uint64_t nonzero_of(std::span<const float> values) {
@@ -67,6 +73,7 @@ class counting_hook final : public rounding_hook {
 
   rounding_hook* inner_;
   bool activation_grads_;
+  bool keep_updates_;
   cell_counter counter_;
 };
 

@@ -49,7 +49,7 @@ double training_options::rate() const noexcept {
 struct training::state {
   state(const training_options& chosen, rounding_hook& hook, std::optional<scaler> with)
       : options(chosen),
-        counting(hook, options.activation_grads),
+        counting(hook, options.activation_grads, options.joint),
         policy(std::move(with)),
         text(train::sentences(text_length)),
         network(train::make_network<float>(options)),
@@ -65,6 +65,11 @@ struct training::state {
                          .numel = p->value.values().size()});
       if (p->value.rows() == 1) tensors.back().shape = {p->value.columns()};
     }
+    for (std::size_t i = 0; options.joint && i < network->parameters().size(); ++i)
+      tensors.push_back({.name = "weight/" + tensors[i].name,
+                         .kind = tensor_kind::weight,
+                         .shape = tensors[i].shape,
+                         .numel = tensors[i].numel});
   }
 
   // Of the gradient that a parameter's uses and the micro-batches add up to.
@@ -117,6 +122,17 @@ struct training::state {
   }
 
   // Behind the weight gradients.
+  void add_weights(std::vector<tensor_row>& rows) {
+    for (const auto& p : network->parameters()) {
+      counter.add(std::as_const(p->value).values());
+      rows.push_back({.tensor = static_cast<std::uint32_t>(rows.size()),
+                      .type = dtype::float32,
+                      .factor = 1,
+                      .table = counter.take()});
+    }
+  }
+
+  // Behind both.
   void add_activation_grads(std::vector<tensor_row>& rows, double scale) {
     for (train::counting_hook::counted_tensor& t : counting.activation_grads) {
       if (tensors.size() == rows.size())
@@ -170,7 +186,22 @@ struct training::state {
     if (policy->unscales_with_next()) row.unscaled_by = row.scale_next;
   }
 
-  void update_weights(const trajectory_row& row) {
+  // With the joint tables of all weights, where they are asked for.
+  void update_weights(const trajectory_row& row, trained_step& made) {
+    const auto& parameters = network->parameters();
+    std::vector<std::vector<double>> before;
+    for (std::size_t i = 0; options.joint && i < parameters.size(); ++i) {
+      const std::span<const float> w = std::as_const(parameters[i]->value).values();
+      before.emplace_back(w.begin(), w.end());
+    }
+    apply(row);
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      joints.add(before[i], counting.updates.at(parameters[i]->name));
+      made.joints.emplace_back(static_cast<std::uint32_t>(parameters.size() + i), joints.take());
+    }
+  }
+
+  void apply(const trajectory_row& row) {
     if (row.unscaled_by != 1) {
       const auto inverse = static_cast<float>(1 / row.unscaled_by);
       for (const auto& p : network->parameters())
@@ -186,6 +217,7 @@ struct training::state {
   std::unique_ptr<train::network<float>> network;
   std::unique_ptr<train::optimizer> optimizer;
   cell_counter counter;
+  joint_counter joints;
   std::vector<tensor_info> tensors;
   std::vector<gradient_parts> parts;
   std::int64_t next = 0;
@@ -197,6 +229,9 @@ training::training(const training_options& options, rounding_hook& hook, std::op
   if (policy && policy->per_layer())
     throw std::invalid_argument(std::string{policy->entry().name} +
                                 ": a scale for each layer, where the loss is multiplied by one");
+  if (options.joint && options.recipe && !(options.recipe->weights == float32))
+    throw std::invalid_argument(std::string{options.recipe->dialect->name} +
+                                ": what it adds to weights in a narrow format is known after rounding alone");
   const default_processor_state state;
   state_ = std::make_unique<training::state>(options, hook, std::move(policy));
 }
@@ -236,9 +271,10 @@ trained_step training::advance() {
     made.recorded.scalars.loss_scale = scale;
     made.recorded.scalars.found_inf = made.row.found_inf;
   }
+  if (s.options.joint) s.add_weights(made.recorded.tensors);
   s.add_activation_grads(made.recorded.tensors, scale);
   const bool applied = !made.row.skipped && made.row.error.empty();
-  if (applied) s.update_weights(made.row);
+  if (applied) s.update_weights(made.row, made);
   made.recorded.scalars.learning_rate = s.options.rate();
   made.recorded.scalars.applied = applied;
   made.row.recorded_applied = applied;

@@ -2,6 +2,7 @@
 
 from .._errors import RecorderError
 from .bits import is_numpy
+from .compiled import counting
 from .host import np
 from .payloads import compressed, varints
 from .values import Values
@@ -10,14 +11,24 @@ ZERO = -1075  # the exponent of a weight of zero
 
 
 def joint_content(weights, updates):
-    """Of two arrays or tensors of one shape: what the optimizer's step adds to each of the weights. Needs numpy."""
-    if np is None:
+    """Of two arrays or tensors of one shape: what the optimizer's step adds to each of the weights. Needs numpy, or the
+    compiled counting."""
+    if np is None and counting is None:
         raise RecorderError("joint: needs numpy")
-    weights, updates = (Values("joint", array) for array in (weights, updates))
-    number = weights.type.number
-    w, d = (_parts(values) for values in (weights, updates))
-    if len(w.fraction) != len(d.fraction):
+    return content_of(Values("joint", weights), Values("joint", updates))
+
+
+def content_of(weights, updates):
+    both = weights, updates
+    if weights.numel != updates.numel:
         raise RecorderError("joint: a weight and its update have different sizes")
+    for values in both:
+        if not is_numpy(values.array):
+            values.array = values.array.cpu()
+    if counting is not None:
+        return counting.joint_content(*(values.place for values in both))
+    number = weights.type.number
+    w, d = (_parts(values) for values in both)
     finite = w.finite & d.finite
     zeros = finite & d.is_zero
     counted = finite & ~d.is_zero
@@ -55,7 +66,7 @@ class _Parts:
 def _parts(values):
     """By integers: the processor may take subnormals for zero."""
     of = values.type
-    bits = values.array if is_numpy(values.array) else values.array.cpu().numpy()
+    bits = values.array if is_numpy(values.array) else values.array.numpy()
     bits = bits.astype(np.int64)
     magnitude = bits & of.most
     field = magnitude >> of.fraction
@@ -63,7 +74,10 @@ def _parts(values):
     mantissa, exponent = np.frexp(significand.astype(np.float64))
     fraction = ((2 * mantissa - 1) * 2.0**52).astype(np.int64)
     exponent = exponent.astype(np.int64) - 1 + np.maximum(field, 1) - of.bias - of.fraction
-    return _Parts(magnitude < of.finite, magnitude == 0, (bits >> (of.bits - 1) & 1) == 1, exponent, fraction)
+    finite = magnitude < of.finite
+    if of.finite > of.most:  # the only NaN is where others have -0
+        finite &= bits & (2 * of.most + 1) != of.most + 1
+    return _Parts(finite, magnitude == 0, (bits >> (of.bits - 1) & 1) == 1, exponent, fraction)
 
 
 def _place(fraction):

@@ -58,6 +58,37 @@ TEST_CASE("dumps of steps say what one dump of all steps says") {
   CHECK(fewer[0].at("runaway") == 0);
 }
 
+TEST_CASE("--factor scale divides by the logged loss scale, as if gradients had not been multiplied by it") {
+  const temporary_dir dir;
+  std::string scalars = "step,scale\n";
+  for (const char* const folder : {"true", "scaled"}) std::filesystem::create_directory(dir / folder);
+  for (int step = 0; step < 8; ++step) {
+    const float scale = step < 3 ? 65536 : step < 5 ? 32768 : 3;  // not only powers of two
+    std::vector<float> g{1, -0.25F, static_cast<float>(step % 3), 0x1p-20F};
+    const auto write = [&](const char* folder) {
+      write_file((dir / folder / ("step" + std::to_string(step) + ".npz")).string(),
+                 zip({{.name = "wgrad/fc.npy", .contents = npy(npy_dict("<f4", "(4,)"), floats(g))}}));
+    };
+    write("true");
+    for (float& x : g) x *= scale;
+    write("scaled");
+    scalars += std::to_string(step) + "," + std::to_string(static_cast<int>(scale)) + "\n";
+  }
+  write_file(dir / "scalars.csv", scalars);
+  const std::string dialects = " --dialect bnb_cpu_default_adam8bit,torch_adam:bf16,torch_sgd:bf16 --lr 0.5";
+  const auto expected = rows_of((dir / "true").string() + dialects);
+  const auto divided =
+      rows_of((dir / "scaled").string() + dialects + " --factor scale --scalars " + (dir / "scalars.csv").string());
+  const auto left = rows_of((dir / "scaled").string() + dialects);
+  CHECK(divided == expected);
+  CHECK(left[2].at("largest_float32_move").get<double>() > 1000 * expected[2].at("largest_float32_move").get<double>());
+  // A step without a logged scale is none that can be divided.
+  write_file(dir / "short.csv", "step,scale\n0,65536\n");
+  CHECK(run_ulp("precision optimizer8 " + (dir / "scaled").string() + " --factor scale --scalars " +
+                (dir / "short.csv").string())
+            .exit_code == 2);
+}
+
 TEST_CASE("tensors whose weights run away are named, by the parts of a flat tensor too") {
   const auto run =
       run_ulp("precision optimizer8 " + inputs + " --dialect bnb_cpu_default_adam8bit,bnb_cuda_text_adam8bit");

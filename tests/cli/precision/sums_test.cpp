@@ -111,6 +111,59 @@ TEST_CASE("a recording's accumulation is modelled and says so") {
         Approx(c * std::sqrt((527.0 + 32) / 32)));
 }
 
+TEST_CASE("the configuration says what gradients are accumulated in, and what it leaves open is said to be assumed") {
+  const temporary_dir folder;
+  const auto run_with = [&](const std::string& text, const std::string& arguments) {
+    write_file(folder / "c.yaml", text);
+    const auto run = run_ulp("precision accumulate " + arguments + " --config " + (folder / "c.yaml").string());
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 0);
+    return run;
+  };
+  const auto contains = [](const std::string& text, const std::string& part) {
+    CAPTURE(text, part);
+    CHECK(text.find(part) != std::string::npos);
+  };
+  const std::string file = "tests/data/microbatches32.safetensors";
+  const std::string half = "trainer:\n  precision: bf16-true\n  accumulate_grad_batches: 32\n";
+  const auto narrow = run_with(half, file);
+  contains(narrow.out,
+           "your configuration accumulates in bfloat16: the sums of 32 micro-batches have an rms error of ");
+  contains(narrow.out, "bits more than one rounding\n");
+  CHECK(narrow.out.find("float16 ") == narrow.out.find("bfloat16 ") + 1);  // of the 16-bit formats that one alone
+  const std::string error = narrow.out.substr(narrow.out.find("rms error of ") + 13, 7);
+  const json all = rows("accumulate " + file + " --format bf16");
+  CHECK(row_of(json(std::vector<json>(all.end() - 3, all.end())), "order", "sequential", "format", "bf16")
+            .at("relative_error")
+            .get<double>() == Approx(std::stod(error)).epsilon(0.05));
+
+  const auto wide = run_with("trainer:\n  precision: bf16-mixed\n", file);
+  contains(wide.out, "your configuration accumulates in float32: ");
+  contains(wide.out, "; the table says what 16 bits would lose\n");
+  contains(wide.out, "cbfloat16");
+  contains(run_with("trainer:\n  precision: 64-true\n", file).out,
+           "your configuration accumulates in float64: the table says what 16 bits would lose\n");
+  contains(
+      run_with("{\"fp16\": {\"enabled\": true}, \"zero_optimization\": {\"stage\": 1}}", file).out,
+      "your configuration is assumed to accumulate in float16 (data_types.grad_accum_dtype is not given: DeepSpeed "
+      "takes the model's type): the sums of 32");
+  contains(
+      run_with("per_device_train_batch_size: 8\nbf16: true\n", file).out,
+      "your configuration does not say what Hugging Face accumulates gradients in: the table is of formats that it "
+      "may be\n");
+  contains(run_with(half, file + " --format cb16").out,
+           "your configuration accumulates in bfloat16, which --format leaves out\n");
+
+  // Of a recording it says how many there are, too; to machines it is a note.
+  const auto modelled = run_with(half, "examples/digits.ulp --tensor fc --json");
+  contains(modelled.err,
+           "your configuration accumulates in bfloat16: the sums of 32 micro-batches have an rms error of about ");
+  for (const json& row : json::parse(modelled.out)) {
+    CHECK(row.at("microbatches") == 32);
+    CHECK((row.at("format") == "float32" || row.at("format") == "bfloat16"));
+  }
+}
+
 TEST_CASE("random bits of a file's updates") {
   const std::string file = "tests/data/weights.step00100.safetensors --lr 0.05 ";
   const json all = rows("random-bits " + file + "--format bf16");

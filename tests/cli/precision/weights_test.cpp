@@ -125,6 +125,11 @@ TEST_CASE("the configuration says what weights are kept in, and is not believed 
   CHECK(!contains(mixed, "were lost"));
   CHECK(contains(with("optimizer_config:\n  zero_one_enabled: true\n"), "or a master copy"));
   CHECK(contains(with("optimizer_config:\n  zero_one_enabled: false\n"), "keeps weights in bfloat16 without"));
+  // What it says is not said of another format that was asked for.
+  const auto other =
+      run_ulp("precision weights " + dump + " --lr 0.05 --format fp16 --config " + (folder / "c.yaml").string());
+  CHECK(contains(other.out,
+                 "your configuration keeps weights in bfloat16 without a master copy, which --format leaves out"));
 }
 
 TEST_CASE("layers and the step from which on they lose are named, where the file does not say otherwise") {

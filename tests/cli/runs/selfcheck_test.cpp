@@ -143,6 +143,33 @@ TEST_CASE("a replay of the recording is the run that was recorded") {
   CHECK(replayed(twin).at("last_scale") == open.at("last_scale"));
 }
 
+TEST_CASE("joint tables of the closed loop answer which updates weights without a copy would lose") {
+  const temporary_dir dir;
+  const std::string run = (dir / "run.ulp").string();
+  const std::string plain = (dir / "plain.ulp").string();
+  const std::string training = "selfcheck closed-loop --model mlp --steps 40 --seeds 1 --json -o ";
+  const auto made = run_ulp(training + run + " --joint");
+  REQUIRE(made.exit_code == 0);  // the self-replay does not look at weights
+  CHECK(made.out == run_ulp(training + plain).out);
+  CHECK(run_ulp("check " + run).exit_code == 0);
+  const auto lost = run_ulp("precision weights " + run + " --format bf16,fp16 --by step --json");
+  REQUIRE(lost.exit_code == 0);
+  const auto rows = nlohmann::json::parse(lost.out);
+  double most = 0;
+  for (const auto& row : rows) {
+    CHECK(row.at("learning_rate") == 0.003);
+    most = std::max(most, row.at("lost_share").get<double>());
+  }
+  CHECK(rows.size() > 60);  // skipped steps have none
+  CHECK(most > 0.01);
+  CHECK(run_ulp("precision weights " + plain).exit_code == 2);
+  CHECK(run_ulp("advise " + run).out == run_ulp("advise " + plain).out);
+  const auto low = run_ulp(training + (dir / "low.ulp").string() + " --joint --optimizer torch_adam:bf16");
+  CHECK(low.exit_code == 2);
+  CHECK(low.err.find("--joint: torch_adam:bf16 has no master copy") != std::string::npos);
+  CHECK(!std::filesystem::exists(dir / "low.ulp"));
+}
+
 TEST_CASE("examples/transformer.ulp is what the command in its README writes") {
   const std::string readme = read_file(source_dir() / "examples/README.md");
   const std::size_t at = readme.find("ulp selfcheck closed-loop");

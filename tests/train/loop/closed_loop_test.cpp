@@ -112,9 +112,10 @@ TEST_CASE("who looks on sees every step of both, in order") {
   std::vector<std::int64_t> closed;
   std::vector<std::int64_t> twin;
   int steps = 0;
-  (void)run_closed_loop(o, {.closed = [&](const step& s, const auto&) { closed.push_back(s.key.step); },
-                            .twin = [&](const step& s, const auto&) { twin.push_back(s.key.step); },
-                            .after_step = [&] { ++steps; }});
+  (void)run_closed_loop(o,
+                        {.closed = [&](const trained_step& s, const auto&) { closed.push_back(s.recorded.key.step); },
+                         .twin = [&](const trained_step& s, const auto&) { twin.push_back(s.recorded.key.step); },
+                         .after_step = [&] { ++steps; }});
   CHECK(closed == std::vector<std::int64_t>{0, 1, 2});
   CHECK(twin == closed);
   CHECK(steps == 6);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <string>
 #include <ulp/formats/catalog.hpp>
 
 #include "support/catch.hpp"
@@ -184,6 +185,42 @@ TEST_CASE("tied and accumulated gradients are float32 sums of parts") {
   no_rounding nothing;
   training twin({.tied = true, .microbatches = 3}, nothing, std::nullopt);
   CHECK(twin.advance().recorded.tensors.front().parts == gradient_parts{.kept = 6});
+}
+
+// Rounds nothing; the last updates by tensor.
+class update_listener final : public rounding_hook {
+ public:
+  void round(const site& at, std::span<float> values) override {
+    if (at.kind == site_kind::update) updates[std::string{at.tensor}].assign(values.begin(), values.end());
+  }
+  std::map<std::string, std::vector<double>> updates;
+};
+
+TEST_CASE("joint tables are of the weights before an update and of what it adds") {
+  update_listener heard;
+  const training_options o{.network = network_kind::mlp, .joint = true};
+  training t(o, heard, std::nullopt);
+  const std::size_t parameters = t.tensors().size() / 2;
+  for (int step = 0; step < 3; ++step) {
+    std::vector<std::vector<double>> before;
+    for (std::size_t i = 0; i < parameters; ++i) before.emplace_back(t.weights(i).begin(), t.weights(i).end());
+    const trained_step now = t.advance();
+    REQUIRE(now.joints.size() == parameters);
+    REQUIRE(now.recorded.tensors.size() == 2 * parameters);
+    for (std::size_t i = 0; i < parameters; ++i) {
+      const auto& [weight, table] = now.joints[i];
+      CHECK(weight == parameters + i);
+      CHECK(t.tensors()[weight].name == "weight/" + t.tensors()[i].name);
+      CHECK(t.tensors()[weight].kind == tensor_kind::weight);
+      joint_counter expected;
+      expected.add(before[i], heard.updates.at(t.tensors()[i].name));
+      CHECK(table == expected.take());
+      CHECK(now.recorded.tensors[weight].table.numel == before[i].size());
+    }
+  }
+  training_options narrow = o;
+  narrow.recipe = optimizer_recipe{.dialect = find_optimizer("torch_adam"), .parameters = {}, .weights = bfloat16};
+  CHECK_THROWS_AS(training(narrow, heard, std::nullopt), std::invalid_argument);
 }
 
 TEST_CASE("a loss that overflows is skipped, or poisons the weights where the scaler does not look") {

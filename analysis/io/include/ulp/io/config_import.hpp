@@ -2,6 +2,7 @@
 #ifndef ULP_IO_CONFIG_IMPORT_HPP
 #define ULP_IO_CONFIG_IMPORT_HPP
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
@@ -13,6 +14,12 @@
 
 namespace ulp {
 
+// What the gradients of micro-batches are added up in.
+struct said_accumulation {
+  std::string format;   // a name of the catalogue
+  std::string assumed;  // why, where no key says it and the framework's default is taken; else empty
+};
+
 struct imported_config {
   std::string framework;  // as it names itself: "DeepSpeed"
   std::string scaler;     // a name of scaler_catalog(); "none" where the loss is not scaled
@@ -23,9 +30,11 @@ struct imported_config {
   // Of the weights that the optimizer updates: the format that they are kept in, float32 where there is a master copy; a name of
   // the catalogue. nullopt where it is not said.
   std::optional<std::string> weights_kept_in;
-  bool weights_stochastic = false;    // they are rounded stochastically
-  std::vector<std::string> meanings;  // one line for each key: "fp16.hysteresis = 4 -> ..."
-  std::vector<std::string> notes;     // what a user should know about it
+  bool weights_stochastic = false;                  // they are rounded stochastically
+  std::optional<said_accumulation> accumulates_in;  // nullopt where neither a key nor a known default says it
+  std::optional<std::uint64_t> microbatches;        // that are accumulated for one step, where it is said
+  std::vector<std::string> meanings;                // one line for each key: "fp16.hysteresis = 4 -> ..."
+  std::vector<std::string> notes;                   // what a user should know about it
 };
 
 // Reads the configuration of a framework: a file of its own, or a command line or shell script that starts it; which one

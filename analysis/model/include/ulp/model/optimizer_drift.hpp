@@ -32,7 +32,8 @@ struct weight_drift {
   // Elements that end further from the twin's than the twin moved any element of the tensor, or not finite.
   std::uint64_t runaway = 0;
   std::uint64_t nonfinite = 0;
-  // Over all steps: elements that the twin moved; of these, elements that stayed as they were.
+  // Over all steps: elements that the twin moved; of these, elements that stayed as they were, and so did what Kahan's
+  // summation keeps of them, or their float32 copy.
   std::uint64_t updates = 0;
   std::uint64_t lost = 0;
   // Elements whose second moment was stored as zero after some step while the first was not, and the first such step
@@ -55,7 +56,7 @@ struct weight_drift {
   weight_drift& operator+=(const weight_drift& other) noexcept;
 };
 
-// One tensor, under a recipe and its twin. Memory: nine numbers an element, and the states.
+// One tensor, under a recipe and its twin. Memory: nine numbers an element, eleven with Kahan's summation, and the states.
 class drifting_tensor {
  public:
   // The twin begins with these weights, the recipe with what its format makes of them. `parts`: sizes of what the tensor
@@ -99,6 +100,8 @@ class drifting_tensor {
   optimizer twin_;
   std::vector<float> first_, w_, twin_w_;
   std::vector<float> m_, v_, before_, twin_before_;
+  std::string kept_name_;  // the state that keeps what weights lose; empty: none
+  std::vector<float> kept_, kept_before_;
   std::vector<float> marked_, twin_marked_;  // second moments at the mark; empty: none
   std::vector<bool> was_zeroed_;
   bool has_moments_ = false;

@@ -35,7 +35,7 @@ struct closed_loop_options {
 
 // Who looks on. Empty functions are not called; what they throw comes out of the call.
 struct closed_loop_watch {
-  using see_step = std::function<void(const step&, const std::vector<tensor_info>&)>;
+  using see_step = std::function<void(const trained_step&, const std::vector<tensor_info>&)>;
   see_step closed;                   // each step of the closed loop
   see_step twin;                     // each step of the float32 training
   std::function<void()> after_step;  // of either

@@ -11,8 +11,10 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include <ulp/model/joint_table.hpp>
 #include <ulp/model/optimizer_recipe.hpp>
 #include <ulp/model/scaler.hpp>
 #include <ulp/model/step.hpp>
@@ -43,6 +45,7 @@ struct training_options {
   std::optional<double> learning_rate;
   std::uint64_t seed = 1;         // of the initial weights and the batches
   bool activation_grads = false;  // low ones are recorded too
+  bool joint = false;             // weights are recorded too, and what updates add to them: joint_table.hpp
 
   [[nodiscard]] double rate() const noexcept;
 };
@@ -54,6 +57,9 @@ struct trained_step {
   step recorded;
   // What happened: keys, scales, found_inf, skipped, poisoned, the norm, error.
   trajectory_row row;
+  // Of an applied step, where asked for: the master weights before it and what the optimizer added, in float32. The index is
+  // that of the weight in tensors().
+  std::vector<std::pair<std::uint32_t, joint_table>> joints;
   // Weight gradients of role low, part by part before they are rounded: those that are not zero, and those of them that
   // are afterwards.
   std::uint64_t nonzero = 0;
@@ -64,14 +70,16 @@ class training {
  public:
   // With a scaler the loss is multiplied by its scale, found_inf is whether any gradient holds infinity or NaN, and the
   // gradients are unscaled and applied, or skipped, as it says. `hook` must outlive the training. Throws
-  // std::invalid_argument for microbatches below 1, a width that is odd or 0, a scaler with a scale per layer, and a
-  // recipe that make_optimizer refuses or that takes the gradients of several micro-batches.
+  // std::invalid_argument for microbatches below 1, a width that is odd or 0, a scaler with a scale per layer, a recipe that
+  // make_optimizer refuses or that takes the gradients of several micro-batches, and for joint tables of a recipe whose
+  // weights are not float32: what it adds to them is known after rounding alone.
   training(const training_options& options, rounding_hook& hook, std::optional<scaler> policy);
   ~training();
   training(const training&) = delete;
   training& operator=(const training&) = delete;
 
-  // The weight gradients, in the order of the network; after the first step activation gradients too, where asked for.
+  // The weight gradients, in the order of the network; then the weights, and after the first step activation gradients,
+  // where they are asked for.
   // `through` is the hook's where a part of a gradient is low; each row says of how many parts it is the sum.
   [[nodiscard]] const std::vector<tensor_info>& tensors() const noexcept;
   [[nodiscard]] std::uint64_t parameters() const noexcept;

@@ -1,0 +1,141 @@
+// What `ulp precision` answers of runs and dumps: (columns, notes), conclusions among the notes as in its --json.
+#include <fmt/ranges.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <ulp/report/accumulate_answer.hpp>
+#include <ulp/report/optimizer8_answer.hpp>
+#include <ulp/report/random_bits_answer.hpp>
+#include <ulp/report/recipe_text.hpp>
+#include <ulp/report/typed_values.hpp>
+#include <ulp/report/weights_answer.hpp>
+#include <utility>
+#include <vector>
+
+#include "runs.hpp"
+#include "runs_columns.hpp"
+#include "runs_listener.hpp"
+#include "runs_options.hpp"
+
+namespace ulp::python {
+namespace {
+
+namespace py = pybind11;
+
+// The table of an answer, asked for without the interpreter's lock.
+template <typename Answer>
+py::tuple told(Answer answer) {
+  note_keeper heard;
+  growing_table rows;
+  unlocked([&] { rows.add(answer(heard)); });
+  return py::make_tuple(rows.arrays(), heard.notes());
+}
+
+void hear_all(const std::vector<std::string>& conclusions, note_keeper& heard) {
+  for (const std::string& line : conclusions) heard.note(line);
+}
+
+py::tuple weights(const py::list& inputs, keywords& given) {
+  weights_question asked;
+  given.take("format", &asked.formats);
+  given.take("by", &asked.by);
+  given.take("lr", &asked.learning_rate);
+  given.take("curvature", &asked.curvature);
+  given.take("config", &asked.config);
+  given.take("sort", &asked.sort);
+  given.take("top", &asked.top);
+  asked.run = run_of(inputs, given);
+  given.take(options_of(asked.rounding));
+  given.refuse_others();
+  asked.formats = joined_names(split_at_commas(asked.formats));
+  asked.by = split_at_commas(asked.by);
+  check_each("by", asked.by, weight_groups);
+  return told([&](note_keeper& heard) {
+    weights_answer answer = weights_over(asked, heard);
+    hear_all(answer.conclusions, heard);
+    return std::move(answer.rows);
+  });
+}
+
+py::tuple accumulate(const py::list& inputs, keywords& given) {
+  accumulate_question asked;
+  given.take("format", &asked.formats);
+  given.take("chunk", &asked.chunks);
+  given.take("microbatches", &asked.microbatches);
+  given.take("config", &asked.config);
+  asked.run = run_of(inputs, given);
+  given.take(options_of(asked.rounding));
+  given.refuse_others();
+  asked.formats = joined_names(split_at_commas(asked.formats));
+  asked.chunks = split_at_commas(asked.chunks);
+  return told([&](note_keeper& heard) {
+    accumulate_answer answer = accumulate_over(asked, heard);
+    hear_all(answer.conclusions, heard);
+    return std::move(answer.rows);
+  });
+}
+
+py::tuple random_bits_needed(const py::list& inputs, keywords& given) {
+  random_bits_question asked;
+  given.take("format", &asked.formats);
+  given.take("lr", &asked.learning_rate);
+  given.take("lose", &asked.share);
+  given.take("by_tensor", &asked.by_tensor);
+  asked.run = run_of(inputs, given);
+  given.refuse_others();
+  asked.formats = joined_names(split_at_commas(asked.formats));
+  return told([&](note_keeper& heard) { return random_bits_over(asked, heard).rows; });
+}
+
+py::tuple optimizer8(const py::list& inputs, keywords& given) {
+  optimizer8_question asked;
+  bool quantizers = false;
+  given.take("dialect", &asked.recipes);
+  given.take("set", &asked.settings);
+  given.take("w0", &asked.weights);
+  given.take("parts", &asked.parts);
+  given.take("elements", &asked.elements);
+  given.take("by_tensor", &asked.by_tensor);
+  given.take("mark", &asked.mark);
+  given.take("quantizers", &quantizers);
+  given.take("seed", &asked.seed);
+  given.take_parameters({"lr", "beta2", "block_size"}, asked.settings);
+  asked.run = run_of(inputs, given);
+  given.refuse_others();
+  asked.recipes = joined_recipes(split_at_commas(asked.recipes));
+  asked.parts = split_at_commas(asked.parts);
+  return told([&](note_keeper& heard) {
+    optimizer8_answer answer = optimizer8_over(asked, heard);
+    if (quantizers) return std::move(answer.quantizers);
+    hear_all(answer.conclusions, heard);
+    return std::move(answer.rows);
+  });
+}
+
+struct question {
+  std::string_view name;
+  py::tuple (*answer)(const py::list&, keywords&);
+};
+constexpr std::array questions{question{"weights", &weights}, question{"accumulate", &accumulate},
+                               question{"random-bits", &random_bits_needed}, question{"optimizer8", &optimizer8}};
+
+py::tuple precision(const py::list& inputs, const std::string& name, const py::dict& options) {
+  const auto found = std::ranges::find(questions, name, &question::name);
+  if (found == questions.end()) {
+    std::vector<std::string_view> names;
+    for (const question& q : questions) names.push_back(q.name);
+    throw std::invalid_argument(fmt::format("precision: no question '{}': one of {}", name, fmt::join(names, ", ")));
+  }
+  keywords given("precision", options);
+  return found->answer(inputs, given);
+}
+
+}  // namespace
+
+void bind_run_precision(py::module_& module) { module.def("run_precision", &precision); }
+
+}  // namespace ulp::python
