@@ -21,21 +21,20 @@ struct options {
   std::string learning_rate;
   std::string beta2;
   std::string block_size;
-  bool quantizers = false;
   output_options output;
 };
 
 void print_heading(const options& o, const optimizer8_answer& answer) {
   fmt::print("{} of {}, open loop: the gradients do not react\n", count_text(answer.steps, "step"),
              count_text(answer.elements, "element"));
-  if (o.quantizers) {
+  if (o.asked.quantizers) {
     fmt::print("float32 moments at the end in the codes of each quantizer; differ: from those of bnb_default\n\n");
     return;
   }
   fmt::print(
       "deviation: rms(w - float32's) / rms(float32's movement); loss change: of that, to first order\n"
-      "run away: further from float32's than that moved any weight of the tensor; v = 0: stored so while m was not\n"
-      "m codes, v codes, weights: that differ from the first recipe with codes\n\n");
+      "run away: moved further from float32's than that moved any weight of the tensor, and than rounding makes\n"
+      "v = 0: stored so while m was not; m codes, v codes, weights: not as under the first recipe with such codes\n\n");
 }
 
 // A dialect's own parameters under the names that libraries give them.
@@ -53,7 +52,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const optimizer8_answer answer = optimizer8_over(question_of(o), on_stderr());
   const bool machine = o.output.machine_stdout();
-  if (!o.quantizers)
+  if (!o.asked.quantizers)
     for (const std::string& line : answer.conclusions) {
       if (machine)
         note(line);
@@ -61,10 +60,10 @@ int run(const options& o) {
         fmt::print("{}\n", printable(line));
     }
   if (!machine) {
-    if (!o.quantizers) fmt::print("\n");
+    if (!o.asked.quantizers) fmt::print("\n");
     print_heading(o, answer);
   }
-  if (o.quantizers)
+  if (o.asked.quantizers)
     write_table("precision.quantizers", answer.quantizers, o.output);
   else
     write_table("precision.optimizer8", answer.rows, o.output);
@@ -98,7 +97,7 @@ command precision_optimizer8_command() {
   made.add("--mark", &o->asked.mark,
            "count the second moments that are lower at the end than after this step (default: a quarter of the steps)",
            {.type = "N", .check = positive});
-  made.add("--quantizers", &o->quantizers,
+  made.add("--quantizers", &o->asked.quantizers,
            "instead: the codes of the float32 moments in each library's quantizer, and how many differ");
   made.add("--seed", &o->asked.seed, "of stochastic rounding", {.type = "N", .check = whole_number});
   add_output(made, o->output);

@@ -41,9 +41,9 @@ namespace optimizers {
 
 void check_number(std::string_view name, double value) {
   const std::string what = "parameter '" + std::string{name} + "'";
-  if (!std::isfinite(value)) throw parameter_error(what + " is a finite number");
-  if (value < 0) throw parameter_error(what + " is not negative");
-  if ((name == "beta1" || name == "beta2") && value >= 1) throw parameter_error(what + " is below 1");
+  if (!std::isfinite(value)) throw parameter_error(what + " must be a finite number");
+  if (value < 0) throw parameter_error(what + " must not be negative");
+  if ((name == "beta1" || name == "beta2") && value >= 1) throw parameter_error(what + " must be below 1");
 }
 
 bool decides_states(std::string_view name) noexcept {

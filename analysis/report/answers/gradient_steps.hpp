@@ -33,7 +33,8 @@ class gradient_steps {
     std::string stored_as;            // the name in the file
   };
 
-  // Reads headers, and of dumps of steps the factors of their gradients. Throws input_error, std::invalid_argument.
+  // Reads headers, and of dumps of steps the factors of their gradients. Steps that the run skipped are left out, and
+  // told of. Throws input_error, std::invalid_argument.
   gradient_steps(const gradient_question& asked, listener& to);
 
   [[nodiscard]] const std::vector<tensor>& tensors() const noexcept { return tensors_; }
