@@ -207,7 +207,7 @@ void refuse_same_outputs(const options& o) {
   namespace fs = std::filesystem;
   if (o.shown.csv.empty() || o.shown.csv == "-") return;
   std::error_code error;
-  if (fs::weakly_canonical(o.shown.csv, error) == fs::weakly_canonical(o.output, error))
+  if (fs::weakly_canonical(fs::absolute(o.shown.csv), error) == fs::weakly_canonical(fs::absolute(o.output), error))
     throw usage_error(fmt::format("-o and --csv both write to {}; name another file", o.output));
 }
 
@@ -255,12 +255,12 @@ int run(const options& o) {
   optimizer stepped = made(entry, setup);
   const std::size_t batches = stepped.micro_batches();
   const std::uint64_t last = input.rows() / batches;
-  if (input.rows() % batches != 0)
-    note(fmt::format("{} gradients are no multiple of {} micro-batches: the last {} are left out", input.rows(),
-                     batches, input.rows() % batches));
   if (last == 0)
     throw usage_error(fmt::format("{}: has {}, and a step takes {}", o.inputs.front(),
                                   count_text(input.rows(), "gradient"), batches));
+  if (input.rows() % batches != 0)
+    note(fmt::format("{} gradients are no multiple of {} micro-batches: the last {} are left out", input.rows(),
+                     batches, input.rows() % batches));
   const std::vector<std::int64_t> steps = steps_of(o.steps, last);
   if (input.has_bits() && input.bit_rows() < static_cast<std::uint64_t>(steps.back()))
     throw usage_error(fmt::format("{}: array 'sr_bits': has {}, and step {} is asked for; give fewer --steps",

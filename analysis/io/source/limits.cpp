@@ -46,7 +46,8 @@ void set_limit(read_limits& limits, std::string_view text) {
 
 std::string wrong_with_rows(const read_limits& limits, std::uint64_t rows, std::uint64_t elements) {
   if (rows == 0 || elements == 0)
-    return "has no elements: " + std::to_string(rows) + " rows of " + std::to_string(elements);
+    return "has no elements: " + std::to_string(rows) + " rows of " + std::to_string(elements) +
+           "; each row is a step or micro-batch, so give an array whose rows hold gradients";
   if (rows <= limits.rows) return "";
   return "has " + std::to_string(rows) + " rows, each a step or micro-batch; " + limit_text(limits, &read_limits::rows);
 }

@@ -40,14 +40,17 @@ std::string where_text(const std::vector<drift_row>& tensors, std::uint64_t (*co
 }
 
 std::string why_not_finite(const weight_drift& d) {
-  if (d.nonfinite_gradients == 0) return "all gradients are finite, so the parameters or the first weights make them so";
+  if (d.nonfinite_gradients == 0)
+    return "all gradients are finite, so the parameters or the first weights make them so";
   return fmt::format(
-      "{} infinite or NaN, the first in step {}; a step that the run skipped is left out where --scalars says so "
-      "(applied), or by --steps",
+      "{} infinite or NaN, the first in step {}; steps that the run skipped are left out by applied in --scalars, or "
+      "by "
+      "--steps",
       d.nonfinite_gradients == 1 ? "1 gradient is" : grouped(d.nonfinite_gradients) + " gradients are",
       d.first_nonfinite_gradient);
 }
 
+// "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
 std::string unquantized_text(const drift_row& all) {
   return all.unquantized == 1 ? "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
                               : fmt::format(
@@ -147,8 +150,7 @@ std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& te
     return fmt::format("{}: no weight stays finite, in float32 either: {}.", all.recipe, why_not_finite(d));
   if (all.unquantized > 0 && all.unquantized == all.tensors)
     return fmt::format(
-        "{}: nothing is quantized: {}, kept as the weights are, and this says nothing about codes; see --elements and "
-        "--block-size.",
+        "{}: nothing is said of its codes: {} (they are kept as the weights are); see --elements and --block-size.",
         all.recipe, unquantized_text(all));
   std::string said = d.runaway > 0 ? runaway_text(d, tensors) : distance_text(d);
   if (d.twin_nonfinite > 0)

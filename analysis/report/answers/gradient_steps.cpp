@@ -177,9 +177,10 @@ void gradient_steps::open_dumps(const std::vector<std::string>& files, listener&
     steps_.push_back(made);
   });
   if (skipped.empty()) return;
-  to.note(fmt::format("{} that the run skipped, by its own account, left out here too: step {}{}",
-                      skipped.size() == 1 ? "1 step" : fmt::format("{} steps", grouped(skipped.size())),
-                      skipped.front(), skipped.size() == 1 ? "" : " and others"));
+  to.note(skipped.size() == 1
+              ? fmt::format("step {} is left out: the run skipped it", skipped.front())
+              : fmt::format("{} steps are left out because the run skipped them, the first of them step {}",
+                            grouped(skipped.size()), skipped.front()));
   if (steps_.empty()) throw std::invalid_argument("no step is left: the run skipped all that are selected");
 }
 
