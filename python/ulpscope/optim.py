@@ -80,9 +80,11 @@ class Optimizer:
         parameters: Dict[str, Any],
     ) -> None:
         self._weights = format_name(weights)
+        for argument, word in (("dialect", dialect), ("weight_rounding", weight_rounding), ("tensor", tensor)):
+            _expect_text(word, argument)
         # Its size is known with the first step; what is wrong is said now.
         number = _integer(seed, "seed", 0, 2**64 - 1)
-        self._made = (dialect, self._weights, weight_rounding, number, tensor, dict(parameters))
+        self._made = (dialect, self._weights, weight_rounding, number, tensor, _values(parameters))
         self._empty = self._of_size(0)  # of no elements: what parameters are tried on
         self._of = self._empty.copy()
 
@@ -104,10 +106,11 @@ class Optimizer:
         """Changes parameters from the next step on, such as lr; not those that decide how states are kept. Where one is
         refused, none is changed."""
         tried = self._empty.copy()
-        for name, value in parameters.items():
+        values = _values(parameters)
+        for name, value in values.items():
             tried.set_parameter(name, value)
         self._empty = tried
-        for name, value in parameters.items():
+        for name, value in values.items():
             self._of.set_parameter(name, value)
             self._made[5][name] = value
 
@@ -268,7 +271,9 @@ def dynamic_map(
     array([-9.9296874e-01,  0.0000000e+00,  5.5000004e-07,  1.0000000e+00],
           dtype=float32)
     """
-    return _core.dynamic_map(signed, arithmetic, max_exponent_bits, total_bits)
+    exponent_bits = _integer(max_exponent_bits, "max_exponent_bits", 0, 64)
+    bits = _integer(total_bits, "total_bits", 0, 64)
+    return _core.dynamic_map(bool(signed), _expect_text(arithmetic, "arithmetic"), exponent_bits, bits)
 
 
 def linear_map(signed: bool = True, *, arithmetic: str = "torch26_nofma") -> Any:
@@ -291,6 +296,7 @@ def quantize_blockwise(
     >>> ulpscope.optim.quantize_blockwise(numpy.float32([1, -0.5, 0]))
     (array([255,  35, 127], dtype=uint8), array([1.], dtype=float32))
     """
+    _expect_text(quantizer, "quantizer")
     numbers = _numbers(x, "x")
     flat = numpy.ascontiguousarray(numbers, dtype=numpy.float32).reshape(-1)
     size = _integer(block_size, "block_size", 1, 2**63 - 1)
@@ -302,6 +308,7 @@ def dequantize_blockwise(
     codes: Any, absmax: Any, quantizer: str = "bnb_default", *, map: Optional[Any] = None, block_size: int = 256
 ) -> Any:
     """The numbers of codes: map[code] * absmax of the block, in float32."""
+    _expect_text(quantizer, "quantizer")
     given = numpy.asarray(codes)
     if given.dtype != numpy.uint8:
         raise ValueError(f"codes: elements are {given.dtype.name}, not uint8")
@@ -317,6 +324,25 @@ def dequantize_blockwise(
 def _map(given: Optional[Any]) -> Any:
     chosen = dynamic_map() if given is None else _numbers(given, "map")
     return numpy.ascontiguousarray(chosen, dtype=numpy.float32).reshape(-1)
+
+
+def _expect_text(word: Any, argument: str) -> str:
+    if not isinstance(word, str):
+        raise TypeError(f"{argument}: is a {type(word).__name__}, not text")
+    return word
+
+
+def _values(parameters: Dict[str, Any]) -> Dict[str, Any]:
+    """Of parameters: None, flags and words as they are, else floats."""
+    made = {}
+    for name, value in parameters.items():
+        try:
+            made[name] = value if value is None or isinstance(value, (bool, str)) else float(value)
+        except OverflowError:
+            raise ValueError(f"{name}: is beyond float64") from None
+        except (TypeError, ValueError):
+            raise TypeError(f"{name}: is a {type(value).__name__}, not a number, flag or word") from None
+    return made
 
 
 def _rounded_once(array: Any, format: str) -> Any:
