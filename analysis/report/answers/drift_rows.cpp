@@ -39,7 +39,8 @@ std::string where_text(const std::vector<drift_row>& tensors, std::uint64_t (*co
   return where;
 }
 
-std::string why_not_finite(const weight_drift& d) {
+std::string why_not_finite(const drift_row& all) {
+  const weight_drift& d = all.drift;
   if (d.nonfinite_gradients == 0)
     return "all gradients are finite, so the parameters or the first weights make them so";
   return fmt::format(
@@ -47,7 +48,7 @@ std::string why_not_finite(const weight_drift& d) {
       "by "
       "--steps",
       d.nonfinite_gradients == 1 ? "1 gradient is" : grouped(d.nonfinite_gradients) + " gradients are",
-      d.first_nonfinite_gradient);
+      all.nonfinite_step);
 }
 
 // "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
@@ -147,7 +148,7 @@ table drift_table(const std::vector<drift_row>& rows) {
 std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& tensors) {
   const weight_drift& d = all.drift;
   if (d.numel > 0 && d.twin_nonfinite == d.numel)
-    return fmt::format("{}: no weight stays finite, in float32 either: {}.", all.recipe, why_not_finite(d));
+    return fmt::format("{}: no weight stays finite, in float32 either: {}.", all.recipe, why_not_finite(all));
   if (all.unquantized > 0 && all.unquantized == all.tensors)
     return fmt::format(
         "{}: nothing is said of its codes: {} (they are kept as the weights are); see --elements and --block-size.",
@@ -156,7 +157,7 @@ std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& te
   if (d.twin_nonfinite > 0)
     said += fmt::format("; {} left out, not finite in float32 either: {}",
                         d.twin_nonfinite == 1 ? "1 weight is" : grouped(d.twin_nonfinite) + " weights are",
-                        why_not_finite(d));
+                        why_not_finite(all));
   if (all.unquantized > 0) said += "; " + unquantized_text(all);
   return fmt::format("{}: {}.", all.recipe, said);
 }

@@ -28,6 +28,7 @@ struct drift_row {
   // Of all: tensors, and those whose states the recipe keeps as the weights are, their size being no multiple of the block.
   std::uint64_t tensors = 0;
   std::uint64_t unquantized = 0;
+  std::int64_t nonfinite_step = 0;  // of all: the number that the run gives to drift.first_nonfinite_gradient
 };
 
 [[nodiscard]] table drift_table(const std::vector<drift_row>& rows);

@@ -295,6 +295,8 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
   for (const candidate& c : all) {
     std::vector<drift_row> tensors = rows_of(c, parts, first == &c ? nullptr : first);
     drift_row total = total_of(c, tensors, first == &c ? nullptr : first);
+    if (const std::int64_t place = total.drift.first_nonfinite_gradient; place > 0)
+      total.nonfinite_step = run.number(static_cast<std::uint64_t>(place - 1));
     answer.conclusions.push_back(conclusion_of(total, tensors));
     if (std::string decay = decay_text(c.recipe); !decay.empty()) decays.insert(std::move(decay));
     if (asked.by_tensor) std::ranges::move(tensors, std::back_inserter(rows));
