@@ -384,6 +384,6 @@ def _bits(bits: Any, flat: bool = True) -> Any:
     if array.dtype == numpy.int16:
         array = array.view(numpy.uint16)
     if array.size and (array.min() < 0 or array.max() > 0xFFFF):
-        raise ValueError("bits: are from 0 to 65535")
+        raise ValueError("bits: must be from 0 to 65535")
     made = numpy.ascontiguousarray(array, dtype=numpy.uint16)
     return made.reshape(-1) if flat else made
