@@ -21,13 +21,14 @@ struct options {
   std::string learning_rate;
   std::string beta2;
   std::string block_size;
+  bool quantizers = false;
   output_options output;
 };
 
 void print_heading(const options& o, const optimizer8_answer& answer) {
   fmt::print("{} of {}, open loop: the gradients do not react\n", count_text(answer.steps, "step"),
              count_text(answer.elements, "element"));
-  if (o.asked.quantizers) {
+  if (o.quantizers) {
     fmt::print("float32 moments at the end in the codes of each quantizer; differ: from those of bnb_default\n\n");
     return;
   }
@@ -40,6 +41,7 @@ void print_heading(const options& o, const optimizer8_answer& answer) {
 // A dialect's own parameters under the names that libraries give them.
 optimizer8_question question_of(const options& o) {
   optimizer8_question asked = o.asked;
+  asked.quantizers = o.quantizers;
   if (!o.recipes.empty()) asked.recipes = joined_recipes(o.recipes);
   for (const auto& [name, value] : {std::pair{"lr", o.learning_rate}, {"beta2", o.beta2}, {"block_size", o.block_size}})
     if (!value.empty()) asked.settings.push_back(fmt::format("{}={}", name, value));
@@ -52,7 +54,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, read);
   const optimizer8_answer answer = optimizer8_over(question_of(o), on_stderr());
   const bool machine = o.output.machine_stdout();
-  if (!o.asked.quantizers)
+  if (!o.quantizers)
     for (const std::string& line : answer.conclusions) {
       if (machine)
         note(line);
@@ -60,10 +62,10 @@ int run(const options& o) {
         fmt::print("{}\n", printable(line));
     }
   if (!machine) {
-    if (!o.asked.quantizers) fmt::print("\n");
+    if (!o.quantizers) fmt::print("\n");
     print_heading(o, answer);
   }
-  if (o.asked.quantizers)
+  if (o.quantizers)
     write_table("precision.quantizers", answer.quantizers, o.output);
   else
     write_table("precision.optimizer8", answer.rows, o.output);
@@ -97,7 +99,7 @@ command precision_optimizer8_command() {
   made.add("--mark", &o->asked.mark,
            "count the second moments that are lower at the end than after this step (default: a quarter of the steps)",
            {.type = "N", .check = positive});
-  made.add("--quantizers", &o->asked.quantizers,
+  made.add("--quantizers", &o->quantizers,
            "instead: the codes of the float32 moments in each library's quantizer, and how many differ");
   made.add("--seed", &o->asked.seed, "of stochastic rounding", {.type = "N", .check = whole_number});
   add_output(made, o->output);

@@ -93,20 +93,14 @@ std::string ends_text(const std::string& low, const std::string& high) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
-namespace {
-
-// Three digits, and as many more as it takes to be below 100 where not all are meant.
-std::string percent_digits(double share) {
+std::string percent_number(double share) {
   std::string text = fmt::format("{:.3g}", 100 * share);
-  for (int digits = 4; share < 1 && text == "100" && digits < 16; ++digits)
-    text = fmt::format("{:.{}g}", 100 * share, digits);
+  for (int digits = 4; share < 1 && text == "100"; ++digits) text = fmt::format("{:.{}g}", 100 * share, digits);
   return text;
 }
 
-}  // namespace
-
 std::string percent_text(const value_range& share) {
-  return ends_text(percent_digits(share.low), percent_digits(share.high)) + " %";
+  return ends_text(percent_number(share.low), percent_number(share.high)) + " %";
 }
 
 table table_of_one(const std::vector<named_value>& values) {

@@ -59,6 +59,49 @@ TEST_CASE("dumps of steps say what one dump of all steps says") {
   CHECK(fewer[0].at("runaway") == 0);
 }
 
+TEST_CASE("tensors whose weights run away are named, by the parts of a flat tensor too") {
+  const auto run =
+      run_ulp("precision optimizer8 " + inputs + " --dialect bnb_cpu_default_adam8bit,bnb_cuda_text_adam8bit");
+  REQUIRE(run.exit_code == 0);
+  CHECK(run.out.find("weights run away in ") != std::string::npos);
+  const auto rows = rows_of(inputs + " --dialect bnb_cpu_default_adam8bit");
+  const auto n = rows.at(0).at("numel").get<int>();
+  const auto parts =
+      rows_of(inputs + " --dialect bnb_cpu_default_adam8bit --by-tensor --parts one=1,rest=" + std::to_string(n - 1));
+  REQUIRE(parts.size() == 3);
+  CHECK(parts[0].at("tensor") == "one");
+  CHECK(parts[0].at("runaway").get<int>() + parts[1].at("runaway").get<int>() == rows.at(0).at("runaway").get<int>());
+  CHECK(parts[2].at("runaway") == rows.at(0).at("runaway"));
+}
+
+TEST_CASE("what cannot be compared is refused in one line") {
+  const std::string command = "precision optimizer8 " + inputs + " ";
+  for (const auto& [arguments, says] :
+       {std::pair<std::string, std::string>{"--dialect torch_adm", "did you mean 'torch_adam'"},
+        {"--dialect torch_adam:bf17", "bf17"},
+        {"--dialect torch_adam:bf16:up", "not 'up'"},
+        {"--dialect torch_adam:bf16:own:own", "not of the form"},
+        {"--dialect torch_adam:foo=1", "foo"},
+        {"--dialect xla_zero1_master_fp32acc:bf16", "micro_batches=1"},
+        {"--set foo=1", "no dialect"},
+        {"--lr -1", "must not be negative"},
+        {"--parts a=1", "--parts: 1 elements"},
+        {"--parts a=x", "NAME=N"},
+        {"--mark 1000000", "beyond"},
+        {"--steps 1000000:", "no step"},
+        {"--w0 nosuch.npz", "nosuch.npz"}}) {
+    CAPTURE(arguments);
+    const auto run = run_ulp(command + arguments);
+    CHECK(run.exit_code == 2);
+    CHECK(run.err.find(says) != std::string::npos);
+    CHECK(run.out.empty());
+  }
+  CHECK(run_ulp("precision optimizer8 examples/digits.ulp").exit_code == 2);
+  CHECK(run_ulp("selfcheck optimizers --scaler pytorch --steps 5 --model mlp").exit_code == 2);
+  CHECK(run_ulp("selfcheck optimizers --modes torch_adam:lr=1 --steps 5 --model mlp").exit_code == 2);
+  CHECK(run_ulp("selfcheck closed-loop --modes torch_adam --steps 5 --model mlp").exit_code == 2);
+}
+
 namespace {
 
 // One dump of all steps: four elements, a row a step, and first weights that bfloat16 rounds.
@@ -209,49 +252,6 @@ TEST_CASE("steps and micro-batches without end, or without elements, are refused
     CHECK(says(run.err, "'grads': has 4 rows, each a step or micro-batch; the limit is 3 rows; --limit rows=N raises"));
     CHECK(run_ulp("precision " + command).exit_code == 0);
   }
-}
-
-TEST_CASE("tensors whose weights run away are named, by the parts of a flat tensor too") {
-  const auto run =
-      run_ulp("precision optimizer8 " + inputs + " --dialect bnb_cpu_default_adam8bit,bnb_cuda_text_adam8bit");
-  REQUIRE(run.exit_code == 0);
-  CHECK(run.out.find("weights run away in ") != std::string::npos);
-  const auto rows = rows_of(inputs + " --dialect bnb_cpu_default_adam8bit");
-  const auto n = rows.at(0).at("numel").get<int>();
-  const auto parts =
-      rows_of(inputs + " --dialect bnb_cpu_default_adam8bit --by-tensor --parts one=1,rest=" + std::to_string(n - 1));
-  REQUIRE(parts.size() == 3);
-  CHECK(parts[0].at("tensor") == "one");
-  CHECK(parts[0].at("runaway").get<int>() + parts[1].at("runaway").get<int>() == rows.at(0).at("runaway").get<int>());
-  CHECK(parts[2].at("runaway") == rows.at(0).at("runaway"));
-}
-
-TEST_CASE("what cannot be compared is refused in one line") {
-  const std::string command = "precision optimizer8 " + inputs + " ";
-  for (const auto& [arguments, says] :
-       {std::pair<std::string, std::string>{"--dialect torch_adm", "did you mean 'torch_adam'"},
-        {"--dialect torch_adam:bf17", "bf17"},
-        {"--dialect torch_adam:bf16:up", "not 'up'"},
-        {"--dialect torch_adam:bf16:own:own", "not of the form"},
-        {"--dialect torch_adam:foo=1", "foo"},
-        {"--dialect xla_zero1_master_fp32acc:bf16", "micro_batches=1"},
-        {"--set foo=1", "no dialect"},
-        {"--lr -1", "must not be negative"},
-        {"--parts a=1", "--parts: 1 elements"},
-        {"--parts a=x", "NAME=N"},
-        {"--mark 1000000", "beyond"},
-        {"--steps 1000000:", "no step"},
-        {"--w0 nosuch.npz", "nosuch.npz"}}) {
-    CAPTURE(arguments);
-    const auto run = run_ulp(command + arguments);
-    CHECK(run.exit_code == 2);
-    CHECK(run.err.find(says) != std::string::npos);
-    CHECK(run.out.empty());
-  }
-  CHECK(run_ulp("precision optimizer8 examples/digits.ulp").exit_code == 2);
-  CHECK(run_ulp("selfcheck optimizers --scaler pytorch --steps 5 --model mlp").exit_code == 2);
-  CHECK(run_ulp("selfcheck optimizers --modes torch_adam:lr=1 --steps 5 --model mlp").exit_code == 2);
-  CHECK(run_ulp("selfcheck closed-loop --modes torch_adam --steps 5 --model mlp").exit_code == 2);
 }
 
 TEST_CASE("the trainings and the open loop agree on the mode that trains worst") {

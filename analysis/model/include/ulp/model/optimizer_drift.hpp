@@ -37,10 +37,6 @@ struct weight_drift {
   // sqrt(steps) spacings of the format. And those that are not finite where the twin's are.
   std::uint64_t runaway = 0;
   std::uint64_t nonfinite = 0;
-  std::uint64_t twin_nonfinite = 0;  // not finite in the twin: not judged
-  // Over all steps: gradients that are infinite or NaN, and the first step that has one (from 1; 0 where there is none).
-  std::uint64_t nonfinite_gradients = 0;
-  std::int64_t first_nonfinite_gradient = 0;
   // Over all steps: elements that the twin moved; of these, elements that stayed as they were.
   std::uint64_t updates = 0;
   std::uint64_t lost = 0;
@@ -55,6 +51,10 @@ struct weight_drift {
   // Second moments that are lower at the end than at the mark (see drifting_tensor::mark), here and in the twin.
   std::uint64_t fell = 0;
   std::uint64_t twin_fell = 0;
+  std::uint64_t twin_nonfinite = 0;  // elements that are not finite in the twin: not judged
+  // Over all steps: gradients that are infinite or NaN, and the first step that has one (from 1; 0 where there is none).
+  std::uint64_t nonfinite_gradients = 0;
+  std::int64_t first_nonfinite_gradient = 0;
   double median_ratio = not_known;  // of second moments, of those that the twin has not as zero; of one tensor only
 
   // sqrt(deviation / movement): 0 where nothing deviates, infinity where only the twin stands still or weights are not
