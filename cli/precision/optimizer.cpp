@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <ulp/formats/convert.hpp>
 #include <ulp/formats/names.hpp>
@@ -202,6 +203,14 @@ optimizer made(const optimizer_entry& entry, const optimizer_setup& setup) {
   }
 }
 
+void refuse_same_outputs(const options& o) {
+  namespace fs = std::filesystem;
+  if (o.shown.csv.empty() || o.shown.csv == "-") return;
+  std::error_code error;
+  if (fs::weakly_canonical(fs::absolute(o.shown.csv), error) == fs::weakly_canonical(fs::absolute(o.output), error))
+    throw usage_error(fmt::format("-o and --csv both write to {}; name another file", o.output));
+}
+
 int describe(const options& o) {
   if (o.dialect.empty() || o.dialect == "list") {
     write_table("precision.optimizers", dialect_table(), o.shown);
@@ -224,10 +233,16 @@ int run(const options& o) {
   if (o.output.empty()) throw usage_error("-o is missing: the .npz to write");
   std::vector<std::string> read = o.inputs;
   if (!o.first_weights.empty()) read.push_back(o.first_weights);
+  if (o.output == "-") throw usage_error("-o -: an .npz is not written to standard output; name a file");
   refuse_overwriting_inputs({.csv = o.output}, read);
   refuse_overwriting_inputs(o.shown, read);
+  refuse_same_outputs(o);
 
-  optimizer_input_options how{.inputs = o.inputs, .weights = o.first_weights, .elements = o.elements};
+  optimizer_input_options how{.inputs = o.inputs,
+                              .weights = o.first_weights,
+                              .elements = o.elements,
+                              .rounded_to = setup_of(o, 0).weights,
+                              .limits = {}};
   for (const std::string& limit : o.limits) {
     try {
       set_limit(how.limits, limit);
@@ -240,15 +255,16 @@ int run(const options& o) {
   optimizer stepped = made(entry, setup);
   const std::size_t batches = stepped.micro_batches();
   const std::uint64_t last = input.rows() / batches;
+  if (last == 0)
+    throw usage_error(fmt::format("{}: has {}, and a step takes {}", o.inputs.front(),
+                                  count_text(input.rows(), "gradient"), batches));
   if (input.rows() % batches != 0)
     note(fmt::format("{} gradients are no multiple of {} micro-batches: the last {} are left out", input.rows(),
                      batches, input.rows() % batches));
-  if (last == 0)
-    throw usage_error(fmt::format("the input has {} gradients, and a step takes {}", input.rows(), batches));
   const std::vector<std::int64_t> steps = steps_of(o.steps, last);
   if (input.has_bits() && input.bit_rows() < static_cast<std::uint64_t>(steps.back()))
-    throw usage_error(
-        fmt::format("array 'sr_bits' has {} rows, and step {} is asked for", input.bit_rows(), steps.back()));
+    throw usage_error(fmt::format("{}: array 'sr_bits': has {}, and step {} is asked for; give fewer --steps",
+                                  o.inputs.front(), count_text(input.bit_rows(), "row"), steps.back()));
 
   optimizer_arrays arrays(setup.weights);
   const std::uint64_t bytes = arrays.bytes_of_moment(stepped);
@@ -324,11 +340,12 @@ command precision_optimizer_command() {
   made.add("--set", &o->set, "a parameter of the dialect", {.type = "NAME=VALUE"});
   made.add("--steps", &o->steps, "steps to write, from 1; default 1,2,3,10,50,200,... and the last",
            {.type = "N,N,..."});
-  made.add("--elements", &o->elements, "the first elements of each gradient only; 0: all", {.type = "N"});
+  made.add("--elements", &o->elements, "the first elements of each gradient only; 0: all",
+           {.type = "N", .check = whole_number});
   made.add("--w0", &o->first_weights, "a dump of the first weights", {.type = "FILE", .check = a_name});
   made.add("--weight-rounding", &o->rounding, "how new weights are rounded; own: as the dialect does",
            {.type = "R", .show_default = true, .one_of = {"own", "nearest", "stochastic", "kahan"}});
-  made.add("--seed", &o->seed, "of random bits that the input does not hold", {.type = "N"});
+  made.add("--seed", &o->seed, "of random bits that the input does not hold", {.type = "N", .check = whole_number});
   made.add("-o,--output", &o->output, "the .npz to write", {.type = "FILE", .check = a_name});
   made.add("--limit", &o->limits, "what reading may cost, see docs/inputs.md", {.type = "NAME=N"});
   add_output(made, o->shown);

@@ -34,13 +34,14 @@ void print_heading(const options& o, const optimizer8_answer& answer) {
   }
   fmt::print(
       "deviation: rms(w - float32's) / rms(float32's movement); loss change: of that, to first order\n"
-      "run away: further from float32's than that moved any weight of the tensor; v = 0: stored so while m was not\n"
-      "m codes, v codes, weights: that differ from the first recipe with codes\n\n");
+      "run away: moved further from float32's than that moved any weight of the tensor, and than rounding makes\n"
+      "v = 0: stored so while m was not; m codes, v codes, weights: not as under the first recipe with such codes\n\n");
 }
 
 // A dialect's own parameters under the names that libraries give them.
 optimizer8_question question_of(const options& o) {
   optimizer8_question asked = o.asked;
+  asked.quantizers = o.quantizers;
   if (!o.recipes.empty()) asked.recipes = joined_recipes(o.recipes);
   for (const auto& [name, value] : {std::pair{"lr", o.learning_rate}, {"beta2", o.beta2}, {"block_size", o.block_size}})
     if (!value.empty()) asked.settings.push_back(fmt::format("{}={}", name, value));

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <map>
+#include <ulp/formats/catalog.hpp>
+#include <ulp/formats/codec.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/source.hpp>
 
@@ -18,13 +21,20 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t chunk = 1U << 14U;
 
-// The next numbers of a stream as float32, those after `into` passed over.
-void read_floats(number_stream& in, std::span<float> into, std::size_t of) {
+// float32, or where that would round a number that is rounded again, the number of the format.
+float rounded_once(double x, const format& to) {
+  const auto f = static_cast<float>(x);
+  if (to == float32 || double{f} == x || std::isnan(x)) return f;
+  return to_float(to, encode(to, x).code);
+}
+
+// The next numbers of a stream, those after `into` passed over.
+void read_floats(number_stream& in, std::span<float> into, std::size_t of, const format& to) {
   std::vector<double> part(std::min(chunk, std::max<std::size_t>(of, 1)));
   for (std::size_t first = 0; first < of;) {
     const std::size_t count = std::min(part.size(), of - first);
     in.read(std::span{part}.first(count));
-    for (std::size_t i = 0; i < count && first + i < into.size(); ++i) into[first + i] = static_cast<float>(part[i]);
+    for (std::size_t i = 0; i < count && first + i < into.size(); ++i) into[first + i] = rounded_once(part[i], to);
     first += count;
   }
 }
@@ -33,6 +43,13 @@ std::size_t index_of(const number_file& file, std::string_view name) {
   const auto& all = file.arrays();
   const auto found = std::ranges::find(all, name, &number_array::name);
   return static_cast<std::size_t>(found - all.begin());
+}
+
+// Where an array is there and has been left out.
+void refuse_without_numbers(const number_file& file, std::string_view name) {
+  for (const std::string& left_out : file.ignored())
+    if (left_out.starts_with(fmt::format("'{}'", name)))
+      throw input_error(file.path(), "array " + left_out, "holds no floating-point numbers; save it as float32");
 }
 
 std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
@@ -80,11 +97,11 @@ std::size_t elements_of(const number_file& file) {
 }
 
 // All arrays of a dump, one after the other, as far as they fit.
-void read_all(const number_file& file, std::span<float> into) {
+void read_all(const number_file& file, std::span<float> into, const format& to) {
   std::size_t first = 0;
   for (std::size_t i = 0; i < file.arrays().size() && first < into.size(); ++i) {
     const std::size_t n = file.arrays()[i].numel;
-    read_floats(*file.open(i), into.subspan(first, std::min(n, into.size() - first)), n);
+    read_floats(*file.open(i), into.subspan(first, std::min(n, into.size() - first)), n, to);
     first += n;
   }
 }
@@ -97,8 +114,7 @@ optimizer_input::optimizer_input(const optimizer_input_options& options) : optio
     throw usage_error("INPUT: standard input cannot be read here: name a file");
   if (files.size() == 1) {
     arrays_ = std::make_unique<number_file>(files.front(), options.limits);
-    for (const std::string& left_out : arrays_->ignored())
-      if (left_out.starts_with("'grads'")) throw input_error(files.front(), "array " + left_out, "cannot be stepped");
+    refuse_without_numbers(*arrays_, "grads");
     if (index_of(*arrays_, "grads") == arrays_->arrays().size()) arrays_.reset();
   }
   if (arrays_)
@@ -116,12 +132,15 @@ void optimizer_input::open_arrays(const std::string& path) {
     throw input_error(path, "array 'grads'", "is of shape " + shape_text(grads.shape) + ", not [steps, elements]");
   rows_ = grads.shape[0];
   width_ = static_cast<std::size_t>(grads.shape[1]);
+  if (const std::string wrong = wrong_with_rows(options_.limits, rows_, width_); !wrong.empty())
+    throw input_error(path, "array 'grads'", wrong);
   gradients_ = arrays_->open(index_of(*arrays_, "grads"));
   bits_ = uint16_rows::open(path, "sr_bits", options_.limits);
   if (bits_ && bits_->width() != width_)
     throw input_error(path, "array 'sr_bits'",
                       fmt::format("has {} elements a step, and 'grads' {}", bits_->width(), width_));
   if (!options_.weights.empty()) return;
+  refuse_without_numbers(*arrays_, "w0");
   const std::size_t weights = index_of(*arrays_, "w0");
   if (weights == arrays_->arrays().size())
     throw input_error(path, "", "has no array 'w0', the first weights; give --w0 FILE");
@@ -132,9 +151,11 @@ void optimizer_input::open_arrays(const std::string& path) {
 
 void optimizer_input::open_dumps(const std::vector<std::string>& paths) {
   if (options_.weights.empty())
-    throw usage_error(paths.front() +
-                      " has no array 'grads', so the inputs are dumps of steps: the first weights are "
-                      "missing; give --w0 FILE, a dump of them");
+    throw usage_error((paths.size() == 1
+                           ? paths.front() + " has no array 'grads', so it is a dump of one step"
+                           : "several inputs are dumps of steps, each of one (an .npz with 'grads' and 'w0' is given "
+                             "alone)") +
+                      ": the first weights are missing; give --w0 FILE, a dump of them");
   std::vector<number_array> first;
   for (const std::string& path : paths) {
     const number_file file(path, options_.limits);
@@ -155,22 +176,22 @@ void optimizer_input::open_dumps(const std::vector<std::string>& paths) {
 std::vector<float> optimizer_input::first_weights() const {
   std::vector<float> weights(size_);
   if (options_.weights.empty()) {
-    read_floats(*arrays_->open(index_of(*arrays_, "w0")), weights, size_);
+    read_floats(*arrays_->open(index_of(*arrays_, "w0")), weights, size_, options_.rounded_to);
     return weights;
   }
   const number_file file(options_.weights, options_.limits);
   if (elements_of(file) != width_)
     throw input_error(options_.weights, "",
                       fmt::format("holds {} numbers, and a gradient {}", elements_of(file), width_));
-  read_all(file, weights);
+  read_all(file, weights, options_.rounded_to);
   return weights;
 }
 
 void optimizer_input::read(std::span<float> gradient) {
   if (gradients_)
-    read_floats(*gradients_, gradient, width_);
+    read_floats(*gradients_, gradient, width_, options_.rounded_to);
   else
-    read_all(number_file(dumps_.at(next_dump_++), options_.limits), gradient);
+    read_all(number_file(dumps_.at(next_dump_++), options_.limits), gradient, options_.rounded_to);
 }
 
 void optimizer_input::read_bits(std::span<std::uint16_t> bits) {

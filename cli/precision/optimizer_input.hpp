@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <ulp/formats/format.hpp>
 #include <ulp/io/limits.hpp>
 #include <ulp/io/npz.hpp>
 #include <ulp/io/number_file.hpp>
@@ -17,6 +18,7 @@ struct optimizer_input_options {
   std::vector<std::string> inputs;
   std::string weights;         // a dump with the first weights; empty: w0 of the .npz
   std::uint64_t elements = 0;  // the first of each step; 0: all
+  format rounded_to;           // what numbers that float32 does not hold are rounded to, once
   read_limits limits;
 };
 

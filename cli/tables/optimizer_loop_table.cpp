@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace ulp::cli {
 namespace {
@@ -112,11 +113,53 @@ std::vector<double> figures(const std::vector<mode_row>& rows, mean_and_deviatio
   return all;
 }
 
+// The first of the largest; NaN, which comes of weights that are not finite, is above all.
 std::size_t worst(const std::vector<double>& figures) {
-  return static_cast<std::size_t>(std::ranges::max_element(figures) - figures.begin());
+  const auto rank = [](double x) { return std::isnan(x) ? std::numeric_limits<double>::infinity() : x; };
+  return static_cast<std::size_t>(std::ranges::max_element(figures, {}, rank) - figures.begin());
 }
 
-std::string correlation_text(double x) { return std::isnan(x) ? "not defined" : fmt::format("{:.2f}", x); }
+// Whether the open loop names a mode that none trains worse than: several may end with infinite losses.
+bool agrees(const std::vector<double>& predicted, const std::vector<double>& harm) {
+  return harm[worst(predicted)] == harm[worst(harm)];
+}
+
+// Seeds in which float32 itself does not train: what modes do beside it is no harm of theirs.
+std::uint64_t seeds_without_twin(results seeds) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(seeds, [](const optimizer_loop_result& s) {
+    return !std::ranges::all_of(s.twin_losses, [](double loss) { return std::isfinite(loss); });
+  }));
+}
+
+std::string correlation_text(double x) { return std::isnan(x) ? "undefined" : fmt::format("{:.2f}", x); }
+
+summary_line worst_line(const finished_optimizer_loops& all, const std::vector<double>& predicted,
+                        const std::vector<double>& harm) {
+  if (const std::uint64_t failed = seeds_without_twin(all.seeds); failed > 0)
+    return {"trains worst",
+            fmt::format("cannot be told: the loss of float32 itself is not finite in {} of {}; give a smaller --lr",
+                        failed, count_text(all.seeds.size(), "seed")),
+            {{"worst_mode", std::monostate{}}, {"worst_mode_open", std::monostate{}}, {"agreeing_seeds", integer(0)}}};
+  std::uint64_t agreeing = 0;
+  for (const optimizer_loop_result& s : all.seeds) {
+    std::vector<double> of_seed;
+    std::vector<double> predicted_in_seed;
+    for (const mode_harm& m : s.modes) {
+      of_seed.push_back(m.harm);
+      predicted_in_seed.push_back(m.open().loss_change);
+    }
+    agreeing += agrees(predicted_in_seed, of_seed) ? 1 : 0;
+  }
+  const std::string open_worst = all.modes[worst(predicted)];
+  const std::string closed_worst = agrees(predicted, harm) ? open_worst : all.modes[worst(harm)];
+  const std::string seeds = count_text(all.seeds.size(), "seed");
+  return {
+      "trains worst",
+      open_worst == closed_worst
+          ? fmt::format("{}, as the open loop says (in {} of {})", closed_worst, agreeing, seeds)
+          : fmt::format("{}; the open loop names {} (right in {} of {})", closed_worst, open_worst, agreeing, seeds),
+      {{"worst_mode", closed_worst}, {"worst_mode_open", open_worst}, {"agreeing_seeds", integer(agreeing)}}};
+}
 
 }  // namespace
 
@@ -159,7 +202,8 @@ table layers_table(const finished_optimizer_loops& all) {
 
 bool names_the_worst(const finished_optimizer_loops& all) {
   const std::vector<mode_row> rows = rows_of(all);
-  return worst(figures(rows, &mode_row::predicted)) == worst(figures(rows, &mode_row::harm));
+  return seeds_without_twin(all.seeds) == 0 &&
+         agrees(figures(rows, &mode_row::predicted), figures(rows, &mode_row::harm));
 }
 
 summary summary_of(const finished_optimizer_loops& all) {
@@ -168,22 +212,10 @@ summary summary_of(const finished_optimizer_loops& all) {
   const std::vector<double> predicted = figures(rows, &mode_row::predicted);
   const double by_change = rank_correlation(predicted, harm);
   const double by_deviation = rank_correlation(figures(rows, &mode_row::deviation), harm);
-  std::uint64_t agreeing = 0;
-  for (const optimizer_loop_result& s : all.seeds) {
-    std::vector<double> of_seed;
-    std::vector<double> predicted_in_seed;
-    for (const mode_harm& m : s.modes) {
-      of_seed.push_back(m.harm);
-      predicted_in_seed.push_back(m.open().loss_change);
-    }
-    agreeing += worst(of_seed) == worst(predicted_in_seed) ? 1 : 0;
-  }
   std::vector<double> layers;
   for (const mode_row& r : rows)
     if (!std::isnan(r.layers.mean)) layers.push_back(r.layers.mean);
   const double of_layers = layers.empty() ? not_known : spread_of(layers).mean;
-  const std::string open_worst = all.modes[worst(predicted)];
-  const std::string closed_worst = all.modes[worst(harm)];
   return {
       {"trained",
        fmt::format("{}, {}, learning rate {}; passes in {}", all.model,
@@ -193,16 +225,11 @@ summary summary_of(const finished_optimizer_loops& all) {
        fmt::format("mean of the last {}; above that of a float32 training on the same batches",
                    count_text(static_cast<std::uint64_t>(all.judged), "step")),
        {{"judged_steps", all.judged}, {"seeds", integer(all.seeds.size())}}},
-      {"trains worst",
-       open_worst == closed_worst ? fmt::format("{}, as the open loop says (in {} of {})", closed_worst, agreeing,
-                                                count_text(all.seeds.size(), "seed"))
-                                  : fmt::format("{}; the open loop names {} (right in {} of {})", closed_worst,
-                                                open_worst, agreeing, count_text(all.seeds.size(), "seed")),
-       {{"worst_mode", closed_worst}, {"worst_mode_open", open_worst}, {"agreeing_seeds", integer(agreeing)}}},
+      worst_line(all, predicted, harm),
       {"ranks",
        fmt::format(
-           "Spearman's correlation over modes: {} of loss change and harm, {} of deviation and harm; over layers, "
-           "of deviations: {}",
+           "Spearman's correlation over modes: {} for loss change and harm, {} for deviation and harm; over layers: {} "
+           "for deviations",
            correlation_text(by_change), correlation_text(by_deviation), correlation_text(of_layers)),
        {{"rank_correlation", known(by_change)},
         {"rank_correlation_deviation", known(by_deviation)},

@@ -63,7 +63,7 @@ optimizer made_optimizer(const std::string& dialect, std::size_t size, const std
   optimizer_setup setup{.size = size, .weights = array_format_named(weights), .seed = seed, .tensor = tensor};
   const auto how = parse_weight_rounding(rounding);
   if (!how)
-    throw std::invalid_argument("weight_rounding: is own, nearest, stochastic or kahan, not '" + rounding + "'");
+    throw std::invalid_argument("weight_rounding: must be own, nearest, stochastic or kahan, not '" + rounding + "'");
   setup.rounding = *how;
   for (const auto& [name, value] : parameters)
     setup.parameters.emplace_back(name.cast<std::string>(), value_of(py::reinterpret_borrow<py::object>(value)));
@@ -108,7 +108,8 @@ map_arithmetic arithmetic_named(const std::string& name) {
   for (const map_arithmetic how :
        {map_arithmetic::torch26_nofma, map_arithmetic::torch26_fma, map_arithmetic::correctly_rounded})
     if (to_string(how) == name) return how;
-  throw std::invalid_argument("arithmetic: is torch26_nofma, torch26_fma or correctly_rounded, not '" + name + "'");
+  throw std::invalid_argument("arithmetic: must be torch26_nofma, torch26_fma or correctly_rounded, not '" + name +
+                              "'");
 }
 
 block_codec codec_of(const std::string& name, const floats& map) {
@@ -120,7 +121,7 @@ block_codec codec_of(const std::string& name, const floats& map) {
 }
 
 void expect_block(py::ssize_t block_size) {
-  if (block_size < 1) throw std::invalid_argument(fmt::format("block_size: is from 1, not {}", block_size));
+  if (block_size < 1) throw std::invalid_argument(fmt::format("block_size: must be from 1, not {}", block_size));
 }
 
 py::tuple quantize(const floats& x, const std::string& quantizer, const floats& map, py::ssize_t block_size) {

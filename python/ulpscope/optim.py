@@ -21,7 +21,11 @@ from typing import Any, Dict, Iterable, List, Optional, Sequence, Tuple
 import numpy
 
 from . import _core
+from ._arrays import _integer, encode, quantize
 from ._formats import Format, format_name
+
+# Parameters that count; as `ulp precision optimizer` writes them.
+_COUNTS = ("block_size", "micro_batches", "resume_at", "stochastic_rounding")
 
 __all__ = [
     "Optimizer",
@@ -76,9 +80,13 @@ class Optimizer:
         parameters: Dict[str, Any],
     ) -> None:
         self._weights = format_name(weights)
+        for argument, word in (("dialect", dialect), ("weight_rounding", weight_rounding), ("tensor", tensor)):
+            _expect_text(word, argument)
         # Its size is known with the first step; what is wrong is said now.
-        self._made = (dialect, self._weights, weight_rounding, seed, tensor, dict(parameters))
-        self._of = self._of_size(0)
+        number = _integer(seed, "seed", 0, 2**64 - 1)
+        self._made = (dialect, self._weights, weight_rounding, number, tensor, _values(parameters))
+        self._empty = self._of_size(0)  # of no elements: what parameters are tried on
+        self._of = self._empty.copy()
 
     def _of_size(self, size: int) -> Any:
         dialect, weights, rounding, seed, tensor, parameters = self._made
@@ -95,8 +103,14 @@ class Optimizer:
         return self._of.parameters()
 
     def set(self, **parameters: Any) -> None:
-        """Changes parameters from the next step on, such as lr; not those that decide how states are kept."""
-        for name, value in parameters.items():
+        """Changes parameters from the next step on, such as lr; not those that decide how states are kept. Where one is
+        refused, none is changed."""
+        tried = self._empty.copy()
+        values = _values(parameters)
+        for name, value in values.items():
+            tried.set_parameter(name, value)
+        self._empty = tried
+        for name, value in values.items():
             self._of.set_parameter(name, value)
             self._made[5][name] = value
 
@@ -124,13 +138,15 @@ class Optimizer:
     def step(self, w: Any, grads: Any, bits: Optional[Any] = None) -> None:
         """One step: `w` is changed in place.
 
-        w      an array of numpy or a tensor of torch of any shape, of float32 with numbers of the weights' format, or
-               of a type that is that format's: numpy.float16, torch.bfloat16.
+        w      an array of numpy or a tensor of torch of any shape that can be written, with numbers of the weights'
+               format in a type that holds all of that format's: float32, float64, or its own (numpy.float16,
+               torch.bfloat16).
         grads  as many numbers, of micro_batches gradients one after the other; rounded to the weights' format first.
         bits   uint16, one for each weight: where weights are rounded stochastically; else they are drawn from the seed.
         """
         weights = _numbers(w, "w")
-        gradients = numpy.ascontiguousarray(_numbers(grads, "grads"), dtype=numpy.float32).ravel()
+        self._refuse_unwritable(w, weights)
+        gradients = _rounded_once(_numbers(grads, "grads"), self._weights).ravel()
         # Integers of torch that are uint16 in numpy are int16 or int32 there.
         drawn = None if bits is None else _bits(bits)
         if self.steps == 0 and self._of.size() != weights.size:
@@ -147,11 +163,30 @@ class Optimizer:
         else:
             w[...] = flat.reshape(w.shape)
 
+    def _refuse_unwritable(self, w: Any, weights: Any) -> None:
+        # Before the step: after it the states would have moved on, and the weights not.
+        if not _is_tensor(w) and not w.flags.writeable:
+            raise ValueError("w: is read-only, and is changed in place; pass a copy")
+        strides = w.stride() if _is_tensor(w) else w.strides
+        if any(stride == 0 and size > 1 for stride, size in zip(strides, w.shape)):
+            raise ValueError("w: several elements share one place in memory, and each is changed; pass a copy")
+        if _is_tensor(w) and w.is_inference() and not sys.modules["torch"].is_inference_mode_enabled():
+            raise ValueError("w: is an inference tensor, which torch changes in inference mode only; pass a clone")
+        kept_in = str(w.dtype).replace("torch.", "") if _is_tensor(w) else w.dtype.newbyteorder("=").name
+        if not _core.holds(kept_in, self._weights):
+            raise ValueError(f"w: elements are {kept_in}, which does not hold all numbers of {self._weights}")
+        if weights.dtype.itemsize > 4:
+            with numpy.errstate(over="ignore"):
+                single = weights.astype(numpy.float32)
+            if not numpy.array_equal(single, weights, equal_nan=True):
+                raise ValueError("w: has numbers that float32 does not hold; round them first")
+
     def copy(self) -> Optimizer:
         """Another in the same state."""
         made = object.__new__(type(self))
         made._weights = self._weights
         made._made = (*self._made[:5], dict(self._made[5]))
+        made._empty = self._empty.copy()
         made._of = self._of.copy()
         return made
 
@@ -178,19 +213,21 @@ def simulate(
 
     grads is (steps, elements), w0 (elements,), bits (steps, elements) of uint16. `steps` are those whose weights and
     states are kept, from 1; by default the last. Weights below float32 come as codes: uint16 or uint8. Numbers among the
-    parameters are in it, too.
+    parameters are in it, too: float64, and int64 where they count.
     """
-    from ._arrays import encode, quantize
-
-    gradients = numpy.asarray(_numbers(grads, "grads"), dtype=numpy.float32)
-    if gradients.ndim != 2:
-        raise ValueError(f"grads: has {gradients.ndim} dimensions, not 2: (steps, elements)")
-    first = numpy.asarray(_numbers(w0, "w0"), dtype=numpy.float32).ravel()
+    given = _numbers(grads, "grads")
+    if given.ndim != 2:
+        raise ValueError(f"grads: has {given.ndim} dimensions, not 2: (steps, elements)")
     o = optimizer(dialect, weights=weights, **parameters)
+    gradients = _rounded_once(given, format_name(weights))
+    first = _rounded_once(_numbers(w0, "w0"), format_name(weights)).ravel()
     last = len(gradients) // o.micro_batches
-    wanted = sorted(set([last] if steps is None else [int(step) for step in steps]))
-    if not wanted or wanted[0] < 1 or wanted[-1] > last:
-        raise ValueError(f"steps: are from 1 to {last}, as many as grads has, not {wanted}")
+    if last == 0:
+        few = f"{len(gradients)} gradients, and a step takes {o.micro_batches}" if len(gradients) else "no steps"
+        raise ValueError(f"grads has {few}")
+    wanted = sorted({last} if steps is None else {_integer(step, "steps", 1, last) for step in steps})
+    if not wanted:
+        raise ValueError("steps: names none")
     drawn = None if bits is None else _bits(bits, flat=False)
     if drawn is not None and (drawn.shape[1:] != first.shape or len(drawn) < wanted[-1]):
         raise ValueError(f"bits: is of shape {drawn.shape}, not a row for each of {wanted[-1]} steps")
@@ -212,7 +249,7 @@ def simulate(
         made["grad_norm"] = numpy.array(norms)
     for name, value in o.parameters.items():
         if isinstance(value, (bool, float)):
-            made[name] = numpy.float64(value)
+            made[name] = numpy.int64(value) if name in _COUNTS else numpy.float64(value)
     return made
 
 
@@ -234,7 +271,9 @@ def dynamic_map(
     array([-9.9296874e-01,  0.0000000e+00,  5.5000004e-07,  1.0000000e+00],
           dtype=float32)
     """
-    return _core.dynamic_map(signed, arithmetic, max_exponent_bits, total_bits)
+    exponent_bits = _integer(max_exponent_bits, "max_exponent_bits", 0, 64)
+    bits = _integer(total_bits, "total_bits", 0, 64)
+    return _core.dynamic_map(bool(signed), _expect_text(arithmetic, "arithmetic"), exponent_bits, bits)
 
 
 def linear_map(signed: bool = True, *, arithmetic: str = "torch26_nofma") -> Any:
@@ -257,8 +296,11 @@ def quantize_blockwise(
     >>> ulpscope.optim.quantize_blockwise(numpy.float32([1, -0.5, 0]))
     (array([255,  35, 127], dtype=uint8), array([1.], dtype=float32))
     """
-    numbers = numpy.ascontiguousarray(_numbers(x, "x"), dtype=numpy.float32)
-    codes, absmax = _core.quantize_blockwise(numbers.reshape(-1), quantizer, _map(map), block_size)
+    _expect_text(quantizer, "quantizer")
+    numbers = _numbers(x, "x")
+    flat = numpy.ascontiguousarray(numbers, dtype=numpy.float32).reshape(-1)
+    size = _integer(block_size, "block_size", 1, 2**63 - 1)
+    codes, absmax = _core.quantize_blockwise(flat, quantizer, _map(map), size)
     return codes.reshape(numbers.shape), absmax
 
 
@@ -266,17 +308,49 @@ def dequantize_blockwise(
     codes: Any, absmax: Any, quantizer: str = "bnb_default", *, map: Optional[Any] = None, block_size: int = 256
 ) -> Any:
     """The numbers of codes: map[code] * absmax of the block, in float32."""
+    _expect_text(quantizer, "quantizer")
     given = numpy.asarray(codes)
     if given.dtype != numpy.uint8:
         raise ValueError(f"codes: elements are {given.dtype.name}, not uint8")
     scales = numpy.ascontiguousarray(_numbers(absmax, "absmax"), dtype=numpy.float32).reshape(-1)
     flat = numpy.ascontiguousarray(given).reshape(-1)
-    return _core.dequantize_blockwise(flat, scales, quantizer, _map(map), block_size).reshape(given.shape)
+    entries = _map(map)
+    if quantizer != "ao_fp8" and flat.size and flat.max() >= len(entries):
+        raise ValueError(f"codes: {flat.max()} is beyond the map of {len(entries)} entries")
+    size = _integer(block_size, "block_size", 1, 2**63 - 1)
+    return _core.dequantize_blockwise(flat, scales, quantizer, entries, size).reshape(given.shape)
 
 
 def _map(given: Optional[Any]) -> Any:
     chosen = dynamic_map() if given is None else _numbers(given, "map")
     return numpy.ascontiguousarray(chosen, dtype=numpy.float32).reshape(-1)
+
+
+def _expect_text(word: Any, argument: str) -> str:
+    if not isinstance(word, str):
+        raise TypeError(f"{argument}: is a {type(word).__name__}, not text")
+    return word
+
+
+def _values(parameters: Dict[str, Any]) -> Dict[str, Any]:
+    """Of parameters: None, flags and words as they are, else floats."""
+    made = {}
+    for name, value in parameters.items():
+        try:
+            made[name] = value if value is None or isinstance(value, (bool, str)) else float(value)
+        except OverflowError:
+            raise ValueError(f"{name}: is beyond float64") from None
+        except (TypeError, ValueError):
+            raise TypeError(f"{name}: is a {type(value).__name__}, not a number, flag or word") from None
+    return made
+
+
+def _rounded_once(array: Any, format: str) -> Any:
+    """In float32: float64 as the format has it, because the step rounds to that what float32 has rounded already."""
+    if array.dtype.kind == "f" and array.dtype.itemsize == 8 and format not in ("float32", "fp32"):
+        array = quantize(array, format)
+    with numpy.errstate(over="ignore"):
+        return numpy.asarray(array, dtype=numpy.float32, order="C")
 
 
 def _is_tensor(x: Any) -> bool:
@@ -310,6 +384,6 @@ def _bits(bits: Any, flat: bool = True) -> Any:
     if array.dtype == numpy.int16:
         array = array.view(numpy.uint16)
     if array.size and (array.min() < 0 or array.max() > 0xFFFF):
-        raise ValueError("bits: are from 0 to 65535")
+        raise ValueError("bits: must be from 0 to 65535")
     made = numpy.ascontiguousarray(array, dtype=numpy.uint16)
     return made.reshape(-1) if flat else made

@@ -108,7 +108,7 @@ TEST_CASE("limits are named by the error and lifted by --limit") {
                            "raises it, --limit tensors=none lifts it, for files that you trust\n");
   CHECK(run_ulp(info + " --limit tensors=2 --limit header=none").exit_code == 0);
   CHECK(run_ulp(info + " --limit tensor=2").err ==
-        "ulp: --limit: unknown limit 'tensor': one of tensors, header, header-share, inflate-ratio, text\n");
+        "ulp: --limit: unknown limit 'tensor': one of tensors, header, header-share, inflate-ratio, text, rows\n");
   CHECK(run_ulp(info + " --limit tensors=-1").err == "ulp: --limit: '-1' is neither a whole number nor none\n");
   CHECK(run_ulp(info + " --limit tensors").exit_code == 2);
 }

@@ -98,7 +98,79 @@ class Runs(unittest.TestCase):
         self.assertIn("kahan", o.state)
 
 
+    def test_what_cannot_be_written_is_refused_before_the_step(self):
+        o = optim.optimizer("torch_adam", lr=0.1)
+        w, g = np.ones(3, "f4"), np.ones(3, "f4")
+        o.step(w, g)
+        moments = o.state["m"]
+        locked = np.ones(3, "f4")
+        locked.flags.writeable = False
+        shared = np.lib.stride_tricks.as_strided(np.ones(1, "f4"), (3,), (0,))
+        bad = [("read-only", locked), ("read-only", np.broadcast_to(np.float32(1), (3,))), ("one place", shared)]
+        if torch is not None:
+            bad.append(("one place", torch.ones(1).expand(3)))
+            with torch.inference_mode():
+                bad.append(("inference", torch.ones(3)))
+        for words, array in bad:
+            with self.subTest(words), self.assertRaisesRegex(ValueError, words):
+                o.step(array, g)
+            self.assertEqual(o.steps, 1)
+            np.testing.assert_array_equal(o.state["m"], moments)
+        again = w.copy()
+        other = o.copy()
+        o.step(w, g)
+        other.step(again, g)
+        np.testing.assert_array_equal(w, again)
+
+    def test_parameters_are_set_together_or_not_at_all(self):
+        o = optim.optimizer("torch_adam", lr=0.1)
+        o.step(np.ones(3, "f4"), np.ones(3, "f4"))
+        for bad in ({"bogus": 1}, {"beta1": 1.0}, {"amsgrad": True}):
+            with self.assertRaises(ValueError):
+                o.set(lr=0.5, **bad)
+            self.assertEqual((o.parameters["lr"], o.copy().parameters["lr"]), (0.1, 0.1))
+        o.set(lr=0.5, beta1=0.5)
+        self.assertEqual((o.parameters["lr"], o.parameters["beta1"]), (0.5, 0.5))
+
+    def test_types_of_weights_hold_the_format(self):
+        for dtype, weights in (("f2", "fp32"), ("f2", "bf16")):
+            with self.assertRaisesRegex(ValueError, "float16, which does not hold all numbers"):
+                optim.optimizer("torch_adam", weights=weights).step(np.ones(2, dtype), np.ones(2, "f4"))
+        if torch is not None:
+            with self.assertRaisesRegex(ValueError, "bfloat16, which does not hold"):
+                optim.optimizer("torch_adam", weights="fp16").step(torch.ones(2).bfloat16(), torch.ones(2))
+        with self.assertRaisesRegex(ValueError, "float32 does not hold"):
+            optim.optimizer("torch_adam").step(np.array([1.1, 2.2]), np.ones(2))
+        # Above the middle of two bfloat16 numbers, and on it once float32 has rounded.
+        gradient = np.array([[1 + 2**-8 + 2**-30]])
+        made = optim.simulate(gradient, np.zeros(1), "torch_sgd", weights="bf16", lr=1.0)
+        self.assertEqual(made["w"].tolist(), [[0xBF81]])
+        w = np.zeros(1, "f4")
+        optim.optimizer("torch_sgd", weights="bf16", lr=1.0).step(w, gradient[0])
+        self.assertEqual(w.tolist(), [-1.0078125])
+
+    def test_counts_are_integers_as_in_the_file(self):
+        made = optim.simulate(np.ones((4, 3)), np.ones(3), "xla_zero1_master_fp32acc", weights="bf16")
+        with np.load(os.path.join(GOLDEN, "xla_zero1_master_fp32acc.npz")) as file:
+            for name in file.files:
+                if file[name].ndim == 0 and name in made:
+                    self.assertEqual((name, made[name].dtype), (name, file[name].dtype))
+        blocks = optim.simulate(np.ones((4, 3)), np.ones(3), "bnb_cpu_default_adam8bit")["block_size"]
+        self.assertEqual((int(blocks), blocks.dtype), (256, np.int64))
+
+
 class Quantizers(unittest.TestCase):
+    def test_a_number_alone_and_codes_beyond_the_map(self):
+        codes, absmax = optim.quantize_blockwise(np.float32(0.5))
+        self.assertEqual((codes.shape, absmax.shape), ((), (1,)))
+        self.assertEqual(optim.dequantize_blockwise(codes, absmax).shape, ())
+        with self.assertRaisesRegex(ValueError, "200 is beyond the map of 16"):
+            optim.dequantize_blockwise(np.uint8([15, 200]), np.ones(1, "f4"), map=optim.map_4bit())
+        all_codes = np.arange(16, dtype=np.uint8)
+        back = optim.dequantize_blockwise(all_codes, np.ones(1, "f4"), map=optim.map_4bit())
+        np.testing.assert_array_equal(back, optim.map_4bit())
+        optim.dequantize_blockwise(np.uint8([200]), np.ones(1, "f4"), "ao_fp8", map=optim.map_4bit())
+
     def test_there_and_back(self):
         x = np.random.default_rng(3).standard_normal((5, 7)).astype("f4")
         for name, *_, whole in optim.quantizers():
@@ -138,6 +210,17 @@ class Refused(unittest.TestCase):
         self.refuse("256 entries", optim.quantize_blockwise, np.zeros(3, "f4"), map=np.zeros(3, "f4"))
         self.refuse("block_size", optim.quantize_blockwise, np.zeros(3, "f4"), block_size=0)
         self.refuse("arithmetic", optim.dynamic_map, arithmetic="fast")
+        self.refuse("seed: -1", optim.optimizer, "torch_adam", seed=-1)
+        self.refuse("dialect: is a NoneType", optim.optimizer, None, error=TypeError)
+        self.refuse("tensor: is a int", optim.optimizer, "torch_adam", tensor=3, error=TypeError)
+        self.refuse("lr: is a list", optim.optimizer, "torch_adam", lr=[1], error=TypeError)
+        self.refuse("lr: is a list", optim.optimizer("torch_adam").set, lr=[1], error=TypeError)
+        self.refuse("lr: is beyond", optim.optimizer, "torch_adam", lr=10**400)
+        self.refuse("total_bits: 8.5", optim.dynamic_map, total_bits=8.5, error=TypeError)
+        self.refuse("quantizer: is a int", optim.quantize_blockwise, np.zeros(3, "f4"), 3, error=TypeError)
+        self.refuse("seed: 0.5 is not an integer", optim.optimizer, "torch_adam", seed=0.5, error=TypeError)
+        self.refuse("block_size: 2.5", optim.quantize_blockwise, np.zeros(3, "f4"), block_size=2.5, error=TypeError)
+        self.refuse("entry 1 is not", optim.quantize_blockwise, np.zeros(3, "f4"), map=np.arange(256.0)[::-1])
 
     def test_arrays(self):
         o = optim.optimizer("torch_adam")
@@ -149,7 +232,12 @@ class Refused(unittest.TestCase):
         o.step(np.zeros(3, "f4"), np.zeros(3, "f4"))
         self.refuse("takes 3 weights", o.step, np.zeros(4, "f4"), np.zeros(4, "f4"))
         self.refuse("2: \\(steps, elements\\)", optim.simulate, np.zeros(3, "f4"), np.zeros(3, "f4"), "torch_adam")
-        self.refuse("from 1 to 2", optim.simulate, np.zeros((2, 3)), np.zeros(3), "torch_adam", steps=[3])
+        for steps, words, error in (([3], "3 is not from 1 to 2", ValueError), ([1.5], "1.5", TypeError)):
+            self.refuse(words, optim.simulate, np.zeros((2, 3)), np.zeros(3), "torch_adam", steps=steps, error=error)
+        self.refuse("names none", optim.simulate, np.zeros((2, 3)), np.zeros(3), "torch_adam", steps=[])
+        self.refuse("grads has no steps", optim.simulate, np.zeros((0, 3)), np.zeros(3), "torch_adam")
+        few = {"dialect": "xla_zero1_master_fp32acc", "micro_batches": 3}
+        self.refuse("2 gradients, and a step", optim.simulate, np.zeros((2, 3)), np.zeros(3), **few)
         self.refuse("not uint8", optim.dequantize_blockwise, np.zeros(3), np.zeros(1))
 
 

@@ -15,6 +15,7 @@ constexpr std::array names{
     limit_name{"header-share", &read_limits::header_share, "percent"},
     limit_name{"inflate-ratio", &read_limits::inflate_ratio, "for each"},
     limit_name{"text", &read_limits::text, "bytes"},
+    limit_name{"rows", &read_limits::rows, "rows"},
 };
 
 std::string in_quotes(std::string_view text) { return "'" + std::string{text} + "'"; }
@@ -41,6 +42,14 @@ void set_limit(read_limits& limits, std::string_view text) {
   if (value != "none" && (error != std::errc{} || stop != end))
     throw std::invalid_argument(in_quotes(value) + " is neither a whole number nor none");
   limits.*(row->value) = number;
+}
+
+std::string wrong_with_rows(const read_limits& limits, std::uint64_t rows, std::uint64_t elements) {
+  if (rows == 0 || elements == 0)
+    return "has no elements: " + std::to_string(rows) + " rows of " + std::to_string(elements) +
+           "; each row is a step or micro-batch, so give an array whose rows hold gradients";
+  if (rows <= limits.rows) return "";
+  return "has " + std::to_string(rows) + " rows, each a step or micro-batch; " + limit_text(limits, &read_limits::rows);
 }
 
 std::string limit_text(const read_limits& limits, std::uint64_t read_limits::*limit) {

@@ -98,7 +98,7 @@ std::vector<float> checked(block_quantizer how, std::span<const float> map) {
     refuse("a map has 256 entries" + std::string{any_size ? ", or 16" : ""} + ", not " + std::to_string(map.size()));
   for (std::size_t i = 0; i < map.size(); ++i)
     if (!std::isfinite(map[i]) || (i > 0 && map[i] < map[i - 1]))
-      refuse("a map has finite numbers that do not fall; entry " + std::to_string(i) + " does");
+      refuse("a map must be finite and ascending; entry " + std::to_string(i) + " is not");
   std::vector<float> all(map.begin(), map.end());
   if (how == block_quantizer::bnb_cpu_0492) {
     if (all[1] < -1.0F) refuse("the first entry of this map becomes -1, and others are below it");

@@ -41,9 +41,9 @@ namespace optimizers {
 
 void check_number(std::string_view name, double value) {
   const std::string what = "parameter '" + std::string{name} + "'";
-  if (!std::isfinite(value)) throw parameter_error(what + " is a finite number");
-  if (value < 0) throw parameter_error(what + " is not negative");
-  if ((name == "beta1" || name == "beta2") && value >= 1) throw parameter_error(what + " is below 1");
+  if (!std::isfinite(value)) throw parameter_error(what + " must be a finite number");
+  if (value < 0) throw parameter_error(what + " must not be negative");
+  if ((name == "beta1" || name == "beta2") && value >= 1) throw parameter_error(what + " must be below 1");
 }
 
 bool decides_states(std::string_view name) noexcept {
@@ -126,7 +126,7 @@ optimizer make_optimizer(const optimizer_entry& entry, const optimizer_setup& se
   const format& f = setup.weights;
   if (!f.is_valid() || !f.has_sign || !f.has_zero() || f.width() > 32 || f.exponent_bits > 8 || f.fraction_bits > 23 ||
       f.emax() > 127 || f.min_quantum_exponent() < -149)
-    throw std::invalid_argument("weights are in a format with sign and zero whose numbers float32 holds");
+    throw std::invalid_argument("weights must be in a format with sign and zero whose numbers float32 holds");
   const default_processor_state processor;
   for (const auto& row : rows()) {
     if (row.entry.name != entry.name) continue;

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <utility>
 
+#include <ulp/formats/codec.hpp>
 #include <ulp/formats/convert.hpp>
+#include <ulp/formats/neighbours.hpp>
 
 namespace ulp {
 namespace {
@@ -23,6 +25,9 @@ std::vector<float> rounded(std::span<const float> x, const format& to) {
   if (!(to == float32)) round_array(to, made);
   return made;
 }
+
+// The earlier of two steps from 1, where 0 is none.
+std::int64_t earlier(std::int64_t a, std::int64_t b) { return a == 0 || (b != 0 && b < a) ? b : a; }
 
 bool takes(const optimizer_entry& entry, std::string_view name) {
   return std::any_of(entry.parameters.begin(), entry.parameters.end(),
@@ -45,16 +50,19 @@ weight_drift& weight_drift::operator+=(const weight_drift& other) noexcept {
   numel += other.numel;
   movement += other.movement;
   deviation += other.deviation;
+  first_rounding += other.first_rounding;
   loss_change += other.loss_change;
   largest_move = std::max(largest_move, other.largest_move);
   largest_twin_move = std::max(largest_twin_move, other.largest_twin_move);
   runaway += other.runaway;
   nonfinite += other.nonfinite;
+  twin_nonfinite += other.twin_nonfinite;
+  nonfinite_gradients += other.nonfinite_gradients;
+  first_nonfinite_gradient = earlier(first_nonfinite_gradient, other.first_nonfinite_gradient);
   updates += other.updates;
   lost += other.lost;
   zeroed += other.zeroed;
-  if (first_zeroed == 0 || (other.first_zeroed != 0 && other.first_zeroed < first_zeroed))
-    first_zeroed = other.first_zeroed;
+  first_zeroed = earlier(first_zeroed, other.first_zeroed);
   falling += other.falling;
   stuck += other.stuck;
   fell += other.fell;
@@ -67,6 +75,7 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
     : name_(std::move(name)),
       low_(make_optimizer(recipe, first_weights.size(), name_, seed)),
       twin_(make_optimizer(float32_twin(recipe), first_weights.size(), name_, seed)),
+      kept_in_(recipe.weights),
       first_(first_weights.begin(), first_weights.end()),
       w_(rounded(first_weights, recipe.weights)),
       twin_w_(first_) {
@@ -96,11 +105,7 @@ drifting_tensor::drifting_tensor(const optimizer_recipe& recipe, std::string nam
 
 void drifting_tensor::step(std::span<const float> gradient, std::span<const std::uint16_t> random) {
   if (gradient.size() != w_.size()) throw std::invalid_argument("a gradient of another size than " + name_);
-  for (part& p : parts_) {
-    double change = 0;
-    for (std::size_t i = p.first; i < p.end; ++i) change += double{gradient[i]} * (double{w_[i]} - double{twin_w_[i]});
-    p.loss_changes.push_back(change);
-  }
+  see_gradient(gradient);
   std::copy(w_.begin(), w_.end(), before_.begin());
   std::copy(twin_w_.begin(), twin_w_.end(), twin_before_.begin());
   kept_before_.swap(kept_);
@@ -109,11 +114,26 @@ void drifting_tensor::step(std::span<const float> gradient, std::span<const std:
   twin_.step(gradient, twin_w_);
   for (part& p : parts_)
     for (std::size_t i = p.first; i < p.end; ++i) {
+      if (!std::isfinite(twin_w_[i])) continue;
       if (twin_w_[i] == twin_before_[i]) continue;
       ++p.sum.updates;
       if (w_[i] == before_[i] && (!keeps || kept_[i] == kept_before_[i])) ++p.sum.lost;
     }
   if (has_moments_) see_moments(gradient);
+}
+
+void drifting_tensor::see_gradient(std::span<const float> gradient) {
+  for (part& p : parts_) {
+    double change = 0;
+    for (std::size_t i = p.first; i < p.end; ++i) {
+      const bool is_finite = std::isfinite(gradient[i]);
+      if (is_finite && std::isfinite(twin_w_[i])) change += double{gradient[i]} * (double{w_[i]} - double{twin_w_[i]});
+      if (is_finite) continue;
+      ++p.sum.nonfinite_gradients;
+      p.sum.first_nonfinite_gradient = earlier(p.sum.first_nonfinite_gradient, low_.steps() + 1);
+    }
+    p.loss_changes.push_back(change);
+  }
 }
 
 void drifting_tensor::see_moments(std::span<const float> gradient) {
@@ -147,20 +167,40 @@ void drifting_tensor::see_end(const part& of, weight_drift& into) const {
   const std::size_t judged = std::max<std::size_t>(of.loss_changes.size() / 10, 1);
   for (std::size_t i = of.loss_changes.size(); i > 0 && i + judged > of.loss_changes.size(); --i)
     into.loss_change += of.loss_changes[i - 1] / static_cast<double>(judged);
+  const std::vector<float> own_first = rounded(std::span{first_}.subspan(of.first, of.end - of.first), kept_in_);
+  std::vector<double> apart(own_first.size());  // of the moves; 0 where they are not judged
   for (std::size_t i = of.first; i < of.end; ++i) {
+    const double own = double{own_first[i - of.first]};
     const double twin_move = double{twin_w_[i]} - double{first_[i]};
-    const double move = double{w_[i]} - double{first_[i]};
-    into.largest_twin_move = std::max(into.largest_twin_move, std::isnan(twin_move) ? infinity : std::fabs(twin_move));
-    into.largest_move = std::max(into.largest_move, std::isnan(move) ? infinity : std::fabs(move));
-    if (!std::isfinite(move) && std::isfinite(twin_move)) ++into.nonfinite;
-    if (!std::isfinite(move) || !std::isfinite(twin_move)) continue;
-    const double apart = double{w_[i]} - double{twin_w_[i]};
+    const double move = double{w_[i]} - own;
+    if (!std::isfinite(twin_move)) {
+      ++into.twin_nonfinite;
+      continue;
+    }
+    into.largest_twin_move = std::max(into.largest_twin_move, std::fabs(twin_move));
+    if (!std::isfinite(move)) {
+      ++into.nonfinite;
+      continue;
+    }
+    into.largest_move = std::max(into.largest_move, std::fabs(move));
+    apart[i - of.first] = std::fabs(move - twin_move);
+    const double end = double{w_[i]} - double{twin_w_[i]};
+    const double rounding = own - double{first_[i]};
     into.movement += twin_move * twin_move;
-    into.deviation += apart * apart;
+    into.deviation += end * end;
+    into.first_rounding += rounding * rounding;
   }
   into.runaway = into.nonfinite;
   for (std::size_t i = of.first; i < of.end; ++i)
-    if (std::isfinite(w_[i]) && std::fabs(double{w_[i]} - double{twin_w_[i]}) > into.largest_twin_move) ++into.runaway;
+    if (apart[i - of.first] > into.largest_twin_move && apart[i - of.first] > rounding_reach(i)) ++into.runaway;
+}
+
+// Each rounding of a weight is wrong by less than a spacing of the format, with a standard deviation of at most half of
+// one: six of these after so many steps, where float32's weight is.
+double drifting_tensor::rounding_reach(std::size_t i) const {
+  const float at = std::max(std::fabs(first_[i]), std::fabs(twin_w_[i]));
+  const double spacing = std::ldexp(1.0, ulp_exponent(kept_in_, decode(at)));
+  return 3 * std::sqrt(static_cast<double>(low_.steps())) * spacing;
 }
 
 void drifting_tensor::see_second_moments(const part& of, weight_drift& into) const {

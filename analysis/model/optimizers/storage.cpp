@@ -161,7 +161,7 @@ map_arithmetic map_named(std::string_view name) {
 
 std::size_t block_size_of(std::int64_t value) {
   if (value < 1 || value > std::int64_t{1} << 24)
-    throw parameter_error("parameter 'block_size' is from 1 to 2^24, not " + std::to_string(value));
+    throw parameter_error("parameter 'block_size' must be from 1 to 2^24, not " + std::to_string(value));
   return static_cast<std::size_t>(value);
 }
 

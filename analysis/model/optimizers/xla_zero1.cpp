@@ -24,7 +24,7 @@ struct zero1 : adam_parameters {
     v("resume_at", resume_at, "the run is saved and loaded after that step; 0: never");
   }
   [[nodiscard]] std::string refused() const {
-    if (micro_batches < 1 || micro_batches > 1'000'000) return "micro_batches are from 1 to 1000000";
+    if (micro_batches < 1 || micro_batches > 1'000'000) return "micro_batches must be from 1 to 1000000";
     return "";
   }
 };

@@ -30,6 +30,68 @@ column<drift_row> count_of_codes(std::string key, std::string title, std::uint64
           [count](const drift_row& r) { return r.codes ? table_value{exactly((*r.codes).*count)} : table_value{}; }};
 }
 
+// "fc1 (3 of 40), fc2 (1 of 10)": where a count of the drift is not 0.
+std::string where_text(const std::vector<drift_row>& tensors, std::uint64_t (*count)(const weight_drift&)) {
+  std::string where;
+  for (const drift_row& t : tensors)
+    if (const std::uint64_t n = count(t.drift); n > 0)
+      where += fmt::format("{}{} ({} of {})", where.empty() ? "" : ", ", t.tensor, grouped(n), grouped(t.drift.numel));
+  return where;
+}
+
+std::string why_not_finite(const drift_row& all) {
+  const weight_drift& d = all.drift;
+  if (d.nonfinite_gradients == 0)
+    return "all gradients are finite, so the parameters or the first weights make them so";
+  return fmt::format(
+      "{} infinite or NaN, the first in step {}; steps that the run skipped are left out by applied in --scalars, or "
+      "by "
+      "--steps",
+      d.nonfinite_gradients == 1 ? "1 gradient is" : grouped(d.nonfinite_gradients) + " gradients are",
+      all.nonfinite_step);
+}
+
+// "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
+std::string unquantized_text(const drift_row& all) {
+  return all.unquantized == 1 ? "the size of 1 tensor is not a multiple of the block, so its states are not quantized"
+                              : fmt::format(
+                                    "the sizes of {} tensors are not multiples of the block, so their states "
+                                    "are not quantized",
+                                    grouped(all.unquantized));
+}
+
+std::string distance_text(const weight_drift& d) {
+  if (d.largest_twin_move == 0 && d.largest_move == 0) return "no weight moves, nor does it in float32";
+  if (d.largest_twin_move == 0)
+    return fmt::format("float32 moves no weight, and the largest move here is {}, no more than rounding makes",
+                       drift_digits(d.largest_move));
+  std::string said =
+      fmt::format("no weight runs away; their final distance from float32's is {} of the distance that float32 moved",
+                  drift_digits(d.relative()));
+  // Where it can be seen in three digits of the distance.
+  if (d.first_rounding > 0.01 * d.deviation)
+    said += fmt::format(", and rounding the first weights alone makes {}",
+                        drift_digits(std::sqrt(d.first_rounding / d.movement)));
+  return said;
+}
+
+std::string runaway_text(const weight_drift& d, const std::vector<drift_row>& tensors) {
+  std::string said;
+  if (d.runaway > d.nonfinite)
+    said = fmt::format("weights run away in {}: the largest move is {}, and {} in float32",
+                       where_text(tensors, [](const weight_drift& t) { return t.runaway - t.nonfinite; }),
+                       drift_digits(d.largest_move), drift_digits(d.largest_twin_move));
+  if (d.nonfinite > 0)
+    said += fmt::format("{}weights become infinite or NaN that are finite in float32, in {}", said.empty() ? "" : "; ",
+                        where_text(tensors, [](const weight_drift& t) { return t.nonfinite; }));
+  if (d.zeroed > 0)
+    said += fmt::format(
+        "; second moments were stored as 0 while the first were not ({}, from step {} on): then a step is about lr m / "
+        "eps",
+        count_text(d.zeroed, "element"), d.first_zeroed);
+  return said;
+}
+
 }  // namespace
 
 table drift_table(const std::vector<drift_row>& rows) {
@@ -40,6 +102,10 @@ table drift_table(const std::vector<drift_row>& rows) {
       {"numel", "", [](const drift_row& r) { return integer(r.drift.numel); }},
       {"relative_deviation", "", [](const drift_row& r) { return r.drift.relative(); }},
       shown_drift("deviation", [](const drift_row& r) { return drift_digits(r.drift.relative()); }),
+      {"first_rounding", "",
+       [](const drift_row& r) {
+         return value_if(r.drift.movement > 0, std::sqrt(r.drift.first_rounding / r.drift.movement));
+       }},
       {"loss_change", "", [](const drift_row& r) { return r.drift.loss_change; }},
       shown_drift("loss change",
                   [](const drift_row& r) {
@@ -51,6 +117,8 @@ table drift_table(const std::vector<drift_row>& rows) {
       shown_drift("float32's", [](const drift_row& r) { return drift_digits(r.drift.largest_twin_move); }),
       {"runaway", "run away", [](const drift_row& r) { return exactly(r.drift.runaway); }},
       {"nonfinite", "", [](const drift_row& r) { return integer(r.drift.nonfinite); }},
+      {"float32_nonfinite", "", [](const drift_row& r) { return integer(r.drift.twin_nonfinite); }},
+      {"nonfinite_gradients", "", [](const drift_row& r) { return integer(r.drift.nonfinite_gradients); }},
       {"zeroed", "v = 0", [](const drift_row& r) { return exactly(r.drift.zeroed); }},
       {"first_zeroed_step", "",
        [](const drift_row& r) { return value_if(r.drift.first_zeroed > 0, r.drift.first_zeroed); }},
@@ -79,24 +147,19 @@ table drift_table(const std::vector<drift_row>& rows) {
 
 std::string conclusion_of(const drift_row& all, const std::vector<drift_row>& tensors) {
   const weight_drift& d = all.drift;
-  if (std::isinf(d.largest_twin_move))
-    return fmt::format("{}: weights of float32 are not finite either: gradients are infinite or NaN.", all.recipe);
-  if (d.runaway == 0)
-    return fmt::format("{}: no weight runs away; they end {} of the movement from those of float32.", all.recipe,
-                       drift_digits(d.relative()));
-  std::string where;
-  for (const drift_row& t : tensors)
-    if (t.drift.runaway > 0)
-      where += fmt::format("{}{} ({} of {})", where.empty() ? "" : ", ", t.tensor, grouped(t.drift.runaway),
-                           grouped(t.drift.numel));
-  const std::string why =
-      d.zeroed > 0 ? fmt::format(
-                         "; second moments were stored as 0 while the first were not ({}, from step {} on): then "
-                         "a step is about lr m / eps",
-                         count_text(d.zeroed, "element"), d.first_zeroed)
-                   : "";
-  return fmt::format("{}: weights run away in {}: the largest move is {}, and {} in float32{}.", all.recipe, where,
-                     drift_digits(d.largest_move), drift_digits(d.largest_twin_move), why);
+  if (d.numel > 0 && d.twin_nonfinite == d.numel)
+    return fmt::format("{}: no weight stays finite, in float32 either: {}.", all.recipe, why_not_finite(all));
+  if (all.unquantized > 0 && all.unquantized == all.tensors)
+    return fmt::format(
+        "{}: nothing is said of its codes: {} (they are kept as the weights are); see --elements and --block-size.",
+        all.recipe, unquantized_text(all));
+  std::string said = d.runaway > 0 ? runaway_text(d, tensors) : distance_text(d);
+  if (d.twin_nonfinite > 0)
+    said += fmt::format("; {} left out, not finite in float32 either: {}",
+                        d.twin_nonfinite == 1 ? "1 weight is" : grouped(d.twin_nonfinite) + " weights are",
+                        why_not_finite(all));
+  if (all.unquantized > 0) said += "; " + unquantized_text(all);
+  return fmt::format("{}: {}.", all.recipe, said);
 }
 
 std::string decay_text(const optimizer_recipe& recipe) {
@@ -109,15 +172,16 @@ std::string decay_text(const optimizer_recipe& recipe) {
   for (const optimizer_state& s : made.state()) {
     if (s.name != "v" || !s.codes_of || s.codes_of->fraction_bits > 12) continue;
     const second_moment_decay decay = decay_of(*s.codes_of, beta2);
-    const std::string ideal =
-        beta2 >= 1  ? "never"
-        : beta2 > 0 ? "in " + count_text(static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log(beta2))), "step")
-                    : "in 1 step";
-    return fmt::format(
-        "second moments in {} at beta2 = {}: without gradients {} of the significands stay as they are, and 1 falls to "
-        "one half {}; exact ones {}",
-        to_string(*s.codes_of), shortest(beta2), percent_text({decay.stuck, decay.stuck}),
-        decay.half_life ? fmt::format("in {} steps", grouped(*decay.half_life)) : "never", ideal);
+    const auto steps_text = [](std::uint64_t steps) { return count_text(steps, "step"); };
+    const std::string stay =
+        fmt::format("second moments in {} at beta2 = {}: without gradients {} of the significands stay as they are",
+                    to_string(*s.codes_of), shortest(beta2), percent_text({decay.stuck, decay.stuck}));
+    const auto ideal =
+        beta2 > 0 ? static_cast<std::uint64_t>(std::ceil(std::log(0.5) / std::log(beta2))) : std::uint64_t{1};
+    if (!decay.half_life)
+      return fmt::format("{}, and 1 never falls to one half; in exact arithmetic it takes {}", stay, steps_text(ideal));
+    return fmt::format("{}, and 1 falls to one half in {}; in exact arithmetic in {}", stay,
+                       steps_text(*decay.half_life), steps_text(ideal));
   }
   return "";
 }

@@ -12,7 +12,7 @@
 
 namespace ulp {
 
-// Elements that are not as under the first recipe whose states are codes.
+// Elements that are not as under the first recipe whose states are codes, of the same maps and blocks.
 struct code_differences {
   std::uint64_t m = 0;
   std::uint64_t v = 0;
@@ -25,6 +25,10 @@ struct drift_row {
   weight_drift drift;
   std::string worst;  // of all: the tensor that most runs away, else that deviates most
   std::optional<code_differences> codes;
+  // Of all: tensors, and those whose states the recipe keeps as the weights are, their size being no multiple of the block.
+  std::uint64_t tensors = 0;
+  std::uint64_t unquantized = 0;
+  std::int64_t nonfinite_step = 0;  // of all: the number that the run gives to drift.first_nonfinite_gradient
 };
 
 [[nodiscard]] table drift_table(const std::vector<drift_row>& rows);

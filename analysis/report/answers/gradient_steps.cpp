@@ -75,6 +75,9 @@ std::int64_t step_of_path(const std::string& path, const regex& pattern, std::in
   return step;
 }
 
+// The optimizer did not step: nothing was applied, or a scaler found an infinity.
+bool was_skipped(const step_scalars& logged) { return !logged.applied.value_or(!logged.found_inf.value_or(false)); }
+
 std::size_t array_named(const number_file& file, std::string_view name) {
   return static_cast<std::size_t>(std::ranges::find(file.arrays(), name, &number_array::name) - file.arrays().begin());
 }
@@ -115,6 +118,8 @@ void gradient_steps::open_stack(const std::string& path, listener& to) {
       throw input_error(path, tensor_place(array.name),
                         "has no index of steps; one dump holds all steps, the first index of every array being the "
                         "step: give that, or a dump of each step");
+    if (const std::string wrong = wrong_with_rows(limits_, rows, array.numel / rows); !wrong.empty())
+      throw input_error(path, tensor_place(array.name), wrong);
     if (first != nullptr && rows != steps)
       throw input_error(
           path, tensor_place(array.name),
@@ -148,7 +153,12 @@ void gradient_steps::open_dumps(const std::vector<std::string>& files, listener&
   source_options counted = how;
   counted.with_sums = false;
   const auto from = open_run(run, counted, to);
+  std::vector<std::int64_t> skipped;
   for_each_step(*from, selected_, to, [&](const ulp::step& now) {
+    if (was_skipped(now.scalars)) {
+      skipped.push_back(now.key.step);
+      return;
+    }
     step& made = by_number[now.key.step];
     made.number = now.key.step;
     for (const tensor_row& row : now.tensors) {
@@ -166,6 +176,12 @@ void gradient_steps::open_dumps(const std::vector<std::string>& files, listener&
                                       made.number, tensor_place(t.stored_as)));
     steps_.push_back(made);
   });
+  if (skipped.empty()) return;
+  to.note(skipped.size() == 1
+              ? fmt::format("step {} is left out: the run skipped it", skipped.front())
+              : fmt::format("{} steps are left out because the run skipped them, the first of them step {}",
+                            grouped(skipped.size()), skipped.front()));
+  if (steps_.empty()) throw std::invalid_argument("no step is left: the run skipped all that are selected");
 }
 
 void gradient_steps::find_weights() {

@@ -33,11 +33,16 @@ class gradient_steps {
     std::string stored_as;            // the name in the file
   };
 
-  // Reads headers, and of dumps of steps the factors of their gradients. Throws input_error, std::invalid_argument.
+  // Reads headers, and of dumps of steps the factors of their gradients. Steps that the run skipped are left out, and
+  // told of. Throws input_error, std::invalid_argument.
   gradient_steps(const gradient_question& asked, listener& to);
 
   [[nodiscard]] const std::vector<tensor>& tensors() const noexcept { return tensors_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return is_stack_ ? chosen_.size() : steps_.size(); }
+  // The number of a step that is taken, by its place among these, as --steps counts.
+  [[nodiscard]] std::int64_t number(std::uint64_t place) const {
+    return is_stack_ ? static_cast<std::int64_t>(chosen_.at(place)) : steps_.at(place).number;
+  }
   // Zeros where they are not known, see knows_weights.
   [[nodiscard]] std::vector<float> first_weights(std::size_t tensor) const;
   [[nodiscard]] bool knows_weights() const noexcept { return knows_weights_; }

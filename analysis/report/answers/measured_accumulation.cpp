@@ -84,7 +84,7 @@ class microbatches {
     if (!files_.front().ignored().empty())
       to.note(fmt::format("{}: not read: {}", paths.front(), fmt::join(files_.front().ignored(), ", ")));
     if (is_stack_)
-      find_in_stack();
+      find_in_stack(limits);
     else
       find_in_files();
     if (tensors_.empty())
@@ -139,7 +139,7 @@ class microbatches {
     return is_gradient && selected_.takes(info);
   }
 
-  void find_in_stack() {
+  void find_in_stack(const read_limits& limits) {
     const number_file& file = files_.front();
     for (std::size_t i = 0; i < file.arrays().size(); ++i) {
       const number_array& array = file.arrays()[i];
@@ -150,6 +150,8 @@ class microbatches {
                           fmt::format("its first index, the micro-batch, has {} values{}; give one file for each "
                                       "micro-batch, or --tensor for those that are stacked so",
                                       count, count_ > 0 ? fmt::format(", not the {} of the one before", count_) : ""));
+      if (const std::string wrong = wrong_with_rows(limits, count, array.numel / count); !wrong.empty())
+        throw input_error(file.path(), place_of(array), wrong);
       count_ = count;
       tensors_.push_back({array.name, array.numel / count, {i}});
     }

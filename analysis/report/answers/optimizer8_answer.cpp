@@ -72,10 +72,18 @@ std::vector<candidate> candidates_of(const optimizer8_question& asked) {
   return all;
 }
 
-std::span<const std::uint8_t> state_codes(const optimizer& o, const char* name) {
+// Codes of a state and what they mean.
+struct known_codes {
+  std::span<const std::uint8_t> codes;
+  std::span<const float> map;
+  std::size_t block_size = 0;
+};
+
+known_codes state_codes(const optimizer& o, const char* name) {
   for (const optimizer_state& s : o.state())
-    if (s.name == name)
-      if (const auto* const codes = std::get_if<std::span<const std::uint8_t>>(&s.values)) return *codes;
+    if (s.name == name && s.codec != nullptr)
+      if (const auto* const codes = std::get_if<std::span<const std::uint8_t>>(&s.values))
+        return {*codes, s.codec->map(), s.block_size};
   return {};
 }
 
@@ -86,14 +94,21 @@ std::uint64_t differing(const Span& a, const Span& b) {
   return n;
 }
 
-// nullopt where one of them has no codes of this size.
+// Whether equal codes stand for equal parts of their block's largest.
+bool are_comparable(const known_codes& a, const known_codes& b) {
+  return !a.codes.empty() && a.codes.size() == b.codes.size() && a.block_size == b.block_size &&
+         std::ranges::equal(a.map, b.map);
+}
+
+// nullopt where one of them has no such codes.
 std::optional<code_differences> differences_of(const drifting_tensor& a, const drifting_tensor& b) {
-  const auto m = state_codes(a.low(), "m_codes");
-  const auto v = state_codes(a.low(), "v_codes");
-  const auto other_m = state_codes(b.low(), "m_codes");
-  const auto other_v = state_codes(b.low(), "v_codes");
-  if (m.empty() || v.empty() || m.size() != other_m.size() || v.size() != other_v.size()) return std::nullopt;
-  return code_differences{differing(m, other_m), differing(v, other_v), differing(a.weights(), b.weights())};
+  const known_codes m = state_codes(a.low(), "m_codes");
+  const known_codes v = state_codes(a.low(), "v_codes");
+  const known_codes other_m = state_codes(b.low(), "m_codes");
+  const known_codes other_v = state_codes(b.low(), "v_codes");
+  if (!are_comparable(m, other_m) || !are_comparable(v, other_v)) return std::nullopt;
+  return code_differences{differing(m.codes, other_m.codes), differing(v.codes, other_v.codes),
+                          differing(a.weights(), b.weights())};
 }
 
 std::vector<drift_row> rows_of(const candidate& c, const std::vector<named_part>& parts, const candidate* reference) {
@@ -111,8 +126,19 @@ std::vector<drift_row> rows_of(const candidate& c, const std::vector<named_part>
   return rows;
 }
 
+bool has_codes(const drifting_tensor& t) { return !state_codes(t.low(), "m_codes").codes.empty(); }
+
+// torchao keeps the states of a tensor that is no multiple of the block as the weights are.
+std::uint64_t unquantized_in(const candidate& c) {
+  const bool means_codes = c.text.starts_with("ao_") && c.recipe.dialect->states.starts_with("m_codes") &&
+                           c.text.find("_state=") == std::string::npos;
+  return means_codes ? c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes)) : 0;
+}
+
 drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const candidate* reference) {
   drift_row all{.recipe = c.text};
+  all.tensors = c.tensors.size();
+  all.unquantized = unquantized_in(c);
   for (const drift_row& r : rows) all.drift += r.drift;
   std::vector<float> ratios;
   std::uint64_t reference_m = 0;
@@ -136,21 +162,6 @@ drift_row total_of(const candidate& c, const std::vector<drift_row>& rows, const
   return all;
 }
 
-// torchao keeps a tensor that is no multiple of the block as the weights are.
-void tell_unquantized(const std::vector<candidate>& all, listener& to) {
-  for (const candidate& c : all) {
-    const auto has_codes = [](const drifting_tensor& t) { return !state_codes(t.low(), "m_codes").empty(); };
-    const bool means_codes = c.text.starts_with("ao_") && c.recipe.dialect->states.starts_with("m_codes") &&
-                             c.text.find("_state=") == std::string::npos;
-    const auto without = c.tensors.size() - static_cast<std::size_t>(std::ranges::count_if(c.tensors, has_codes));
-    if (means_codes && without > 0)
-      to.note(fmt::format(
-          "{}: {} of a size that is no multiple of the block, whose states it keeps as the weights are; see "
-          "--elements and --block-size",
-          c.text, count_text(without, "tensor")));
-  }
-}
-
 struct quantizer_row {
   const quantizer_entry* quantizer;
   std::uint64_t elements = 0;
@@ -158,6 +169,15 @@ struct quantizer_row {
   std::uint64_t v_differ = 0;
   std::uint64_t zeroed = 0;
 };
+
+void expect_moments(const candidate& c) {
+  std::vector<float> none;
+  const optimizer twin = make_optimizer(float32_twin(c.recipe), 0, "", 0);
+  if (!read_state(twin, "m", none) || !read_state(twin, "v", none))
+    throw std::invalid_argument(fmt::format(
+        "--quantizers: {} keeps no first and second moments, which are quantized; name a dialect of Adam first",
+        c.text));
+}
 
 // The float32 moments of the end in the codes of every quantizer, beside those of bitsandbytes' default.
 table quantizer_table(const candidate& c, std::size_t block_size) {
@@ -229,6 +249,7 @@ std::vector<std::string> usual_recipes() {
 
 optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to) {
   std::vector<candidate> all = candidates_of(asked);
+  if (asked.quantizers) expect_moments(all.front());
   gradient_steps run({.run = asked.run, .weights = asked.weights}, to);
   const std::vector<named_part> parts = parts_of(asked.parts, run, asked.elements);
   if (!run.knows_weights())
@@ -267,15 +288,15 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
       stepping.advance();
     }
   }
-  tell_unquantized(all, to);
-  const auto has_codes = [](const candidate& c) { return !state_codes(c.tensors.front().low(), "m_codes").empty(); };
-  const auto reference = std::ranges::find_if(all, has_codes);
+  const auto reference = std::ranges::find_if(all, [](const candidate& c) { return has_codes(c.tensors.front()); });
   const candidate* const first = reference == all.end() ? nullptr : &*reference;
   std::vector<drift_row> rows;
   std::set<std::string> decays;
   for (const candidate& c : all) {
     std::vector<drift_row> tensors = rows_of(c, parts, first == &c ? nullptr : first);
     drift_row total = total_of(c, tensors, first == &c ? nullptr : first);
+    if (const std::int64_t place = total.drift.first_nonfinite_gradient; place > 0)
+      total.nonfinite_step = run.number(static_cast<std::uint64_t>(place - 1));
     answer.conclusions.push_back(conclusion_of(total, tensors));
     if (std::string decay = decay_text(c.recipe); !decay.empty()) decays.insert(std::move(decay));
     if (asked.by_tensor) std::ranges::move(tensors, std::back_inserter(rows));
@@ -283,7 +304,8 @@ optimizer8_answer optimizer8_over(const optimizer8_question& asked, listener& to
   }
   answer.conclusions.insert(answer.conclusions.end(), decays.begin(), decays.end());
   answer.rows = drift_table(rows);
-  answer.quantizers = quantizer_table(all.front(), block_size_in(first == nullptr ? all.front() : *first));
+  if (asked.quantizers)
+    answer.quantizers = quantizer_table(all.front(), block_size_in(first == nullptr ? all.front() : *first));
   return answer;
 }
 

@@ -1,5 +1,6 @@
 // ulp precision optimizer as it is typed: a recorded run of a library written array by array as the library's own, and
 // what is refused without leaving a file.
+#include <cmath>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -101,6 +102,45 @@ TEST_CASE("what cannot be stepped is refused in one line, and leaves no file") {
   refused(inputs + " --dialect torch_adam --elements 89", "has 88");
   refused(inputs + " --dialect torch_adam --weights float64", "float32 holds");
   refused("bad.npz bad.npz --dialect torch_adam", "--w0");
+  refused(inputs + " " + inputs + " --dialect torch_adam", "several inputs are dumps of steps, each of one");
+  refused(inputs + " --dialect torch_adam --elements -1", "--elements");
+  refused(inputs + " --dialect torch_adam --set beta1=1", "must be below 1");
+  refused(inputs + " --dialect torch_adam --csv o.npz", "-o and --csv both write to o.npz");
+  refused(inputs + " --dialect torch_adam --csv ./o.npz", "-o and --csv both write to o.npz");
+  const auto to_stdout = optimizer(dir.path(), inputs + " --dialect torch_adam -o -");
+  CHECK(to_stdout.exit_code == 2);
+  CHECK(to_stdout.err.find("name a file") != std::string::npos);
+  CHECK(!fs::exists(dir / "-"));
+
+  const auto write = [&](const char* name, const char* first_type, const std::vector<std::uint64_t>& bits_shape) {
+    ulp::npz_writer to((dir / name).string());
+    to.add("grads", "<f4", {2, 2}, bytes_of({1, 2, 3, 4}));
+    to.add("w0", first_type, {2}, bytes_of({1, 2}));
+    to.add("sr_bits", "<u2", bits_shape, std::string(2 * bits_shape[0] * bits_shape[1], 0));
+    to.finish();
+  };
+  write("whole.npz", "<i4", {2, 2});
+  write("short.npz", "<f4", {1, 2});
+  refused("whole.npz --dialect torch_adam", "whole.npz: array 'w0'");
+  refused("whole.npz --dialect torch_adam", "holds no floating-point numbers; save it as float32");
+  refused("short.npz --dialect torch_adam", "short.npz: array 'sr_bits': has 1 row, and step 2 is asked for");
+  refused("short.npz --dialect xla_zero1_master_fp32acc --set micro_batches=3",
+          "short.npz: has 2 gradients, and a step takes 3");
+}
+
+// 1 + 2^-8 + 2^-30 is above the middle of two bfloat16 numbers, and float32 rounds it onto the middle.
+TEST_CASE("float64 gradients are rounded to the weights' format once") {
+  const temporary_dir dir;
+  const double gradient = 1 + std::ldexp(1.0, -8) + std::ldexp(1.0, -30);
+  const double zero = 0;
+  ulp::npz_writer to((dir / "d.npz").string());
+  to.add("grads", "<f8", {1, 1}, {reinterpret_cast<const char*>(&gradient), sizeof gradient});
+  to.add("w0", "<f8", {1}, {reinterpret_cast<const char*>(&zero), sizeof zero});
+  to.finish();
+  const auto made = optimizer(dir.path(), "d.npz --dialect torch_sgd --weights bf16 --set lr=1 -o o.npz");
+  CAPTURE(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK(read_npz(dir / "o.npz").at("w").as<std::uint16_t>() == std::vector<std::uint16_t>{0xBF81});
 }
 
 TEST_CASE("dialects are listed and described") {

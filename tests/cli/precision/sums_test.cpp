@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <ulp/io/npz.hpp>
+
 #include "support/files.hpp"
 #include "support/program.hpp"
 
@@ -226,6 +228,13 @@ TEST_CASE("what the commands refuse") {
   check_refused("dot", "--generate");
   check_refused("dot " + one + " --generate normal", "one of these");
   check_refused("dot " + one + " --a x", "has no array of this name");
+  const std::string whole = (folder / "whole.npz").string();
+  ulp::npz_writer integers(whole);
+  integers.add("a", "<i4", {1}, std::string(4, 1));
+  integers.add("b", "<f4", {1}, std::string(4, 1));
+  integers.finish();
+  check_refused("dot " + whole + " --a a --b b", "array 'a'");
+  check_refused("dot " + whole + " --a a --b b", "holds no floating-point numbers");
   check_refused("dot " + one + " " + other, "--length K");
   check_refused("dot " + one + " " + other + " --length 7", "fewer than one row");
   check_refused("dot " + scalar + " " + one + " " + one, "more than two");

@@ -311,9 +311,9 @@ TEST_CASE("what no library takes is refused in words") {
     }
     return "";
   };
-  CHECK(why("torch_adam", "lr", std::numeric_limits<double>::quiet_NaN()) == "parameter 'lr' is a finite number");
-  CHECK(why("torch_adam", "beta1", 1.0) == "parameter 'beta1' is below 1");
-  CHECK(why("torch_adam", "eps", -1.0) == "parameter 'eps' is not negative");
+  CHECK(why("torch_adam", "lr", std::numeric_limits<double>::quiet_NaN()) == "parameter 'lr' must be a finite number");
+  CHECK(why("torch_adam", "beta1", 1.0) == "parameter 'beta1' must be below 1");
+  CHECK(why("torch_adam", "eps", -1.0) == "parameter 'eps' must not be negative");
   CHECK(why("torch_adam", "betas1", 0.9).find("near: beta1") != std::string::npos);
   CHECK(why("torch_adam", "amsgrad", 2.0).find("true or false") != std::string::npos);
   CHECK(why("torch_sgd", "nesterov", true).find("momentum") != std::string::npos);

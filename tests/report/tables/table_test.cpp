@@ -60,6 +60,9 @@ TEST_CASE("in CSV a range is two columns as soon as a row of it is open") {
 TEST_CASE("a range whose ends read alike is one number") {
   CHECK(percent_text({0.10001, 0.10002}) == "10 %");
   CHECK(percent_text({0.1, 0.2}) == "[10, 20] %");
+  CHECK(percent_text({0.999, 1}) == "[99.9, 100] %");
+  CHECK(percent_text({36363.0 / 36368, 36363.0 / 36368}) == "99.99 %");
+  CHECK(percent_text({1 - 1e-9, 1}) == "[99.9999999, 100] %");
   CHECK(ends_text("1", "1") == "1");
   CHECK(ends_text("1", "2") == "[1, 2]");
 }

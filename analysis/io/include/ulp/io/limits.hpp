@@ -27,6 +27,9 @@ struct read_limits {
   std::uint64_t inflate_ratio = 200;
   // Bytes of a compressed text once inflated: minutes of reading.
   std::uint64_t text = 16'000'000'000;
+  // First indices of one array, where these are steps or micro-batches: each takes time and some bytes of memory, however
+  // few elements it has. Long trainings have some hundred thousand steps.
+  std::uint64_t rows = 1'000'000;
 };
 
 struct limit_name {
@@ -38,6 +41,10 @@ struct limit_name {
 
 // "NAME=N" or "NAME=none", as users give it. Throws std::invalid_argument that says what is wrong with it.
 void set_limit(read_limits& limits, std::string_view text);
+
+// What is wrong with an array of so many rows, each a step or micro-batch, of so many elements: none of either, or more
+// rows than the limit. Empty where nothing is.
+[[nodiscard]] std::string wrong_with_rows(const read_limits& limits, std::uint64_t rows, std::uint64_t elements);
 
 // What the error of an input beyond a limit ends with: the limit, its value, and how to raise it.
 [[nodiscard]] std::string limit_text(const read_limits& limits, std::uint64_t read_limits::*limit);

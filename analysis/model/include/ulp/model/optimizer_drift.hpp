@@ -2,7 +2,8 @@
 //
 // Open loop: both take the gradients that they are given, which do not react. Of each tensor: how far the weights are
 // from float32's in the end, beside how far these moved; updates that were lost; second moments that were stored as zero
-// while the first was not, after which a step is about lr m / eps; second moments that did not fall.
+// while the first was not, after which a step is about lr m / eps; second moments that did not fall. Elements that are
+// infinite or NaN in the twin as well are counted, and otherwise left out.
 #ifndef ULP_MODEL_OPTIMIZER_DRIFT_HPP
 #define ULP_MODEL_OPTIMIZER_DRIFT_HPP
 
@@ -20,16 +21,20 @@ namespace ulp {
 
 struct weight_drift {
   std::uint64_t numel = 0;
-  // Sums over the elements where all is finite: of (twin - w0)^2, and of (w - twin)^2.
+  // Sums over the elements where all is finite: of (twin - w0)^2, of (w - twin)^2, and of what rounding to the recipe's
+  // format does to the first weights, squared.
   double movement = 0;
   double deviation = 0;
+  double first_rounding = 0;
   // What the deviation does to the loss, to first order: the sum of gradient times (w - twin), both as they were before
-  // the step of the gradient, mean over the last tenth of the steps.
+  // the step of the gradient, mean over the last tenth of the steps; of elements whose gradient and twin are finite.
   double loss_change = 0;
-  // Largest |w - w0| and |twin - w0|; infinity where weights are not finite.
+  // Largest |w - its first value|, that as the recipe's format rounds it, and |twin - w0|, of what is finite.
   double largest_move = 0;
   double largest_twin_move = 0;
-  // Elements that end further from the twin's than the twin moved any element of the tensor, or not finite.
+  // Elements whose moves, each from its own first value, end further apart than the twin moved any element of the tensor
+  // and rounding the weights accounts for: six standard deviations of as many random roundings as there were steps, 3
+  // sqrt(steps) spacings of the format. And those that are not finite where the twin's are.
   std::uint64_t runaway = 0;
   std::uint64_t nonfinite = 0;
   // Over all steps: elements that the twin moved; of these, elements that stayed as they were, and so did what Kahan's
@@ -47,10 +52,14 @@ struct weight_drift {
   // Second moments that are lower at the end than at the mark (see drifting_tensor::mark), here and in the twin.
   std::uint64_t fell = 0;
   std::uint64_t twin_fell = 0;
+  std::uint64_t twin_nonfinite = 0;  // elements that are not finite in the twin: not judged
+  // Over all steps: gradients that are infinite or NaN, and the first step that has one (from 1; 0 where there is none).
+  std::uint64_t nonfinite_gradients = 0;
+  std::int64_t first_nonfinite_gradient = 0;
   double median_ratio = not_known;  // of second moments, of those that the twin has not as zero; of one tensor only
 
   // sqrt(deviation / movement): 0 where nothing deviates, infinity where only the twin stands still or weights are not
-  // finite.
+  // finite where its are.
   [[nodiscard]] double relative() const noexcept;
   // Another tensor's; the median is no longer known.
   weight_drift& operator+=(const weight_drift& other) noexcept;
@@ -92,12 +101,15 @@ class drifting_tensor {
   };
 
   void see_moments(std::span<const float> gradient);
+  void see_gradient(std::span<const float> gradient);
   void see_end(const part& of, weight_drift& into) const;
+  [[nodiscard]] double rounding_reach(std::size_t i) const;
   void see_second_moments(const part& of, weight_drift& into) const;
 
   std::string name_;
   optimizer low_;
   optimizer twin_;
+  format kept_in_;  // the recipe's weights
   std::vector<float> first_, w_, twin_w_;
   std::vector<float> m_, v_, before_, twin_before_;
   std::string kept_name_;  // the state that keeps what weights lose; empty: none

@@ -26,13 +26,14 @@ struct optimizer8_question {
   std::vector<std::string> settings;  // NAME=VALUE, of every recipe that has it
   std::uint64_t mark = 0;  // second moments that fall are those lower at the end than after so many steps; 0: a quarter
   bool by_tensor = false;
-  std::uint64_t seed = 0;  // of stochastic rounding
+  bool quantizers = false;  // of the first recipe, too
+  std::uint64_t seed = 0;   // of stochastic rounding
 };
 
 struct optimizer8_answer {
   std::vector<std::string> conclusions;  // sentences
   table rows;                            // one a recipe, or recipe and tensor
-  table quantizers;                      // the float32 moments of the end in the codes of each blockwise quantizer
+  table quantizers;  // where asked for: the float32 moments of the end in the codes of each blockwise quantizer
   std::uint64_t steps = 0;
   std::uint64_t elements = 0;
 };
