@@ -203,6 +203,18 @@ void view_state::mask() {
   }
 }
 
+void view_state::set_metric_of_layers(layer_metric m) {
+  if (m == metric_) return;
+  metric_ = m;
+  tell(metric);
+}
+
+void view_state::set_weights_format(std::string name) {
+  if (name == weights_format_) return;
+  weights_format_ = std::move(name);
+  tell(metric);
+}
+
 void view_state::set_tried_scale(std::optional<int> log2) {
   if (log2 == tried_) return;
   tried_ = log2;

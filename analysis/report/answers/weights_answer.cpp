@@ -14,8 +14,6 @@
 namespace ulp {
 namespace {
 
-const std::vector<std::string> usual_weight_formats{"bfloat16", "float16", "cbfloat16"};
-
 std::vector<weights_case> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
   std::vector<std::string> names = asked.formats;
   rounding_text typed = asked.rounding;
