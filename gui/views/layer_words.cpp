@@ -42,13 +42,10 @@ constexpr std::array metrics{
                 QT_TRANSLATE_NOOP("layers", "Largest magnitude before scaling, log2"), nullptr},
     metric_text{layer_metric::headroom, "headroom", QT_TRANSLATE_NOOP("layers", "headroom, binades"),
                 QT_TRANSLATE_NOOP("layers", "Binades from the largest value to overflow %1"), nullptr},
-    metric_text{layer_metric::lost_updates, "lost_updates",
-                QT_TRANSLATE_NOOP("layers", "updates lost, share of updates"),
-                QT_TRANSLATE_NOOP("layers",
-                                  "Updates lost where weights are kept in %1 without a master copy (nearest even), "
-                                  "share of the nonzero updates"),
-                QT_TRANSLATE_NOOP(
-                    "layers", "No update is lost where weights are kept in %1 without a master copy (nearest even)")}};
+    metric_text{
+        layer_metric::lost_updates, "lost_updates", QT_TRANSLATE_NOOP("layers", "updates lost, share of updates"),
+        QT_TRANSLATE_NOOP("layers", "Share of updates lost by weights kept in %1 without a master copy (nearest even)"),
+        QT_TRANSLATE_NOOP("layers", "No update is lost by weights kept in %1 without a master copy (nearest even)")}};
 
 const metric_text& text_of(layer_metric m) { return *std::ranges::find(metrics, m, &metric_text::metric); }
 

@@ -39,7 +39,7 @@ QString layers_view::heading_now() const {
   if (counted_.updates) {
     QStringList notes;
     for (const std::string& note : counted_.updates->notes) notes << shown_text(note);
-    if (!notes.isEmpty()) all += "\n" + notes.join("; ");
+    if (QString text = notes.join("; "); !text.isEmpty()) all += "\n" + text.left(1).toUpper() + text.mid(1) + '.';
   } else if (state().current_run()->as_recorded) {
     all += tr("; values as recorded, since the factor of some is not known");
   }

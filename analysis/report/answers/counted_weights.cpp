@@ -88,9 +88,10 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
     all.items.push_back(std::move(item));
     return true;
   });
-  if (later_weights) to.note("updates are the weights of the next step that was recorded, minus these");
+  const std::string updates = later_weights && of_gradients ? "some updates" : "updates";
   if (of_gradients)
-    to.note("updates are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+    to.note(updates + " are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+  if (later_weights) to.note(updates + " are the weights of the next step that was recorded, minus these");
 }
 
 }  // namespace

@@ -97,8 +97,7 @@ layer_updates count_layer_updates(const run_text& run, const std::vector<tensor_
       all.cells.push_back({item.step, place->second, cell_of_item(item)});
   std::ranges::stable_sort(all.cells, {}, &updates_cell::step);
   if (std::ranges::any_of(counted.items, are_rounded))
-    all.notes.emplace_back(
-        "updates that are differences of 16-bit weights count where they are zero, too: these may have been lost");
+    all.notes.emplace_back("zero differences of 16-bit weights may be lost updates: hence ranges");
   return all;
 }
 

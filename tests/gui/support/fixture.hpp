@@ -31,7 +31,7 @@ struct dumped_tensor {
 [[nodiscard]] std::string safetensors_of(const std::vector<dumped_tensor>& tensors);
 
 // A recording with joint tables, in the folder: bfloat16 weights of 1, block.a and block.b, and their updates in the steps 0 to 7.
-// Those of a are lost from step 4 on, those of b never; in step 2 there is no b. Needs the program ulp.
+// Those of a are lost from step 4 on, in float16 none; those of b never; in step 2 there is no b. Needs the program ulp.
 [[nodiscard]] std::string weights_that_stop(const temporary_dir& dir);
 
 // A one-dimensional float32 array.

@@ -49,6 +49,9 @@ struct stage {
     QCoreApplication::processEvents();
     view.catch_up_now();
     QTest::qWait(5);
+    // Finer columns may have come meanwhile.
+    QCoreApplication::processEvents();
+    view.catch_up_now();
   }
   QImage picture() {
     settle();
@@ -313,14 +316,14 @@ class layers_view_test : public QObject {
     const temporary_dir dir;
     stage s(run_of({.inputs = {weights_that_stop(dir)}}));
     s.choose(layer_metric::lost_updates);
-    QVERIFY2(s.view.heading().startsWith("No update is lost where weights are kept in float16 without a master copy"),
+    QVERIFY2(s.view.heading().startsWith("No update is lost by weights kept in float16 without a master copy"),
              qPrintable(s.view.heading()));
-    QVERIFY2(s.view.heading().contains("updates are -lr times the gradient"), qPrintable(s.view.heading()));
+    QVERIFY2(s.view.heading().contains("Updates are -lr times the gradient"), qPrintable(s.view.heading()));
     auto& formats = s.part<QComboBox>("weights_format");
     QVERIFY(formats.isVisible());
     formats.setCurrentIndex(formats.findData("bfloat16"));
     s.settle();
-    QVERIFY2(s.view.heading().startsWith("Updates lost where weights are kept in bfloat16"),
+    QVERIFY2(s.view.heading().startsWith("Share of updates lost by weights kept in bfloat16"),
              qPrintable(s.view.heading()));
     const auto parts = parts_of(s.view);
     QCOMPARE(parts.size(), std::size_t{2});
@@ -343,7 +346,7 @@ class layers_view_test : public QObject {
     QVERIFY(parts_of(s.view) == parts);
     s.part<QLineEdit>("filter").setText("block.b");
     s.settle();
-    QVERIFY2(s.view.heading().startsWith("No update is lost where weights are kept in bfloat16"),
+    QVERIFY2(s.view.heading().startsWith("No update is lost by weights kept in bfloat16"),
              qPrintable(s.view.heading()));
     s.choose(layer_metric::underflow);
     QVERIFY(formats.isHidden());
