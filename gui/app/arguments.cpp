@@ -17,6 +17,7 @@
 #include "themes.hpp"
 #include "viewmodel/typed_option.hpp"
 #include "views/all_views.hpp"
+#include "views/layer_words.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -141,6 +142,7 @@ arguments parse_arguments() {
   parser.addOption({"compare", "a second run, aligned with the first by step; may be repeated", "INPUT"});
   parser.addOption({"session", "a saved session; may also be given as INPUT", "FILE"});
   parser.addOption({"view", "the view: " + view_keys().join(' '), "NAME", "overview"});
+  parser.addOption({"metric", "what Layers shows: " + metric_keys().join(' '), "NAME"});
   parser.addOption({"export", "write the view to a file and quit: .png .svg .pdf .csv .json", "FILE"});
   parser.addOption({"size", "of the picture", "WxH", "1100x700"});
   parser.addOption({"theme", theme_names().join(", "), "NAME"});
@@ -189,6 +191,11 @@ arguments parse_arguments() {
   }
   if (parser.isSet("view") || s.view.isEmpty()) s.view = parser.value("view");
   if (!view_keys().contains(s.view)) refuse("--view: '" + s.view + "' is not one of " + view_keys().join(", "));
+  if (parser.isSet("metric")) {
+    const auto metric = metric_named(parser.value("metric"));
+    if (!metric) refuse("--metric: '" + parser.value("metric") + "' is not one of " + metric_keys().join(", "));
+    s.metric = *metric;
+  }
   if (parser.isSet("tensor")) s.filter = parser.value("tensor");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse("--tensor: " + problem);

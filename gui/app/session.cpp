@@ -10,6 +10,7 @@
 #include <ulp/report/typed_values.hpp>
 
 #include "viewmodel/typed_option.hpp"
+#include "views/layer_words.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -144,6 +145,13 @@ void take(const QJsonObject& o, session& s) {
   s.filter = text_of(o["filter"], "filter");
   if (const QString problem = view_state::problem_with_filter(s.filter); !problem.isEmpty())
     refuse(QObject::tr("the filter: %1").arg(problem));
+  if (const QString metric = text_of(o["metric"], "metric"); !metric.isEmpty()) {
+    const auto named = metric_named(metric);
+    if (!named) refuse(QObject::tr("the metric '%1' is not one of %2").arg(metric, metric_keys().join(", ")));
+    s.metric = *named;
+  }
+  s.weights_format = text_of(o["weights_format"], "weights_format").toStdString();
+  if (!s.weights_format.empty()) static_cast<void>(value_format_named(s.weights_format));
   s.first_step = number_in(o, "first_step");
   s.last_step = number_in(o, "last_step");
   s.cursor = number_in(o, "cursor");
@@ -163,6 +171,8 @@ QByteArray to_json(const session& s) {
   QJsonObject o{
       {"ulpscope_session", version}, {"runs", runs}, {"replays", replays}, {"view", s.view}, {"filter", s.filter}};
   if (const QJsonObject reading = object_of(s.reading); !reading.isEmpty()) o["reading"] = reading;
+  if (s.metric != session{}.metric) o["metric"] = metric_key(s.metric);
+  if (!s.weights_format.empty()) o["weights_format"] = QString::fromStdString(s.weights_format);
   const auto set = [&](const char* key, const std::optional<std::int64_t>& value) {
     if (value) o[key] = static_cast<qint64>(*value);
   };
@@ -218,6 +228,8 @@ session session_of(const view_state& state, const QString& view) {
     s.reading.scalars = QFileInfo(QString::fromStdString(s.reading.scalars)).absoluteFilePath().toStdString();
   s.view = view;
   s.filter = state.filter();
+  s.metric = state.metric_of_layers();
+  if (state.has_own_weights_format()) s.weights_format = state.weights_format();
   if (state.shown() != state.whole()) {
     s.first_step = state.shown().first;
     s.last_step = state.shown().last;
@@ -234,6 +246,8 @@ std::vector<replay_entry> entries_of(const session& s) {
 
 void look_as(const session& s, view_state& state) {
   state.set_filter(s.filter);
+  state.set_metric_of_layers(s.metric);
+  state.set_weights_format(s.weights_format);
   const auto whole = state.whole();
   state.set_shown({s.first_step.value_or(whole.first), s.last_step.value_or(whole.last)});
   if (s.cursor) state.set_cursor(*s.cursor);

@@ -27,8 +27,10 @@ struct session {
   run_text reading;  // of all runs; without inputs
   QString view = "overview";
   QString filter;
-  std::optional<std::int64_t> first_step;  // shown; nullopt: from the run's first on
-  std::optional<std::int64_t> last_step;   // likewise
+  layer_metric metric = layer_metric::underflow;  // of Layers
+  std::string weights_format;                     // view_state::weights_format, where it is not the replay's
+  std::optional<std::int64_t> first_step;         // shown; nullopt: from the run's first on
+  std::optional<std::int64_t> last_step;          // likewise
   std::optional<std::int64_t> cursor;
   friend bool operator==(const session&, const session&) = default;
 };

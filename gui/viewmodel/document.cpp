@@ -18,6 +18,7 @@
 #include <ulp/model/policy_probe.hpp>
 #include <ulp/model/replay.hpp>
 #include <ulp/model/trajectory_watch.hpp>
+#include <ulp/report/layer_updates.hpp>
 #include <ulp/report/run_notes.hpp>
 
 #include "shown_text.hpp"
@@ -101,13 +102,15 @@ void load_blocks(const std::string& path, which_attempts attempts, std::uint64_t
   add_blocks(narrow, steps, run.picture, told);
 }
 
-void add_notes(loaded_run& run, const rank_coverage& ranks) {
+// What is known of it once all was read.
+void conclude(loaded_run& run, const rank_coverage& ranks) {
   if (std::string text = ranks.warning(run.text.inputs.front()); !text.empty()) run.warnings.push_back(std::move(text));
   if (std::string text = ranks.note(run.text.inputs.front()); !text.empty()) run.notes.push_back(std::move(text));
   if (run.picture.steps().empty())
     run.notes.push_back(run.text.inputs.front() + ": holds no steps (microbatches alone are not steps)");
   run.as_recorded = run.picture.as_recorded();
   if (run.as_recorded) run.notes.emplace_back(factor_note);
+  run.no_updates = why_no_updates(run.text, run.kind);
 }
 
 }  // namespace
@@ -139,7 +142,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
     if (!beside) beside.emplace(text.inputs.front(), how.attempts, run->picture);
     load_blocks(text.inputs.front(), how.attempts, steps, *run, told);
     if (is_checked) refuse_damaged(text.inputs.front(), [&] { told(0.99); });
-    add_notes(*run, beside->wait(told));
+    conclude(*run, beside->wait(told));
     return run;
   }
   if (beside) {
@@ -158,7 +161,7 @@ std::shared_ptr<const loaded_run> load_run(const run_text& text, const backgroun
   }
   run->tensors = from->tensors();
   run->notes = from->notes();
-  add_notes(*run, ranks);
+  conclude(*run, ranks);
   return run;
 }
 

@@ -36,6 +36,7 @@ struct loaded_run {
   std::string description;
   std::vector<std::string> notes;  // as `ulp` tells them of the input
   std::vector<std::string> warnings;
+  std::string no_updates;  // why lost updates cannot be shown; empty where they can
   run_header header;
   std::vector<tensor_info> tensors;
   run_picture picture;

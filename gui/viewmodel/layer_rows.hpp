@@ -12,6 +12,7 @@
 
 #include <ulp/report/layer_metrics.hpp>
 #include <ulp/report/layer_names.hpp>
+#include <ulp/report/layer_updates.hpp>
 
 #include "drawn_columns.hpp"
 #include "first_steps.hpp"
@@ -26,6 +27,7 @@ struct counted_layers {
   // Tensors of which steps were read, and no more is known: of their first step, and of their cells.
   tensor_mask searched;
   tensor_mask by_step;
+  std::shared_ptr<const layer_updates> updates = nullptr;  // step by step, where they are what was counted
 };
 
 struct layer_row {

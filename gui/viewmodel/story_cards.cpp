@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <ulp/formats/names.hpp>
+
 #include "shown_text.hpp"
 
 namespace ulp::gui {
@@ -43,6 +45,7 @@ constexpr std::array places{topic_place{"divergence", "window", drawn_line::norm
                             topic_place{"tensor_scales", "formats", drawn_line::none},
                             topic_place{"group_scales", "formats", drawn_line::none},
                             topic_place{"not_helped", "layers", drawn_line::none},
+                            topic_place{"lost_updates", "layers", drawn_line::none},
                             topic_place{"log", "scale", drawn_line::run_scale},
                             topic_place{"nothing", "", drawn_line::none}};
 
@@ -88,6 +91,18 @@ card_line replayed_scale(const replay_entry& replay) {
   for (std::size_t i = 0; i < rows.size(); ++i)
     if (rows[i].skipped) line.marks.push_back((static_cast<double>(i) + 0.5) / static_cast<double>(rows.size()));
   return line;
+}
+
+std::string text_in(const finding& f, std::string_view name) {
+  const auto found = std::ranges::find(f.numbers, name, &named_value::name);
+  const auto* const text = found == f.numbers.end() ? nullptr : std::get_if<std::string>(&found->value);
+  return text == nullptr ? std::string{} : *text;
+}
+
+// In which Layers shows the lost updates that the finding tells of. Empty where it shows others: it rounds to nearest even, and
+// differences of rounded weights do not have what was lost.
+std::string format_of_lost_updates(const finding& f) {
+  return text_in(f, "rounding") == to_string(rounding{}) ? text_in(f, "format") : std::string{};
 }
 
 bool is_cause(const finding& f) {
@@ -159,6 +174,10 @@ story_card card_of(const finding& f, const loaded_run& run, const replay_entry& 
   if (f.topic == "format") card.scale_log2 = 0;
   const auto* const place = std::ranges::find(places, f.topic, &topic_place::topic);
   if (place == places.end()) return card;
+  if (f.topic == "lost_updates") {
+    card.weights_format = format_of_lost_updates(f);
+    if (card.weights_format.empty()) return card;
+  }
   card.view = place->view;
   // A picture of another policy would belie the words.
   if (card.bars.empty() && (f.topic != "growth" || is_of_best(f, replay.spec)))
@@ -193,6 +212,12 @@ std::vector<story_card> cards_of(const told_story& story, const told_replay* of_
 void look_at(const story_card& card, view_state& state) {
   if (card.step) state.set_cursor(*card.step);
   if (card.scale_log2) state.set_tried_scale(card.scale_log2);
+  if (!card.weights_format.empty()) {
+    state.set_metric_of_layers(layer_metric::lost_updates);
+    state.set_weights_format(card.weights_format);
+  } else if (state.metric_of_layers() == layer_metric::lost_updates) {
+    state.set_metric_of_layers(layer_metric::underflow);  // the other cards are of values
+  }
   if (card.tensor.empty() || state.current_run() == nullptr) return;
   const auto& tensors = state.current_run()->tensors;
   const auto found = std::ranges::find(tensors, card.tensor, &tensor_info::name);

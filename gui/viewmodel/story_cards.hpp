@@ -32,6 +32,7 @@ struct story_card {
   std::optional<std::int64_t> step;
   std::string tensor;
   std::optional<int> scale_log2;  // to be tried out
+  std::string weights_format;     // in which the updates that weights lose are shown
 };
 
 // Worst first; where they are alike what is told of the replay, if that is known, then the order of the story.

@@ -203,6 +203,18 @@ void view_state::mask() {
   }
 }
 
+void view_state::set_metric_of_layers(layer_metric m) {
+  if (m == metric_) return;
+  metric_ = m;
+  tell(metric);
+}
+
+void view_state::set_weights_format(std::string name) {
+  if (name == weights_format_) return;
+  weights_format_ = std::move(name);
+  tell(metric);
+}
+
 void view_state::set_tried_scale(std::optional<int> log2) {
   if (log2 == tried_) return;
   tried_ = log2;
@@ -277,7 +289,10 @@ void view_state::draw_columns() {
     });
     drawn->fine = drawn->exact && drawn->columns.size() * wanted_width() >= steps_in(*run_, shown_);
   }
-  drawn_ = drawn;
+  // The columns follow from the others. What is the same stays, so that nothing is counted again.
+  const bool is_same = drawn_->run == drawn->run && drawn_->detail == drawn->detail && drawn_->shown == drawn->shown &&
+                       drawn_->fine == drawn->fine;
+  if (!is_same) drawn_ = drawn;
 }
 
 // At three pixels each.
@@ -294,7 +309,9 @@ void view_state::set_room(int pixels) {
 
 void view_state::refine() {
   if (run_ == nullptr || run_->tensors.empty()) return;
+  const auto before = drawn_;
   draw_columns();
+  if (drawn_ != before) tell(columns);
   if (drawn_->fine) return refiner_.cancel();
   // Blocks first where steps take long.
   std::size_t width = wanted_width();

@@ -13,6 +13,7 @@
 #include <optional>
 #include <vector>
 
+#include <ulp/report/layer_metrics.hpp>
 #include <ulp/report/run_picture.hpp>
 
 #include "document.hpp"
@@ -24,7 +25,17 @@ namespace ulp::gui {
 class view_state : public QObject {
   Q_OBJECT
  public:
-  enum part { run = 1, replays = 2, cursor = 4, range = 8, tensors = 16, scale = 32, columns = 64, lost = 128 };
+  enum part {
+    run = 1,
+    replays = 2,
+    cursor = 4,
+    range = 8,
+    tensors = 16,
+    scale = 32,
+    columns = 64,
+    lost = 128,
+    metric = 256
+  };
   Q_DECLARE_FLAGS(parts, part)
 
   using step_range = gui::step_range;
@@ -78,6 +89,16 @@ class view_state : public QObject {
   // What the filter, and what was said when it was opened, leaves of another run.
   [[nodiscard]] tensor_mask filtered(const loaded_run& of) const;
 
+  // What Layers shows.
+  [[nodiscard]] layer_metric metric_of_layers() const noexcept { return metric_; }
+  void set_metric_of_layers(layer_metric m);
+  // The format that weights are kept in, where lost updates are shown: the replay's unless another one was set.
+  [[nodiscard]] const std::string& weights_format() const {
+    return weights_format_.empty() ? front().spec.format : weights_format_;
+  }
+  [[nodiscard]] bool has_own_weights_format() const noexcept { return !weights_format_.empty(); }
+  void set_weights_format(std::string name);  // of a format; empty: the replay's
+
   // log2 of the loss scale that is tried out; nullopt: that of the replay in front at the cursor.
   [[nodiscard]] std::optional<int> tried_scale() const noexcept { return tried_; }
   void set_tried_scale(std::optional<int> log2);
@@ -128,6 +149,8 @@ class view_state : public QObject {
   std::optional<std::uint32_t> tensor_;
   tensor_mask filtered_;
   tensor_mask selected_;
+  layer_metric metric_ = layer_metric::underflow;
+  std::string weights_format_;
   std::optional<int> tried_;
   std::uint64_t looked_at_ = 0;  // the id of the run that lost_from_ is of
   std::optional<std::int64_t> lost_from_;

@@ -3,6 +3,8 @@
 #define ULP_GUI_VIEWS_LAYER_WORDS_HPP
 
 #include <QString>
+#include <QStringList>
+#include <optional>
 #include <vector>
 
 #include <ulp/model/outcome.hpp>
@@ -12,11 +14,17 @@
 namespace ulp::gui {
 
 [[nodiscard]] std::vector<layer_metric> layer_metrics_in_order();
+// As it is called on the command line; nullopt where none is.
+[[nodiscard]] QString metric_key(layer_metric m);
+[[nodiscard]] std::optional<layer_metric> metric_named(const QString& key);
+[[nodiscard]] QStringList metric_keys();
 [[nodiscard]] QString choice_text(layer_metric m);
 // Over the picture, and over one in which the metric is zero everywhere: empty where it cannot be. %1 is in which format and at
-// which scale, where these matter.
+// which scale, as far as these matter.
 [[nodiscard]] QString heading_text(layer_metric m);
 [[nodiscard]] QString nothing_text(layer_metric m);
+// In place of a value where there is none.
+[[nodiscard]] QString gap_text(layer_metric m);
 [[nodiscard]] QString plural_of(tensor_kind kind);
 // "2^16", "2^16 to 2^18", "1000".
 [[nodiscard]] QString scales_text(const value_range& scales);

@@ -1,9 +1,15 @@
 #include "layers_view.hpp"
 
 #include <QPainter>
+#include <QStandardItemModel>
 #include <algorithm>
 
+#include <ulp/report/typed_values.hpp>
+#include <ulp/report/weights_answer.hpp>
+
 #include "layer_words.hpp"
+#include "viewmodel/counted_updates.hpp"
+#include "viewmodel/shown_text.hpp"
 
 namespace ulp::gui {
 namespace {
@@ -18,6 +24,7 @@ constexpr int margin = 8;
 layers_view::layers_view(view_state& state, QWidget* parent)
     : step_view(state, "layers", tr("Layers"), tr("Which tensors lose gradients, and when?"), parent),
       metric_(new QComboBox(this)),
+      weights_format_(new QComboBox(this)),
       kind_(new QComboBox(this)),
       tree_(make_toggle(tr("By module"), this)),
       filter_(new QLineEdit(this)),
@@ -25,6 +32,9 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   for (const layer_metric m : layer_metrics_in_order()) metric_->addItem(choice_text(m), static_cast<int>(m));
   metric_->setObjectName("metric");
   metric_->setAccessibleName(tr("Metric"));
+  weights_format_->setObjectName("weights_format");
+  weights_format_->setAccessibleName(tr("Format that weights are kept in"));
+  weights_format_->hide();
   kind_->setObjectName("kind");
   kind_->setAccessibleName(tr("Kind of tensors"));
   kind_->hide();
@@ -38,7 +48,15 @@ layers_view::layers_view(view_state& state, QWidget* parent)
   bar_->setAccessibleName(tr("Rows"));
   bar_->setFocusPolicy(Qt::NoFocus);
   bar_->hide();
-  connect(metric_, &QComboBox::currentIndexChanged, this, [this] { refresh(view_state::replays); });
+  connect(metric_, &QComboBox::currentIndexChanged, this,
+          [this] { this->state().set_metric_of_layers(static_cast<layer_metric>(metric_->currentData().toInt())); });
+  connect(weights_format_, &QComboBox::currentIndexChanged, this,
+          [this] { this->state().set_weights_format(weights_format_->currentData().toString().toStdString()); });
+  connect(&work_, &background::failed, this, [this](const QString& reason) {
+    failure_ = reason;
+    counted_ = {};
+    arrange();
+  });
   connect(kind_, &QComboBox::currentIndexChanged, this, [this] {
     arrange();
     if (!work_.running()) read_steps_on();
@@ -66,17 +84,29 @@ void layers_view::resizeEvent(QResizeEvent* event) {
   arrange();
 }
 
+QString layers_view::why_no_lost_updates() const {
+  const loaded_run& run = *state().current_run();
+  if (!run.no_updates.empty()) return shown_text(run.no_updates);
+  const std::string& name = state().weights_format();
+  return shown_text(why_no_updates(run.kind, value_format_named(name), name));
+}
+
 bool layers_view::can_ask() const {
-  return state().current_run() != nullptr && (state().front().result || state().tried_scale());
+  if (state().current_run() == nullptr) return false;
+  return shows_updates() ? why_no_lost_updates().isEmpty() : state().front().result || state().tried_scale();
 }
 
 layers_view::question layers_view::asked_now() const {
   const scenario s = scenario_of(state().front().spec);
-  question now{
-      .drawn = state().drawn(),
-      .of = {.metric = static_cast<layer_metric>(metric_->currentData().toInt()), .to = s.format, .mode = s.rounding},
-      .columns = {},
-      .where = where_text()};
+  question now{.drawn = state().drawn(),
+               .of = {.metric = state().metric_of_layers(), .to = s.format, .mode = s.rounding},
+               .columns = {},
+               .where = where_text()};
+  if (shows_updates()) {
+    now.of.to = value_format_named(state().weights_format());
+    now.of.mode = {};
+    return now;
+  }
   // Where the policy ended the run there is no scale any more.
   static const tensor_tables nothing;
   const auto result = state().front().result;
@@ -97,7 +127,9 @@ layer_reading layers_view::reading_now() const {
           .replay = state().front().result};
 }
 
-counted_layers layers_view::counted_of(const question& asked, const background::report& told) {
+counted_layers layers_view::counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
+                                       const background::report& told) {
+  if (asked.of.metric == layer_metric::lost_updates) return counted_updates(asked.drawn, asked.of, known, told);
   const std::size_t tensors = asked.drawn->run->tensors.size();
   counted_layers done{.drawn = asked.drawn,
                       .answer = answer_to(asked.of, asked.columns, tensors, told),
@@ -108,7 +140,17 @@ counted_layers layers_view::counted_of(const question& asked, const background::
   return done;
 }
 
+std::shared_ptr<const layer_updates> layers_view::updates_known() const {
+  const bool is_it =
+      shows_updates() && asked_.drawn && run_of_updates_ == asked_.drawn->run->id && format_of_updates_ == asked_.of.to;
+  return is_it ? updates_ : nullptr;
+}
+
 void layers_view::refresh(view_state::parts what) {
+  if (what.testAnyFlags(view_state::parts{view_state::run} | view_state::replays | view_state::metric)) {
+    offer_metrics();
+    offer_weights_formats();
+  }
   // What is typed and is no expression yet stays.
   if (known_filter_ != state().filter()) filter_->setText(state().filter());
   known_filter_ = state().filter();
@@ -125,12 +167,13 @@ void layers_view::refresh(view_state::parts what) {
     work_.cancel();
     reading_.cancel();
     asked_ = {};
-    if (state().current_run() == nullptr || !state().front().failure.isEmpty()) counted_ = {};
+    if (state().current_run() == nullptr || shows_updates() || !state().front().failure.isEmpty()) counted_ = {};
   } else if (question now = asked_now(); now != asked_) {
     asked_ = std::move(now);
+    failure_.clear();
     reading_.cancel();
-    work_.start([this, now = asked_](const background::report& told) -> std::function<void()> {
-      return [this, where = now.where, done = counted_of(now, told)]() mutable {
+    work_.start([this, now = asked_, known = updates_known()](const background::report& told) -> std::function<void()> {
+      return [this, where = now.where, done = counted_of(now, known, told)]() mutable {
         take(std::move(done), where);
         read_steps_on();
       };
@@ -150,6 +193,11 @@ void layers_view::refresh(view_state::parts what) {
 void layers_view::take(counted_layers counted, const QString& where) {
   counted_ = std::move(counted);
   where_ = where;
+  if (counted_.updates) {
+    run_of_updates_ = counted_.drawn->run->id;
+    format_of_updates_ = counted_.answer.question.to;
+    updates_ = counted_.updates;
+  }
   arrange();
 }
 
@@ -213,7 +261,7 @@ void layers_view::catch_up_now() {
   const auto quiet = [](double) {};
   if (work_.running()) {
     work_.cancel();
-    take(counted_of(asked_, quiet), asked_.where);
+    take(counted_of(asked_, updates_known(), quiet), asked_.where);
   }
   if (!counted_.drawn || counted_.drawn != state().drawn()) return;
   reading_.cancel();
@@ -222,6 +270,36 @@ void layers_view::catch_up_now() {
   if (lacks_first_steps()) take(reading.wanted, found(reading, counted_.answer, quiet));
   if (lacks_counts()) take(reading.wanted, counted_by_step(reading, counted_.answer, quiet));
   read_steps_on();
+}
+
+// What the run does not tell of can be seen to be there, and why it cannot be had.
+void layers_view::offer_metrics() {
+  const int at = metric_->findData(static_cast<int>(layer_metric::lost_updates));
+  const QString why = state().current_run() == nullptr ? QString() : shown_text(state().current_run()->no_updates);
+  metric_->setItemData(at, tip_of(why), Qt::ToolTipRole);
+  if (auto* const items = qobject_cast<QStandardItemModel*>(metric_->model()))
+    items->item(at)->setEnabled(why.isEmpty());
+  const QSignalBlocker quiet(metric_);
+  metric_->setCurrentIndex(metric_->findData(static_cast<int>(state().metric_of_layers())));
+}
+
+void layers_view::offer_weights_formats() {
+  const QSignalBlocker quiet(weights_format_);
+  weights_format_->clear();
+  const std::string& replayed = state().front().spec.format;
+  weights_format_->addItem(tr("kept in %1, as replayed").arg(shown_text(replayed)), QString());
+  std::vector<std::string> others = usual_weight_formats;
+  if (std::ranges::find(others, state().weights_format()) == others.end()) others.push_back(state().weights_format());
+  for (const std::string& name : others)
+    if (name != replayed)
+      weights_format_->addItem(tr("kept in %1").arg(shown_text(name)), QString::fromStdString(name));
+  weights_format_->setCurrentIndex(
+      std::max(0, weights_format_->findData(QString::fromStdString(state().weights_format()))));
+  const bool is_shown =
+      shows_updates() && state().current_run() != nullptr && state().current_run()->no_updates.empty();
+  if (is_shown == !weights_format_->isHidden()) return;
+  weights_format_->setVisible(is_shown);
+  lay_out();
 }
 
 void layers_view::offer_kinds() {
@@ -286,7 +364,7 @@ void layers_view::lay_out() {
   // Controls in a line, and in the next where there is no room.
   double x = margin;
   double y = margin - 2;
-  for (QWidget* const w : std::initializer_list<QWidget*>{metric_, kind_, tree_, filter_}) {
+  for (QWidget* const w : std::initializer_list<QWidget*>{metric_, weights_format_, kind_, tree_, filter_}) {
     if (w->isHidden()) continue;
     const QSize wanted = w->sizeHint();
     const int left = width() - margin - static_cast<int>(x);
@@ -332,18 +410,21 @@ void layers_view::draw(QPainter& to, const QRectF& room, const theme& colours) {
   const QRectF rest = on_screen ? room_on_screen() : room;
   QString why = why_empty();
   if (const auto result = state().front().result;
-      why.isEmpty() && result && result->per_layer && !state().tried_scale())
+      why.isEmpty() && result && result->per_layer && !state().tried_scale() && !shows_updates())
     why = tr(
         "This policy gives each layer a scale of its own: try out a scale (Ctrl+Up), or see ulp replay --per-tensor.");
   if (!why.isEmpty()) return draw_empty(to, rest, colours, why);
+  if (shows_updates() && !can_ask()) return draw_empty(to, rest, colours, why_no_lost_updates());
+  if (!failure_.isEmpty()) return draw_empty(to, rest, colours, failure_);
   if (!can_ask() && !state().front().failure.isEmpty())
     return draw_empty(to, rest, colours, tr("The replay failed: %1").arg(state().front().failure));
   if (counted_.answer.cells.empty() || counted_.answer.tensors != state().current_run()->tensors.size())
     return draw_empty(to, rest, colours, can_ask() ? tr("Counting ...") : tr("Waiting for the replay ..."));
   if (rows_.empty())
     return draw_empty(to, rest, colours,
-                      only_text().isEmpty() ? tr("No tensor holds gradients.")
-                                            : tr("No tensor holds gradients%1.").arg(only_text()));
+                      (counted_.updates ? tr("No nonzero update of weights was recorded in these steps")
+                                        : tr("No tensor holds gradients")) +
+                          only_text() + '.');
   if (on_screen) {
     if (!picture_) picture_.emplace(look(), rest, font());
     keep(picture_->plot());

@@ -24,6 +24,9 @@ class layers_view final : public step_view {
   layers_view(view_state& state, QWidget* parent);
   void draw(QPainter& to, const QRectF& room, const theme& colours) override;
   [[nodiscard]] QString legend() const override;
+  [[nodiscard]] bool heeds(restriction::kind of) const override {
+    return of != restriction::kind::tried_scale || state().metric_of_layers() != layer_metric::lost_updates;
+  }
   [[nodiscard]] table data() const override;
   void catch_up_now() override;
   // The line over the picture: what is shown, at which scale, and what is left out. Empty without one.
@@ -50,8 +53,13 @@ class layers_view final : public step_view {
   };
   [[nodiscard]] bool can_ask() const;
   [[nodiscard]] question asked_now() const;
+  // Why no lost updates can be counted, for the user; empty where they can.
+  [[nodiscard]] QString why_no_lost_updates() const;
+  [[nodiscard]] bool shows_updates() const { return state().metric_of_layers() == layer_metric::lost_updates; }
   [[nodiscard]] layer_reading reading_now() const;
-  static counted_layers counted_of(const question& asked, const background::report& told);
+  static counted_layers counted_of(const question& asked, const std::shared_ptr<const layer_updates>& known,
+                                   const background::report& told);
+  [[nodiscard]] std::shared_ptr<const layer_updates> updates_known() const;
   void take(counted_layers counted, const QString& where);
   // What columns leave open is read: first from which step on, then the counts.
   [[nodiscard]] bool lacks_first_steps() const;
@@ -60,6 +68,8 @@ class layers_view final : public step_view {
   void take(const tensor_mask& wanted, const found_steps& found);
   void take(const tensor_mask& wanted, counted_steps counted);
 
+  void offer_metrics();
+  void offer_weights_formats();
   void offer_kinds();
   [[nodiscard]] std::vector<std::uint32_t> shown_tensors() const;
   void arrange();  // the rows, of what was counted
@@ -77,6 +87,7 @@ class layers_view final : public step_view {
   [[nodiscard]] QString row_text(std::size_t row) const;
 
   QComboBox* metric_;
+  QComboBox* weights_format_;
   QComboBox* kind_;
   QPushButton* tree_;
   QLineEdit* filter_;
@@ -85,8 +96,13 @@ class layers_view final : public step_view {
   QString known_filter_;  // the state's, when the field was last set
   background work_;
   background reading_;
-  question asked_;  // last
+  question asked_;   // last
+  QString failure_;  // to count
   counted_layers counted_;
+  // Counted last, and kept while other metrics are shown.
+  std::uint64_t run_of_updates_ = 0;
+  format format_of_updates_;
+  std::shared_ptr<const layer_updates> updates_;
   QString where_;  // of what was counted
   std::vector<layer_row> rows_;
   QString heading_;

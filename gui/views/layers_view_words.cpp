@@ -8,6 +8,7 @@
 namespace ulp::gui {
 
 QString layers_view::where_text() const {
+  if (!is_of_scale(state().metric_of_layers())) return QString::fromStdString(state().weights_format());
   const auto range = state().shown();
   return tr("in %1 at %2")
       .arg(QString::fromStdString(state().front().spec.format),
@@ -32,10 +33,16 @@ QString layers_view::heading_now() const {
   QString all = nothing ? none : heading_text(q.metric);
   const auto is_unscaled = [this](std::uint32_t t) { return !is_scaled(state().current_run()->tensors[t].kind); };
   if (is_of_format(q.metric)) all = all.arg(where_);
-  if (is_of_format(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
+  if (is_of_scale(q.metric) && !rows_.empty() && std::ranges::all_of(shown_tensors(), is_unscaled))
     all += tr("; no loss scale multiplies these tensors");
   all += only_text();
-  if (state().current_run()->as_recorded) all += tr("; values as recorded, since the factor of some is not known");
+  if (counted_.updates) {
+    QStringList notes;
+    for (const std::string& note : counted_.updates->notes) notes << shown_text(note);
+    if (QString text = notes.join("; "); !text.isEmpty()) all += "\n" + text.left(1).toUpper() + text.mid(1) + '.';
+  } else if (state().current_run()->as_recorded) {
+    all += tr("; values as recorded, since the factor of some is not known");
+  }
   return all;
 }
 
@@ -48,7 +55,7 @@ QString layers_view::row_text(std::size_t row) const {
     text += ": " + QString::fromStdString(ulp::count_text(of.of.tensors.size(), "tensor"));
   else if (tensor.kind != tensor_kind::unknown)
     text += QStringLiteral(" (%1)").arg(QString::fromStdString(std::string{to_string(tensor.kind)}));
-  if (!of.worst) return text + "\n" + tr("no finite nonzero value");
+  if (!of.worst) return text + "\n" + gap_text(q.metric);
   const column_span& span = counted_.drawn->columns[*of.worst].span;
   const QString total = count_text(q.metric, of.total);
   text += "\n" + tr("steps shown: %1").arg(QString::fromStdString(value_text(q, of.total)));
@@ -68,7 +75,7 @@ QString layers_view::told_at(QPointF place) const {
   const column_span& span = counted_.drawn->columns[c].span;
   const layer_question& q = counted_.answer.question;
   const layer_cell& cell = rows_[*row].cells[c];
-  const QString value = cell.known ? QString::fromStdString(value_text(q, cell)) : tr("no finite nonzero value");
+  const QString value = cell.known ? QString::fromStdString(value_text(q, cell)) : gap_text(q.metric);
   const QString count = count_text(q.metric, cell);
   const QString steps = span.first_step == span.last_step
                             ? tr("step %1").arg(span.first_step)
@@ -106,10 +113,12 @@ table layers_view::data() const {
 QString layers_view::legend() const {
   return tr(
       "Each row is a tensor, the worst at the top, or a module with the sum of what is in it. The colour shows the "
-      "metric at each step, of a range its worse end, on a logarithmic scale for shares. The numbers are the worst "
+      "metric at each step, of a range its worse end, on a logarithmic scale for shares of values. The numbers are the "
+      "worst "
       "column, the first step at which anything is lost (of headroom: at which it is below 0), and all steps shown; "
       "[low, high] is a range that the input or a changing loss scale leaves open, and ~ marks a model. Hatched: the "
-      "tensor has no finite nonzero value, or was not recorded. The wheel scrolls rows, with Ctrl it zooms; arrow keys "
+      "tensor has no finite nonzero value, or was not recorded. Updates lost need joint tables of weights and updates, "
+      "or dumps of both; no loss scale matters there. The wheel scrolls rows, with Ctrl it zooms; arrow keys "
       "move the current row and open and close modules; Enter or a double click selects a tensor in all views.");
 }
 

@@ -274,11 +274,12 @@ class dumped_pairs final : public update_pairs {
       ++pairs[p.origin];
       if (p.origin == update_origin::next_weights && p.next_step != p.step + 1) ++apart;
     }
+    const std::string updates = pairs.size() > 1 ? "some updates" : "updates";
     if (pairs.contains(update_origin::gradient))
-      notes_.push_back(
-          "updates are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+      notes_.push_back(updates +
+                       " are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
     if (pairs.contains(update_origin::next_weights))
-      notes_.push_back("updates are the weights of the next step that has them, minus these");
+      notes_.push_back(updates + " are the weights of the next step that has them, minus these");
     if (apart > 0)
       notes_.push_back(
           "some of these steps do not follow one another: what is counted there is the sum of several "

@@ -35,6 +35,7 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
     reading.advance();
     if (!selects(selected, pair.weight, pair.step)) continue;
     weights_item item{.tensor = pair.tensor,
+                      .weight = pair.weight,
                       .step = pair.step,
                       .weight_type = pair.weight_type,
                       .origin = pair.origin,
@@ -64,8 +65,8 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
           path, c.rounding_name));
   if (!has_joint_tables(path))
     throw input_error(path, "",
-                      "holds no joint tables of weights and updates: record them (weights= and updates= of the "
-                      "Recorder, ulp record of dumps that hold both), or give the dumps");
+                      "holds no joint tables of weights and updates: record them (joint= of the Recorder, ulp record "
+                      "--joint of dumps that hold both), or give the dumps");
   const selection selected = run.selected();
   bool later_weights = false;
   bool of_gradients = false;
@@ -74,6 +75,7 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
     reading.advance();
     if (!selects(selected, row.tensor, key.step)) return true;
     weights_item item{.tensor = without_prefix(row.tensor),
+                      .weight = row.tensor,
                       .step = key.step,
                       .weight_type = row.weight_type,
                       .origin = row.origin,
@@ -86,9 +88,10 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
     all.items.push_back(std::move(item));
     return true;
   });
-  if (later_weights) to.note("updates are the weights of the next step that was recorded, minus these");
+  const std::string updates = later_weights && of_gradients ? "some updates" : "updates";
   if (of_gradients)
-    to.note("updates are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+    to.note(updates + " are -lr times the gradient, plain SGD: momentum, weight decay and clipping are left out");
+  if (later_weights) to.note(updates + " are the weights of the next step that was recorded, minus these");
 }
 
 }  // namespace

@@ -15,8 +15,6 @@
 namespace ulp {
 namespace {
 
-const std::vector<std::string> usual_weight_formats{"bfloat16", "float16", "cbfloat16"};
-
 std::vector<weights_case> cases_of(const weights_question& asked, const std::optional<configuration>& config) {
   rounding_text typed = asked.rounding;
   std::optional<std::string> said;

@@ -21,6 +21,7 @@ value_range share_in(const lost_updates& lost, bool is_drawn) {
 }
 
 struct layer {
+  std::string weight;  // as the input calls it
   std::map<std::int64_t, lost_updates> by_step;
   lost_updates all;
 };
@@ -29,6 +30,7 @@ std::map<std::string, layer> layers_of(const counted_weights& all, std::size_t o
   std::map<std::string, layer> layers;
   for (const weights_item& item : all.items) {
     layer& of = layers[item.tensor];
+    of.weight = item.weight;
     of.by_step[item.step] += item.of[of_case].lost;
     of.all += item.of[of_case].lost;
   }
@@ -163,10 +165,11 @@ finding which_updates_are_lost(const counted_weights& all, const std::string& fr
       asked.rounding_name);
   f.grade = lost.layers.empty() ? finding_grade::fine : would ? finding_grade::notable : finding_grade::trouble;
   f.numbers = {{"format", asked.format_name},
+               {"rounding", asked.rounding_name},
                {"lost_share", std::isnan(lost.share.low) ? table_value{} : table_value{lost.share}},
                {"layers", static_cast<std::int64_t>(lost.layers.size())},
                {"first_step", lost.from}};
-  if (!lost.layers.empty()) f.tensor = lost.layers.front();
+  if (!lost.layers.empty()) f.tensor = layers[lost.layers.front()].weight;
   if (!lost.layers.empty()) f.step = lost.from;
   return f;
 }

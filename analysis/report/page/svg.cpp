@@ -59,9 +59,10 @@ std::string swatch(double strength) {
 
 std::string hatched_swatch() { return framed(hatched(0, 0, swatch_width, swatch_height)); }
 
+// Marks within the frame, which they would cut.
 std::string mark_swatch() {
-  return framed(fmt::format(R"(<path class="mark" d="M{0},0V{2}M{1},0V{2}"/>)", swatch_width / 3, 2 * swatch_width / 3,
-                            swatch_height));
+  return framed(fmt::format(R"(<path class="mark" d="M{0},{2}V{3}M{1},{2}V{3}"/>)", std::round(swatch_width / 3),
+                            std::round(2 * swatch_width / 3), 3, swatch_height - 3));
 }
 
 std::string swatch_element(const std::string& sample) {

@@ -35,6 +35,8 @@ session full() {
                 .run = 1}};
   s.view = "layers";
   s.filter = "^conv[0-9]";
+  s.metric = ulp::layer_metric::lost_updates;
+  s.weights_format = "bfloat16";
   s.first_step = -5;
   s.last_step = std::int64_t{1} << 40;
   s.cursor = 7;
@@ -50,6 +52,8 @@ class session_test : public QObject {
   void what_is_saved_is_what_is_opened() {
     for (const session& s : {full(), [] {
                                session bare = full();
+                               bare.metric = session{}.metric;
+                               bare.weights_format.clear();
                                bare.first_step = bare.last_step = bare.cursor = std::nullopt;
                                return bare;
                              }()}) {
@@ -67,6 +71,7 @@ class session_test : public QObject {
     state.set_filter("conv");
     state.set_shown({100, 300});
     state.set_cursor(222);
+    state.set_metric_of_layers(ulp::layer_metric::zeros);
     const session s = session_of(state, "window");
     QVERIFY(s.runs.front().front().starts_with('/'));
 
@@ -76,6 +81,8 @@ class session_test : public QObject {
     look_as(s, again);
     QCOMPARE(again.filter(), QString("conv"));
     QVERIFY(again.shown() == state.shown());
+    QVERIFY(again.metric_of_layers() == ulp::layer_metric::zeros);
+    QCOMPARE(QString::fromStdString(again.weights_format()), QString("float16"));
     QCOMPARE(again.cursor_step(), std::int64_t{222});
     QVERIFY(other.replays()[0].spec == skipping_spec());
     // All steps are all steps, however many there will be.
@@ -120,6 +127,8 @@ class session_test : public QObject {
     QTest::newRow("a flag that says no") << replay_with("saturate", "no") << "'no' is not yes";
     QTest::newRow("what no replay has") << replay_with("clipnorm", "1") << "no 'clipnorm'";
     QTest::newRow("a text for a step") << changed("first_step", "1") << "'first_step' must be an integer";
+    QTest::newRow("metric") << changed("metric", "loss") << "the metric 'loss'";
+    QTest::newRow("format of weights") << changed("weights_format", "float99") << "float99";
     QTest::newRow("filter") << changed("filter", "conv(") << "conv(";
     QTest::newRow("nested filter") << changed("filter", QString(20000, '(') + QString(20000, ')')) << "40000 bytes";
   }

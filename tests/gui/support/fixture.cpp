@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <stdexcept>
 
 #include "support/program.hpp"
 
@@ -34,6 +35,49 @@ gui::replay_entry replayed(const gui::loaded_run& run, const scenario_text& spec
   if (found == known.end())
     found = known.insert(found, {.spec = spec, .result = gui::replay_run(run, spec, [](double) {}), .failure = {}});
   return *found;
+}
+
+std::string safetensors_of(const std::vector<dumped_tensor>& tensors) {
+  std::string header;
+  std::string bytes;
+  for (const dumped_tensor& t : tensors) {
+    const std::size_t begin = bytes.size();
+    for (const float value : t.values) {
+      const auto bits = std::bit_cast<std::uint32_t>(value);
+      for (int byte = t.is_bfloat16 ? 2 : 0; byte < 4; ++byte) bytes += static_cast<char>(bits >> (8 * byte) & 0xFF);
+    }
+    header += (header.empty() ? "{\"" : ",\"") + t.name + R"(":{"dtype":")" + (t.is_bfloat16 ? "BF16" : "F32") +
+              R"(","shape":[)" + std::to_string(t.values.size()) + R"(],"data_offsets":[)" + std::to_string(begin) +
+              "," + std::to_string(bytes.size()) + "]}";
+  }
+  header += "}";
+  std::string all;
+  for (int byte = 0; byte < 8; ++byte) all += static_cast<char>(header.size() >> (8 * byte) & 0xFF);
+  return all + header + bytes;
+}
+
+std::string weights_that_stop(const temporary_dir& dir) {
+  const std::vector<float> ones(2, 1.0F);
+  std::string inputs;
+  std::string rates = "step,lr\n";
+  for (int step = 0; step < 8; ++step) {
+    std::vector<dumped_tensor> all{{"weight/block.a", ones, true},
+                                   {"wgrad/block.a", std::vector<float>(2, step < 4 ? 0.5F : 0x1p-7F)}};
+    if (step != 2) {
+      all.push_back({"weight/block.b", ones, true});
+      all.push_back({"wgrad/block.b", std::vector<float>(2, 0.5F)});
+    }
+    const auto path = dir / ("w.step0000" + std::to_string(step) + ".safetensors");
+    write_file(path, safetensors_of(all));
+    inputs += " " + path.string();
+    rates += std::to_string(step) + ",0.1\n";
+  }
+  write_file(dir / "lr.csv", rates);
+  const std::string made = (dir / "weights.ulp").string();
+  const program_result r =
+      run_ulp("record" + inputs + " --scalars " + (dir / "lr.csv").string() + " --joint --factor 1 -o " + made);
+  if (r.exit_code != 0) throw std::runtime_error(r.err);
+  return made;
 }
 
 std::string npy_of(const std::vector<float>& values) {

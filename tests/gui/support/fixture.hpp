@@ -23,6 +23,17 @@ namespace ulp::test {
 // With its result. Those of the example run are computed once in each program.
 [[nodiscard]] gui::replay_entry replayed(const gui::loaded_run& run, const scenario_text& spec);
 
+struct dumped_tensor {
+  std::string name;
+  std::vector<float> values;
+  bool is_bfloat16 = false;  // which holds them
+};
+[[nodiscard]] std::string safetensors_of(const std::vector<dumped_tensor>& tensors);
+
+// A recording with joint tables, in the folder: bfloat16 weights of 1, block.a and block.b, and their updates in the steps 0 to 7.
+// Those of a are lost from step 4 on, in float16 none; those of b never; in step 2 there is no b. Needs the program ulp.
+[[nodiscard]] std::string weights_that_stop(const temporary_dir& dir);
+
 // A one-dimensional float32 array.
 [[nodiscard]] std::string npy_of(const std::vector<float>& values);
 

@@ -49,6 +49,9 @@ struct stage {
     QCoreApplication::processEvents();
     view.catch_up_now();
     QTest::qWait(5);
+    // Finer columns may have come meanwhile.
+    QCoreApplication::processEvents();
+    view.catch_up_now();
   }
   QImage picture() {
     settle();
@@ -289,13 +292,64 @@ class layers_view_test : public QObject {
              qPrintable(s.view.heading()));
     auto& box = s.part<QComboBox>("metric");
     QSet<QString> seen;
-    for (int i = 0; i < box.count(); ++i) {
+    const int values = box.count() - 1;
+    for (int i = 0; i < values; ++i) {
       box.setCurrentIndex(i);
       s.settle();
       QVERIFY(!s.view.data().rows.empty());
       seen.insert(s.view.heading());
     }
-    QCOMPARE(seen.size(), box.count());
+    QCOMPARE(seen.size(), values);
+    // The last is of weights and their updates, which this run does not hold.
+    QVERIFY(!box.model()->flags(box.model()->index(values, 0)).testFlag(Qt::ItemIsEnabled));
+    QVERIFY(box.itemData(values, Qt::ToolTipRole).toString().contains("ulp record --joint"));
+    s.choose(layer_metric::lost_updates);
+    QVERIFY(s.view.data().rows.empty());
+    QVERIFY(words_of({900, 600}, [&](QPainter& to, const QRectF& room) { s.view.draw(to, room, theme::light()); })
+                .join(' ')
+                .contains("holds no joint tables"));
+    s.choose(layer_metric::underflow);
+    QVERIFY(!s.view.data().rows.empty());
+  }
+
+  void lost_updates_are_of_weights_in_a_format_of_their_own() {
+    const temporary_dir dir;
+    stage s(run_of({.inputs = {weights_that_stop(dir)}}));
+    s.choose(layer_metric::lost_updates);
+    QVERIFY2(s.view.heading().startsWith("No update is lost by weights kept in float16 without a master copy"),
+             qPrintable(s.view.heading()));
+    QVERIFY2(s.view.heading().contains("Updates are -lr times the gradient"), qPrintable(s.view.heading()));
+    auto& formats = s.part<QComboBox>("weights_format");
+    QVERIFY(formats.isVisible());
+    formats.setCurrentIndex(formats.findData("bfloat16"));
+    s.settle();
+    QVERIFY2(s.view.heading().startsWith("Share of updates lost by weights kept in bfloat16"),
+             qPrintable(s.view.heading()));
+    const auto parts = parts_of(s.view);
+    QCOMPARE(parts.size(), std::size_t{2});
+    QVERIFY(parts.at("weight/block.a") == (value_range{8, 8}));
+    QVERIFY(parts.at("weight/block.b") == (value_range{0, 0}));
+    QCOMPARE(first_steps_of(s.view).at("weight/block.a"), std::string("4 4"));
+    s.press(Qt::Key_Down);
+    QVERIFY2(s.view.accessibleDescription().contains("steps shown: 50 % (8 of 16 updates)"),
+             qPrintable(s.view.accessibleDescription()));
+    QVERIFY2(s.view.accessibleDescription().contains("first lost update: step 4"),
+             qPrintable(s.view.accessibleDescription()));
+    const QString words = words_of({900, 600}, [&](QPainter& to, const QRectF& room) {
+                            s.view.draw(to, room, theme::light());
+                          }).join(' ');
+    QVERIFY(words.contains("no nonzero update recorded"));  // of b in step 2
+    // No loss scale matters, and no replay.
+    QVERIFY(!s.view.heeds(restriction::kind::tried_scale));
+    s.state.set_tried_scale(30);
+    s.settle();
+    QVERIFY(parts_of(s.view) == parts);
+    s.part<QLineEdit>("filter").setText("block.b");
+    s.settle();
+    QVERIFY2(s.view.heading().startsWith("No update is lost by weights kept in bfloat16"),
+             qPrintable(s.view.heading()));
+    s.choose(layer_metric::underflow);
+    QVERIFY(formats.isHidden());
   }
 
   // A column holds two steps, and the replay has a scale for each.

@@ -170,6 +170,31 @@ class overview_view_test : public QObject {
     for (const card_button* const b : buttons) QVERIFY(!b->accessibleName().isEmpty());
   }
 
+  // In the format that it speaks of, which is not the replay's.
+  void lost_updates_are_a_card_that_leads_to_them() {
+    const temporary_dir dir;
+    const std::string path = weights_that_stop(dir);
+    const auto run = load_run({.inputs = {path}}, [](double) {});
+    page p({run}, {replayed(*run, usual_scenario())});
+    const story_card* const card = p.card("Are updates lost");
+    QVERIFY(card != nullptr);
+    QVERIFY2(card->conclusion.contains("weights kept in bfloat16 without a master copy lose 100 % of the updates of"),
+             qPrintable(card->conclusion));
+    QSignalSpy asked(&p.view, &overview_view::asked_for);
+    for (card_button* const b : p.view.findChildren<card_button*>())
+      if (b->card().question == card->question) b->click();
+    QCOMPARE(asked.takeFirst().first().toString(), QString("layers"));
+    QVERIFY(p.state.metric_of_layers() == ulp::layer_metric::lost_updates);
+    QCOMPARE(QString::fromStdString(p.state.weights_format()), QString("bfloat16"));
+    QCOMPARE(run->tensors[p.state.tensor().value()].name, std::string("weight/block.a"));
+    QCOMPARE(p.state.cursor_step(), std::int64_t{4});
+    // A card of values leads back to one of theirs.
+    for (const story_card& other : p.view.cards())
+      if (other.view == "layers" && other.weights_format.empty()) look_at(other, p.state);
+    look_at({.view = "layers"}, p.state);
+    QVERIFY(p.state.metric_of_layers() == ulp::layer_metric::underflow);
+  }
+
   void numbers_of_replays_are_links() {
     page p({usual_scenario(), skipping_spec()});
     QCOMPARE(p.grid().model()->rowCount(), 2);

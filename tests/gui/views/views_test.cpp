@@ -317,7 +317,8 @@ class views_test : public QObject {
     s.show("layers");
     auto& metric = s.part<QComboBox>();
     QSet<QString> seen;
-    for (int i = 0; i < metric.count(); ++i) {
+    const int of_values = metric.count() - 1;  // the last is of updates, which this run does not hold
+    for (int i = 0; i < of_values; ++i) {
       metric.setCurrentIndex(i);
       s.settle();
       const auto rows = s.shown->data().rows;
@@ -326,7 +327,7 @@ class views_test : public QObject {
       for (const auto& row : rows) text += QString::fromStdString(to_cell(row[3])) + ' ';
       seen.insert(text);
     }
-    QVERIFY(seen.size() >= metric.count() - 1);  // overflow and another may both be zero everywhere
+    QVERIFY(seen.size() >= of_values - 1);  // overflow and another may both be zero everywhere
   }
 
   void the_scale_view_compares() {

@@ -94,6 +94,12 @@ TEST_CASE("what no loss scale multiplies is rounded as it is") {
   CHECK(value_of(q, cell_of_steps(q, tables, {0x1p20, 0x1p30})) == value_range{0.5, 0.5});
 }
 
+TEST_CASE("values tell nothing of lost updates") {
+  tensor_tables tables;
+  tables.add(row_of(0, {1, 2}));
+  CHECK_FALSE(cell_of_steps(in_float16(layer_metric::lost_updates), tables, {1, 1}).known);
+}
+
 TEST_CASE("nothing is said of a tensor without finite nonzero values") {
   tensor_tables tables;
   tables.add(row_of(0, {0, NAN, INFINITY}));

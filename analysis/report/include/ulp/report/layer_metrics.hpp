@@ -25,6 +25,8 @@ enum class layer_metric : std::uint8_t {
   zeros,      // share of all values that were zero before rounding
   largest,    // log2 of the largest magnitude of the true gradient
   headroom,   // binades between the largest scaled gradient and overflow
+  // Share of updates that weights in the format lose without a master copy: not of the values, see layer_updates.hpp.
+  lost_updates,
 };
 
 // The lower a value, the worse it is.
@@ -38,9 +40,13 @@ enum class layer_metric : std::uint8_t {
 [[nodiscard]] constexpr bool has_threshold(layer_metric m) noexcept {
   return is_share(m) || m == layer_metric::headroom;
 }
-// Whether the loss scale and the format matter.
+// Whether the format matters.
 [[nodiscard]] constexpr bool is_of_format(layer_metric m) noexcept {
   return m != layer_metric::zeros && m != layer_metric::largest;
+}
+// Whether the loss scale matters, too.
+[[nodiscard]] constexpr bool is_of_scale(layer_metric m) noexcept {
+  return is_of_format(m) && m != layer_metric::lost_updates;
 }
 
 struct layer_question {
@@ -60,7 +66,8 @@ struct layer_cell {
 // `into` becomes that of both.
 void add(layer_metric metric, layer_cell& into, const layer_cell& other);
 
-// The values of a table, in steps whose loss scales are `scales.low` to `scales.high`: bounds where they differ.
+// The values of a table, in steps whose loss scales are `scales.low` to `scales.high`: bounds where they differ. Of lost updates
+// they tell nothing.
 [[nodiscard]] layer_cell cell_of(const layer_question& question, const tensor_tables::entry& of,
                                  const value_range& scales);
 

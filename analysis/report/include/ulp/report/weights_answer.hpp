@@ -21,6 +21,9 @@ namespace ulp {
 // What rows are kept apart by; see weights_question::by.
 inline const std::vector<std::string> weight_groups{"tensor", "step", "group"};
 
+// Where nothing says what weights are kept in.
+inline const std::vector<std::string> usual_weight_formats{"bfloat16", "float16", "cbfloat16"};
+
 struct weights_question {
   run_text run;
   std::vector<std::string> formats;  // empty: what the configuration says, else the 16-bit formats
@@ -55,6 +58,7 @@ struct weights_counts {
 // One tensor in one step.
 struct weights_item {
   std::string tensor;
+  std::string weight;  // the same as the input calls it: with its prefix
   std::int64_t step = 0;
   dtype weight_type = dtype::unknown;
   update_origin origin = update_origin::recorded;
