@@ -15,10 +15,6 @@ namespace {
 
 constexpr std::size_t most_named = 4;
 
-value_range share_in(const lost_updates& lost, bool is_drawn) {
-  return is_drawn ? lost.expected_share() : lost.lost_share();
-}
-
 struct layer {
   std::map<std::int64_t, lost_updates> by_step;
   lost_updates all;
@@ -53,11 +49,21 @@ std::size_t count_layers(const counted_weights& all) {
   return names.size();
 }
 
+}  // namespace
+
+value_range share_in(const lost_updates& lost, bool is_drawn) {
+  return is_drawn ? lost.expected_share() : lost.lost_share();
+}
+
+lost_updates sum_of(const counted_weights& all, std::size_t of_case) {
+  lost_updates sum;
+  for (const weights_item& item : all.items) sum += item.of[of_case].lost;
+  return sum;
+}
+
 bool is_beyond(const counted_weights& all, std::size_t of_case) {
   return std::ranges::any_of(all.items, [&](const weights_item& i) { return i.of[of_case].beyond; });
 }
-
-}  // namespace
 
 lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
   lost_layers found;
@@ -71,7 +77,10 @@ lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
       from = std::max(from.value_or(*first), *first);
     }
   std::ranges::sort(losing);
-  for (const auto& [share, name] : losing) found.layers.push_back(name);
+  for (const auto& [share, name] : losing) {
+    found.layers.push_back(name);
+    found.of.push_back(layers.at(name).all);
+  }
   lost_updates sum;
   std::int64_t first_step = all.items.front().step;
   for (const weights_item& item : all.items) {
@@ -111,7 +120,11 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
   std::vector<std::string> lines;
   for (std::size_t c = 0; c < all.cases.size(); ++c) {
     const weights_case& asked = all.cases[c];
-    if (all.items.front().of[c].lost.numel == 0) continue;
+    if (sum_of(all, c).updates.high == 0) {
+      lines.push_back(fmt::format("your configuration keeps weights in {}: no weight has an update that counts",
+                                  asked.format_name));
+      continue;
+    }
     if (is_beyond(all, c)) {
       lines.push_back(
           fmt::format("your configuration keeps weights in {0} without a master copy, but these weights are not all "
@@ -124,46 +137,6 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
                                 asked.format_name, lost_text(layers_that_lose(all, c), all)));
   }
   return lines;
-}
-
-finding which_updates_are_lost(const counted_weights& all, const std::string& framework) {
-  const weights_case& asked = all.cases.front();
-  const lost_layers lost = layers_that_lose(all, 0);
-  const bool would = is_beyond(all, 0);
-  finding f{.topic = "lost_updates",
-            .question = "Are updates lost because weights have no float32 copy?",
-            .conclusion = fmt::format("weights kept in {} without a master copy {} {}", asked.format_name,
-                                      would ? "would lose" : "lose", lost_text(lost, all))};
-  f.evidence.push_back(
-      framework.empty()
-          ? fmt::format("the weights are recorded as {}: these tensors have no float32 copy", asked.format_name)
-          : fmt::format("the {} configuration keeps weights in {} without a master copy", framework,
-                        asked.format_name));
-  if (would)
-    f.evidence.push_back(
-        fmt::format("but some of these weights are no numbers of {}, so they were not kept in it", asked.format_name));
-  std::map<std::string, layer> layers = layers_of(all, 0);
-  std::size_t shown = 0;
-  for (const std::string& name : lost.layers) {
-    if (shown++ == most_named) break;
-    const value_range share = share_in(layers[name].all, asked.is_drawn());
-    f.evidence.push_back(
-        fmt::format("{}: {} of {}", name, range_text(share), count_text(layers[name].all.updates.high, "update")));
-    f.bars.push_back({name, share, range_text(share), finding_grade::trouble});
-  }
-  f.limits = fmt::format(
-      "An update is lost where weight plus update, rounded once ({}), is the weight again. Open loop: a weight that "
-      "had "
-      "stood still would have had other gradients.",
-      asked.rounding_name);
-  f.grade = lost.layers.empty() ? finding_grade::fine : would ? finding_grade::notable : finding_grade::trouble;
-  f.numbers = {{"format", asked.format_name},
-               {"lost_share", std::isnan(lost.share.low) ? table_value{} : table_value{lost.share}},
-               {"layers", static_cast<std::int64_t>(lost.layers.size())},
-               {"first_step", lost.from}};
-  if (!lost.layers.empty()) f.tensor = lost.layers.front();
-  if (!lost.layers.empty()) f.step = lost.from;
-  return f;
 }
 
 }  // namespace ulp

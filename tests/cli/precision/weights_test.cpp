@@ -155,17 +155,60 @@ TEST_CASE("layers and the step from which on they lose are named, where the file
                    "your configuration keeps weights in bfloat16 without a master copy: 100 % of the updates of a (of "
                    "2 layers) from step 400 on were lost\n"));
     // The type says it without a configuration, and a configuration with a master copy says otherwise.
-    const std::string found = "weights kept in bfloat16 without a master copy lose 100 % of the updates of a";
-    CHECK(contains(run_ulp("advise " + from + half).out, found));
-    CHECK(contains(run_ulp("advise " + from).out, found));
-    CHECK(contains(run_ulp("advise " + from).out, "the weights are recorded as bfloat16"));
+    const std::string lost = "100 % of the updates of a (of 2 layers) from step 400 on are lost";
+    const auto said = run_ulp("advise " + from + half);
+    CHECK(contains(said.out,
+                   "What happened   " + lost + ": the lightning configuration keeps weights in bfloat16 without"));
+    CHECK(contains(said.out, "weights kept in bfloat16 without a master copy lose 100 % of the updates of a"));
+    const auto open = run_ulp("advise " + from);
+    const std::string where_none = "if the optimizer keeps no float32 copy of the bfloat16 weights";
+    CHECK(contains(open.out, "What happened   " + lost + " " + where_none + "; none of 3 steps overflowed"));
+    CHECK(contains(open.out, where_none + ", 100 % of the updates of a"));
+    CHECK(contains(open.out, "does not show whether the optimizer keeps a float32 copy"));
+    for (const std::string& out : {said.out, open.out}) {
+      CHECK(!contains(out, "nothing is wrong"));
+      CHECK(!contains(out, "What to change  nothing"));
+    }
     const auto mixed = run_ulp("advise " + from + " --config " + (folder / "mixed.yaml").string());
     CHECK(mixed.exit_code == 0);
     CHECK(!contains(mixed.out, "master copy"));
+    CHECK(contains(mixed.out, "What happened   nothing is wrong: none of 3 steps overflowed"));
     const std::string page = (folder / "page.html").string();
     CHECK(run_ulp("report " + from + " -o " + page).exit_code == 0);
-    CHECK(contains(read_file(page), found));
+    CHECK(contains(read_file(page), lost + " " + where_none));
+    CHECK(!contains(read_file(page), "nothing is wrong"));
   }
+}
+
+TEST_CASE("advice on 16-bit weights is right where no update counts, and where none is lost") {
+  const temporary_dir folder;
+  // One weight a of bfloat16 bits w, and its gradient g, in three steps.
+  const auto advice_of = [&](const std::string& w, float g) {
+    std::string inputs;
+    for (int step = 0; step < 3; ++step) {
+      const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                                   R"("wgrad/a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                                   w + w + raw(std::vector<float>{g, g})));
+      inputs += path + " ";
+    }
+    write_file(folder / "lr.csv", "step,lr\n0,0.1\n1,0.1\n2,0.1\n");
+    const auto run = run_ulp("advise " + inputs + " --factor 1 --scalars " + (folder / "lr.csv").string());
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(!contains(run.out, "nan %"));
+    return run.out;
+  };
+  const std::string one("\x80\x3f", 2);
+  const std::string moved = advice_of(one, 0.5F);
+  CHECK(contains(moved, "What happened   nothing is wrong: none of 3 steps overflowed"));
+  CHECK(contains(moved, "bfloat16 weights, 0 % of the updates of the layer are lost"));
+  const std::string lost = advice_of(one, 0x1p-10F);
+  CHECK(contains(lost, "What happened   100 % of the updates of a are lost if the optimizer keeps no float32 copy"));
+  CHECK(contains(advice_of(one, 0), "no: every update is zero as recorded"));
+  const std::string nan = advice_of("\xc0\x7f", 0.5F);
+  CHECK(contains(nan, "What happened   weights are infinite or NaN: all 2 elements of weight/a in step 0"));
+  CHECK(contains(nan, "not answered: no weight has an update that counts\n    all 6 weights or their updates are "));
 }
 
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {
