@@ -27,7 +27,7 @@ void print_heading(const accumulate_answer& answer) {
         "not normal: nonzero gradients that are subnormal, zero or too large in the format; there the model fails\n\n");
   else
     fmt::print(
-        "rms error: relative to the exact sums; bits lost: more than one rounding loses; swamped: nonzero addends that "
+        "rms error: relative to the exact sums; bits lost: beyond one rounding; swamped: nonzero addends that "
         "leave the sum as it is\n\n");
 }
 
@@ -44,7 +44,8 @@ int run(const options& o) {
 command precision_accumulate_command() {
   auto o = std::make_shared<options>();
   command made{.name = "accumulate", .help = "measure what accumulating micro-batches in 16 bits loses"};
-  add_run(made, o->asked.run);
+  add_run(made, o->asked.run, {},
+          "a dump of each micro-batch, a folder of them, or one dump that holds all; or a recording");
   made.add("--format", &o->asked.formats, "the formats that sums are kept in",
            {.type = "F,...", .show_default = true, .split_at_commas = true});
   made.add("--chunk", &o->asked.chunks,

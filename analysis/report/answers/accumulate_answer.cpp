@@ -84,7 +84,10 @@ table accumulation_table(const std::vector<accumulation_row>& rows) {
       {"numel", "", [](const row& r) { return integer(r.numel); }},
       {"relative_error", "", [](const row& r) { return number_if_known(r.relative_error); }},
       {"modelled", "", [](const row& r) { return !r.measured; }},
-      {"", "rms error", [](const row& r) { return fmt::format("{}{:.2e}", r.measured ? "" : "~ ", r.relative_error); },
+      {"", "rms error",
+       [](const row& r) {
+         return std::isnan(r.relative_error) ? "-" : fmt::format("{}{:.2e}", r.measured ? "" : "~ ", r.relative_error);
+       },
        range_keys::none, alignment::right},
       {"bits_lost", "", of([](const accumulation_errors& e) { return number_if_known(e.bits_lost()); })},
       {"", "bits lost",
@@ -93,9 +96,13 @@ table accumulation_table(const std::vector<accumulation_row>& rows) {
                                                                    : std::string("-");
        },
        range_keys::none, alignment::right},
-      {"largest_error_ulps", "", of([](const accumulation_errors& e) { return e.largest_ulps; })},
+      {"largest_error_ulps", "", of([](const accumulation_errors& e) { return number_if_known(e.largest_ulps); })},
       {"", "largest error",
-       [](const row& r) { return r.measured ? fmt::format("{:.3g} ulp", r.measured->largest_ulps) : "-"; },
+       [](const row& r) {
+         return r.measured && !std::isnan(r.measured->largest_ulps)
+                    ? fmt::format("{:.3g} ulp", r.measured->largest_ulps)
+                    : "-";
+       },
        range_keys::none, alignment::right},
       {"bias", "", of([](const accumulation_errors& e) { return number_if_known(e.bias()); })},
       {"", "bias",

@@ -64,8 +64,8 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
           path, c.rounding_name));
   if (!has_joint_tables(path))
     throw input_error(path, "",
-                      "holds no joint tables of weights and updates: record them (weights= and updates= of the "
-                      "Recorder, ulp record of dumps that hold both), or give the dumps");
+                      "holds no joint tables of weights and updates: record them (joint= of the Recorder, ulp record "
+                      "--joint of dumps that hold both), or give the dumps");
   const selection selected = run.selected();
   bool later_weights = false;
   bool of_gradients = false;

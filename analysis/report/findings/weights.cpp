@@ -109,6 +109,40 @@ std::string lost_text(const lost_layers& lost, const counted_weights& all) {
                      lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
 }
 
+std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t n, const std::string& what) {
+    if (n > 0) parts.push_back((n == sum.numel ? "all " : "") + grouped(n) + " " + what);
+  };
+  add(sum.nonfinite, "weights or their updates are infinite or NaN");
+  add(sum.overflowing.high, "weights are beyond " + format_name);
+  add(sum.zero_updates, "updates are zero");
+  return parts;
+}
+
+std::string loss_text(const counted_weights& all, std::size_t of_case) {
+  const weights_case& asked = all.cases[of_case];
+  const lost_updates sum = sum_of(all, of_case);
+  if (sum.numel == 0) return asked.format_name + ": there is no weight";
+  if (sum.updates.high == 0)
+    return fmt::format("{}: no update counts: {}", asked.format_name,
+                       fmt::join(not_counted(sum, asked.format_name), ", "));
+  const value_range share = share_in(sum, asked.is_drawn());
+  const std::string mean = asked.is_drawn() ? "on average " : "";
+  const std::map<std::string, layer> layers = layers_of(all, of_case);
+  const auto share_of = [&](const auto& named) {
+    const double s = share_in(named.second.all, asked.is_drawn()).high;
+    return std::isnan(s) ? -1 : s;
+  };
+  const auto& [name, most] = *std::ranges::max_element(layers, {}, share_of);
+  if (share.high == 0) return asked.format_name + ": no update is lost";
+  if (layers.size() == 1)
+    return fmt::format("{}: {}{} of the updates of {} are lost", asked.format_name, mean, range_text(share), name);
+  return fmt::format("{}: {}{} of the updates are lost, most in {} ({} of {})", asked.format_name, mean,
+                     range_text(share), name, range_text(share_in(most.all, asked.is_drawn())),
+                     grouped(most.all.updates.high));
+}
+
 std::vector<std::string> conclusions_of(const counted_weights& all, const imported_config& said) {
   if (!said.weights_kept_in)
     return {fmt::format("{} does not say what weights are kept in: the table is of weights without a master copy",

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "findings.hpp"
 #include "weights.hpp"
@@ -18,13 +17,7 @@ weights_told without_updates(const lost_updates& sum, const std::string& format_
             .question = is_it_lost,
             .conclusion = sum.zero_updates == sum.numel ? "no: every update is zero as recorded"
                                                         : "not answered: no weight has an update that counts"};
-  const auto add = [&](std::uint64_t n, std::string_view what) {
-    if (n > 0 && n < sum.numel) f.evidence.push_back(fmt::format("{} {}", grouped(n), what));
-    if (n > 0 && n == sum.numel) f.evidence.push_back(fmt::format("all {} {}", grouped(n), what));
-  };
-  add(sum.nonfinite, "weights or their updates are infinite or NaN");
-  add(sum.overflowing.high, "weights are beyond " + format_name);
-  if (f.conclusion.starts_with("not")) add(sum.zero_updates, "updates are zero");
+  if (sum.zero_updates < sum.numel) f.evidence = not_counted(sum, format_name);
   f.grade = sum.zero_updates == sum.numel ? finding_grade::fine : finding_grade::notable;
   f.numbers = {{"format", format_name}, {"lost_share", table_value{}}, {"layers", std::int64_t{0}}};
   return {.about = std::move(f), .happened = "", .change = "", .sure = ""};

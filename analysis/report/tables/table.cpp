@@ -93,8 +93,14 @@ std::string ends_text(const std::string& low, const std::string& high) {
   return low == high ? low : "[" + low + ", " + high + "]";
 }
 
+std::string percent_number(double share) {
+  std::string text = fmt::format("{:.3g}", 100 * share);
+  for (int digits = 4; share < 1 && text == "100"; ++digits) text = fmt::format("{:.{}g}", 100 * share, digits);
+  return text;
+}
+
 std::string percent_text(const value_range& share) {
-  return ends_text(fmt::format("{:.3g}", 100 * share.low), fmt::format("{:.3g}", 100 * share.high)) + " %";
+  return ends_text(percent_number(share.low), percent_number(share.high)) + " %";
 }
 
 table table_of_one(const std::vector<named_value>& values) {

@@ -88,7 +88,9 @@ template <typename Thing, typename Things>
 
 // "[low, high]", and one of them where they read alike.
 [[nodiscard]] std::string ends_text(const std::string& low, const std::string& high);
-// "10 %", "[9.99, 10] %": a share in three digits.
+// "10": a share in three digits, in more where these would read "100" and it is less.
+[[nodiscard]] std::string percent_number(double share);
+// "10 %", "[9.99, 10] %"
 [[nodiscard]] std::string percent_text(const value_range& share);
 
 // Aligned columns with a header line: text to the left, numbers to the right; counts with thousands separators, ranges as
