@@ -115,6 +115,10 @@ void square_sum::scale_to(int exponent) noexcept {
 
 void square_sum::add(double x) noexcept {
   if (x == 0) return;
+  if (!std::isfinite(x)) {
+    scaled_ += x * x;
+    return;
+  }
   const int exponent = std::ilogb(x);
   if (is_zero() || exponent > exponent_) scale_to(exponent);
   const double y = std::ldexp(x, -exponent_);
@@ -127,6 +131,8 @@ square_sum& square_sum::operator+=(const square_sum& other) noexcept {
   scaled_ += std::ldexp(other.scaled_, 2 * (other.exponent_ - exponent_));
   return *this;
 }
+
+double square_sum::value() const noexcept { return std::ldexp(scaled_, 2 * exponent_); }
 
 double square_sum::log2_over(const square_sum& other) const noexcept {
   if (is_zero() || other.is_zero()) return std::nan("");
@@ -230,6 +236,16 @@ double modelled_accumulation_error(const accumulation& how, std::uint64_t addend
     default: throw std::invalid_argument("micro-batches are added one after the other, in chunks, or compensated");
   }
   return std::sqrt(squares / n);
+}
+
+bool accumulation_model_holds(const accumulation& how, std::uint64_t addends) {
+  const auto n = static_cast<double>(addends);
+  const auto is_walk = [](double steps, const format& in) { return steps <= std::ldexp(1, 2 * in.fraction_bits + 2); };
+  if (how.order.kind == sum_order::compensated)
+    return addends == 1 || n <= std::ldexp(1, 4 * how.accumulator.fraction_bits - 6);
+  if (how.order.kind != sum_order::chunks) return is_walk(n, how.accumulator);
+  const double size = std::min(static_cast<double>(how.order.size), n);
+  return is_walk(size, how.accumulator) && is_walk(std::ceil(n / size), how.result());
 }
 
 }  // namespace ulp

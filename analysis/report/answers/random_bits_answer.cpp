@@ -14,6 +14,7 @@
 #include <ulp/report/typed_values.hpp>
 
 #include "dump_files.hpp"
+#include "findings/weights.hpp"
 
 namespace ulp {
 namespace {
@@ -133,13 +134,9 @@ std::size_t count(const update_pairs& pairs, const selection& selected, std::vec
 
 // Of a format in which no update counts.
 std::string why_none(const counted_format& f) {
-  std::vector<std::string> parts;
-  const auto add = [&](std::uint64_t n, const std::string& what) {
-    if (n > 0) parts.push_back((n == f.all.numel ? "all " : "") + grouped(n) + " " + what);
-  };
-  add(f.all.nonfinite, "weights or their updates are infinite or NaN");
-  add(f.all.overflowing, "weights, before or after their update, are beyond " + f.name);
-  add(f.all.zero_updates, "updates are zero");
+  lost_updates sum{.numel = f.all.numel, .zero_updates = f.all.zero_updates, .nonfinite = f.all.nonfinite};
+  sum.overflowing = {f.all.overflowing, f.all.overflowing};
+  const std::vector<std::string> parts = not_counted(sum, f.name);
   return fmt::format("{}: no update counts: {}", f.name, fmt::join(parts, ", "));
 }
 

@@ -83,11 +83,12 @@ weights_answer weights_over(const weights_question& asked, listener& to) {
   if (const double decided = decided_share(answer.counted); decided < 1)
     to.note(fmt::format("{:.4g} % of the updates are decided; the others are in ranges [low, high]", 100 * decided));
   answer.rows = weights_table(answer.counted, layout);
+  const bool has_several = answer.rows.rows.size() > cases.size();
   if (!asked.sort.empty()) sort_rows(answer.rows, asked.sort);
   if (const std::uint64_t left_out = cut_rows(answer.rows, asked.top); left_out > 0)
     to.note(fmt::format("--top {}: {} of {} {} left out", asked.top, grouped(left_out),
                         count_text(left_out + asked.top, "row"), left_out == 1 ? "is" : "are"));
-  answer.told = with_sum(answer.rows, answer.counted, layout);
+  answer.told = has_several ? with_sum(answer.rows, answer.counted, layout) : answer.rows;
   return answer;
 }
 

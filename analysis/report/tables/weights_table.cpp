@@ -173,7 +173,6 @@ table weights_table(const counted_weights& all, const weights_layout& layout) {
 }
 
 table with_sum(table t, const counted_weights& all, weights_layout layout) {
-  if (t.rows.size() <= all.cases.size()) return t;
   layout.by.clear();
   const auto named = std::ranges::find_if(t.columns, [](const table_column& c) { return !c.title.empty(); });
   for (std::vector<table_value>& row : weights_table(all, layout).rows) {

@@ -86,7 +86,12 @@ TEST_CASE("a recording with joint tables says the same, to the count") {
   const std::string plain = (folder / "plain.ulp").string();
   REQUIRE(run_ulp("record " + dump + " --factor 1 -o " + plain).exit_code == 0);
   CHECK(run_ulp("info --digest " + plain).out == run_ulp("info --digest " + recording).out);
-  CHECK(contains(error_of(plain), "holds no joint tables of weights and updates"));
+  CHECK(contains(error_of(plain),
+                 "holds no joint tables of weights and updates: record them (joint= of the Recorder, ulp "
+                 "record --joint of dumps that hold both), or give the dumps"));
+  // What was computed when it was recorded is not asked for again, and no row reports what was not used.
+  for (const char* const option : {" --lr 100", " --lr 100 --curvature 4", " --factor 4", " --scalars lr.csv"})
+    CHECK(contains(error_of(recording + " --format bf16" + option), "when it was recorded"));
   CHECK(contains(error_of(recording + " --rounding rz"), "joint tables tell of nearest-even and stochastic rounding"));
 }
 
@@ -178,6 +183,73 @@ TEST_CASE("layers and the step from which on they lose are named, where the file
     CHECK(contains(read_file(page), lost + " " + where_none));
     CHECK(!contains(read_file(page), "nothing is wrong"));
   }
+}
+
+TEST_CASE("a sentence and a last row say it of all weights, to people") {
+  const std::string arguments = "precision weights " + dump + " --lr 0.05 --format bf16,fp16";
+  const std::string text = run_ulp(arguments).out;
+  // Of 690 updates 16 + 32 + 94 + 6 + 385 and 13 + 30 + 24 + 4 + 284; float16 loses most in bn2, 30 of 32.
+  CHECK(
+      text.starts_with("bf16: 77.2 % of the updates are lost, most in bn1.weight (100 % of 16)\n"
+                       "fp16: 51.4 % of the updates are lost, most in bn2.weight (93.8 % of 32)\n\n"));
+  CHECK(contains(text, "\n(all)         bf16         842      690   533          77.2        152"));
+  CHECK(contains(text, "\n(all)         fp16         842      690   355          51.4        152"));
+  const std::string one = run_ulp(arguments + " --tensor conv1").out;
+  CHECK(one.starts_with("bf16: 65.3 % of the updates of conv1.weight are lost\n"));
+  CHECK(!contains(one, "(all)"));
+  CHECK(contains(run_ulp(arguments + " --rounding sr").out, "% of the updates are lost, most in"));
+  CHECK(rows(dump + " --lr 0.05 --format bf16,fp16").size() == 10);
+  CHECK(contains(run_ulp(arguments + " --sort lost --top 1").out, "(all)"));
+}
+
+TEST_CASE("what does not count is shown, and 100 % are all") {
+  const temporary_dir folder;
+  const std::string file = (folder / "step1.safetensors").string();
+  const auto write = [&](const std::vector<float>& weights, const std::vector<float>& updates) {
+    const std::size_t n = 4 * weights.size();
+    write_file(file, safetensors(R"({"weight/a":{"dtype":"F32","shape":[)" + std::to_string(weights.size()) +
+                                     R"(],"data_offsets":[0,)" + std::to_string(n) +
+                                     R"(]},"update/a":{"dtype":"F32","shape":[)" + std::to_string(weights.size()) +
+                                     R"(],"data_offsets":[)" + std::to_string(n) + "," + std::to_string(2 * n) + "]}}",
+                                 raw(weights) + raw(updates)));
+  };
+  write({1e6F, NAN, 1e6F, 1e5F}, {1, 1, 0, 1});
+  const std::string text = run_ulp("precision weights " + file + " --format fp16").out;
+  CHECK(
+      text.starts_with("fp16: no update counts: 1 weight or its update is infinite or NaN, 2 weights are beyond "
+                       "fp16, 1 update is zero\n"));
+  CHECK(contains(text, "no update  not finite  beyond format"));
+  CHECK(!contains(run_ulp("precision weights " + dump + " --lr 0.05").out, "beyond format"));
+  // One of 20,000 moves.
+  std::vector<float> updates(20000, 0x1p-20F);
+  updates.front() = 1;
+  write(std::vector<float>(20000, 1), updates);
+  const std::string most = run_ulp("precision weights " + file + " --format bf16").out;
+  CHECK(contains(most, "bf16: 99.995 % of the updates of a are lost"));
+  CHECK(contains(most, " 99.995 "));
+  CHECK(!contains(most, "100 % of"));
+  // A folder of dumps is what is in it.
+  CHECK(run_ulp("precision weights " + folder.path().string() + " --format bf16").out == most);
+  CHECK(run_ulp("precision random-bits " + folder.path().string() + " --format bf16").exit_code == 0);
+}
+
+TEST_CASE("recorded with their joint tables, names without prefix are weights") {
+  const temporary_dir folder;
+  const std::string file = (folder / "step1.safetensors").string();
+  write_file(file, safetensors(R"({"a.w+1":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                               R"("wgrad/a.w+1":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                               R"("xa.w+1":{"dtype":"F32","shape":[2],"data_offsets":[16,24]}})",
+                               raw(std::vector<float>{1, 2, 0.5F, 0.25F, 3, 4})));
+  const std::string recording = (folder / "run.ulp").string();
+  REQUIRE(run_ulp("record " + file + " --joint --lr 0.1 --factor 1 -o " + recording).exit_code == 0);
+  std::map<std::string, std::string> kinds;
+  const json info = json::parse(run_ulp("info " + recording + " --json").out);
+  for (const json& t : info.at("tensors")) kinds[t.at("tensor")] = t.at("kind");
+  CHECK(kinds ==
+        std::map<std::string, std::string>{{"a.w+1", "weight"}, {"wgrad/a.w+1", "weight_grad"}, {"xa.w+1", "unknown"}});
+  CHECK(rows(recording + " --format bf16").size() == 1);
+  const std::string other = (folder / "other.ulp").string();
+  REQUIRE(run_ulp("record " + file + " --joint --lr 0.1 --factor 1 --kind '^a=weight' -o " + other).exit_code == 0);
 }
 
 TEST_CASE("advice on 16-bit weights is right where no update counts, and where none is lost") {

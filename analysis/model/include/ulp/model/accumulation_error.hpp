@@ -20,6 +20,8 @@ class square_sum {
   void add(double x) noexcept;
   square_sum& operator+=(const square_sum& other) noexcept;
   [[nodiscard]] bool is_zero() const noexcept { return scaled_ == 0; }
+  // The sum itself, which may.
+  [[nodiscard]] double value() const noexcept;
   // log2 of this over another; NaN where one of them is zero.
   [[nodiscard]] double log2_over(const square_sum& other) const noexcept;
   // The root of this over another; NaN where that is zero.
@@ -69,6 +71,10 @@ struct accumulation_errors {
 // docs/precision.md derives it. Nearest and stochastic rounding only, else std::invalid_argument. `rounds_addends`: false where they are in the format already.
 [[nodiscard]] double modelled_accumulation_error(const accumulation& how, std::uint64_t addends,
                                                  bool rounds_addends = true);
+
+// Whether so many addends are few enough for the model: of a walk 4^(M+1), M the fraction bits, where the error nears a third of
+// the sum and addends begin to be swamped; compensated 2^(4M-6), where what is carried begins to be.
+[[nodiscard]] bool accumulation_model_holds(const accumulation& how, std::uint64_t addends);
 
 }  // namespace ulp
 

@@ -25,8 +25,9 @@ struct accumulate_question {
 
 struct accumulate_answer {
   bool modelled = false;
-  std::uint64_t microbatches = 0;  // the most that one tensor has
-  table rows;                      // after those of several tensors, all of them together, without a name
+  std::uint64_t microbatches = 0;        // the most that one tensor has
+  std::vector<std::string> conclusions;  // of each format, over all tensors
+  table rows;                            // after those of several tensors, all of them together, without a name
 };
 
 // Throws input_error, std::invalid_argument.
