@@ -122,9 +122,8 @@ weights_told what_did_not_move(const counted_weights& all, const std::string& fr
   if (told.about.grade == finding_grade::fine) return told;
   told.happened = fmt::format("{}: their updates were zero, or lost{}", unmoved,
                               is_open ? " if the optimizer keeps no float32 copy" : "");
-  told.change = fmt::format("{}, and record gradients or updates with the weights",
-                            is_open ? "see that the optimizer keeps a float32 copy of the weights"
-                                    : "keep a float32 copy of the weights");
+  told.change =
+      is_open ? "see that the optimizer keeps a float32 copy of the weights" : "keep a float32 copy of the weights";
   told.sure = "open: weights of 16 bits alone do not tell a lost update from one that was zero";
   return told;
 }

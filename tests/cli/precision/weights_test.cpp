@@ -283,6 +283,35 @@ TEST_CASE("advice on 16-bit weights is right where no update counts, and where n
   CHECK(contains(nan, "not answered: no weight has an update that counts\n    all 6 weights or their updates are "));
 }
 
+TEST_CASE("16-bit weights alone leave open why they did not move, and the first line says so") {
+  const temporary_dir folder;
+  // bfloat16: of 1, 1, 1 and 1 so many are 2 in the next step.
+  const auto advice_of = [&](int moved) {
+    std::string inputs;
+    for (int step = 0; step < 2; ++step) {
+      std::string bits;
+      for (int i = 0; i < 4; ++i)
+        bits += step == 1 && i < moved ? std::string("\0\x40", 2) : std::string("\x80\x3f", 2);
+      const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},)"
+                                   R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+                                   bits + raw(std::vector<float>{1})));
+      inputs += path + " ";
+    }
+    return run_ulp("advise " + inputs + " --factor 1").out;
+  };
+  const std::string few = advice_of(1);
+  CHECK(
+      contains(few,
+               "What happened   75 % of the bfloat16 weights did not move in a step: their updates were zero, or lost "
+               "if the optimizer keeps no float32 copy; none of 2 steps overflowed as recorded\n"
+               "What to change  see that the optimizer keeps a float32 copy of the weights\n"
+               "How sure        open: "));
+  const std::string most = advice_of(3);
+  CHECK(contains(most, "What happened   nothing is wrong: none of 2 steps overflowed"));
+  CHECK(contains(most, "25 % of the bfloat16 weights did not move in a step; updates that were lost are among these"));
+}
+
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {
   CHECK(contains(error_of(dump), "no learning rate: give --lr X, or --scalars FILE.csv with the column lr"));
   CHECK(contains(error_of("tests/data/digits.step00100.safetensors --lr 0.1"), "holds no weight with its update"));
