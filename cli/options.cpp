@@ -32,8 +32,9 @@ void add_options(command& to, const std::vector<text_option>& options, const std
 
 void add_rounding(command& to, rounding_text& options) { add_options(to, options_of(options)); }
 
-void add_run(command& to, run_text& options, const std::vector<std::string>& but) {
-  to.add("INPUT", &options.inputs, inputs_help() + "; - for CSV or a log on standard input", {.required = true});
+void add_run(command& to, run_text& options, const std::vector<std::string>& but, const std::string& inputs) {
+  to.add("INPUT", &options.inputs, inputs.empty() ? inputs_help() + "; - for CSV or a log on standard input" : inputs,
+         {.required = true});
   add_options(to, options_of(options), but);
 }
 

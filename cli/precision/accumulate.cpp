@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <ulp/io/printable.hpp>
 #include <ulp/report/accumulate_answer.hpp>
 #include <ulp/report/typed_values.hpp>
 
@@ -23,12 +24,14 @@ struct options {
 void print_heading(const accumulate_answer& answer) {
   fmt::print("{} micro-batch{} accumulated{}\n", grouped(answer.microbatches), answer.microbatches == 1 ? "" : "es",
              answer.modelled ? ", ~ as modelled from the recording" : ": every element, against the exact sum");
+  for (const std::string& line : answer.conclusions) fmt::print("{}\n", printable(line));
+  fmt::print("\n");
   if (answer.modelled)
     fmt::print(
         "not normal: nonzero gradients that are subnormal, zero or too large in the format; there the model fails\n\n");
   else
     fmt::print(
-        "rms error: relative to the exact sums; bits lost: more than one rounding loses; swamped: nonzero addends that "
+        "rms error: relative to the exact sums; bits lost: beyond one rounding; swamped: nonzero addends that "
         "leave the sum as it is\n\n");
 }
 
@@ -48,7 +51,8 @@ int run(const options& o) {
 command precision_accumulate_command() {
   auto o = std::make_shared<options>();
   command made{.name = "accumulate", .help = "measure what accumulating micro-batches in 16 bits loses"};
-  add_run(made, o->asked.run);
+  add_run(made, o->asked.run, {},
+          "a dump of each micro-batch, a folder of them, or one dump that holds all; or a recording");
   made.add("--format", &o->asked.formats,
            "the formats that sums are kept in (default: as --config says, else float16, bfloat16, cbfloat16)",
            {.type = "F,...", .split_at_commas = true});

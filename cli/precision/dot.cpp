@@ -24,7 +24,7 @@ int run(const options& o) {
   refuse_overwriting_inputs(o.output, o.asked.inputs);
   const dot_answer answer = dots_over(o.asked, on_stderr());
   if (!o.output.machine_stdout()) {
-    fmt::print("{} of {} elements: {}\n", count_text(answer.products, "dot product"), grouped(answer.length),
+    fmt::print("{} of {}: {}\n", count_text(answer.products, "dot product"), count_text(answer.length, "element"),
                printable(answer.operands));
     fmt::print(
         "errors: against the exact sum of the rounded operands' products, relative to the sum of |a b|; bias: mean, "

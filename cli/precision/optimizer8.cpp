@@ -69,7 +69,8 @@ command precision_optimizer8_command() {
   auto o = std::make_shared<options>();
   command made{.name = "optimizer8",
                .help = "measure what 8-, 4- and 16-bit optimizer states, and weights without a master copy, do"};
-  add_run(made, o->asked.run, {"attempts", "role", "allow-empty"});
+  add_run(made, o->asked.run, {"attempts", "role", "allow-empty"},
+          "a dump of each step, a folder of them, or one dump that holds all steps");
   made.add("--dialect", &o->recipes,
            "optimizers that are compared, DIALECT[:WEIGHTS[:ROUNDING]][:NAME=VALUE]...: see ulp precision optimizer; "
            "WEIGHTS is a format, ROUNDING is nearest, stochastic or kahan (default: eleven usual ones)",

@@ -60,7 +60,7 @@ int run(const options& o) {
 command precision_random_bits_command() {
   auto o = std::make_shared<options>();
   command made{.name = "random-bits", .help = "count the random bits that updates need under stochastic rounding"};
-  add_run(made, o->asked.run);
+  add_run(made, o->asked.run, {}, "dumps with weights and their updates or gradients, or a folder of them");
   made.add("--format", &o->asked.formats, "the formats that weights are kept in",
            {.type = "F,...", .show_default = true, .split_at_commas = true});
   made.add("--lr", &o->asked.learning_rate,

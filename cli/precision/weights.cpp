@@ -38,8 +38,12 @@ int run(const options& o) {
   const weights_answer answer = weights_over(o.asked, on_stderr());
   const bool machine = o.output.machine_stdout();
   print_conclusions(answer.conclusions, machine);
-  if (!machine) print_heading(answer);
-  write_table("precision.weights", answer.rows, o.output);
+  write_table("precision.weights", answer.rows, o.output, false);
+  if (machine) return done;
+  for (const std::string& line : answer.losses) fmt::print("{}\n", printable(line));
+  fmt::print("\n");
+  print_heading(answer);
+  fmt::print("{}", to_text(answer.told));
   return done;
 }
 
@@ -48,7 +52,8 @@ int run(const options& o) {
 command precision_weights_command() {
   auto o = std::make_shared<options>();
   command made{.name = "weights", .help = "count the updates that 16-bit weights without a master copy lose"};
-  add_run(made, o->asked.run);
+  add_run(made, o->asked.run, {},
+          "dumps with weights and their updates or gradients, or a folder of them; or a recording with joint tables");
   add_groups(made, o->asked.run);
   made.add("--format", &o->asked.formats,
            "the formats that weights are kept in (default: as --config says, else bfloat16, float16, cbfloat16)",

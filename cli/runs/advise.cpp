@@ -104,6 +104,7 @@ command advise_command() {
       "  not_helped                  overflow_steps_at_1 mostly_zero_tensors censored_zeros\n"
       "  log                         steps open marked max_abs_at_least max_abs_below; skipped, not_finite, "
       "longest_in_a_row: steps first_step last_step\n"
+      "  weights_not_finite          first_step tensors nonfinite_share\n"
       "  lost_updates                format lost_share layers first_step; or format unmoved_share\n"
       "  recorded_values nothing     no numbers\n"
       "\n"

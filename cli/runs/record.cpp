@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <ulp/io/atomic_file.hpp>
 #include <ulp/io/joint_tables.hpp>
 #include <ulp/io/printable.hpp>
@@ -48,8 +49,22 @@ source_options how_to_read(const options& o) {
   return how;
 }
 
-std::unique_ptr<source> open_inputs(const options& o, process_group* together) {
-  const source_options how = how_to_read(o);
+// Names without a prefix that are paired as weights are weights, unless --kind says otherwise.
+void name_weights(source_options& how, const update_pairs& pairs) {
+  std::set<std::string> names;
+  for (const update_pair& pair : pairs.all())
+    if (pair.weight == pair.tensor) names.insert(pair.weight);
+  for (const std::string& name : names) {
+    std::string literal;
+    constexpr std::string_view special = R"(\.+*?()|[]{}^$)";
+    for (const char c : name) literal += (special.find(c) == special.npos ? "" : "\\") + std::string(1, c);
+    how.kinds.emplace_back(regex("^" + literal + "$"), tensor_kind::weight);
+  }
+}
+
+std::unique_ptr<source> open_inputs(const options& o, const update_pairs* pairs, process_group* together) {
+  source_options how = how_to_read(o);
+  if (pairs != nullptr) name_weights(how, *pairs);
   if (together == nullptr) return open_run(o.run, how, on_stderr());
   for (const std::string& file : o.run.files())
     if (file == "-") throw usage_error("standard input: several processes cannot read it; name a file");
@@ -104,11 +119,11 @@ std::vector<joint_row> joints_of(const update_pairs* pairs, const step& now, con
 
 int record(const options& o, process_group* together) {
   const selection selected = o.run.selected();
-  std::unique_ptr<source> from = open_inputs(o, together);  // before anything is written
+  const std::unique_ptr<update_pairs> pairs = open_pairs(o, together != nullptr);
+  std::unique_ptr<source> from = open_inputs(o, pairs.get(), together);  // before anything is written
   if ((o.with_errors || !o.edges.empty()) && from->kind() != source_kind::dump)
     throw usage_error(fmt::format("{}: {} holds no raw values; remove this option",
                                   o.with_errors ? "--with-errors" : "--edge", o.run.inputs.front()));
-  const std::unique_ptr<update_pairs> pairs = open_pairs(o, together != nullptr);
   from = with_ranks(std::move(from), o.ranks, o.append ? o.output : "");
 
   refuse_planted(o.output);

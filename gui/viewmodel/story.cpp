@@ -59,9 +59,7 @@ std::shared_ptr<const told_story> tell_story(const loaded_run& run, const scenar
   });
   if (const std::optional<selection> less = adviser.again(tensors))
     each(*less, [&](const step& now, const std::vector<tensor_info>& known) { adviser.add_again(now, known); });
-  all->given = adviser.result(tensors);
-  if (std::optional<finding> weights = weights_finding(run.text, options.configured))
-    all->given.findings.push_back(std::move(*weights));
+  all->given = adviser.result(tensors, weights_finding(run.text, options.configured));
   all->notes = notes.lines(adviser.whole().choice());
   return all;
 }

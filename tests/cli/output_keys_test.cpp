@@ -163,6 +163,9 @@ printed all_commands() {
                          R"("update/w":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
                          std::string("\x80\x3f\0\x40\0\0\0\0\0\0\x80\x3f", 12)));
 
+  write_file((dir / "nan.safetensors").string(),
+             safetensors(R"({"weight/w":{"dtype":"BF16","shape":[1],"data_offsets":[0,2]}})", "\xc0\x7f"));
+
   printed all;
   int number = 0;
   for (const std::string& text : runs_with_causes()) {
@@ -189,6 +192,7 @@ printed all_commands() {
       {"ulp advise", "advise " + (dir / "least.npy").string(), ""},
       {"ulp advise", "advise " + weights + " --scalars " + rate + " --config " + half, ""},
       {"ulp advise", "advise " + (dir / "unmoved.safetensors").string(), ""},
+      {"ulp advise", "advise " + (dir / "nan.safetensors").string(), ""},
       {"ulp precision weights", "precision weights " + weights + " --lr 0.05 --format bf16 --curvature 1", ""},
       {"ulp check", "check " + damaged, ""},
       {"ulp formats", "formats", ""},

@@ -25,6 +25,20 @@ std::optional<std::int64_t> step_in(const std::string& path, const regex& patter
   return step;
 }
 
+// An expression that finds the last number of a file's name by what stands before it: '(?:step|before)(\d+)'.
+std::string example_for(const std::string& path) {
+  const std::string name = std::filesystem::path(path).stem().string();
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  std::size_t end = name.size();
+  while (end > 0 && !is_digit(name[end - 1])) --end;
+  while (end > 0 && is_digit(name[end - 1])) --end;
+  std::size_t begin = end;
+  while (begin > 0 && is_letter(name[begin - 1])) --begin;
+  const std::string before = begin < end ? name.substr(begin, end - begin) : "before";
+  return "'(?:step|" + before + ")(\\d+)'";
+}
+
 std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, const regex& pattern) {
   std::map<std::int64_t, std::vector<dump_file>> by_step;
   std::vector<const dump_file*> without;
@@ -36,7 +50,9 @@ std::vector<dump_step> in_order_of_steps(const std::vector<dump_file>& files, co
   }
   if (!without.empty() && !by_step.empty())
     throw input_error(without.front()->path, "",
-                      "has no step number in its path, unlike other inputs; give --steps-from REGEX");
+                      "has no step number in its path, unlike other inputs; say where it stands with --steps-from "
+                      "REGEX, such as " +
+                          example_for(without.front()->path));
   for (std::size_t i = 0; i < without.size(); ++i) by_step[static_cast<std::int64_t>(i)] = {*without[i]};
 
   std::vector<dump_step> steps;

@@ -108,6 +108,42 @@ double mean_square_of_one_rounding(const accumulation& how, const format& to) {
 
 }  // namespace
 
+void square_sum::scale_to(int exponent) noexcept {
+  scaled_ = std::ldexp(scaled_, 2 * (exponent_ - exponent));
+  exponent_ = exponent;
+}
+
+void square_sum::add(double x) noexcept {
+  if (x == 0) return;
+  if (!std::isfinite(x)) {
+    scaled_ += x * x;
+    return;
+  }
+  const int exponent = std::ilogb(x);
+  if (is_zero() || exponent > exponent_) scale_to(exponent);
+  const double y = std::ldexp(x, -exponent_);
+  scaled_ += y * y;
+}
+
+square_sum& square_sum::operator+=(const square_sum& other) noexcept {
+  if (other.is_zero()) return *this;
+  if (is_zero() || other.exponent_ > exponent_) scale_to(other.exponent_);
+  scaled_ += std::ldexp(other.scaled_, 2 * (other.exponent_ - exponent_));
+  return *this;
+}
+
+double square_sum::value() const noexcept { return std::ldexp(scaled_, 2 * exponent_); }
+
+double square_sum::log2_over(const square_sum& other) const noexcept {
+  if (is_zero() || other.is_zero()) return std::nan("");
+  return std::log2(scaled_ / other.scaled_) + 2 * (exponent_ - other.exponent_);
+}
+
+double square_sum::root_over(const square_sum& other) const noexcept {
+  if (other.is_zero()) return std::nan("");
+  return std::ldexp(std::sqrt(scaled_ / other.scaled_), exponent_ - other.exponent_);
+}
+
 accumulation_errors& accumulation_errors::operator+=(const accumulation_errors& other) noexcept {
   numel += other.numel;
   nonfinite += other.nonfinite;
@@ -120,18 +156,15 @@ accumulation_errors& accumulation_errors::operator+=(const accumulation_errors& 
   squared_rounding += other.squared_rounding;
   outward += other.outward;
   magnitudes += other.magnitudes;
-  largest_ulps = std::max(largest_ulps, other.largest_ulps);
+  largest_ulps = std::fmax(largest_ulps, other.largest_ulps);  // a number where one is
   return *this;
 }
 
-double accumulation_errors::relative() const noexcept { return std::sqrt(squared_error / squared_exact); }
+double accumulation_errors::relative() const noexcept { return squared_error.root_over(squared_exact); }
 
-double accumulation_errors::bits_lost() const noexcept {
-  if (squared_error == 0 || squared_rounding == 0) return std::nan("");
-  return std::log2(squared_error / squared_rounding) / 2;
-}
+double accumulation_errors::bits_lost() const noexcept { return squared_error.log2_over(squared_rounding) / 2; }
 
-double accumulation_errors::bias() const noexcept { return outward / magnitudes; }
+double accumulation_errors::bias() const noexcept { return magnitudes == 0 ? std::nan("") : outward / magnitudes; }
 
 accumulation_errors accumulation_error(std::span<const std::vector<double>> addends, const accumulation& how) {
   check(addends, how);
@@ -166,13 +199,14 @@ accumulation_errors accumulation_error(std::span<const std::vector<double>> adde
     }
     const double rounded = to_double(how.accumulator, encode(how.accumulator, exact).code);
     const double error = got - exact;
-    all.squared_error += error * error;
-    all.squared_exact += exact * exact;
-    all.squared_rounding += std::isfinite(rounded) ? (rounded - exact) * (rounded - exact) : 0;
+    all.squared_error.add(error);
+    all.squared_exact.add(exact);
+    if (std::isfinite(rounded)) all.squared_rounding.add(rounded - exact);
     all.outward += exact < 0 ? -error : error;
     all.magnitudes += std::fabs(exact);
+    if (exact == 0) continue;
     const int ulp = ulp_exponent(how.accumulator, decode(exact));
-    all.largest_ulps = std::max(all.largest_ulps, std::ldexp(std::fabs(error), -ulp));
+    all.largest_ulps = std::fmax(all.largest_ulps, std::ldexp(std::fabs(error), -ulp));
   }
   return all;
 }
@@ -188,8 +222,8 @@ double modelled_accumulation_error(const accumulation& how, std::uint64_t addend
   double squares = rounds_addends ? inner * n : 0;
   switch (how.order.kind) {
     case sum_order::sequential: squares += inner * walk(n); break;
-    // Of the addends less what is carried, and of the last sum.
-    case sum_order::compensated: squares += inner * (n + n); break;
+    // Of the addends less what is carried, and of the last sum. One addend is its sum.
+    case sum_order::compensated: squares += addends == 1 ? 0 : inner * (n + n); break;
     case sum_order::chunks: {
       const double size = std::min(static_cast<double>(how.order.size), n);
       const double chunks = std::floor(n / size);
@@ -202,6 +236,16 @@ double modelled_accumulation_error(const accumulation& how, std::uint64_t addend
     default: throw std::invalid_argument("micro-batches are added one after the other, in chunks, or compensated");
   }
   return std::sqrt(squares / n);
+}
+
+bool accumulation_model_holds(const accumulation& how, std::uint64_t addends) {
+  const auto n = static_cast<double>(addends);
+  const auto is_walk = [](double steps, const format& in) { return steps <= std::ldexp(1, 2 * in.fraction_bits + 2); };
+  if (how.order.kind == sum_order::compensated)
+    return addends == 1 || n <= std::ldexp(1, 4 * how.accumulator.fraction_bits - 6);
+  if (how.order.kind != sum_order::chunks) return is_walk(n, how.accumulator);
+  const double size = std::min(static_cast<double>(how.order.size), n);
+  return is_walk(size, how.accumulator) && is_walk(std::ceil(n / size), how.result());
 }
 
 }  // namespace ulp

@@ -61,12 +61,11 @@ dot_errors dot_error(const dot_order& order, const format& operands, std::span<c
     }
     const double exact = exact_value(operands, x, y);
     const double size = exact_value(operands, magnitudes_of(operands, x), magnitudes_of(operands, y));
-    if (size == 0) continue;
-    const double relative = (got - exact) / size;
-    all.largest_relative = std::max(all.largest_relative, std::fabs(relative));
+    const double relative = size == 0 ? 0 : (got - exact) / size;
+    all.largest_relative = std::fmax(all.largest_relative, std::fabs(relative));
     all.squared_relative += relative * relative;
     all.outward += exact < 0 ? -relative : relative;
-    all.largest_ulps = std::max(all.largest_ulps, error_in_ulps(result, code, exact));
+    all.largest_ulps = std::fmax(all.largest_ulps, size == 0 ? 0 : error_in_ulps(result, code, exact));
   }
   return all;
 }

@@ -166,9 +166,28 @@ std::optional<step_surveyor::surveyed> step_surveyor::see(const step& now, const
   return seen;
 }
 
+void survey::see_weights(const step& now, const std::vector<tensor_info>& all) {
+  ulp::lost_weights lost{.step = now.key.step, .is_first = !has_weights_};
+  for (const tensor_row& t : now.tensors) {
+    const tensor_info& info = all[t.tensor];
+    if (info.kind != tensor_kind::weight || !surveyor_.counted().takes(info)) continue;
+    has_weights_ = true;
+    if (t.table.nonfinite() == 0) continue;
+    lost.tensors.push_back(t.tensor);
+    lost.elements += t.table.nonfinite();
+    lost.numel += t.table.numel;
+  }
+  if (lost.tensors.empty()) return;
+  if (lost_weights_)
+    ++lost_weights_->more_steps;
+  else
+    lost_weights_ = std::move(lost);
+}
+
 void survey::add(const step& now, const std::vector<tensor_info>& all) {
   std::optional<step_surveyor::surveyed> seen = surveyor_.see(now, all);
   if (!seen) return;
+  see_weights(now, all);
   for (std::size_t i = tensors_.size(); i < all.size(); ++i) {
     const tensor_choice::membership& m = choice()[i];
     tensors_.emplace_back();

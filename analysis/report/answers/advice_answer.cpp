@@ -42,9 +42,7 @@ advice advice_over(const advice_question& asked, listener& to) {
     if (const std::optional<selection> less = adviser.again(from->tensors()))
       for_each_step(*twice, *less, to, [&](const step& now) { adviser.add_again(now, from->tensors()); });
 
-  advice given = adviser.result(from->tensors());
-  if (std::optional<finding> weights = weights_finding(asked.run, how.configured))
-    given.findings.push_back(std::move(*weights));
+  advice given = adviser.result(from->tensors(), weights_finding(asked.run, how.configured));
   for (const std::string& line : notes.lines(adviser.whole().choice())) to.note(line);
   for (const std::string& line : group_notes(sets_by_group(adviser.whole(), from->tensors(), how.groups)))
     to.note(line);

@@ -53,7 +53,7 @@ std::size_t found_in(const number_file& file, const std::string& name, const std
 }
 
 // The first rows of an array, its last dimension being a row's, or cut into rows of that length.
-matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length, std::uint64_t rows) {
+matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length, std::uint64_t rows, listener& to) {
   const number_array& array = file.arrays()[index];
   const std::string place = fmt::format("tensor '{}'", array.name);
   const std::uint64_t last = array.shape.empty() ? 1 : array.shape.back();
@@ -61,6 +61,9 @@ matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length,
   if (m.length == 0 || array.numel < m.length)
     throw input_error(file.path(), place,
                       fmt::format("has {}, fewer than one row of {}", count_text(array.numel, "element"), m.length));
+  if (const std::uint64_t rest = array.numel % m.length; rest > 0)
+    to.note(fmt::format("{}: {}: the last {} left out: {} are no whole number of rows of {}", file.path(), place,
+                        rest == 1 ? "element is" : grouped(rest) + " elements are", grouped(array.numel), m.length));
   rows = std::min(rows, array.numel / m.length);
   if (rows > most_elements / m.length)
     throw input_error(file.path(), place, fmt::format("rows of {} take too much memory; give fewer --rows", m.length));
@@ -69,7 +72,7 @@ matrix rows_of(const number_file& file, std::size_t index, std::uint64_t length,
   return m;
 }
 
-operands recorded(const dot_question& asked) {
+operands recorded(const dot_question& asked, listener& to) {
   if (asked.inputs.size() > 2)
     throw std::invalid_argument("more than two inputs: give one dump with both arrays, or one for each");
   const number_file first(asked.inputs.front());
@@ -77,7 +80,7 @@ operands recorded(const dot_question& asked) {
   const bool is_one = asked.inputs.size() == 1;
   const std::size_t a = found_in(first, asked.a, "--a", 0);
   const std::size_t b = found_in(second, asked.b, "--b", is_one && second.arrays().size() == 2 ? 1 : 0);
-  return {rows_of(first, a, asked.length, asked.rows), rows_of(second, b, asked.length, asked.rows),
+  return {rows_of(first, a, asked.length, asked.rows, to), rows_of(second, b, asked.length, asked.rows, to),
           fmt::format("{} of {} with {} of {}", first.arrays()[a].name, first.path(), second.arrays()[b].name,
                       second.path())};
 }
@@ -141,7 +144,10 @@ table table_of_dots(const std::vector<dot_row>& rows) {
        },
        range_keys::none, alignment::right},
       {"largest_error_ulps", "", [](const row& r) { return table_value{r.errors.largest_ulps}; }},
-      {"", "largest in ulp", [](const row& r) { return fmt::format("{:.4g}", r.errors.largest_ulps); },
+      {"", "largest in ulp",
+       [](const row& r) {
+         return std::isnan(r.errors.largest_ulps) ? "-" : fmt::format("{:.4g}", r.errors.largest_ulps);
+       },
        range_keys::none, alignment::right},
       {"result", "of", [](const row& r) { return r.order.result() == binary32 ? "float32" : r.operands; }},
       {"overflowed", "overflowed", [](const row& r) { return integer(r.errors.overflowed); }},
@@ -161,7 +167,7 @@ dot_answer dots_over(const dot_question& asked, listener& to) {
   if (asked.chunk == 0 || asked.chunk > std::numeric_limits<std::uint32_t>::max())
     throw std::invalid_argument(fmt::format("--chunk: {} is not from 1 to 4294967295", asked.chunk));
   if (asked.rows == 0) throw std::invalid_argument("--rows: 0 dot products have no error");
-  const operands read = asked.generate.empty() ? recorded(asked) : generated(asked);
+  const operands read = asked.generate.empty() ? recorded(asked, to) : generated(asked);
   if (read.a.length != read.b.length)
     throw std::invalid_argument(fmt::format("{}: rows of {} and of {} elements; --length K cuts both into rows of K",
                                             read.told, read.a.length, read.b.length));

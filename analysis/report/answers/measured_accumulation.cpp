@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -13,56 +12,13 @@
 #include <ulp/report/reading.hpp>
 
 #include "accumulation_ways.hpp"
+#include "dump_files.hpp"
 
 namespace ulp {
 namespace {
 
-namespace fs = std::filesystem;
-
 // Addends of a part of a tensor: enough that the work for each is small, few enough that they stay in memory.
 constexpr std::size_t most_addends = std::size_t{1} << 22;
-
-// "batch9" before "batch10": numbers by their value.
-bool comes_before(const std::string& a, const std::string& b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  std::size_t i = 0;
-  std::size_t k = 0;
-  while (i < a.size() && k < b.size()) {
-    if (!is_digit(a[i]) || !is_digit(b[k])) {
-      if (a[i] != b[k]) return a[i] < b[k];
-      ++i, ++k;
-      continue;
-    }
-    const auto number = [&](const std::string& text, std::size_t& at) {
-      while (at < text.size() && text[at] == '0') ++at;
-      const std::size_t begin = at;
-      while (at < text.size() && is_digit(text[at])) ++at;
-      return text.substr(begin, at - begin);
-    };
-    const std::string x = number(a, i);
-    const std::string y = number(b, k);
-    if (x.size() != y.size()) return x.size() < y.size();
-    if (x != y) return x < y;
-  }
-  return std::pair{a.size() - i, a} < std::pair{b.size() - k, b};
-}
-
-std::vector<std::string> files_of(const std::vector<std::string>& inputs) {
-  std::vector<std::string> files;
-  for (const std::string& input : inputs) {
-    if (!fs::is_directory(input)) {
-      files.push_back(input);
-      continue;
-    }
-    std::vector<std::string> inside;
-    for (const fs::directory_entry& entry : fs::directory_iterator(input))
-      if (entry.is_regular_file()) inside.push_back(entry.path().string());
-    if (inside.empty()) throw input_error(input, "", "holds no file; give a folder with a dump of each micro-batch");
-    std::ranges::sort(inside, comes_before);
-    files.insert(files.end(), inside.begin(), inside.end());
-  }
-  return files;
-}
 
 std::string place_of(const number_array& array) { return fmt::format("tensor '{}'", array.name); }
 
@@ -77,7 +33,7 @@ class microbatches {
  public:
   microbatches(const accumulate_question& asked, listener& to) : selected_(asked.run.selected()) {
     const read_limits limits = asked.run.how_to_read().limits;
-    std::vector<std::string> paths = files_of(asked.run.inputs);
+    std::vector<std::string> paths = files_of(asked.run.inputs, "a dump of each micro-batch");
     is_stack_ = paths.size() == 1;
     if (!is_stack_ && asked.microbatches > 0 && asked.microbatches < paths.size()) paths.resize(asked.microbatches);
     for (const std::string& path : paths) files_.emplace_back(path, limits);

@@ -1,9 +1,11 @@
 // Of a recording, which holds counts and no elements: the errors that independent micro-batches would have.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include <ulp/io/source.hpp>
@@ -70,6 +72,7 @@ std::vector<accumulation_row> modelled_accumulation(const accumulate_question& a
     throw std::invalid_argument(fmt::format("{}: has no gradients of the selected tensors and steps{}",
                                             asked.run.inputs.front(), near_tensors(asked.run.tensor, *from)));
   std::vector<accumulation_row> rows;
+  std::set<std::string> beyond;
   for (const auto& [index, seen] : all) {
     const std::uint64_t recorded = seen.microbatches > 0 ? seen.microbatches : configured;
     const std::uint64_t count = asked.microbatches > 0 ? asked.microbatches : recorded;
@@ -85,11 +88,18 @@ std::vector<accumulation_row> modelled_accumulation(const accumulate_question& a
       row.way = &ways[w];
       row.microbatches = count;
       row.numel = seen.numel;
-      row.relative_error = modelled_accumulation_error(ways[w].how, count);
+      const double modelled = modelled_accumulation_error(ways[w].how, count);
+      const bool holds = accumulation_model_holds(ways[w].how, count);
+      row.relative_error = holds ? modelled : not_known;
+      if (!holds) beyond.insert(fmt::format("{} ({})", ways[w].format_name, ways[w].order));
       if (seen.nonzero > 0)
         row.beyond_normal = value_range{share(seen.not_normal[w].low), share(seen.not_normal[w].high)};
     }
   }
+  if (!beyond.empty())
+    to.note(
+        fmt::format("no number where the model does not hold, for too many micro-batches: {}; see docs/precision.md",
+                    fmt::join(beyond, ", ")));
   to.note(
       "modelled: independent micro-batches of mean zero, whose sums are normal numbers of the format; a common mean or "
       "sums that are not normal add to the error");

@@ -1,6 +1,7 @@
 #include <ulp/report/random_bits_answer.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <array>
 #include <cmath>
@@ -11,6 +12,9 @@
 #include <ulp/io/error.hpp>
 #include <ulp/io/update_pairs.hpp>
 #include <ulp/report/typed_values.hpp>
+
+#include "dump_files.hpp"
+#include "findings/weights.hpp"
 
 namespace ulp {
 namespace {
@@ -104,7 +108,10 @@ struct counted_format {
   std::map<std::string, random_bit_need> by_tensor;
 };
 
-void count(const update_pairs& pairs, const selection& selected, std::vector<counted_format>& formats, listener& to) {
+// How many pairs are selected.
+std::size_t count(const update_pairs& pairs, const selection& selected, std::vector<counted_format>& formats,
+                  listener& to) {
+  std::size_t taken = 0;
   work reading(to, "tensors", pairs.all().size());
   for (std::size_t i = 0; i < pairs.all().size(); ++i) {
     reading.advance();
@@ -113,6 +120,7 @@ void count(const update_pairs& pairs, const selection& selected, std::vector<cou
     info.name = pair.weight;
     info.kind = tensor_kind::weight;
     if (!selected.takes(pair.step) || !selected.takes(info)) continue;
+    ++taken;
     pairs.read(i, [&](std::span<const double> weights, std::span<const double> updates) {
       for (counted_format& f : formats) {
         const random_bit_need need = random_bits_needed(weights, updates, f.format);
@@ -121,6 +129,15 @@ void count(const update_pairs& pairs, const selection& selected, std::vector<cou
       }
     });
   }
+  return taken;
+}
+
+// Of a format in which no update counts.
+std::string why_none(const counted_format& f) {
+  lost_updates sum{.numel = f.all.numel, .zero_updates = f.all.zero_updates, .nonfinite = f.all.nonfinite};
+  sum.overflowing = {f.all.overflowing, f.all.overflowing};
+  const std::vector<std::string> parts = not_counted(sum, f.name);
+  return fmt::format("{}: no update counts: {}", f.name, fmt::join(parts, ", "));
 }
 
 }  // namespace
@@ -132,29 +149,35 @@ random_bits_answer random_bits_over(const random_bits_question& asked, listener&
   std::vector<counted_format> formats;
   for (const std::string& name : asked.formats) formats.push_back({name, value_format_named(name), {}, {}});
   const source_options how = asked.run.how_to_read();
-  if (!are_dumps(asked.run.inputs, how))
+  const std::vector<std::string> files = files_of(asked.run.inputs, "a dump of each step");
+  if (!are_dumps(files, how))
     throw std::invalid_argument(
         fmt::format("{}: random bits are counted element by element, which needs dumps with weights and updates or "
                     "gradients (.safetensors, .npz, .pt, .npy)",
                     asked.run.inputs.front()));
   const double rate = asked.learning_rate.empty() ? not_known : positive_number(asked.learning_rate, "--lr");
-  const std::unique_ptr<update_pairs> pairs = open_update_pairs(asked.run.inputs, how, rate);
+  const std::unique_ptr<update_pairs> pairs = open_update_pairs(files, how, rate);
   for (const std::string& line : pairs->notes()) to.note(line);
-  count(*pairs, asked.run.selected(), formats, to);
+  const std::string& first = files.front();
+  if (count(*pairs, asked.run.selected(), formats, to) == 0)
+    throw std::invalid_argument(
+        fmt::format("{}: --tensor, --kind, --steps and --every select no weights with updates", first));
+  if (formats.front().all.numel == 0) throw std::invalid_argument(first + ": its weights have no elements");
 
   std::vector<bits_row> by_bits;
   std::vector<tensor_need> by_tensor;
+  std::vector<std::string> none;
   for (const counted_format& f : formats) {
-    if (f.all.updates == 0)
-      throw std::invalid_argument(fmt::format("{}: {}", asked.run.inputs.front(),
-                                              f.all.numel == 0
-                                                  ? "--tensor, --kind, --steps and --every select no weights "
-                                                    "with updates"
-                                                  : "all updates are zero, infinite or NaN"));
+    for (const auto& [tensor, need] : f.by_tensor) by_tensor.push_back({f.name, tensor, &need, answer.share});
+    if (f.all.updates == 0) {
+      none.push_back(why_none(f));
+      continue;
+    }
     answer.all.emplace_back(f.name, f.all);
     for (int n = 0; n <= random_bit_need::most_bits; ++n) by_bits.push_back({f.name, n, &f.all});
-    for (const auto& [tensor, need] : f.by_tensor) by_tensor.push_back({f.name, tensor, &need, answer.share});
   }
+  if (answer.all.empty()) throw std::invalid_argument(fmt::format("{}: {}", first, fmt::join(none, "; ")));
+  for (const std::string& line : none) to.note(line);
   answer.rows = asked.by_tensor ? rows_by_tensor(by_tensor) : rows_by_bits(by_bits);
   return answer;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <ulp/formats/names.hpp>
 #include <ulp/report/reading.hpp>
@@ -10,6 +11,7 @@
 #include <ulp/report/weights_table.hpp>
 
 #include "configured_formats.hpp"
+#include "dump_files.hpp"
 #include "findings/weights.hpp"
 
 namespace ulp {
@@ -30,6 +32,26 @@ std::vector<weights_case> cases_of(const weights_question& asked, const std::opt
   return cases;
 }
 
+[[noreturn]] void refuse_learning_rate(const std::string& path) {
+  throw std::invalid_argument(
+      fmt::format("--lr: the updates of {} were computed when it was recorded, with the learning rate of then: leave "
+                  "--lr out, record anew with ulp record --joint --lr X, or give the dumps",
+                  path));
+}
+
+// The joint tables of a recording hold updates as they were computed when it was made.
+void refuse_what_was_recorded(const weights_question& asked) {
+  const std::string& path = asked.run.inputs.front();
+  for (const auto& [option, text] : {std::pair{"--factor", asked.run.factor}, {"--scalars", asked.run.scalars}})
+    if (!text.empty())
+      throw std::invalid_argument(
+          fmt::format("{0}: the updates of {1} were computed when it was recorded: leave {0} out, record anew with ulp "
+                      "record --joint {0} ..., or give the dumps",
+                      option, path));
+  // The stall radius takes one.
+  if (!asked.learning_rate.empty() && asked.curvature.empty()) refuse_learning_rate(path);
+}
+
 }  // namespace
 
 weights_answer weights_over(const weights_question& asked, listener& to) {
@@ -45,15 +67,25 @@ weights_answer weights_over(const weights_question& asked, listener& to) {
   const std::vector<weights_case> cases = cases_of(asked, config);
   if (!asked.sort.empty()) check_key(weights_table({.cases = cases, .items = {}}, layout), asked.sort);
 
-  weights_answer answer{.counted = count_weights(asked.run, cases, learning_rate, to), .conclusions = {}, .rows = {}};
+  run_text run = asked.run;
+  run.inputs = files_of(run.inputs, "a dump of each step");
+  const bool is_recording = !are_dumps(run.inputs, run.how_to_read());
+  if (is_recording) refuse_what_was_recorded(asked);
+  weights_answer answer{.counted = count_weights(run, cases, learning_rate, to)};
+  const bool of_gradients = std::ranges::any_of(
+      answer.counted.items, [](const weights_item& i) { return i.origin == update_origin::gradient; });
+  if (is_recording && of_gradients && !asked.learning_rate.empty()) refuse_learning_rate(run.inputs.front());
   if (config) answer.conclusions = conclusions_of(answer.counted, config->said);
+  for (std::size_t c = 0; c < cases.size(); ++c) answer.losses.push_back(loss_text(answer.counted, c));
   if (const double decided = decided_share(answer.counted); decided < 1)
     to.note(fmt::format("{:.4g} % of the updates are decided; the others are in ranges [low, high]", 100 * decided));
   answer.rows = weights_table(answer.counted, layout);
+  const bool has_several = answer.rows.rows.size() > cases.size();
   if (!asked.sort.empty()) sort_rows(answer.rows, asked.sort);
   if (const std::uint64_t left_out = cut_rows(answer.rows, asked.top); left_out > 0)
     to.note(fmt::format("--top {}: {} of {} {} left out", asked.top, grouped(left_out),
                         count_text(left_out + asked.top, "row"), left_out == 1 ? "is" : "are"));
+  answer.told = has_several ? with_sum(answer.rows, answer.counted, layout) : answer.rows;
   return answer;
 }
 

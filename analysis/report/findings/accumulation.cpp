@@ -24,7 +24,7 @@ std::string error_text(const accumulation_row& row) {
   const double lost = row.measured ? row.measured->bits_lost() : std::nan("");
   return fmt::format("the sums of {} micro-batches have an rms error of {}{:.1e}{}", row.microbatches,
                      row.measured ? "" : "about ", row.relative_error,
-                     lost > 0 ? fmt::format(", {:.1f} bits more than one rounding", lost) : "");
+                     lost > 0 ? fmt::format(", {:.1f} bits beyond one rounding", lost) : "");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "findings.hpp"
 #include "summary.hpp"
+#include "weights.hpp"
 
 namespace ulp {
 namespace {
@@ -81,7 +82,7 @@ void adviser::add_again(const step& now, const std::vector<tensor_info>& tensors
   trials_->add(now, tensors);
 }
 
-advice adviser::result(const std::vector<tensor_info>& tensors) {
+advice adviser::result(const std::vector<tensor_info>& tensors, std::optional<weights_told> updates) {
   if (!found_) found_ = diagnosis_of(whole_, tensors);
   const survey& run = judged();
   const advice_options& o = options_;
@@ -92,8 +93,14 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
   const bool died_at_once = found_->died_at && *found_->died_at == whole_.steps().front().key.step;
 
   advice all;
-  const summary_of told(whole_, run, tensors, o, *found_, w);
+  std::vector<weights_told> weights;
+  if (std::optional<weights_told> lost = weights_not_finite(run, tensors)) weights.push_back(std::move(*lost));
+  if (updates) weights.push_back(std::move(*updates));
+  const summary_of told(whole_, run, tensors, o, *found_, w, weights);
   for (const finding& f : told.causes()) all.findings.push_back(f);
+  const auto is_well = [](const weights_told& of) { return of.about.grade == finding_grade::fine; };
+  for (const weights_told& of : weights)
+    if (!is_well(of)) all.findings.push_back(of.about);
   std::optional<best_trial> best;
   if (!died_at_once && (values || maxima)) {
     if (run.as_recorded()) all.findings.push_back(recorded_values());
@@ -124,6 +131,8 @@ advice adviser::result(const std::vector<tensor_info>& tensors) {
                             .conclusion = "it holds no finite nonzero gradient, so there is nothing to judge",
                             .grade = finding_grade::notable});
   }
+  for (const weights_told& of : weights)
+    if (is_well(of)) all.findings.push_back(of.about);
   all.first = told.summary(best);
   all.thresholds = fmt::format(
       "A finding stands out where underflow takes more than {} of the magnitude (more than {} of a tensor is "

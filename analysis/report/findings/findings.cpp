@@ -10,7 +10,7 @@
 
 namespace ulp {
 
-std::string percent(double share) { return fmt::format("{:.3g} %", 100 * share); }
+std::string percent(double share) { return percent_number(share) + " %"; }
 
 std::string power(int k) { return fmt::format("2^{}", k); }
 
@@ -22,9 +22,7 @@ std::string places_text(std::int64_t first, std::int64_t last) {
 
 std::string steps_text(std::uint64_t n) { return count_text(n, "step"); }
 
-std::string range_text(const value_range& share) {
-  return ends_text(fmt::format("{:.3g}", 100 * share.low), fmt::format("{:.3g}", 100 * share.high)) + " %";
-}
+std::string range_text(const value_range& share) { return percent_text(share); }
 
 table_value integer(const std::optional<int>& n) { return n ? table_value{std::int64_t{*n}} : table_value{}; }
 

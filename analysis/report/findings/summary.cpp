@@ -47,7 +47,8 @@ void take_place(finding& f) {
 }  // namespace
 
 summary_of::summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
-                       const advice_options& options, const diagnosis& found, const window& w)
+                       const advice_options& options, const diagnosis& found, const window& w,
+                       const std::vector<weights_told>& weights)
     : judged_(judged),
       tensors_(tensors),
       options_(options),
@@ -56,6 +57,9 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
       told_steps_(found.told_steps),
       rise_(found.rise),
       about_{tensors, options, told_steps_, !tensors.empty(), w.largest_safe(), usual_norm_of(judged)} {
+  if (const auto ill = std::ranges::find_if(weights, [](const weights_told& of) { return !of.happened.empty(); });
+      ill != weights.end())
+    weights_ = *ill;
   for (const cause& c : found.causes) {
     told t = tell(c, about_);
     const auto* const handled = std::get_if<handled_overflow>(&c);
@@ -91,8 +95,27 @@ summary_of::summary_of(const survey& whole, const survey& judged, const std::vec
 }
 
 advice_summary summary_of::summary(const std::optional<best_trial>& best) const {
-  if (!first_) return without_cause(best);
+  if (!first_) {
+    advice_summary s = without_cause(best);
+    if (weights_) take_weights(s);
+    return s;
+  }
   return {first_name_, first_->happened, first_->change, first_->lines, first_->sure, finding_grade::trouble, {}};
+}
+
+// What else was told keeps its place behind it.
+void summary_of::take_weights(advice_summary& s) const {
+  const bool is_clear = s.cause == "healthy" || s.cause == "unknown";
+  if (is_clear) {
+    s.cause = weights_->about.topic;
+    s.happened = weights_->happened + "; " + s.happened;
+    s.change = weights_->change + (s.change == "nothing" ? "" : (rise_ ? "; of the loss: " : "; ") + s.change);
+    s.sure = weights_->sure + "; of the gradients: " + s.sure;
+  } else {
+    s.happened += "; besides, " + weights_->happened;
+    s.change += "; besides, " + weights_->change;
+  }
+  s.grade = std::min(s.grade, weights_->about.grade);
 }
 
 advice_summary summary_of::without_cause(const std::optional<best_trial>& best) const {
@@ -104,23 +127,26 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
   if (!known) {
     s.grade = finding_grade::notable;
     s.cause = "unknown";
-    s.happened = "the input does not tell: it has neither gradients nor overflow flags, loss or norm";
+    s.happened = fmt::format("the input {}: it has neither gradients nor overflow flags, loss or norm",
+                             weights_ ? "tells nothing else" : "does not tell");
     s.change = "record gradients (see ulp record), or give the log of the loss scale";
     s.sure = "nothing was judged";
     return s;
   }
   const bool often = skips_often(skipped_, told_steps_);
   const std::uint64_t open = all_steps_ - told_steps_;
+  const bool is_clear = !weights_;
   if (judged_.as_recorded() && handled_.empty() && has_values)
     s.happened = told_steps_ == 1 ? "its only step is finite as recorded"
                                   : fmt::format("all {} are finite as recorded", steps_text(told_steps_));
   else if (told_steps_ == 1 && handled_.empty())
-    s.happened = "nothing is wrong: its only step did not overflow as recorded";
+    s.happened = fmt::format("{}its only step did not overflow as recorded", is_clear ? "nothing is wrong: " : "");
   else if (told_steps_ == 0)
     s.happened = "the loss is finite wherever it was logged";
   else
     s.happened =
-        (often        ? "nothing is wrong but that steps are skipped often: "
+        (!is_clear    ? ""
+         : often      ? "nothing is wrong but that steps are skipped often: "
          : has_values ? "nothing is wrong: "
                       : "the log shows nothing wrong: ") +
         (handled_.empty() ? fmt::format("none of {} overflowed as recorded", steps_text(told_steps_)) : handled_);
@@ -188,7 +214,7 @@ advice_summary summary_of::without_cause(const std::optional<best_trial>& best) 
     s.sure += "; their factor is not known, so nothing is said of scales";
     return s;
   }
-  if (best) {
+  if (best && (is_clear || often)) {
     s.change = fmt::format("{}: {} with {}", often ? "skip less often" : "nothing; for a new run of this kind",
                            options_.format_name, best->text);
     if (!options_.configured.is_static)

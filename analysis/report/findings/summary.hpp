@@ -12,9 +12,10 @@ namespace ulp {
 
 class summary_of {
  public:
-  // `judged` are the steps of `whole` before the run's death, and `w` is theirs.
+  // `judged` are the steps of `whole` before the run's death, and `w` is theirs. `weights`: worst first.
   summary_of(const survey& whole, const survey& judged, const std::vector<tensor_info>& tensors,
-             const advice_options& options, const diagnosis& found, const window& w);
+             const advice_options& options, const diagnosis& found, const window& w,
+             const std::vector<weights_told>& weights);
 
   [[nodiscard]] const std::vector<finding>& causes() const noexcept { return causes_; }
   // Other than what the scaler handled.
@@ -23,6 +24,7 @@ class summary_of {
 
  private:
   [[nodiscard]] advice_summary without_cause(const std::optional<best_trial>& best) const;
+  void take_weights(advice_summary& s) const;
 
   const survey& judged_;
   const std::vector<tensor_info>& tensors_;
@@ -35,8 +37,9 @@ class summary_of {
   std::vector<finding> causes_;
   std::optional<told> first_;
   std::string first_name_;
-  std::string handled_;        // what the scaler handled, in words
-  std::uint64_t skipped_ = 0;  // of that
+  std::optional<weights_told> weights_;  // the first that are not well
+  std::string handled_;                  // what the scaler handled, in words
+  std::uint64_t skipped_ = 0;            // of that
 };
 
 }  // namespace ulp

@@ -16,10 +16,6 @@ namespace {
 
 constexpr std::size_t most_named = 4;
 
-value_range share_in(const lost_updates& lost, bool is_drawn) {
-  return is_drawn ? lost.expected_share() : lost.lost_share();
-}
-
 struct layer {
   std::string weight;  // as the input calls it
   std::map<std::int64_t, lost_updates> by_step;
@@ -56,11 +52,21 @@ std::size_t count_layers(const counted_weights& all) {
   return names.size();
 }
 
+}  // namespace
+
+value_range share_in(const lost_updates& lost, bool is_drawn) {
+  return is_drawn ? lost.expected_share() : lost.lost_share();
+}
+
+lost_updates sum_of(const counted_weights& all, std::size_t of_case) {
+  lost_updates sum;
+  for (const weights_item& item : all.items) sum += item.of[of_case].lost;
+  return sum;
+}
+
 bool is_beyond(const counted_weights& all, std::size_t of_case) {
   return std::ranges::any_of(all.items, [&](const weights_item& i) { return i.of[of_case].beyond; });
 }
-
-}  // namespace
 
 lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
   lost_layers found;
@@ -74,7 +80,11 @@ lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case) {
       from = std::max(from.value_or(*first), *first);
     }
   std::ranges::sort(losing);
-  for (const auto& [share, name] : losing) found.layers.push_back(name);
+  for (const auto& [share, name] : losing) {
+    found.layers.push_back(name);
+    found.of.push_back(layers.at(name).all);
+  }
+  if (!found.layers.empty()) found.worst = layers.at(found.layers.front()).weight;
   lost_updates sum;
   std::int64_t first_step = all.items.front().step;
   for (const weights_item& item : all.items) {
@@ -103,6 +113,41 @@ std::string lost_text(const lost_layers& lost, const counted_weights& all) {
                      lost.from_the_first ? "" : fmt::format(" from step {} on", lost.from));
 }
 
+std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name) {
+  std::vector<std::string> parts;
+  const auto add = [&](std::uint64_t n, const char* one, const char* several, const std::string& what) {
+    if (n == 1) parts.push_back(fmt::format("1 {} {}", one, what));
+    if (n > 1) parts.push_back(fmt::format("{}{} {} {}", n == sum.numel ? "all " : "", grouped(n), several, what));
+  };
+  add(sum.nonfinite, "weight or its update is", "weights or their updates are", "infinite or NaN");
+  add(sum.overflowing.high, "weight is", "weights are", "beyond " + format_name);
+  add(sum.zero_updates, "update is", "updates are", "zero");
+  return parts;
+}
+
+std::string loss_text(const counted_weights& all, std::size_t of_case) {
+  const weights_case& asked = all.cases[of_case];
+  const lost_updates sum = sum_of(all, of_case);
+  if (sum.numel == 0) return asked.format_name + ": there is no weight";
+  if (sum.updates.high == 0)
+    return fmt::format("{}: no update counts: {}", asked.format_name,
+                       fmt::join(not_counted(sum, asked.format_name), ", "));
+  const value_range share = share_in(sum, asked.is_drawn());
+  const std::string mean = asked.is_drawn() ? "on average " : "";
+  const std::map<std::string, layer> layers = layers_of(all, of_case);
+  const auto share_of = [&](const auto& named) {
+    const double s = share_in(named.second.all, asked.is_drawn()).high;
+    return std::isnan(s) ? -1 : s;
+  };
+  const auto& [name, most] = *std::ranges::max_element(layers, {}, share_of);
+  if (share.high == 0) return asked.format_name + ": no update is lost";
+  if (layers.size() == 1)
+    return fmt::format("{}: {}{} of the updates of {} are lost", asked.format_name, mean, range_text(share), name);
+  return fmt::format("{}: {}{} of the updates are lost, most in {} ({} of {})", asked.format_name, mean,
+                     range_text(share), name, range_text(share_in(most.all, asked.is_drawn())),
+                     grouped(most.all.updates.high));
+}
+
 std::vector<std::string> conclusions_of(const counted_weights& all, const imported_config& said) {
   if (!said.weights_kept_in)
     return {fmt::format("{} does not say what weights are kept in: the table is of weights without a master copy",
@@ -115,7 +160,12 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
   std::vector<std::string> lines;
   for (std::size_t c = 0; c < all.cases.size(); ++c) {
     const weights_case& asked = all.cases[c];
-    if (asked.format != kept || all.items.front().of[c].lost.numel == 0) continue;
+    if (asked.format != kept) continue;
+    if (sum_of(all, c).updates.high == 0) {
+      lines.push_back(fmt::format("your configuration keeps weights in {}: no weight has an update that counts",
+                                  asked.format_name));
+      continue;
+    }
     if (is_beyond(all, c)) {
       lines.push_back(
           fmt::format("your configuration keeps weights in {0} without a master copy, but these weights are not all "
@@ -131,47 +181,6 @@ std::vector<std::string> conclusions_of(const counted_weights& all, const import
     return {fmt::format("your configuration keeps weights in {} without a master copy, which --format leaves out",
                         *said.weights_kept_in)};
   return lines;
-}
-
-finding which_updates_are_lost(const counted_weights& all, const std::string& framework) {
-  const weights_case& asked = all.cases.front();
-  const lost_layers lost = layers_that_lose(all, 0);
-  const bool would = is_beyond(all, 0);
-  finding f{.topic = "lost_updates",
-            .question = "Are updates lost because weights have no float32 copy?",
-            .conclusion = fmt::format("weights kept in {} without a master copy {} {}", asked.format_name,
-                                      would ? "would lose" : "lose", lost_text(lost, all))};
-  f.evidence.push_back(
-      framework.empty()
-          ? fmt::format("the weights are recorded as {}: these tensors have no float32 copy", asked.format_name)
-          : fmt::format("the {} configuration keeps weights in {} without a master copy", framework,
-                        asked.format_name));
-  if (would)
-    f.evidence.push_back(
-        fmt::format("but some of these weights are no numbers of {}, so they were not kept in it", asked.format_name));
-  std::map<std::string, layer> layers = layers_of(all, 0);
-  std::size_t shown = 0;
-  for (const std::string& name : lost.layers) {
-    if (shown++ == most_named) break;
-    const value_range share = share_in(layers[name].all, asked.is_drawn());
-    f.evidence.push_back(
-        fmt::format("{}: {} of {}", name, range_text(share), count_text(layers[name].all.updates.high, "update")));
-    f.bars.push_back({name, share, range_text(share), finding_grade::trouble});
-  }
-  f.limits = fmt::format(
-      "An update is lost where weight plus update, rounded once ({}), is the weight again. Open loop: a weight that "
-      "had "
-      "stood still would have had other gradients.",
-      asked.rounding_name);
-  f.grade = lost.layers.empty() ? finding_grade::fine : would ? finding_grade::notable : finding_grade::trouble;
-  f.numbers = {{"format", asked.format_name},
-               {"rounding", asked.rounding_name},
-               {"lost_share", std::isnan(lost.share.low) ? table_value{} : table_value{lost.share}},
-               {"layers", static_cast<std::int64_t>(lost.layers.size())},
-               {"first_step", lost.from}};
-  if (!lost.layers.empty()) f.tensor = layers[lost.layers.front()].weight;
-  if (!lost.layers.empty()) f.step = lost.from;
-  return f;
 }
 
 }  // namespace ulp

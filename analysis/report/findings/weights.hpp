@@ -16,23 +16,43 @@ namespace ulp {
 // Which layers lose many updates in one case, and from which step on.
 struct lost_layers {
   std::vector<std::string> layers;  // worst first
+  std::vector<lost_updates> of;     // these, over all steps
+  std::string worst;                // the first, as the input calls it
   std::int64_t from = 0;            // from here on each of them loses more than much_of_a_tensor in every step
   bool from_the_first = true;
   value_range share;     // of the updates of these layers from there on; of all layers where none is named
   bool is_mean = false;  // over draws
 };
+// Of the updates: under stochastic rounding the mean over draws.
+[[nodiscard]] value_range share_in(const lost_updates& lost, bool is_drawn);
+[[nodiscard]] lost_updates sum_of(const counted_weights& all, std::size_t of_case);
+// Whether some weight is no number of the format, so that it was not kept in it.
+[[nodiscard]] bool is_beyond(const counted_weights& all, std::size_t of_case);
+
 [[nodiscard]] lost_layers layers_that_lose(const counted_weights& all, std::size_t of_case);
 
 // "38 % of the updates of conv1, fc (of 7 layers) from step 400 on".
 [[nodiscard]] std::string lost_text(const lost_layers& lost, const counted_weights& all);
 
+// "bfloat16: 38 % of the updates are lost, most in fc (62 % of 640)"; or why no update counts.
+[[nodiscard]] std::string loss_text(const counted_weights& all, std::size_t of_case);
+// Why no update counts: parts of `sum`, each "all 4 weights are beyond float16".
+[[nodiscard]] std::vector<std::string> not_counted(const lost_updates& sum, const std::string& format_name);
+
 // What a configuration means for these weights: one line or two. It is not held against what the file shows: weights that
 // the format does not hold had another copy.
 [[nodiscard]] std::vector<std::string> conclusions_of(const counted_weights& all, const imported_config& said);
 
-// The finding for weights that are kept in the format of the first case: as the configuration of this framework says, or
-// where that is empty the weights' own type.
-[[nodiscard]] finding which_updates_are_lost(const counted_weights& all, const std::string& framework);
+// For weights that are kept in the format of the first case: as the configuration of this framework says, or where that is
+// empty the weights' own type, which does not tell whether the optimizer keeps a float32 copy.
+[[nodiscard]] weights_told which_updates_are_lost(const counted_weights& all, const std::string& framework);
+
+// For weights of 16 bits and their differences, which were rounded already: what was lost is zero in them. The framework as above.
+[[nodiscard]] weights_told what_did_not_move(const counted_weights& all, const std::string& framework);
+
+// nullopt where all recorded weights are finite.
+[[nodiscard]] std::optional<weights_told> weights_not_finite(const survey& run,
+                                                             const std::vector<tensor_info>& tensors);
 
 }  // namespace ulp
 

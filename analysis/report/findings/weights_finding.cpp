@@ -10,7 +10,6 @@
 #include <ulp/io/joint_tables.hpp>
 #include <ulp/report/typed_values.hpp>
 
-#include "findings.hpp"
 #include "findings/weights.hpp"
 
 namespace ulp {
@@ -67,29 +66,9 @@ bool may_hold_weights(const run_text& run, const source_options& how) {
          has_joint_tables(run.inputs.front());
 }
 
-// Differences of weights that are in the format were rounded already: what was lost is zero in them.
-finding what_did_not_move(const counted_weights& all) {
-  lost_updates sum;
-  for (const weights_item& item : all.items) sum += item.of.front().lost;
-  const double share = sum.numel == 0 ? 0 : static_cast<double>(sum.zero_updates) / static_cast<double>(sum.numel);
-  const std::string& name = all.cases.front().format_name;
-  finding f{.topic = "lost_updates",
-            .question = "Are updates lost because weights have no float32 copy?",
-            .conclusion =
-                fmt::format("{} of the {} weights did not move in a step; updates that were lost are among these",
-                            percent(share), name)};
-  f.evidence.push_back(fmt::format(
-      "the weights are recorded as {0}: these tensors have no float32 copy, unless the optimizer keeps one", name));
-  f.limits =
-      "Updates are differences of rounded weights: they do not tell a lost update from none. Record gradients too.";
-  f.grade = share > 0.5 ? finding_grade::notable : finding_grade::fine;
-  f.numbers = {{"format", name}, {"unmoved_share", share}};
-  return f;
-}
-
 }  // namespace
 
-std::optional<finding> weights_finding(const run_text& run, const own_configuration& said) {
+std::optional<weights_told> weights_finding(const run_text& run, const own_configuration& said) {
   const source_options how = run.how_to_read();
   if (!may_hold_weights(run, how)) return std::nullopt;
   const std::optional<std::string>& kept = said.weights_kept_in;
@@ -106,11 +85,14 @@ std::optional<finding> weights_finding(const run_text& run, const own_configurat
   } catch (const std::invalid_argument&) {  // none is selected
     return std::nullopt;
   }
+  const auto is_empty = [](const weights_item& i) { return i.of.front().lost.numel == 0; };
+  if (std::ranges::all_of(all.items, is_empty)) return std::nullopt;
   const auto is_rounded = [](const weights_item& i) {
     return i.origin != update_origin::gradient && (i.weight_type == dtype::bfloat16 || i.weight_type == dtype::float16);
   };
-  if (std::ranges::all_of(all.items, is_rounded)) return what_did_not_move(all);
-  return which_updates_are_lost(all, is_said ? said.framework : "");
+  const std::string framework = is_said ? said.framework : "";
+  if (std::ranges::all_of(all.items, is_rounded)) return what_did_not_move(all, framework);
+  return which_updates_are_lost(all, framework);
 }
 
 }  // namespace ulp

@@ -106,11 +106,9 @@ report_page page_maker::page(const std::vector<tensor_info>& tensors) {
   const advice_options& how = advice_.options();
   page_.tensors = tensors;
   page_.steps = seen().steps().size();
-  advice given = advice_.result(tensors);
+  advice given = advice_.result(tensors, weights_finding(asked_.run, how.configured));
   page_.first = std::move(given.first);
   page_.findings = std::move(given.findings);
-  if (std::optional<finding> weights = weights_finding(asked_.run, how.configured))
-    page_.findings.push_back(std::move(*weights));
   const bool by_group = !how.groups.empty();
   const std::vector<tensor_set> sets =
       by_group ? sets_by_group(advice_.judged(), tensors, how.groups) : sets_by_kind(advice_.judged(), tensors);

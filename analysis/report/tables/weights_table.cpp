@@ -45,7 +45,7 @@ std::string origin_text(update_origin origin) {
 
 table_value share_text(const value_range& share) {
   if (std::isnan(share.low)) return {};
-  return ends_text(fmt::format("{:.3g}", 100 * share.low), fmt::format("{:.3g}", 100 * share.high));
+  return ends_text(percent_number(share.low), percent_number(share.high));
 }
 
 table_value share_value(const value_range& share) {
@@ -135,7 +135,9 @@ table weights_table(const counted_weights& all, const weights_layout& layout) {
       {"zero_updates", "no update", [](const row& r) { return exactly(r.lost().zero_updates); },
        range_keys::where_open},
       {"nonfinite", "", [](const row& r) { return integer(r.lost().nonfinite); }},
+      {"", "not finite", [](const row& r) { return value_if(r.lost().nonfinite > 0, exactly(r.lost().nonfinite)); }},
       {"overflowing", "", [](const row& r) { return r.lost().overflowing; }, range_keys::both},
+      {"", "beyond format", [](const row& r) { return value_if(r.lost().overflowing.high > 0, r.lost().overflowing); }},
       {"changed", "", [](const row& r) { return r.given.changed ? integer(*r.given.changed) : table_value{}; }},
       {"changed_share", "",
        [](const row& r) { return r.given.changed ? share_of(*r.given.changed, r.lost().numel) : table_value{}; }},
@@ -144,7 +146,7 @@ table weights_table(const counted_weights& all, const weights_layout& layout) {
        [](const row& r) {
          if (!r.given.changed || r.lost().numel == 0) return table_value{};
          return table_value{
-             fmt::format("{:.3g}", 100 * static_cast<double>(*r.given.changed) / static_cast<double>(r.lost().numel))};
+             percent_number(static_cast<double>(*r.given.changed) / static_cast<double>(r.lost().numel))};
        },
        {},
        right},
@@ -168,6 +170,16 @@ table weights_table(const counted_weights& all, const weights_layout& layout) {
   for (const auto& [key, sums] : groups)
     for (std::size_t c = 0; c < all.cases.size(); ++c) rows.push_back({key, sums, all.cases[c], sums.of[c]});
   return table_of(columns, rows);
+}
+
+table with_sum(table t, const counted_weights& all, weights_layout layout) {
+  layout.by.clear();
+  const auto named = std::ranges::find_if(t.columns, [](const table_column& c) { return !c.title.empty(); });
+  for (std::vector<table_value>& row : weights_table(all, layout).rows) {
+    row[static_cast<std::size_t>(named - t.columns.begin())] = "(all)";
+    t.rows.push_back(std::move(row));
+  }
+  return t;
 }
 
 double decided_share(const counted_weights& all) {

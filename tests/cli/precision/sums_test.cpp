@@ -8,6 +8,7 @@
 
 #include <ulp/io/npz.hpp>
 
+#include "io/builders.hpp"
 #include "support/files.hpp"
 #include "support/program.hpp"
 
@@ -41,7 +42,7 @@ void check_refused(const std::string& arguments, const std::string& reason) {
 }
 
 // A .npy of float32 with that header.
-std::string npy(const std::string& shape, const std::vector<float>& numbers) {
+std::string npy_of(const std::string& shape, const std::vector<float>& numbers) {
   std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }";
   header.resize(118 - 1, ' ');
   header += '\n';
@@ -71,7 +72,7 @@ TEST_CASE("one dump of all micro-batches and a folder of one each are the same")
   for (std::size_t k = 0; k < 32; ++k) {
     std::vector<float> numbers(32);
     std::memcpy(numbers.data(), bytes.data() + data + k * 128, 128);
-    write_file(folder / ("batch" + std::to_string(k) + ".npy"), npy("(32,)", numbers));
+    write_file(folder / ("batch" + std::to_string(k) + ".npy"), npy_of("(32,)", numbers));
   }
   const json files = rows("accumulate " + folder.path().string() + " --format bf16 --chunk 8");
   CHECK(files.size() == 5);
@@ -87,7 +88,7 @@ TEST_CASE("one dump of all micro-batches and a folder of one each are the same")
 
 TEST_CASE("accumulation of ones stops where it is published to") {
   const temporary_dir folder;
-  write_file(folder / "ones.npy", npy("(1000, 1)", std::vector<float>(1000, 1)));
+  write_file(folder / "ones.npy", npy_of("(1000, 1)", std::vector<float>(1000, 1)));
   const json all = rows("accumulate " + (folder / "ones.npy").string() + " --format bf16,cb16,fp16 --chunk 100");
   CHECK(row_of(all, "format", "bf16", "order", "sequential").at("bias") == (256.0 - 1000) / 1000);
   CHECK(row_of(all, "format", "bf16", "order", "sequential").at("swamped_share") == 0.744);
@@ -131,7 +132,7 @@ TEST_CASE("the configuration says what gradients are accumulated in, and what it
   const auto narrow = run_with(half, file);
   contains(narrow.out,
            "your configuration accumulates in bfloat16: the sums of 32 micro-batches have an rms error of ");
-  contains(narrow.out, "bits more than one rounding\n");
+  contains(narrow.out, "bits beyond one rounding\n");
   CHECK(narrow.out.find("float16 ") == narrow.out.find("bfloat16 ") + 1);  // of the 16-bit formats that one alone
   const std::string error = narrow.out.substr(narrow.out.find("rms error of ") + 13, 7);
   const json all = rows("accumulate " + file + " --format bf16");
@@ -204,13 +205,13 @@ TEST_CASE("what the commands refuse") {
   const std::string empty = (folder / "empty").string();
   std::filesystem::create_directory(empty);
   const std::string one = (folder / "one.npy").string();
-  write_file(one, npy("(2, 3)", {1, 2, 3, 4, 5, 6}));
+  write_file(one, npy_of("(2, 3)", {1, 2, 3, 4, 5, 6}));
   const std::string other = (folder / "other.npy").string();
-  write_file(other, npy("(3, 2)", {1, 2, 3, 4, 5, 6}));
+  write_file(other, npy_of("(3, 2)", {1, 2, 3, 4, 5, 6}));
   const std::string scalar = (folder / "scalar.npy").string();
-  write_file(scalar, npy("()", {1}));
+  write_file(scalar, npy_of("()", {1}));
   const std::string nothing = (folder / "nothing.npy").string();
-  write_file(nothing, npy("(0, 3)", {}));
+  write_file(nothing, npy_of("(0, 3)", {}));
   check_refused("accumulate " + empty, "holds no file");
   check_refused("accumulate " + one + " " + other, "another shape");
   check_refused("accumulate " + scalar, "has 0 values");
@@ -242,10 +243,108 @@ TEST_CASE("what the commands refuse") {
   check_refused("dot --generate normal --format float64", "32");
 }
 
+TEST_CASE("where nothing counts there is no number, and a sentence says why") {
+  const temporary_dir folder;
+  const std::string file = (folder / "x.npy").string();
+  const auto text_of = [&](const std::vector<float>& numbers) {
+    write_file(file, npy_of("(2, " + std::to_string(numbers.size() / 2) + ")", numbers));
+    const auto run = run_ulp("precision accumulate " + file + " --format fp16");
+    CHECK(run.exit_code == 0);
+    CHECK(run.out.find("nan ") == std::string::npos);
+    CHECK(run.out.find(" inf ") == std::string::npos);
+    return run.out;
+  };
+  const std::string over = text_of({6e4F, 1, 6e4F, 1});
+  CHECK(over.find("fp16: sums one after the other are exact; 1 of 2 sums overflows\n") != std::string::npos);
+  CHECK(text_of({6e4F, 6e4F}).find("fp16: sums one after the other have no error: 1 of 1 sum overflows\n") !=
+        std::string::npos);
+  json all = rows("accumulate " + file + " --format fp16");
+  for (const char* const key : {"relative_error", "largest_error_ulps", "bias"})
+    CHECK(row_of(all, "order", "sequential", "format", "fp16").at(key).is_null());
+  CHECK(text_of({0, 0}).find("they are zero, or gradients are infinite") != std::string::npos);
+  // Two that cancel, and are rounded to different numbers.
+  write_file(file, npy_of("(3, 1)", {1 + 0x1p-8F, -1 - 0x1p-8F - 0x1p-20F, 0x1p-20F}));
+  all = rows("accumulate " + file + " --format bf16");
+  for (const char* const key : {"relative_error", "largest_error_ulps", "bias"})
+    CHECK(row_of(all, "order", "sequential", "format", "bf16").at(key).is_null());
+
+  // The sum of 10^6 products of 1 is beyond float16; of chunks too.
+  const json dots = rows("dot --generate constant --rows 1 --length 100000 --format fp16");
+  for (const char* const key : {"largest_relative_error", "rms_relative_error", "bias", "largest_error_ulps"})
+    CHECK(row_of(dots, "order", "fp16, chunks of 64").at(key).is_null());
+  const auto text = run_ulp("precision dot --generate constant --rows 1 --length 100000 --format fp16");
+  CHECK(text.out.find("nan") == std::string::npos);
+  CHECK(row_of(dots, "order", "float32").at("largest_relative_error") == 0);
+}
+
+TEST_CASE("the sums of each format are told in a sentence") {
+  const auto of = [](const std::string& arguments) { return run_ulp("precision accumulate " + arguments).out; };
+  CHECK(of("tests/data/microbatches32.safetensors --format fp16,bf16")
+            .find("\nfp16: sums one after the other have an rms error of 7.85e-04, 2.0 bits beyond one rounding; least "
+                  "has Kahan: 2.71e-04\nbf16: ") != std::string::npos);
+  const std::string modelled = "examples/digits.ulp --format bf16 --tensor fc --microbatches ";
+  CHECK(of(modelled + "32").find("\nbf16: sums one after the other have an rms error of ~ 6.9") != std::string::npos);
+  // 4^8 is the most for 7 fraction bits.
+  CHECK(of(modelled + "65536").find("too many") == std::string::npos);
+  const auto many = run_ulp("precision accumulate " + modelled + "65537");
+  CHECK(many.out.find("bf16: 65,537 micro-batches are too many for the model\n") != std::string::npos);
+  CHECK(many.err.find("no number where the model does not hold, for too many micro-batches: bf16 (sequential)") !=
+        std::string::npos);
+  const json all = rows("accumulate " + modelled + "65537");
+  CHECK(row_of(all, "format", "bf16", "order", "sequential").at("relative_error").is_null());
+  CHECK(row_of(all, "format", "bf16", "order", "Kahan").at("relative_error").is_number());
+  const json one = rows("accumulate " + modelled + "1");
+  CHECK(row_of(one, "format", "bf16", "order", "Kahan").at("relative_error") ==
+        row_of(one, "format", "bf16", "order", "sequential").at("relative_error"));
+}
+
+TEST_CASE("a format in which no update counts leaves the others their answer") {
+  const temporary_dir folder;
+  const std::string big = (folder / "step1.safetensors").string();
+  write_file(big, safetensors(R"({"weight/a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                              R"("update/a":{"dtype":"F32","shape":[2],"data_offsets":[8,16]}})",
+                              raw(std::vector<float>{1e6F, 2e6F, 1, 1})));
+  const std::string none = "fp16: no update counts: all 2 weights are beyond fp16";
+  const auto both = run_ulp("precision random-bits " + big + " --format fp16,bf16");
+  CHECK(both.exit_code == 0);
+  CHECK(both.err.find("note: " + none) != std::string::npos);
+  CHECK(both.out.starts_with("bf16: 2 updates of 2 weights"));
+  CHECK(rows("random-bits " + big + " --format fp16,bf16").size() == 25);
+  CHECK(rows("random-bits " + big + " --format fp16,bf16 --by-tensor").size() == 2);
+  check_refused("random-bits " + big + " --format fp16", none);
+  check_refused("random-bits " + big + " --format bf16 --tensor nothing",
+                "--tensor, --kind, --steps and --every select");
+  write_file(big, safetensors(R"({"weight/a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},)"
+                              R"("update/a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}})",
+                              ""));
+  check_refused("random-bits " + big + " --format bf16", "its weights have no elements");
+}
+
+TEST_CASE("elements that are no whole row are told") {
+  const temporary_dir folder;
+  const std::string file = (folder / "x.npy").string();
+  write_file(file, npy_of("(60,)", std::vector<float>(60, 1)));
+  const auto run = run_ulp("precision dot " + file + " --a x --b x --format fp16 --length 7");
+  CHECK(run.exit_code == 0);
+  CHECK(run.err.find("the last 4 elements are left out: 60 are no whole number of rows of 7") != std::string::npos);
+  CHECK(run_ulp("precision dot " + file + " --a x --b x --format fp16 --length 6").err.empty());
+  const auto one = run_ulp("precision dot --generate constant --length 1 --rows 1 --format fp16");
+  CHECK(one.out.starts_with("1 dot product of 1 element: "));
+}
+
+TEST_CASE("--help names the inputs that a command takes") {
+  for (const char* const command : {"weights", "random-bits", "accumulate", "optimizer8"}) {
+    const std::string help = run_ulp(std::string("precision ") + command + " --help").out;
+    CAPTURE(command);
+    CHECK(help.find("TensorBoard") == std::string::npos);
+    CHECK(help.find("a folder of them") != std::string::npos);
+  }
+}
+
 TEST_CASE("numbers that are none are told apart") {
   const temporary_dir folder;
   const std::string file = (folder / "bad.npy").string();
-  write_file(file, npy("(2, 3)", {NAN, INFINITY, 1, 1, 1, 1}));
+  write_file(file, npy_of("(2, 3)", {NAN, INFINITY, 1, 1, 1, 1}));
   const json all = rows("accumulate " + file + " --format fp16");
   CHECK(row_of(all, "order", "sequential", "format", "fp16").at("nonfinite") == 2);
   const json dots = rows("dot " + file + " --a bad --b bad --format fp16");

@@ -86,7 +86,12 @@ TEST_CASE("a recording with joint tables says the same, to the count") {
   const std::string plain = (folder / "plain.ulp").string();
   REQUIRE(run_ulp("record " + dump + " --factor 1 -o " + plain).exit_code == 0);
   CHECK(run_ulp("info --digest " + plain).out == run_ulp("info --digest " + recording).out);
-  CHECK(contains(error_of(plain), "holds no joint tables of weights and updates"));
+  CHECK(contains(error_of(plain),
+                 "holds no joint tables of weights and updates: record them (joint= of the Recorder, ulp "
+                 "record --joint of dumps that hold both), or give the dumps"));
+  // What was computed when it was recorded is not asked for again, and no row reports what was not used.
+  for (const char* const option : {" --lr 100", " --lr 100 --curvature 4", " --factor 4", " --scalars lr.csv"})
+    CHECK(contains(error_of(recording + " --format bf16" + option), "when it was recorded"));
   CHECK(contains(error_of(recording + " --rounding rz"), "joint tables tell of nearest-even and stochastic rounding"));
 }
 
@@ -160,17 +165,156 @@ TEST_CASE("layers and the step from which on they lose are named, where the file
                    "your configuration keeps weights in bfloat16 without a master copy: 100 % of the updates of a (of "
                    "2 layers) from step 400 on were lost\n"));
     // The type says it without a configuration, and a configuration with a master copy says otherwise.
-    const std::string found = "weights kept in bfloat16 without a master copy lose 100 % of the updates of a";
-    CHECK(contains(run_ulp("advise " + from + half).out, found));
-    CHECK(contains(run_ulp("advise " + from).out, found));
-    CHECK(contains(run_ulp("advise " + from).out, "the weights are recorded as bfloat16"));
+    const std::string lost = "100 % of the updates of a (of 2 layers) from step 400 on are lost";
+    const auto said = run_ulp("advise " + from + half);
+    CHECK(contains(said.out,
+                   "What happened   " + lost + ": the Lightning configuration keeps weights in bfloat16 without"));
+    CHECK(contains(said.out, "weights kept in bfloat16 without a master copy lose 100 % of the updates of a"));
+    const auto open = run_ulp("advise " + from);
+    const std::string where_none = "if the optimizer keeps no float32 copy of the bfloat16 weights";
+    CHECK(contains(open.out, "What happened   " + lost + " " + where_none + "; all 3 steps are finite as recorded\n"));
+    CHECK(contains(open.out, where_none + ", 100 % of the updates of a"));
+    CHECK(contains(open.out, "does not show whether the optimizer keeps a float32 copy"));
+    for (const std::string& out : {said.out, open.out}) {
+      CHECK(!contains(out, "nothing is wrong"));
+      CHECK(!contains(out, "What to change  nothing"));
+    }
     const auto mixed = run_ulp("advise " + from + " --config " + (folder / "mixed.yaml").string());
     CHECK(mixed.exit_code == 0);
     CHECK(!contains(mixed.out, "master copy"));
+    CHECK(contains(mixed.out, "What happened   all 3 steps are finite as recorded\nWhat to change  nothing\n"));
     const std::string page = (folder / "page.html").string();
     CHECK(run_ulp("report " + from + " -o " + page).exit_code == 0);
-    CHECK(contains(read_file(page), found));
+    CHECK(contains(read_file(page), lost + " " + where_none));
+    CHECK(!contains(read_file(page), "nothing is wrong"));
   }
+}
+
+TEST_CASE("a sentence and a last row say it of all weights, to people") {
+  const std::string arguments = "precision weights " + dump + " --lr 0.05 --format bf16,fp16";
+  const std::string text = run_ulp(arguments).out;
+  // Of 690 updates 16 + 32 + 94 + 6 + 385 and 13 + 30 + 24 + 4 + 284; float16 loses most in bn2, 30 of 32.
+  CHECK(
+      text.starts_with("bf16: 77.2 % of the updates are lost, most in bn1.weight (100 % of 16)\n"
+                       "fp16: 51.4 % of the updates are lost, most in bn2.weight (93.8 % of 32)\n\n"));
+  CHECK(contains(text, "\n(all)         bf16         842      690   533          77.2        152"));
+  CHECK(contains(text, "\n(all)         fp16         842      690   355          51.4        152"));
+  const std::string one = run_ulp(arguments + " --tensor conv1").out;
+  CHECK(one.starts_with("bf16: 65.3 % of the updates of conv1.weight are lost\n"));
+  CHECK(!contains(one, "(all)"));
+  CHECK(contains(run_ulp(arguments + " --rounding sr").out, "% of the updates are lost, most in"));
+  CHECK(rows(dump + " --lr 0.05 --format bf16,fp16").size() == 10);
+  CHECK(contains(run_ulp(arguments + " --sort lost --top 1").out, "(all)"));
+}
+
+TEST_CASE("what does not count is shown, and 100 % are all") {
+  const temporary_dir folder;
+  const std::string file = (folder / "step1.safetensors").string();
+  const auto write = [&](const std::vector<float>& weights, const std::vector<float>& updates) {
+    const std::size_t n = 4 * weights.size();
+    write_file(file, safetensors(R"({"weight/a":{"dtype":"F32","shape":[)" + std::to_string(weights.size()) +
+                                     R"(],"data_offsets":[0,)" + std::to_string(n) +
+                                     R"(]},"update/a":{"dtype":"F32","shape":[)" + std::to_string(weights.size()) +
+                                     R"(],"data_offsets":[)" + std::to_string(n) + "," + std::to_string(2 * n) + "]}}",
+                                 raw(weights) + raw(updates)));
+  };
+  write({1e6F, NAN, 1e6F, 1e5F}, {1, 1, 0, 1});
+  const std::string text = run_ulp("precision weights " + file + " --format fp16").out;
+  CHECK(
+      text.starts_with("fp16: no update counts: 1 weight or its update is infinite or NaN, 2 weights are beyond "
+                       "fp16, 1 update is zero\n"));
+  CHECK(contains(text, "no update  not finite  beyond format"));
+  CHECK(!contains(run_ulp("precision weights " + dump + " --lr 0.05").out, "beyond format"));
+  // One of 20,000 moves.
+  std::vector<float> updates(20000, 0x1p-20F);
+  updates.front() = 1;
+  write(std::vector<float>(20000, 1), updates);
+  const std::string most = run_ulp("precision weights " + file + " --format bf16").out;
+  CHECK(contains(most, "bf16: 99.995 % of the updates of a are lost"));
+  CHECK(contains(most, " 99.995 "));
+  CHECK(!contains(most, "100 % of"));
+  // A folder of dumps is what is in it.
+  CHECK(run_ulp("precision weights " + folder.path().string() + " --format bf16").out == most);
+  CHECK(run_ulp("precision random-bits " + folder.path().string() + " --format bf16").exit_code == 0);
+}
+
+TEST_CASE("recorded with their joint tables, names without prefix are weights") {
+  const temporary_dir folder;
+  const std::string file = (folder / "step1.safetensors").string();
+  write_file(file, safetensors(R"({"a.w+1":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                               R"("wgrad/a.w+1":{"dtype":"F32","shape":[2],"data_offsets":[8,16]},)"
+                               R"("xa.w+1":{"dtype":"F32","shape":[2],"data_offsets":[16,24]}})",
+                               raw(std::vector<float>{1, 2, 0.5F, 0.25F, 3, 4})));
+  const std::string recording = (folder / "run.ulp").string();
+  REQUIRE(run_ulp("record " + file + " --joint --lr 0.1 --factor 1 -o " + recording).exit_code == 0);
+  std::map<std::string, std::string> kinds;
+  const json info = json::parse(run_ulp("info " + recording + " --json").out);
+  for (const json& t : info.at("tensors")) kinds[t.at("tensor")] = t.at("kind");
+  CHECK(kinds ==
+        std::map<std::string, std::string>{{"a.w+1", "weight"}, {"wgrad/a.w+1", "weight_grad"}, {"xa.w+1", "unknown"}});
+  CHECK(rows(recording + " --format bf16").size() == 1);
+  const std::string other = (folder / "other.ulp").string();
+  REQUIRE(run_ulp("record " + file + " --joint --lr 0.1 --factor 1 --kind '^a=weight' -o " + other).exit_code == 0);
+}
+
+TEST_CASE("advice on 16-bit weights is right where no update counts, and where none is lost") {
+  const temporary_dir folder;
+  // One weight a of bfloat16 bits w, and its gradient g, in three steps.
+  const auto advice_of = [&](const std::string& w, float g) {
+    std::string inputs;
+    for (int step = 0; step < 3; ++step) {
+      const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]},)"
+                                   R"("wgrad/a":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                                   w + w + raw(std::vector<float>{g, g})));
+      inputs += path + " ";
+    }
+    write_file(folder / "lr.csv", "step,lr\n0,0.1\n1,0.1\n2,0.1\n");
+    const auto run = run_ulp("advise " + inputs + " --factor 1 --scalars " + (folder / "lr.csv").string());
+    CAPTURE(run.err);
+    CHECK(run.exit_code == 0);
+    CHECK(!contains(run.out, "nan %"));
+    return run.out;
+  };
+  const std::string one("\x80\x3f", 2);
+  const std::string moved = advice_of(one, 0.5F);
+  CHECK(contains(moved, "What happened   nothing is wrong: none of 3 steps overflowed"));
+  CHECK(contains(moved, "bfloat16 weights, 0 % of the updates of the layer are lost"));
+  const std::string lost = advice_of(one, 0x1p-10F);
+  CHECK(contains(lost, "What happened   100 % of the updates of a are lost if the optimizer keeps no float32 copy"));
+  CHECK(contains(advice_of(one, 0), "no: every update is zero as recorded"));
+  const std::string nan = advice_of("\xc0\x7f", 0.5F);
+  CHECK(contains(nan, "What happened   weights are infinite or NaN: all 2 elements of weight/a in step 0"));
+  CHECK(contains(nan, "not answered: no weight has an update that counts\n    all 6 weights or their updates are "));
+}
+
+TEST_CASE("16-bit weights alone leave open why they did not move, and the first line says so") {
+  const temporary_dir folder;
+  // bfloat16: of 1, 1, 1 and 1 so many are 2 in the next step.
+  const auto advice_of = [&](int moved) {
+    std::string inputs;
+    for (int step = 0; step < 2; ++step) {
+      std::string bits;
+      for (int i = 0; i < 4; ++i)
+        bits += step == 1 && i < moved ? std::string("\0\x40", 2) : std::string("\x80\x3f", 2);
+      const std::string path = (folder / ("step" + std::to_string(step) + ".safetensors")).string();
+      write_file(path, safetensors(R"({"weight/a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},)"
+                                   R"("wgrad/b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})",
+                                   bits + raw(std::vector<float>{1})));
+      inputs += path + " ";
+    }
+    return run_ulp("advise " + inputs + " --factor 1").out;
+  };
+  const std::string few = advice_of(1);
+  CHECK(
+      contains(few,
+               "What happened   75 % of the bfloat16 weights did not move in a step: their updates were zero, or lost "
+               "if the optimizer keeps no float32 copy; none of 2 steps overflowed as recorded\n"
+               "What to change  see that the optimizer keeps a float32 copy of the weights\n"
+               "How sure        open: "));
+  const std::string most = advice_of(3);
+  CHECK(contains(most, "What happened   nothing is wrong: none of 2 steps overflowed"));
+  CHECK(contains(most, "25 % of the bfloat16 weights did not move in a step; updates that were lost are among these"));
 }
 
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {

@@ -117,7 +117,9 @@ TEST_CASE("source: dumps come in the order of their steps, else as given") {
   CHECK(steps_of(given) == std::vector<std::int64_t>{0, 1});
   CHECK(given.steps[0].tensors[0].table.max_abs == 1);
   CHECK(place.error(names{"step10.npz", "b.npz"}) ==
-        "b.npz: has no step number in its path, unlike other inputs; give --steps-from REGEX");
+        "b.npz: has no step number in its path, unlike other inputs; say where it stands with --steps-from REGEX, such "
+        "as "
+        "'(?:step|before)(\\d+)'");
   const auto from = open_source({place.path("step10.npz"), place.path("step9.npz")});
   CHECK(from->step_count() == 2);
 }

@@ -7,7 +7,9 @@
 #include <ulp/io/regex.hpp>
 #include <ulp/model/cell_counter.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
 using namespace ulp;
@@ -56,13 +58,13 @@ class run {
   void group(const std::string& name, const std::string& expression) {
     options_.groups.push_back({name, regex(expression)});
   }
-  [[nodiscard]] advice given() const {
+  [[nodiscard]] advice given(const std::optional<weights_told>& updates = {}) const {
     adviser all(options_, {}, {});
     for (const step& s : steps_) all.add(s, tensors_);
     if (const auto less = all.again(tensors_))
       for (const step& s : steps_)
         if (less->takes(s.key.step)) all.add_again(s, tensors_);
-    return all.result(tensors_);
+    return all.result(tensors_, updates);
   }
   [[nodiscard]] std::vector<finding> findings() const { return given().findings; }
 
@@ -348,4 +350,83 @@ TEST_CASE("percentiles of few steps are norms that so many steps do not exceed")
   CHECK(r.number("clipping", "median") == "2");
   CHECK(r.number("clipping", "p90") == "3");
   CHECK(r.number("clipping", "p99") == "3");
+}
+
+namespace {
+
+weights_told lost_updates_told(finding_grade grade) {
+  return {.about = {.topic = "lost_updates", .question = "Are updates lost?", .conclusion = "lost", .grade = grade},
+          .happened = grade == finding_grade::fine ? "" : "90 % of the updates are lost",
+          .change = "keep a float32 copy",
+          .sure = "certain of these"};
+}
+
+}  // namespace
+
+TEST_CASE("where updates are lost the first line does not say that nothing is wrong") {
+  run r;
+  for (int i = 0; i < 40; ++i) r.add({1, 0.5F}, {1, 0.25F});
+  const advice well = r.given(lost_updates_told(finding_grade::fine));
+  CHECK(well.first.cause == "healthy");
+  CHECK(well.first.happened == "nothing is wrong: none of 40 steps overflowed as recorded");
+  CHECK(well.first.change.starts_with("nothing"));
+  CHECK(well.findings.back().topic == "lost_updates");
+  for (const finding_grade grade : {finding_grade::trouble, finding_grade::notable}) {
+    const advice ill = r.given(lost_updates_told(grade));
+    CHECK(ill.first.cause == "lost_updates");
+    CHECK(ill.first.happened == "90 % of the updates are lost; none of 40 steps overflowed as recorded");
+    CHECK(ill.first.change == "keep a float32 copy");
+    CHECK(ill.first.sure.starts_with("certain of these; of the gradients: certain"));
+    CHECK(ill.first.grade == grade);
+    CHECK(ill.findings.front().topic == "lost_updates");
+    CHECK(!ill.all_clear());
+  }
+}
+
+TEST_CASE("a worse cause keeps the first line, and lost updates are told after it") {
+  run r;
+  for (int i = 0; i < 40; ++i) r.add({0, 0}, {0, 0});
+  const advice given = r.given(lost_updates_told(finding_grade::trouble));
+  CHECK(given.first.cause == "zero_gradients");
+  CHECK(given.findings.front().topic == "zero_gradients");
+  CHECK(std::ranges::any_of(given.findings, [](const finding& f) { return f.topic == "lost_updates"; }));
+}
+
+TEST_CASE("where only weights were recorded, the summary does not say that nothing was judged but them") {
+  run r;
+  step s;
+  s.tensors = {row_of(0, {1, 2})};
+  for (int i = 0; i < 3; ++i) r.add_step(s, {{.name = "weight/a", .kind = tensor_kind::weight}});
+  CHECK(r.given().first.cause == "unknown");
+  const advice_summary first = r.given(lost_updates_told(finding_grade::trouble)).first;
+  CHECK(first.cause == "lost_updates");
+  CHECK(says(first.happened, "90 % of the updates are lost; the input tells nothing else"));
+}
+
+TEST_CASE("weights that are infinite or NaN come first") {
+  const std::vector<tensor_info> tensors{{.name = "wgrad/a", .kind = tensor_kind::weight_grad},
+                                         {.name = "weight/a", .kind = tensor_kind::weight}};
+  const auto of = [&](const std::vector<std::vector<float>>& weights) {
+    run r;
+    for (const std::vector<float>& w : weights) {
+      step s = step_of({1, 0.5F}, w);
+      r.add_step(std::move(s), tensors);
+    }
+    return r.given();
+  };
+  const advice well = of({{1, 2}, {1, 2}, {1, 2}});
+  CHECK(says(well.first.happened, "nothing is wrong"));
+  CHECK(well.first.cause == "healthy");
+  const advice all = of({{NAN, NAN}, {NAN, NAN}, {NAN, NAN}});
+  CHECK(all.first.cause == "weights_not_finite");
+  CHECK(all.first.happened ==
+        "weights are infinite or NaN: all 2 elements of weight/a in step 0, and some in 2 later steps; none of 3 steps "
+        "overflowed as recorded");
+  CHECK(says(all.first.change, "start from finite weights"));
+  CHECK(all.first.grade == finding_grade::trouble);
+  CHECK(all.findings.front().topic == "weights_not_finite");
+  const advice late = of({{1, 2}, {1, 2}, {INFINITY, 2}});
+  CHECK(says(late.first.happened, "1 of 2 elements of weight/a in step 2;"));
+  CHECK(says(late.first.change, "a checkpoint before step 2"));
+  CHECK(late.findings.front().step == 2);
 }

@@ -6,12 +6,33 @@
 #define ULP_MODEL_ACCUMULATION_ERROR_HPP
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include <ulp/formats/dot.hpp>
 
 namespace ulp {
+
+// A sum of squares that neither overflows nor underflows: each is scaled by a power of four.
+class square_sum {
+ public:
+  void add(double x) noexcept;
+  square_sum& operator+=(const square_sum& other) noexcept;
+  [[nodiscard]] bool is_zero() const noexcept { return scaled_ == 0; }
+  // The sum itself, which may.
+  [[nodiscard]] double value() const noexcept;
+  // log2 of this over another; NaN where one of them is zero.
+  [[nodiscard]] double log2_over(const square_sum& other) const noexcept;
+  // The root of this over another; NaN where that is zero.
+  [[nodiscard]] double root_over(const square_sum& other) const noexcept;
+
+ private:
+  void scale_to(int exponent) noexcept;
+
+  double scaled_ = 0;
+  int exponent_ = 0;  // the sum is scaled_ * 4^exponent_
+};
 
 // Of the elements of gradients. Errors are differences from the exact sum of the addends as they were given, as double.
 struct accumulation_errors {
@@ -22,12 +43,14 @@ struct accumulation_errors {
   std::uint64_t underflowed = 0;  // of these, zero once rounded
   std::uint64_t swamped = 0;  // of these, not zero once rounded, and the sum stays as it was: |addend| is at most half
                               // the distance to its neighbour. 0 where sums are compensated
-  double squared_error = 0;
-  double squared_exact = 0;
-  double squared_rounding = 0;  // the error of the exact sum rounded once to the accumulator's format
+  square_sum squared_error;
+  square_sum squared_exact;
+  square_sum squared_rounding;  // the error of the exact sum rounded once to the accumulator's format
   double outward = 0;           // sum of errors, positive where away from zero
   double magnitudes = 0;        // of the exact sums
-  double largest_ulps = 0;      // error in units in the last place of the exact sum in the accumulator's format
+  // Error in units in the last place of the exact sum in the accumulator's format, of sums that are not zero; NaN where no such sum
+  // has a finite result.
+  double largest_ulps = std::numeric_limits<double>::quiet_NaN();
 
   accumulation_errors& operator+=(const accumulation_errors& other) noexcept;
   // Root of the sum of squared errors over that of squared exact sums; NaN where these are all zero.
@@ -48,6 +71,10 @@ struct accumulation_errors {
 // docs/precision.md derives it. Nearest and stochastic rounding only, else std::invalid_argument. `rounds_addends`: false where they are in the format already.
 [[nodiscard]] double modelled_accumulation_error(const accumulation& how, std::uint64_t addends,
                                                  bool rounds_addends = true);
+
+// Whether so many addends are few enough for the model: of a walk 4^(M+1), M the fraction bits, where the error nears a third of
+// the sum and addends begin to be swamped; compensated 2^(4M-6), where what is carried begins to be.
+[[nodiscard]] bool accumulation_model_holds(const accumulation& how, std::uint64_t addends);
 
 }  // namespace ulp
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -40,10 +41,11 @@ struct dot_errors {
   std::uint64_t products = 0;    // dot products
   std::uint64_t nonfinite = 0;   // an operand is NaN or infinite: in nothing below
   std::uint64_t overflowed = 0;  // the exact sum is finite, the result is not: in no error
-  double largest_relative = 0;   // |error| / sum of |a_i b_i|; dot products of zeros alone are exact
-  double squared_relative = 0;   // the sum of its squares
-  double largest_ulps = 0;       // of the exact sum in the result's format
-  double outward = 0;            // sum of error / sum of |a_i b_i|, positive away from zero
+  // |error| / sum of |a_i b_i|; dot products of zeros alone are exact. NaN, as largest_ulps, where none counts.
+  double largest_relative = std::numeric_limits<double>::quiet_NaN();
+  double squared_relative = 0;                                     // the sum of its squares
+  double largest_ulps = std::numeric_limits<double>::quiet_NaN();  // of the exact sum in the result's format
+  double outward = 0;  // sum of error / sum of |a_i b_i|, positive away from zero
 
   // Over those that count; NaN where none does.
   [[nodiscard]] double rms_relative() const noexcept;

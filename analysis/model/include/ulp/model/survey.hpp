@@ -124,6 +124,16 @@ struct first_lost {
   std::vector<std::uint32_t> with_infinities;
 };
 
+// Weights that were recorded as infinite or NaN: in the first step that has such, and in how many after it.
+struct lost_weights {
+  std::int64_t step = 0;
+  bool is_first = true;  // of the steps with weights
+  std::uint64_t more_steps = 0;
+  std::vector<std::uint32_t> tensors;  // by their indices
+  std::uint64_t elements = 0;
+  std::uint64_t numel = 0;  // of these tensors
+};
+
 // Tensors that are looked at together, by their indices.
 struct tensor_set {
   std::string name;
@@ -173,6 +183,8 @@ class survey {
   [[nodiscard]] const std::vector<step_survey>& steps() const noexcept { return steps_; }
   // Of the first 64 such places, and of the last.
   [[nodiscard]] const std::vector<first_lost>& lost_places() const noexcept { return lost_places_; }
+  // nullopt where all that are selected are finite, or none was recorded.
+  [[nodiscard]] const std::optional<ulp::lost_weights>& lost_weights() const noexcept { return lost_weights_; }
   [[nodiscard]] const recording_doubts& doubts() const noexcept { return surveyor_.doubts(); }
   [[nodiscard]] const tensor_choice& choice() const noexcept { return surveyor_.choice(); }
   [[nodiscard]] bool as_recorded() const noexcept { return surveyor_.as_recorded(); }
@@ -188,10 +200,14 @@ class survey {
   [[nodiscard]] double censored_magnitude(const tensor_set& of) const;
 
  private:
+  void see_weights(const step& now, const std::vector<tensor_info>& all);
+
   step_surveyor surveyor_;
   std::vector<tensor_survey> tensors_;
   std::vector<step_survey> steps_;
   std::vector<first_lost> lost_places_;
+  std::optional<ulp::lost_weights> lost_weights_;
+  bool has_weights_ = false;
 };
 
 inline constexpr const char* name_of_rest = "the rest";

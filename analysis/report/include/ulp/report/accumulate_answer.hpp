@@ -28,7 +28,7 @@ struct accumulate_question {
 struct accumulate_answer {
   bool modelled = false;
   std::uint64_t microbatches = 0;        // the most that one tensor has
-  std::vector<std::string> conclusions;  // of the configuration
+  std::vector<std::string> conclusions;  // of the configuration, then of each format over all tensors
   table rows;                            // after those of several tensors, all of them together, without a name
 };
 

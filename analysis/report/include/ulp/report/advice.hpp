@@ -47,9 +47,19 @@ struct finding {
   std::vector<finding_bar> bars = {};
 };
 
+// A finding on weights, and what the first three lines say where no cause is worse: `happened` is empty where weights are well.
+struct weights_told {
+  finding about;
+  std::string happened;
+  std::string change;
+  std::string sure;
+};
+
 // The first three lines.
 struct advice_summary {
-  std::string cause;  // name_of the first cause; "healthy", "underflow", "loss_rise" or "unknown" where there is none
+  // name_of the first cause; where there is none "healthy", "underflow", "lost_updates", "weights_not_finite", "loss_rise" or
+  // "unknown".
+  std::string cause;
   std::string happened;
   std::string change;
   std::vector<std::string> lines;  // of the framework's configuration
@@ -60,7 +70,7 @@ struct advice_summary {
 
 struct advice {
   advice_summary first;
-  std::vector<finding> findings;  // causes first, then the other questions
+  std::vector<finding> findings;  // causes first, then what is wrong with weights, then the other questions
   std::string thresholds;         // from which on something is worth a look or wrong, in words
 
   // Nothing of what was asked stands out.
@@ -111,7 +121,8 @@ class adviser {
   [[nodiscard]] const survey& judged() const noexcept { return less_ ? *less_ : whole_; }
   [[nodiscard]] const advice_options& options() const noexcept { return options_; }
 
-  [[nodiscard]] advice result(const std::vector<tensor_info>& tensors);
+  // `updates`: what weights_finding says of the same run.
+  [[nodiscard]] advice result(const std::vector<tensor_info>& tensors, std::optional<weights_told> updates = {});
 
  private:
   advice_options options_;

@@ -23,7 +23,8 @@ struct random_bits_question {
 };
 
 struct random_bits_answer {
-  std::vector<std::pair<std::string, random_bit_need>> all;  // of each format, over all tensors and steps
+  // Of each format in which some update counts, over all tensors and steps. Of others a note says why none does.
+  std::vector<std::pair<std::string, random_bit_need>> all;
   double share = 0;
   // For each format and number of bits a row; by tensor, for each format and tensor one with the fewest bits.
   table rows;

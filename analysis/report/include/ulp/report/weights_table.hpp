@@ -23,6 +23,9 @@ struct weights_layout {
 // A row for each group and case; nothing is counted again.
 [[nodiscard]] table weights_table(const counted_weights& all, const weights_layout& layout);
 
+// For people: the rows of `t`, which weights_table made, and behind them the sum of all items, "(all)".
+[[nodiscard]] table with_sum(table t, const counted_weights& all, weights_layout layout);
+
 // Of all items: the share of updates of which it is decided whether they are lost; 1 without updates.
 [[nodiscard]] double decided_share(const counted_weights& all);
 
