@@ -12,6 +12,7 @@
 
 #include <ulp/io/error.hpp>
 #include <ulp/report/reading.hpp>
+#include <ulp/report/table.hpp>
 #include <ulp/report/typed_values.hpp>
 
 namespace ulp {
