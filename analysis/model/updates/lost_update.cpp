@@ -35,10 +35,12 @@ double chance_of_move(const format& to, const unpacked& kept, double update, con
   return chance_to_move(std::ldexp(std::fabs(update), -spacing), shrinks, mode);
 }
 
-value_range share_of(double low, double high, const count_range& all) noexcept {
+// `open` of both are in their upper ends alone, and the same ones.
+value_range share_of(double low, double high, const count_range& all, std::uint64_t open) noexcept {
   if (all.high == 0) return {not_known, not_known};
-  const double most = all.low == 0 ? 1 : std::min(1.0, high / static_cast<double>(all.low));
-  return {low / static_cast<double>(all.high), most};
+  const std::uint64_t least = all.low + open;
+  const double most = least == 0 ? 1 : std::min(1.0, high / static_cast<double>(least));
+  return {all.high == open ? 0 : low / static_cast<double>(all.high - open), most};
 }
 
 }  // namespace
@@ -50,6 +52,7 @@ lost_updates& lost_updates::operator+=(const lost_updates& other) noexcept {
   overflowing += other.overflowing;
   updates += other.updates;
   lost += other.lost;
+  open_zeros += other.open_zeros;
   expected_lost += other.expected_lost;
   at_one += other.at_one;
   lost_at_one += other.lost_at_one;
@@ -57,12 +60,18 @@ lost_updates& lost_updates::operator+=(const lost_updates& other) noexcept {
   return *this;
 }
 
+void lost_updates::open_zero_updates() noexcept {
+  open_zeros = zero_updates;
+  for (count_range* const all : {&updates, &lost, &at_one, &lost_at_one}) all->high += open_zeros;
+  expected_lost.high += static_cast<double>(open_zeros);
+}
+
 value_range lost_updates::lost_share() const noexcept {
-  return share_of(static_cast<double>(lost.low), static_cast<double>(lost.high), updates);
+  return share_of(static_cast<double>(lost.low), static_cast<double>(lost.high), updates, open_zeros);
 }
 
 value_range lost_updates::expected_share() const noexcept {
-  return share_of(expected_lost.low, expected_lost.high, updates);
+  return share_of(expected_lost.low, expected_lost.high, updates, open_zeros);
 }
 
 bool counts_lost_updates(const format& to, const rounding& mode) noexcept {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <ulp/formats/catalog.hpp>
 #include <ulp/io/check.hpp>
 #include <ulp/io/error.hpp>
 #include <ulp/io/joint_tables.hpp>
@@ -24,6 +25,12 @@ std::string without_prefix(const std::string& weight) {
   return weight;
 }
 
+// The format of weights whose updates may be their differences.
+const format* format_of_differences(const weights_item& of) {
+  if (of.origin == update_origin::gradient) return nullptr;
+  return of.weight_type == dtype::bfloat16 ? &bfloat16 : of.weight_type == dtype::float16 ? &float16 : nullptr;
+}
+
 void count_dumps(counted_weights& all, const run_text& run, const source_options& how, double learning_rate,
                  listener& to) {
   const std::unique_ptr<update_pairs> pairs = open_update_pairs(run.inputs, how, learning_rate);
@@ -41,6 +48,8 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
                       .origin = pair.origin,
                       .learning_rate = pair.learning_rate};
     item.of.resize(all.cases.size());
+    const format* const own = format_of_differences(item);
+    lost_updates in_own;
     pairs->read(i, [&](std::span<const double> weights, std::span<const double> updates) {
       for (std::size_t c = 0; c < all.cases.size(); ++c) {
         weights_counts& counts = item.of[c];
@@ -48,7 +57,9 @@ void count_dumps(counted_weights& all, const run_text& run, const source_options
         *counts.changed += count_changed(weights, all.cases[c].format, all.cases[c].rounding);
         counts.beyond = *counts.changed > 0;
       }
+      if (own != nullptr) in_own += count_lost_updates(weights, updates, *own, {});
     });
+    item.rounded_updates = own != nullptr && in_own.lost.low == 0;
     all.items.push_back(std::move(item));
   }
 }
@@ -85,6 +96,8 @@ void count_recording(counted_weights& all, const run_text& run, const source_opt
     for (const weights_case& c : all.cases)
       item.of.push_back(
           {count_lost_updates(row.table, c.format, c.rounding), std::nullopt, has_weights_beyond(row.table, c.format)});
+    const format* const own = format_of_differences(item);
+    item.rounded_updates = own != nullptr && count_lost_updates(row.table, *own, {}).lost.low == 0;
     all.items.push_back(std::move(item));
     return true;
   });
@@ -129,6 +142,15 @@ counted_weights count_weights(const run_text& run, const std::vector<weights_cas
   if (all.items.empty())
     throw std::invalid_argument(
         fmt::format("{}: --tensor, --kind, --steps and --every select no weights with updates", run.inputs.front()));
+  bool any_open = false;
+  for (weights_item& item : all.items) {
+    if (!item.rounded_updates) continue;
+    for (weights_counts& counts : item.of) {
+      counts.lost.open_zero_updates();
+      any_open = any_open || counts.lost.open_zeros > 0;
+    }
+  }
+  if (any_open) to.note("differences of 16-bit weights that are zero may be lost updates: hence ranges");
   return all;
 }
 

@@ -87,11 +87,8 @@ std::optional<weights_told> weights_finding(const run_text& run, const own_confi
   }
   const auto is_empty = [](const weights_item& i) { return i.of.front().lost.numel == 0; };
   if (std::ranges::all_of(all.items, is_empty)) return std::nullopt;
-  const auto is_rounded = [](const weights_item& i) {
-    return i.origin != update_origin::gradient && (i.weight_type == dtype::bfloat16 || i.weight_type == dtype::float16);
-  };
   const std::string framework = is_said ? said.framework : "";
-  if (std::ranges::all_of(all.items, is_rounded)) return what_did_not_move(all, framework);
+  if (std::ranges::all_of(all.items, &weights_item::rounded_updates)) return what_did_not_move(all, framework);
   return which_updates_are_lost(all, framework);
 }
 

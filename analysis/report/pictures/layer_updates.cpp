@@ -37,23 +37,13 @@ class updates_progress final : public listener {
   std::uint64_t done_ = 0;
 };
 
-// Whether the updates are differences of weights that are in 16 bits: one that had been lost is zero among them.
-bool are_rounded(const weights_item& of) {
-  return of.origin != update_origin::gradient &&
-         (of.weight_type == dtype::bfloat16 || of.weight_type == dtype::float16);
-}
-
 layer_cell cell_of_item(const weights_item& of) {
   const lost_updates& counts = of.of.front().lost;
   const auto values = [](const count_range& c) {
     return value_range{static_cast<double>(c.low), static_cast<double>(c.high)};
   };
   layer_cell cell{.part = values(counts.lost), .whole = values(counts.updates)};
-  if (are_rounded(of)) {
-    const auto zero = static_cast<double>(counts.zero_updates);
-    cell.part.high += zero;
-    cell.whole += {zero, zero};
-  }
+  cell.whole.low += static_cast<double>(counts.open_zeros);  // which are in the part, too
   cell.known = cell.whole.high > 0;
   return cell;
 }
@@ -96,8 +86,6 @@ layer_updates count_layer_updates(const run_text& run, const std::vector<tensor_
     if (const auto place = places.find(item.weight); place != places.end())
       all.cells.push_back({item.step, place->second, cell_of_item(item)});
   std::ranges::stable_sort(all.cells, {}, &updates_cell::step);
-  if (std::ranges::any_of(counted.items, are_rounded))
-    all.notes.emplace_back("zero differences of 16-bit weights may be lost updates: hence ranges");
   return all;
 }
 

@@ -317,6 +317,30 @@ TEST_CASE("16-bit weights alone leave open why they did not move, and the first 
   CHECK(contains(most, "25 % of the bfloat16 weights did not move in a step; updates that were lost are among these"));
 }
 
+TEST_CASE("a zero difference of 16-bit weights may be a lost update, a zero update is none") {
+  const temporary_dir folder;
+  // bfloat16: 1, 1, 1 and 1, then 2, 1, 1 and 1.
+  const std::string weights = R"({"weight/a":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]})";
+  const std::string ones("\x80\x3F\x80\x3F\x80\x3F\x80\x3F", 8);
+  const std::string first = (folder / "w.step0.safetensors").string();
+  write_file(first, safetensors(weights + "}", ones));
+  const std::string second = (folder / "w.step1.safetensors").string();
+  write_file(second, safetensors(weights + "}", std::string("\0\x40", 2) + ones.substr(2)));
+  const json of_weights = rows(first + " " + second + " --format bf16");
+  CHECK(of_weights.at(0).at("lost_low") == 0);
+  CHECK(of_weights.at(0).at("lost_high") == 3);
+  CHECK(of_weights.at(0).at("lost_share_low") == 0);
+  CHECK(of_weights.at(0).at("lost_share_high") == 0.75);
+  // Recorded updates of which bfloat16 loses one, 2^-10, are no differences of its numbers; 1 is kept, and 0 and 0 are none.
+  write_file(folder / "u.safetensors",
+             safetensors(weights + R"(,"update/a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}})",
+                         ones + std::string("\0\0\x80\x3F\0\0\x80\x3A\0\0\0\0\0\0\0\0", 16)));
+  const json exact = rows((folder / "u.safetensors").string() + " --format bf16");
+  CHECK(exact.at(0).at("updates") == 2);
+  CHECK(exact.at(0).at("lost") == 1);
+  CHECK(exact.at(0).at("lost_share_high") == 0.5);
+}
+
 TEST_CASE("what cannot be answered is refused in one line that says what to do") {
   CHECK(contains(error_of(dump), "no learning rate: give --lr X, or --scalars FILE.csv with the column lr"));
   CHECK(contains(error_of("tests/data/digits.step00100.safetensors --lr 0.1"), "holds no weight with its update"));

@@ -63,6 +63,8 @@ struct weights_item {
   dtype weight_type = dtype::unknown;
   update_origin origin = update_origin::recorded;
   double learning_rate = not_known;
+  // The updates are differences of weights that are in 16 bits, or may be: none is lost in these.
+  bool rounded_updates = false;
   std::vector<weights_counts> of;  // each case
 };
 
@@ -72,7 +74,8 @@ struct counted_weights {
   std::vector<weights_item> items;
 };
 
-// Counts the inputs' pairs. Dumps are counted element by element, recordings by their joint tables. Throws input_error,
+// Counts the inputs' pairs. Dumps are counted element by element, recordings by their joint tables; zero updates that
+// are rounded_updates are open, with a note. Throws input_error,
 // std::invalid_argument.
 [[nodiscard]] counted_weights count_weights(const run_text& run, const std::vector<weights_case>& cases,
                                             double learning_rate, listener& to);
