@@ -93,7 +93,6 @@ py::tuple random_bits_needed(const py::list& inputs, keywords& given) {
 
 py::tuple optimizer8(const py::list& inputs, keywords& given) {
   optimizer8_question asked;
-  bool quantizers = false;
   given.take("dialect", &asked.recipes);
   given.take("set", &asked.settings);
   given.take("w0", &asked.weights);
@@ -101,7 +100,7 @@ py::tuple optimizer8(const py::list& inputs, keywords& given) {
   given.take("elements", &asked.elements);
   given.take("by_tensor", &asked.by_tensor);
   given.take("mark", &asked.mark);
-  given.take("quantizers", &quantizers);
+  given.take("quantizers", &asked.quantizers);
   given.take("seed", &asked.seed);
   given.take_parameters({"lr", "beta2", "block_size"}, asked.settings);
   asked.run = run_of(inputs, given);
@@ -110,7 +109,7 @@ py::tuple optimizer8(const py::list& inputs, keywords& given) {
   asked.parts = split_at_commas(asked.parts);
   return told([&](note_keeper& heard) {
     optimizer8_answer answer = optimizer8_over(asked, heard);
-    if (quantizers) return std::move(answer.quantizers);
+    if (asked.quantizers) return std::move(answer.quantizers);
     hear_all(answer.conclusions, heard);
     return std::move(answer.rows);
   });

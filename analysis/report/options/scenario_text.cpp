@@ -39,10 +39,10 @@ std::vector<std::string> parameters_of(const scaler_entry& entry) {
 }
 
 // Under the policy's own name. Throws where it has none.
-std::vector<std::string> with_own_window(std::vector<std::string> parameters, std::string_view scaler) {
+std::vector<std::string> with_own_window(std::vector<std::string> parameters, const std::string& scaler) {
   for (std::string& text : parameters) {
     if (!text.starts_with(std::string{window_key} + "=")) continue;
-    const scaler_entry& entry = scaler_named(std::string{scaler});
+    const scaler_entry& entry = scaler_named(scaler);
     if (entry.window.empty())
       throw std::invalid_argument(fmt::format(
           "--set: window is the growth interval of any policy, and {} has none; leave one of them out", scaler));
