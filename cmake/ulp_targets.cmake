@@ -18,7 +18,7 @@ target_compile_options(ulp_compile INTERFACE
 function(ulp_at_low_cost target)
   # Less optimised, what an optional guards looks uninitialised to gcc 14.
   target_compile_options(${target} PRIVATE
-    $<$<CONFIG:Release,RelWithDebInfo>:-O1> $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
+    "$<$<CONFIG:Release,RelWithDebInfo>:-O1;$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>>")
 endfunction()
 
 # ulp_tests_at_low_cost(): all tests of this folder, which run programs and read files.

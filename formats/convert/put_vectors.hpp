@@ -13,7 +13,7 @@ namespace ulp::detail::ULP_VECTORS {
 template <class Code>
 inline constexpr std::size_t codes_of_vector = sizeof(vector) / sizeof(Code);
 
-// Codes of numbers i .. i + codes_of_vector - 1: lane(x, i) is those of a vector, times 2^lane.finer() if of 8 vector.
+// Codes of numbers i .. i + codes_of_vector - 1: lane(x, i) is those of a vector, times 2^lane.finer() if of 8 bits.
 template <class Code, class Lane>
 ULP_VECTOR_INLINE vector vector_of_codes(const float* numbers, std::size_t i, Lane& lane) {
   constexpr std::size_t vectors = codes_of_vector<Code> / lane_count;
