@@ -192,11 +192,20 @@ tensor_mask view_state::filtered(const loaded_run& of) const {
   return mask;
 }
 
+tensor_mask view_state::gradients_of(const loaded_run& of) const {
+  tensor_mask all = filtered(of);
+  const bool has_kind =
+      std::ranges::any_of(of.text.kinds, [](const std::string& kind) { return kind.find('=') == std::string::npos; });
+  tensor_mask gradients = all;
+  for (std::size_t t = 0; t < gradients.size(); ++t) gradients[t] = gradients[t] && is_scaled(of.tensors[t].kind);
+  return has_kind || std::ranges::find(gradients, true) == gradients.end() ? all : gradients;
+}
+
 void view_state::mask() {
   filtered_.clear();
   if (current_run() == nullptr) return;
   filtered_ = filtered(*current_run());
-  selected_ = filtered_;
+  selected_ = gradients_of(*current_run());
   if (tensor_) {
     selected_.assign(filtered_.size(), false);
     selected_[*tensor_] = true;

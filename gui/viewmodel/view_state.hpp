@@ -85,9 +85,13 @@ class view_state : public QObject {
   void set_tensor(std::optional<std::uint32_t> tensor);
   [[nodiscard]] std::optional<std::uint32_t> tensor() const noexcept { return tensor_; }
   [[nodiscard]] const tensor_mask& filtered() const noexcept { return filtered_; }
+  // The one tensor, or gradients_of() the run.
   [[nodiscard]] const tensor_mask& selected() const noexcept { return selected_; }
   // What the filter, and what was said when it was opened, leaves of another run.
   [[nodiscard]] tensor_mask filtered(const loaded_run& of) const;
+  // What pictures of gradients show of it: the same, but weights and updates, which no loss scale multiplies, only where a
+  // kind was given, or nothing else is left.
+  [[nodiscard]] tensor_mask gradients_of(const loaded_run& of) const;
 
   // What Layers shows.
   [[nodiscard]] layer_metric metric_of_layers() const noexcept { return metric_; }

@@ -160,7 +160,7 @@ binade_counts exponents_view::compared() const {
   if (first == nullptr || first == state().shared_run() || first->tensors.empty()) return {};
   const run_picture& picture = first->picture;
   if (picture.columns().columns().empty()) return {};
-  const tensor_mask shown = state().filtered(*first);
+  const tensor_mask shown = state().gradients_of(*first);
   const auto [from, to] =
       whole_->isChecked() ? state().shown() : view_state::step_range{state().cursor_step(), state().cursor_step()};
   const auto& spans = picture.columns().spans();

@@ -101,8 +101,11 @@ QString formats_view::words() const {
     text += ' ' + tr("If the run was lost at some step, those after it are counted, too.");
   else if (*lost && **lost <= counted().last)
     text += ' ' + tr("The run had been lost by then, in step %1.").arg(**lost);
-  if (std::ranges::count(state().selected(), true) != static_cast<std::ptrdiff_t>(state().selected().size()))
+  const auto leaves_out = [](const tensor_mask& some) { return std::ranges::find(some, false) != some.end(); };
+  if (state().tensor() || leaves_out(state().filtered()))
     text += ' ' + tr("Of the selected tensors.");
+  else if (leaves_out(state().selected()))
+    text += ' ' + tr("Of the gradients.");
   if (!state().front().spec.check.empty()) text += ' ' + tr("Overflow is that of the tensors checked by default.");
   text += ' ' + tr("A format suffices if at most %1 % of %2 underflows and no finite step overflows.")
                     .arg(QString::number(100 * epsilon().value_or(usual_epsilon), 'g', 6),

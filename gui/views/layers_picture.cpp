@@ -188,7 +188,7 @@ bool layers_picture::has_gaps() const {
 
 void layers_picture::choose_numbers(double room) {
   const layer_question& q = look_.counted.answer.question;
-  numbers worst{.title = tr("worst"), .texts = {}};
+  numbers worst{.title = tr("worst column"), .texts = {}};
   numbers first{.title = tr("from step"), .texts = {}};
   numbers total{.title = tr("all steps"), .texts = {}};
   for (std::size_t r = look_.top; r < look_.top + rows_; ++r) {

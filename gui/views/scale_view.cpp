@@ -127,6 +127,7 @@ QString scale_view::fill(const theme& colours) {
       level(tr("tried out"), std::ldexp(1.0, *state().tried_scale()), QPen(colours.text, 2, Qt::DotLine));
     if (front->scale_is_open) {
       const extremes used = seen;  // which the picture is about: what may have been may leave it
+      constexpr double room = 12;  // binades, until then
       const stepped_line own = scales_of(*front);
       const auto is_own = [&](const stepped_line& line) {
         return std::ranges::equal(line.pieces, own.pieces, [](const extremes& a, const extremes& b) {
@@ -138,9 +139,9 @@ QString scale_view::fill(const theme& colours) {
         stepped_line line = stepped(front->steps, known, shown, fineness(), of);
         if (is_own(line)) return;                 // it would lie under the scale that was used
         const QPen edge(colours.text, 1, style);  // seen over the scale that was used
-        seen.add(std::clamp(line.range().least, used.least - 2, used.greatest + 2));
+        seen.add(std::clamp(line.range().least, used.least - room, used.greatest + 2));
         for (extremes& e : line.pieces)
-          if (!(e.greatest >= used.least - 3)) e = {};
+          if (!(e.greatest >= used.least - room - 1)) e = {};
         lines.push_back({name, edge, points_of(line), line.is_noise()});
       };
       possible(tr("least possible"), Qt::DotLine, front->least_scales, log2_least);
