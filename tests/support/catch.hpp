@@ -4,9 +4,11 @@
 
 #ifdef ULP_CATCH2_V2
 #include <catch2/catch.hpp>
+using Catch::Contains;
 #else
 #include <catch2/catch_all.hpp>
 using Catch::Approx;
+inline auto Contains(const std::string& part) { return Catch::Matchers::ContainsSubstring(part); }
 #endif
 
 #endif

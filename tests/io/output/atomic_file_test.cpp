@@ -317,7 +317,7 @@ TEST_CASE("a database takes the place of a recording that nobody writes to, and 
   const std::string old = read_file(path);
   {
     recording_writer at_work(path, recording_writer::mode::append);
-    CHECK_THROWS_WITH(whole_database(path, wanted), Catch::Contains("is being written"));
+    CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is being written"));
   }
   {
     whole_database recording(path, wanted);
@@ -337,5 +337,5 @@ TEST_CASE("a database takes the place of a recording that nobody writes to, and 
   }
   CHECK(read_file(path) == "new");
   CHECK(names_in(dir.path()) == std::vector<std::string>{"run.ulp"});
-  CHECK_THROWS_WITH(whole_database(path, wanted), Catch::Contains("is no recording"));
+  CHECK_THROWS_WITH(whole_database(path, wanted), Contains("is no recording"));
 }

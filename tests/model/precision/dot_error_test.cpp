@@ -101,7 +101,8 @@ TEST_CASE("the size of errors by accumulator") {
 
 TEST_CASE("every matrix unit that takes the operands is an order") {
   for (const tensor_core& unit : tensor_cores()) {
-    const dot_order& order = order_called(dot_orders(unit.operands, "x", 64), std::string(unit.name));
+    const std::vector<dot_order> orders = dot_orders(unit.operands, "x", 64);
+    const dot_order& order = order_called(orders, std::string(unit.name));
     CHECK(order.basis == dot_basis::measured);
     CHECK_FALSE(order.source.empty());
   }
