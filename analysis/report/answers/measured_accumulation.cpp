@@ -100,7 +100,10 @@ class microbatches {
     for (std::size_t i = 0; i < file.arrays().size(); ++i) {
       const number_array& array = file.arrays()[i];
       if (!takes(array)) continue;
-      const std::uint64_t count = array.shape.empty() ? 0 : array.shape.front();
+      if (array.shape.empty())
+        throw input_error(file.path(), place_of(array),
+                          "is a single number, without an index of micro-batches; give one file for each micro-batch");
+      const std::uint64_t count = array.shape.front();
       if (count == 0 || (count_ > 0 && count != count_))
         throw input_error(file.path(), place_of(array),
                           fmt::format("its first index, the micro-batch, has {} values{}; give one file for each "

@@ -1,7 +1,9 @@
 // Pins ulp precision accumulate, random-bits and dot on small files: what they say, and what they refuse.
 #include "support/catch.hpp"
 
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -180,12 +182,44 @@ TEST_CASE("random bits of a file's updates") {
     CHECK(all[n].at("never_a_share").get<double>() <= last);
     CHECK(all[n].at("lost_mass_b_share").get<double>() <= all[n].at("lost_mass_c_share").get<double>());
   }
+  // The first lines have the drift of the fewest bits.
+  const auto drift_of = [&](const std::string& definition, std::size_t bits) {
+    const double drift = 100 * all[bits].at("drift_" + definition).get<double>();
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%zu (drift %+.*f %%)", bits, std::abs(drift) < 10 ? 1 : 0, drift);
+    return std::string(text.data());
+  };
+  const auto fewest_of = [&](const std::string& definition) {
+    std::size_t n = 0;
+    while (all[n].at("lost_mass_" + definition + "_share").get<double>() >= 0.01) ++n;
+    return n;
+  };
+  const std::string said = run_ulp("precision random-bits " + file + "--format bf16").out;
+  CAPTURE(said);
+  CHECK(said.find("definition A " + drift_of("a", fewest_of("a")) + ", B " + drift_of("b", fewest_of("b")) + ", C " +
+                  drift_of("c", fewest_of("c")) + "\n") != std::string::npos);
   // Nearest-even is what ulp precision weights counts too.
   const json weights = rows("weights " + file + "--format bf16 --by step");
   const json tensors = rows("random-bits " + file + "--format bf16 --by-tensor");
   double lost = 0;
   for (const json& t : tensors) lost += t.at("lost_nearest_share").get<double>() * t.at("updates").get<double>();
   CHECK(lost == Approx(weights[0].at("lost").get<double>()));
+}
+
+TEST_CASE("0 random bits that move every weight by truncation are told by their drift") {
+  const temporary_dir folder;
+  const std::string file = (folder / "step1.safetensors").string();
+  const auto text_of = [&](float update) {
+    write_file(file, safetensors(R"({"weight/a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"
+                                 R"("update/a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})",
+                                 raw(std::vector<float>{1, update})));
+    return run_ulp("precision random-bits " + file + " --format bf16").out;
+  };
+  // 1 - 2^-12 is 1 - 2^-8 under A, sixteen times as far; 1 + 2^-7 is a number of bfloat16.
+  CHECK(text_of(-0x1p-12F).find("definition A 0 (drift +1500 %), ") != std::string::npos);
+  CHECK(text_of(0x1p-7F).find("definition A 0 (drift +0.0 %), B 0 (drift +0.0 %), C 0 (drift +0.0 %)\n") !=
+        std::string::npos);
+  CHECK(text_of(0x1p-40F).find("definition A more than 24, ") != std::string::npos);
 }
 
 TEST_CASE("dot products of made-up and recorded numbers") {
@@ -214,7 +248,7 @@ TEST_CASE("what the commands refuse") {
   write_file(nothing, npy_of("(0, 3)", {}));
   check_refused("accumulate " + empty, "holds no file");
   check_refused("accumulate " + one + " " + other, "another shape");
-  check_refused("accumulate " + scalar, "has 0 values");
+  check_refused("accumulate " + scalar, "is a single number, without an index of micro-batches");
   check_refused("accumulate " + nothing, "has 0 values");
   check_refused("accumulate " + one + " --microbatches 3", "--microbatches 3");
   check_refused("accumulate " + one + " --chunk 0", "--chunk");
