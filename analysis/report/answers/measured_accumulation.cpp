@@ -45,6 +45,8 @@ class microbatches {
       find_in_files();
     if (tensors_.empty())
       throw input_error(paths.front(), "", "has no gradients of the selected tensors; see --tensor and --kind");
+    if (std::ranges::all_of(tensors_, [](const stacked_tensor& tensor) { return tensor.numel == 0; }))
+      throw input_error(paths.front(), "", "its gradients have no elements");
     if (asked.microbatches > count_)
       throw std::invalid_argument(fmt::format("--microbatches {}: the input has only {}", asked.microbatches, count_));
     if (asked.microbatches > 0) count_ = asked.microbatches;

@@ -250,6 +250,9 @@ TEST_CASE("what the commands refuse") {
   check_refused("accumulate " + one + " " + other, "another shape");
   check_refused("accumulate " + scalar, "is a single number, without an index of micro-batches");
   check_refused("accumulate " + nothing, "has 0 values");
+  const std::string none = (folder / "none.npy").string();
+  write_file(none, npy_of("(0,)", {}));
+  check_refused("accumulate " + none + " " + none, "its gradients have no elements");
   check_refused("accumulate " + one + " --microbatches 3", "--microbatches 3");
   check_refused("accumulate " + one + " --chunk 0", "--chunk");
   check_refused("accumulate " + one + " --format float64", "32");
