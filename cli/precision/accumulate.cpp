@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <ulp/io/printable.hpp>
 #include <ulp/report/accumulate_answer.hpp>
 #include <ulp/report/typed_values.hpp>
 
@@ -22,10 +21,8 @@ struct options {
 };
 
 void print_heading(const accumulate_answer& answer) {
-  fmt::print("{} micro-batch{} accumulated{}\n", grouped(answer.microbatches), answer.microbatches == 1 ? "" : "es",
+  fmt::print("{} micro-batch{} accumulated{}\n\n", grouped(answer.microbatches), answer.microbatches == 1 ? "" : "es",
              answer.modelled ? ", ~ as modelled from the recording" : ": every element, against the exact sum");
-  for (const std::string& line : answer.conclusions) fmt::print("{}\n", printable(line));
-  fmt::print("\n");
   if (answer.modelled)
     fmt::print(
         "not normal: nonzero gradients that are subnormal, zero or too large in the format; there the model fails\n\n");

@@ -45,13 +45,6 @@ std::size_t index_of(const number_file& file, std::string_view name) {
   return static_cast<std::size_t>(found - all.begin());
 }
 
-// Where an array is there and has been left out.
-void refuse_without_numbers(const number_file& file, std::string_view name) {
-  for (const std::string& left_out : file.ignored())
-    if (left_out.starts_with(fmt::format("'{}'", name)))
-      throw input_error(file.path(), "array " + left_out, "holds no floating-point numbers; save it as float32");
-}
-
 std::string shape_text(const std::vector<std::uint64_t>& shape) { return fmt::format("({})", fmt::join(shape, ", ")); }
 
 // A folder stands for its files.
@@ -114,7 +107,7 @@ optimizer_input::optimizer_input(const optimizer_input_options& options) : optio
     throw usage_error("INPUT: standard input cannot be read here: name a file");
   if (files.size() == 1) {
     arrays_ = std::make_unique<number_file>(files.front(), options.limits);
-    refuse_without_numbers(*arrays_, "grads");
+    arrays_->refuse_without_numbers("grads");
     if (index_of(*arrays_, "grads") == arrays_->arrays().size()) arrays_.reset();
   }
   if (arrays_)
@@ -140,7 +133,7 @@ void optimizer_input::open_arrays(const std::string& path) {
     throw input_error(path, "array 'sr_bits'",
                       fmt::format("has {} elements a step, and 'grads' {}", bits_->width(), width_));
   if (!options_.weights.empty()) return;
-  refuse_without_numbers(*arrays_, "w0");
+  arrays_->refuse_without_numbers("w0");
   const std::size_t weights = index_of(*arrays_, "w0");
   if (weights == arrays_->arrays().size())
     throw input_error(path, "", "has no array 'w0', the first weights; give --w0 FILE");

@@ -1,6 +1,7 @@
 // ulp precision random-bits: how many random bits updates need under stochastic rounding.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <ulp/report/random_bits_answer.hpp>
@@ -20,9 +21,13 @@ struct options {
   output_options output;
 };
 
+// With the drift that is left: updates that never move are not all that is lost.
 std::string fewest_text(const random_bit_need& need, stochastic_definition by, double share) {
   const std::optional<int> n = need.fewest(by, share);
-  return n ? std::to_string(*n) : fmt::format("more than {}", random_bit_need::most_bits);
+  if (!n) return fmt::format("more than {}", random_bit_need::most_bits);
+  const stochastic_movement& moved = need.bits[static_cast<std::size_t>(*n)].by[static_cast<std::size_t>(by)];
+  const double percent = 100 * moved.drift / need.mass;
+  return fmt::format("{} (drift {:+.{}f} %)", *n, percent, std::abs(percent) < 10 ? 1 : 0);
 }
 
 void print_conclusions(const random_bits_answer& answer) {
@@ -48,7 +53,8 @@ int run(const options& o) {
     if (!o.asked.by_tensor)
       fmt::print(
           "\nbelow: |update| below 2^-bits of the distance to the next number; never: no draw moves the weight;\n"
-          "mass lost: their share of the sum of |update|; bias: mean result - exact sum in ulp, away from zero\n");
+          "mass lost: their share of the sum of |update|; bias: mean result - exact sum in ulp, away from zero;\n"
+          "drift: the same in the direction of the update, as a share of the sum of |update|\n");
     fmt::print("\n");
   }
   write_table("precision.random-bits", answer.rows, o.output);
@@ -75,7 +81,10 @@ command precision_random_bits_command() {
       "with "
       "weights of several steps (update = the difference). Every element is counted, exactly, for 0 to 24 random bits "
       "and the definitions A, B and C of IEEE P3109 (docs/numerics.md).\n"
-      "--json and --csv add drift: mean result - exact sum in the direction of the update, as a share of its mass.\n"
+      "The first lines name the fewest bits with which less than --lose of the mass never moves, and the drift that is "
+      "left with them: mean result - exact sum in the direction of the update, as a share of the mass; --json and "
+      "--csv "
+      "have it for all numbers of bits.\n"
       "Examples:\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16\n"
       "  ulp precision random-bits tests/data/weights.step00100.safetensors --lr 0.05 --format bf16,cb16 --by-tensor";

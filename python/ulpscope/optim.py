@@ -24,7 +24,7 @@ from . import _core
 from ._arrays import _integer, encode, quantize
 from ._formats import Format, format_name
 
-# Parameters that count; as `ulp precision optimizer` writes them.
+# Parameters that are int64, as `ulp precision optimizer` writes them; all others are float64.
 _COUNTS = ("block_size", "micro_batches", "resume_at", "stochastic_rounding")
 
 __all__ = [

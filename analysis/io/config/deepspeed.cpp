@@ -15,10 +15,12 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys top_keys{
-    .read = "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer data_types",
+    .read =
+        "fp16 bf16 bfloat16 amp torch_autocast gradient_clipping zero_optimization optimizer data_types "
+        "gradient_accumulation_steps",
     .not_read = R"(activation_checkpointing aio autotuning checkpoint comet comms_logger communication_data_type
         compile compression_training csv_monitor curriculum_learning data_efficiency dataloader_drop_last
-        disable_allgather dump_state eigenvalue elasticity flops_profiler fp32_allreduce gradient_accumulation_steps
+        disable_allgather dump_state eigenvalue elasticity flops_profiler fp32_allreduce
         gradient_predivide_factor graph_harvesting hybrid_engine memory_breakdown monitor_config nebula pipeline
         prescale_gradients progressive_layer_drop quantize_training scheduler seq_parallel_communication_data_type
         sequence_parallel_size sparse_attention sparse_gradients steps_per_print tensor_parallel tensorboard timers
@@ -199,13 +201,6 @@ void read_clipping(const config_section& top) {
   if (*norm > 0) top.run().out.clip_norm = *norm;
 }
 
-// A number of micro-batches, where it is one: the Trainer's "auto" and the variables of scripts are none.
-void read_microbatches(const config_section& top) {
-  if (!top.is_number("gradient_accumulation_steps")) return;
-  const std::int64_t count = *top.integer("gradient_accumulation_steps");
-  if (count > 0) top.run().out.microbatches = static_cast<std::uint64_t>(count);
-}
-
 void read_accumulation(const config_section& top, bool zero) {
   struct named_type {
     std::string_view word;
@@ -326,7 +321,7 @@ void import_deepspeed(import_run& run, const config_entry& root) {
     run.out.weights_kept_in = "float32";
   }
   read_accumulation(top, stage > 0);
-  read_microbatches(top);
+  read_microbatches(top, "gradient_accumulation_steps");
 }
 
 void import_inner_deepspeed(import_run& run, const std::string& file, const std::string& text) {

@@ -50,6 +50,9 @@ constexpr std::size_t all_its_own = 1000;
 [[nodiscard]] std::vector<std::string_view> fairseq_scale_keys();
 
 [[nodiscard]] std::size_t keys_in(const config_node& node, const known_keys& known);
+// How many micro-batches are accumulated for a step, where the key's value is a number above 0; the Trainer's "auto" and the
+// variables of scripts are none.
+void read_microbatches(const config_section& s, std::string_view key);
 
 // The tree of a file, JSON or YAML by its first character. `text_of` checks that a file is a text of sensible size.
 [[nodiscard]] std::string text_of(const std::string& file);

@@ -168,6 +168,17 @@ std::size_t keys_in(const config_node& node, const known_keys& known) {
   }));
 }
 
+void read_microbatches(const config_section& s, std::string_view key) {
+  if (!s.has(key)) return;
+  const std::int64_t count = s.is_number(key) ? *s.integer(key) : 0;
+  if (count <= 0) {
+    s.means(key, "it does not say how many micro-batches are accumulated for a step");
+    return;
+  }
+  s.means(key, count == 1 ? "a step has one micro-batch" : "so many micro-batches are accumulated for a step");
+  s.run().out.microbatches = static_cast<std::uint64_t>(count);
+}
+
 std::string text_of(const std::string& file) {
   std::error_code ignored;
   if (std::filesystem::is_directory(file, ignored)) throw input_error(file, "", "is a folder; name the file in it");

@@ -12,8 +12,8 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys trainer_keys{
-    .read = "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins",
-    .not_read = R"(accumulate_grad_batches barebones benchmark callbacks check_val_every_n_epoch default_root_dir
+    .read = "precision gradient_clip_val gradient_clip_algorithm strategy accelerator plugins accumulate_grad_batches",
+    .not_read = R"(barebones benchmark callbacks check_val_every_n_epoch default_root_dir
         detect_anomaly deterministic devices enable_autolog_hparams enable_checkpointing enable_model_summary
         enable_progress_bar fast_dev_run inference_mode limit_predict_batches limit_test_batches limit_train_batches
         limit_val_batches log_every_n_steps logger max_epochs max_steps max_time min_epochs min_steps model_registry
@@ -122,10 +122,7 @@ void read_clipping(const config_section& trainer, const std::string& strategy) {
 // What FSDP accumulates in between reductions, in mixed modes, was not looked up; of DeepSpeed its own file says it.
 void read_accumulation(const config_section& trainer, const std::string& strategy, const precision_row& precision) {
   imported_config& out = trainer.run().out;
-  if (trainer.is_number("accumulate_grad_batches")) {
-    const std::int64_t count = *trainer.integer("accumulate_grad_batches");
-    if (count > 0) out.microbatches = static_cast<std::uint64_t>(count);
-  }
+  read_microbatches(trainer, "accumulate_grad_batches");
   const bool mixed = precision.name.ends_with("-mixed");
   const bool by_fsdp = strategy.find("fsdp") != std::string::npos;
   if ((mixed && by_fsdp) || strategy.find("deepspeed") != std::string::npos) return;

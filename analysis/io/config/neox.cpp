@@ -10,11 +10,13 @@ namespace ulp::io {
 namespace {
 
 constexpr known_keys keys{
-    .read = "fp16 bf16 precision gradient_clipping zero_optimization optimizer",
+    .read =
+        "fp16 bf16 precision gradient_clipping zero_optimization optimizer data_types "
+        "gradient_accumulation_steps",
     .not_read = R"(activation attention_config attention_dropout attention_softmax_in_fp32 bias_gelu_fusion
         checkpoint_activations checkpoint_factor checkpoint_in_cpu checkpoint_num_layers checkpoint_scale
-        contiguous_checkpointing data_impl data_path data_types deepspeed deepspeed_mpi distributed_backend do_train
-        eval_interval eval_iters extra_save_iters finetune fp32_allreduce gpt_j_residual gradient_accumulation_steps
+        contiguous_checkpointing data_impl data_path deepspeed deepspeed_mpi distributed_backend do_train
+        eval_interval eval_iters extra_save_iters finetune fp32_allreduce gpt_j_residual
         hidden_dropout hidden_size hostfile init_method keep_last_n_checkpoints launcher layernorm_epsilon load
         log_dir log_interval lr_decay_iters lr_decay_style make_vocab_size_divisible_by master_addr
         max_position_embeddings merge_file min_lr model_parallel_size no_weight_tying norm num_attention_heads
@@ -99,7 +101,8 @@ void import_neox(import_run& run, const config_entry& root) {
        {"zero_optimization", "optimizer", "gradient_clipping", "data_types", "gradient_accumulation_steps"})
     if (const config_entry* const given = top.find(key)) inner.value.entries.push_back(normalized(*given));
   import_deepspeed(run, inner);
-  if (top.find("data_types") == nullptr) run.out.accumulates_in.reset();  // NeoX's default was not looked up
+  std::optional<said_accumulation>& in = run.out.accumulates_in;
+  if (in && !in->assumed.empty()) in.reset();  // DeepSpeed's default; NeoX's was not looked up
   if (top.find("gradient_clipping") == nullptr) {
     run.means("gradient_clipping is not given", "clipped to L2 norm 1, GPT-NeoX's default");
     run.out.clip_norm = 1;

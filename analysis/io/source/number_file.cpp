@@ -76,6 +76,12 @@ const std::string& number_file::path() const noexcept { return state_->path; }
 const std::vector<number_array>& number_file::arrays() const noexcept { return state_->arrays; }
 const std::vector<std::string>& number_file::ignored() const noexcept { return state_->reader->ignored(); }
 
+void number_file::refuse_without_numbers(std::string_view name) const {
+  for (const std::string& left_out : ignored())
+    if (left_out.starts_with("'" + std::string{name} + "'"))
+      throw input_error(path(), "array " + left_out, "holds no floating-point numbers; save it as float32");
+}
+
 std::unique_ptr<number_stream> number_file::open(std::size_t index) const {
   const io::dump_reader::tensor& info = state_->reader->tensors().at(index);
   if (!info.row_by_row)

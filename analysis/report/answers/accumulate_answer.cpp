@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <limits>
 #include <stdexcept>
 
 #include <ulp/formats/catalog.hpp>
@@ -132,56 +131,6 @@ table accumulation_table(const std::vector<accumulation_row>& rows) {
   return table_of(columns, rows);
 }
 
-namespace {
-
-// Of the rows of one format over all tensors, the first being "sequential".
-std::string conclusion_of(const std::vector<const accumulation_row*>& rows) {
-  const accumulation_row& plain = *rows.front();
-  const std::string& name = plain.way->format_name;
-  const std::string mark = plain.measured ? "" : "~ ";
-  const auto error = [](const accumulation_row* r) {
-    return std::isnan(r->relative_error) ? std::numeric_limits<double>::infinity() : r->relative_error;
-  };
-  const accumulation_row& least = **std::ranges::min_element(rows, {}, error);
-  const std::uint64_t overflowed = plain.measured ? plain.measured->overflowed : 0;
-  const std::string over = overflowed == 0 ? ""
-                                           : fmt::format("; {} of {} overflow{}", grouped(overflowed),
-                                                         count_text(plain.numel, "sum"), overflowed == 1 ? "s" : "");
-  if (std::isnan(plain.relative_error) && !plain.measured)
-    return fmt::format("{}: {} micro-batches are too many for the model", name, grouped(plain.microbatches));
-  if (std::isnan(plain.relative_error))
-    return fmt::format("{}: sums one after the other have no error: {}", name,
-                       overflowed > 0 ? over.substr(2)
-                                      : std::string{"they are zero, or gradients are infinite or NaN"});
-  if (plain.relative_error == 0) return fmt::format("{}: sums one after the other are exact{}", name, over);
-  const double bits = plain.measured ? plain.measured->bits_lost() : std::nan("");
-  std::string text =
-      fmt::format("{}: sums one after the other have an rms error of {}{:.2e}{}", name, mark, plain.relative_error,
-                  bits > 0 ? fmt::format(", {:.1f} bits beyond one rounding", bits) : "");
-  if (least.relative_error < plain.relative_error)
-    text += fmt::format("; least has {}: {}{:.2e}", least.way->order, mark, least.relative_error);
-  return text + over;
-}
-
-std::vector<std::string> conclusions_of(const std::vector<accumulation_row>& rows) {
-  // Those of all tensors stand last; modelled ones differ with the number of micro-batches alone.
-  const auto of_most = std::ranges::max_element(rows, {}, &accumulation_row::microbatches);
-  const std::string& shown = of_most->measured ? rows.back().tensor : of_most->tensor;
-  std::vector<std::pair<std::string, std::vector<const accumulation_row*>>> by_format;
-  for (const accumulation_row& r : rows) {
-    if (r.tensor != shown) continue;
-    // Sequential begins the rows of a format, the same one twice too.
-    if (r.way->order == "sequential") by_format.push_back({r.way->format_name, {}});
-    by_format.back().second.push_back(&r);
-  }
-  std::vector<std::string> all;
-  for (const auto& [name, of] : by_format)
-    if (of.size() > 1) all.push_back(conclusion_of(of));  // not of float32, which stands beside them
-  return all;
-}
-
-}  // namespace
-
 accumulate_answer accumulate_over(const accumulate_question& asked, listener& to) {
   const std::optional<configuration> config = configuration_of(asked.config, {}, asked.run);
   if (config) to.configured(*config);
@@ -196,7 +145,7 @@ accumulate_answer accumulate_over(const accumulate_question& asked, listener& to
   const auto rows =
       answer.modelled ? modelled_accumulation(asked, ways, configured, to) : measured_accumulation(asked, ways, to);
   for (const accumulation_row& r : rows) answer.microbatches = std::max(answer.microbatches, r.microbatches);
-  if (config) answer.conclusions = conclusions_of(rows, config->said);
+  if (config) answer.conclusions.push_back(conclusion_of(rows, config->said));
   for (std::string& line : conclusions_of(rows)) answer.conclusions.push_back(std::move(line));
   answer.rows = accumulation_table(rows);
   return answer;

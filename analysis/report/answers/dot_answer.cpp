@@ -42,9 +42,7 @@ std::size_t found_in(const number_file& file, const std::string& name, const std
   }
   const auto found = std::ranges::find(arrays, name, &number_array::name);
   if (found != arrays.end()) return static_cast<std::size_t>(found - arrays.begin());
-  for (const std::string& left_out : file.ignored())
-    if (left_out.starts_with(fmt::format("'{}'", name)))
-      throw input_error(file.path(), "array " + left_out, "holds no floating-point numbers; save it as float32");
+  file.refuse_without_numbers(name);
   std::string names;
   for (std::size_t i = 0; i < std::min<std::size_t>(arrays.size(), 8); ++i)
     names += (i == 0 ? "" : ", ") + arrays[i].name;

@@ -45,6 +45,8 @@ class microbatches {
       find_in_files();
     if (tensors_.empty())
       throw input_error(paths.front(), "", "has no gradients of the selected tensors; see --tensor and --kind");
+    if (std::ranges::all_of(tensors_, [](const stacked_tensor& tensor) { return tensor.numel == 0; }))
+      throw input_error(paths.front(), "", "its gradients have no elements");
     if (asked.microbatches > count_)
       throw std::invalid_argument(fmt::format("--microbatches {}: the input has only {}", asked.microbatches, count_));
     if (asked.microbatches > 0) count_ = asked.microbatches;
@@ -100,7 +102,10 @@ class microbatches {
     for (std::size_t i = 0; i < file.arrays().size(); ++i) {
       const number_array& array = file.arrays()[i];
       if (!takes(array)) continue;
-      const std::uint64_t count = array.shape.empty() ? 0 : array.shape.front();
+      if (array.shape.empty())
+        throw input_error(file.path(), place_of(array),
+                          "is a single number, without an index of micro-batches; give one file for each micro-batch");
+      const std::uint64_t count = array.shape.front();
       if (count == 0 || (count_ > 0 && count != count_))
         throw input_error(file.path(), place_of(array),
                           fmt::format("its first index, the micro-batch, has {} values{}; give one file for each "

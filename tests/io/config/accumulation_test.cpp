@@ -1,5 +1,6 @@
 // What configurations say gradients of micro-batches are added up in, and how many there are; what is the framework's
 // default is said to be one.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,33 @@ TEST_CASE("GPT-NeoX hands it on, and has a default that is not known here") {
   const std::string neox = "num-layers: 2\nhidden-size: 8\nseq-length: 8\nprecision: bfloat16\n";
   CHECK(said(read, neox) == "?");
   CHECK(said(read, neox + "data_types: {grad_accum_dtype: fp32}\ngradient_accumulation_steps: 3\n") == "float32 x3");
+  CHECK(said(read, neox + "data_types: {param_dtype: fp32}\n") == "?");
+}
+
+TEST_CASE("what is used of micro-batches is not said to be without meaning") {
+  const importer read;
+  const auto line_of = [&](const std::string& text, const std::string& key) {
+    CAPTURE(text, read(text));
+    const std::vector<std::string>& all = read.last().meanings;
+    CHECK(std::ranges::count_if(all, [&](const std::string& line) { return line.find(key) != line.npos; }) == 1);
+    return *std::ranges::find_if(all, [&](const std::string& line) { return line.find(key) != line.npos; });
+  };
+  const std::string steps = "gradient_accumulation_steps";
+  const std::string many = " -> so many micro-batches are accumulated for a step";
+  CHECK(line_of(R"({"bf16": {"enabled": true}, "gradient_accumulation_steps": 4})", steps) == steps + " = 4" + many);
+  CHECK(line_of(R"({"bf16": {"enabled": true}, "gradient_accumulation_steps": 1})", steps) ==
+        steps + " = 1 -> a step has one micro-batch");
+  CHECK(line_of(R"({"bf16": {"enabled": true}, "gradient_accumulation_steps": "auto"})", steps) ==
+        steps + " = auto -> it does not say how many micro-batches are accumulated for a step");
+  CHECK(line_of("trainer:\n  precision: bf16-true\n  accumulate_grad_batches: 8\n", "accumulate_grad_batches") ==
+        "trainer.accumulate_grad_batches = 8" + many);
+  const std::string neox = "num-layers: 2\nhidden-size: 8\nseq-length: 8\nprecision: bfloat16\n";
+  CHECK(line_of(neox + "gradient-accumulation-steps: 3\n", steps) == steps + " = 3" + many);
+  CHECK(line_of(neox + "data_types: {grad_accum_dtype: fp32}\n", "data_types")
+            .starts_with("data_types.grad_accum_dtype"));
+  // Of Hugging Face's arguments it is not used.
+  CHECK(line_of("per_device_train_batch_size: 8\nbf16: true\ngradient_accumulation_steps: 4\n", steps)
+            .starts_with("without meaning for the replay: "));
 }
 
 TEST_CASE("NxD: use_fp32_grad_acc") {

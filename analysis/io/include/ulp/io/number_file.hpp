@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ulp/io/limits.hpp>
@@ -47,6 +48,9 @@ class number_file {
   // reason in ignored().
   [[nodiscard]] const std::vector<number_array>& arrays() const noexcept;
   [[nodiscard]] const std::vector<std::string>& ignored() const noexcept;
+
+  // Throws input_error where an array of that name is among ignored().
+  void refuse_without_numbers(std::string_view name) const;
 
   // Throws input_error, also where the elements are stored in another order than row by row.
   [[nodiscard]] std::unique_ptr<number_stream> open(std::size_t index) const;
