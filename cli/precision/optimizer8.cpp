@@ -97,7 +97,7 @@ command precision_optimizer8_command() {
   add_output(made, o->output);
   made.footer =
       "INPUT: dumps of gradients, each of a step, or their folder; or one dump in which the first index of every array "
-      "is the step. Each recipe takes the same gradients as PyTorch's float32 optimizer with the same parameters; "
+      "is the step. Each recipe takes the same gradients as the same optimizer in float32; "
       "weights are compared at the end. docs/optimizer-states.md has the definitions, and how far this can be "
       "trusted.\n"
       "Examples:\n"
