@@ -34,7 +34,8 @@ void print_heading(const options& o, const optimizer8_answer& answer) {
   }
   fmt::print(
       "deviation: rms(w - float32's) / rms(float32's movement); loss change: of that, to first order\n"
-      "run away: moved further from float32's than that moved any weight of the tensor, and than rounding makes\n"
+      "run away: moved further, and further from float32's, than that ever moved any weight of the tensor, and than "
+      "rounding makes\n"
       "v = 0: stored so while m was not; m codes, v codes, weights: not as under the first recipe with such codes\n\n");
 }
 

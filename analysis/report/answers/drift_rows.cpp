@@ -77,10 +77,18 @@ std::string distance_text(const weight_drift& d) {
 
 std::string runaway_text(const weight_drift& d, const std::vector<drift_row>& tensors) {
   std::string said;
-  if (d.runaway > d.nonfinite)
-    said = fmt::format("weights run away in {}: the largest move is {}, and {} in float32",
-                       where_text(tensors, [](const weight_drift& t) { return t.runaway - t.nonfinite; }),
-                       drift_digits(d.largest_move), drift_digits(d.largest_twin_move));
+  if (d.runaway > d.nonfinite) {
+    const auto count = [](const weight_drift& t) { return t.runaway - t.nonfinite; };
+    double move = 0;
+    double twin_move = 0;
+    for (const drift_row& t : tensors)
+      if (count(t.drift) > 0) {
+        move = std::max(move, t.drift.largest_move);
+        twin_move = std::max(twin_move, t.drift.largest_twin_move);
+      }
+    said = fmt::format("weights run away in {}: the largest move there is {}, and {} in float32",
+                       where_text(tensors, count), drift_digits(move), drift_digits(twin_move));
+  }
   if (d.nonfinite > 0)
     said += fmt::format("{}weights become infinite or NaN that are finite in float32, in {}", said.empty() ? "" : "; ",
                         where_text(tensors, [](const weight_drift& t) { return t.nonfinite; }));

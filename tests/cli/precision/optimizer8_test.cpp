@@ -182,7 +182,7 @@ TEST_CASE("conclusions judge what stays finite, and say why the rest does not") 
   steps[2][2] = nan_number;
   const std::string broken = stack(dir, "n.npz", steps, {0, 0, 0, 0});
   const std::string text = conclusions_of(broken + " --dialect bnb_cuda_text_adam8bit,bnb_cpu_default_adam8bit");
-  CHECK(says(text, "bnb_cuda_text_adam8bit: weights run away in fc (1 of 4): the largest move is "));
+  CHECK(says(text, "bnb_cuda_text_adam8bit: weights run away in fc (1 of 4): the largest move there is "));
   CHECK(says(text,
              "1 weight is left out, not finite in float32 either: 1 gradient is infinite or NaN, the first in "
              "step 2"));

@@ -211,6 +211,23 @@ TEST_CASE("a second moment that is stored as zero sends its weight away") {
   CHECK(t.drift().runaway == 1);
 }
 
+// The buffer is 1, then -1 in exact arithmetic and -0.993 in the map's code, then 0 and 0.006.
+TEST_CASE("a weight that stays within what float32 went has not run away, though float32 came back") {
+  drifting_tensor t(recipe("bnb_cpu_default_sgd8bit_mom", float32, weight_rounding::own, {{"lr", 0.5}}), "w",
+                    std::vector<float>{0}, 1);
+  for (const float g : {1.0F, -1.9F, 0.9F}) t.step(std::vector<float>{g});
+  const weight_drift d = t.drift();
+  CHECK(std::fabs(t.twin_weights()[0]) < 1e-6);
+  CHECK(d.largest_twin_move == 0.5);
+  CHECK(about(d.largest_move, 0.003, 0.001));
+  CHECK(d.runaway == 0);
+
+  drifting_tensor away(recipe("bnb_cpu_default_adam8bit"), "w", std::vector<float>{0, 0}, 1, {1, 1});
+  for (const float g : {1e-4F, 0.0F, 0.0F, -1e-4F, -1e-4F}) away.step(std::vector<float>{1, g});
+  CHECK(std::fabs(away.twin_weights()[1]) < 0.9 * away.drift(1).largest_twin_move);
+  CHECK(away.drift(1).runaway == 1);
+}
+
 TEST_CASE("not finite weights are counted, and nothing else is spoiled by them") {
   constexpr float huge = std::numeric_limits<float>::max();
   drifting_tensor t(recipe("torch_adam", float16), "w", std::vector<float>{1, 1}, 1);
