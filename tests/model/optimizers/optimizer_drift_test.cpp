@@ -74,6 +74,11 @@ TEST_CASE("the float32 twin has the recipe's parameters, not its own defaults") 
   CHECK(value_in(optimi, "eps") == parameter_value{1e-6});
   CHECK(float32_twin(recipe("bnb_cpu_default_adamw8bit")).dialect->name == "bnb_cpu_default_adam32bit");
   CHECK(float32_twin(recipe("bnb_cpu_default_sgd8bit_mom")).dialect->name == "torch_sgd");
+  // Recipes that differ by their states have the same.
+  const auto of_8_bits = float32_twin(recipe("ao_adam8bit"));
+  const auto of_4_bits = float32_twin(recipe("ao_adam4bit"));
+  CHECK(of_8_bits.dialect == of_4_bits.dialect);
+  CHECK(of_8_bits.parameters == of_4_bits.parameters);
   // Every dialect has a twin that can be made.
   for (const optimizer_entry& entry : optimizer_catalog()) {
     INFO(entry.name);

@@ -25,8 +25,9 @@ struct optimizer_recipe {
                                        std::uint64_t seed);
 
 // What a recipe is compared with: the same rule with the same parameters, weights and states in float32. The dialect is the
-// recipe's own; of bitsandbytes' 8-bit ones it is Adam32bit, and torch's SGD (where the text of the CUDA kernel decays after
-// the update, and Adam32bit before: they differ by lr weight_decay of a step).
+// recipe's own; of torchao's Adams and AdamWs, which differ by their states alone, it is the 8-bit one; of bitsandbytes'
+// 8-bit ones Adam32bit and torch's SGD. (The text of the CUDA kernel decays after the update, Adam32bit before: that
+// differs by lr weight_decay of a step.)
 [[nodiscard]] optimizer_recipe float32_twin(const optimizer_recipe& of);
 
 }  // namespace ulp
